@@ -1,0 +1,66 @@
+"""Every error holdfast raises on purpose: one family, a stable code, and a line a person can act on.
+
+HoldfastError            base; `code` never changes once released
+├── UsageError           the call itself is wrong (exit 2)
+├── TranscriptError      a transcript that cannot be read at all
+├── LedgerError          the ledger file as a whole is unusable
+├── StoreError           the disk, a lock or a permission said no
+├── NameRefused          a name that must not become a path
+├── FormatTooNew         a store in a format this holdfast must not write
+├── ConfigError          a configuration file that cannot be obeyed
+└── NotFound             an id that nothing answers to
+"""
+
+from __future__ import annotations
+
+
+class HoldfastError(Exception):
+    """Where it happened, what is wrong, and what to do about it."""
+
+    code = "error"
+
+    def __init__(self, problem: str, *, where: str = "", fix: str = "") -> None:
+        self.problem = problem
+        self.where = where
+        self.fix = fix
+        super().__init__(self.line())
+
+    def line(self) -> str:
+        """The whole error as one line: `where: problem. What to do.`"""
+        place = f"{self.where}: " if self.where else ""
+        text = f"{place}{self.problem.rstrip('.')}."
+        if self.fix:
+            text += f" {self.fix.rstrip('.')}."
+        return " ".join(text.split())
+
+
+class UsageError(HoldfastError):
+    code = "usage"
+
+
+class TranscriptError(HoldfastError):
+    code = "transcript"
+
+
+class LedgerError(HoldfastError):
+    code = "ledger"
+
+
+class StoreError(HoldfastError):
+    code = "store"
+
+
+class NameRefused(HoldfastError):
+    code = "name"
+
+
+class FormatTooNew(HoldfastError):
+    code = "format"
+
+
+class ConfigError(HoldfastError):
+    code = "config"
+
+
+class NotFound(HoldfastError):
+    code = "not-found"

@@ -1,0 +1,1 @@
+"""Values only: what every room talks about. Nothing here reads, writes or prints."""
