@@ -1,0 +1,1 @@
+"""Agents' own session files to events, one module per agent."""

@@ -1,0 +1,486 @@
+"""Claude Code: `<config>/projects/<slug of the directory>/<uuid>.jsonl`, subagents in files of their own.
+
+One response is written as one line per content block, each repeating the usage; histories are copied into
+new files on resume and fork; user lines are people, tools, hooks and commands alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from holdfast.model.session import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Interruption,
+    Tick,
+    Todo,
+    TodoList,
+    TodoStatus,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
+from holdfast.transcripts.jsonl import JsonLines, decoded, excerpt, seconds
+
+ACTIONS: dict[str, Action] = {
+    "Bash": "shell",
+    "BashOutput": "other",
+    "PowerShell": "shell",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "Write": "edit",
+    "NotebookEdit": "edit",
+    "Read": "read",
+    "NotebookRead": "read",
+    "Grep": "search",
+    "Glob": "search",
+    "LS": "search",
+    "LSP": "search",
+    "WebFetch": "web",
+    "WebSearch": "web",
+    "AskUserQuestion": "ask",
+    "ExitPlanMode": "plan",
+    "TodoWrite": "todo",
+    "TaskCreate": "todo",
+    "TaskUpdate": "todo",
+    "Task": "agent",
+    "Agent": "agent",
+}
+
+# Commands that the client answers itself: nobody's work, and no turn of the conversation.
+LOCAL_COMMANDS = frozenset(
+    (
+        "add-dir agents bashes bug clear color compact config context copy cost desktop doctor effort exit export "
+        "extra-usage fast feedback fork help hooks ide install-github-app keybindings login logout mcp memory "
+        "mobile model output-style passes permissions plan plugin plugins privacy-settings quit rate-limit-options "
+        "release-notes reload-plugins remote-control remote-env rename resume rewind sandbox settings skills stats "
+        "status statusline tasks terminal-setup theme todos upgrade usage vim voice"
+    ).split()  # noqa: SIM905 - a list of sixty short words reads best as words
+)
+
+_SYSTEM_BLOCK = re.compile(
+    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|local-command-caveat|user-prompt-submit-hook"
+    r"|task-notification|agent-notification|new-diagnostics)\b[^>]*>.*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+_COMMAND_NAME = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
+_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_NOT_HUMAN = (
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+)
+_INTERRUPTED = "[Request interrupted by user"
+_REJECTED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+)
+_TOOL_REFUSED = "<tool_use_error>"
+_USER_SAID = "To tell you how to proceed, the user said:\n"
+_EXIT_CODE = re.compile(r"\AExit code (\d+)")
+_TASK_ID = re.compile(r"Task #(\w+) created")
+
+
+class _CacheCreation(Struct):
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class _Usage(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation: _CacheCreation | None = None
+
+
+class _Block(Struct):
+    type: str = ""
+    text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = Raw(b"")
+    tool_use_id: str | None = None
+    content: Raw = Raw(b"")
+    is_error: bool | None = None
+
+
+class _Message(Struct):
+    id: str | None = None
+    model: str | None = None
+    content: str | list[_Block] | None = None
+    usage: _Usage | None = None
+
+
+class _Origin(Struct):
+    kind: str | None = None
+
+
+class _Attachment(Struct):
+    type: str | None = None
+    prompt: Raw = Raw(b"")
+
+
+class _Line(Struct):
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    sessionId: str | None = None
+    agentId: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    version: str | None = None
+    requestId: str | None = None
+    entrypoint: str | None = None
+    sourceToolUseID: str | None = None
+    isSidechain: bool | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    isVisibleInTranscriptOnly: bool | None = None
+    isApiErrorMessage: bool | None = None
+    origin: _Origin | None = None
+    message: _Message | None = None
+    attachment: _Attachment | None = None
+
+
+class _OpenCall(Struct):
+    action: Action
+    tool: str
+    subject: str = ""
+
+
+class _State(Struct):
+    """What a later pass over the grown file must know."""
+
+    line: int = 0
+    began: tuple[str, str, str, str] = ("", "", "", "")
+    subagent: bool = False
+    open_calls: dict[str, _OpenCall] = {}
+    tasks: dict[str, tuple[str, TodoStatus]] = {}
+    copied: bool = False  # within a history that another file has counted
+
+
+_lines = msgspec.json.Decoder(_Line)
+_states = msgspec.msgpack.Decoder(_State)
+_texts = msgspec.json.Decoder(str)
+_blocks = msgspec.json.Decoder(list[_Block])
+_inputs = msgspec.json.Decoder(dict[str, Any])
+
+
+class ClaudeReading:
+    def __init__(self, path: Path, offset: int, state: bytes, claims: Claims) -> None:
+        self._state = _states.decode(state) if state else _State()
+        self._lines = JsonLines(path, offset, self._state.line, _lines)
+        self._claims = claims
+        self.warnings = self._lines.warnings
+
+    def position(self) -> int:
+        return self._lines.position
+
+    def state(self) -> bytes:
+        self._state.line = self._lines.line
+        return msgspec.msgpack.encode(self._state)
+
+    def events(self) -> Iterator[Event]:
+        repeated, state = self._claims.repeated, self._state
+        for line in self._lines:
+            kind = line.type
+            if kind not in ("assistant", "user", "system", "attachment"):
+                if kind == "progress" and not state.copied and (at := seconds(line.timestamp)) is not None:
+                    yield Tick(at)
+                continue
+            if line.uuid and repeated(line.uuid):
+                state.copied = self._claims.foreign(line.uuid)
+                continue
+            state.copied = False
+            at = seconds(line.timestamp)
+            if (began := self._began(line, at)) is not None:
+                yield began
+            if kind == "assistant":
+                yield from self._assistant(line, at)
+            elif kind == "user":
+                yield from self._user(line, at)
+            elif kind == "attachment":
+                yield from self._queued(line, at)
+            elif at is not None:
+                yield Tick(at)
+
+    def _began(self, line: _Line, at: float | None) -> Began | None:
+        known = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
+        if known == self._state.began or not known[0]:
+            return None
+        subagent = bool(line.isSidechain and line.agentId)
+        if line.isSidechain and self._state.began[0] and not self._state.subagent:
+            return None  # a side branch within the main file does not move the session
+        self._state.began, self._state.subagent = known, subagent
+        session, cwd, branch, version = known
+        return Began(
+            at,
+            session=f"{session}/{line.agentId}" if subagent else session,
+            parent=session if subagent else "",
+            cwd=cwd,
+            branch=branch,
+            version=version,
+            provider="anthropic",
+            headless=(line.entrypoint or "").startswith("sdk"),
+        )
+
+    def _assistant(self, line: _Line, at: float | None) -> Iterator[Event]:
+        message = line.message
+        if message is None:
+            return
+        blocks = message.content if isinstance(message.content, list) else []
+        if line.isApiErrorMessage:
+            yield ApiFailure(at, " ".join(block.text for block in blocks if block.text))
+            return
+        if message.model == "<synthetic>":
+            return
+        if message.usage is not None:
+            key = f"{message.id}:{line.requestId or ''}" if message.id else line.uuid or ""
+            if not self._claims.foreign(key):
+                yield UsageReport(at, key, message.model or "", _usage(message.usage))
+        for block in blocks:
+            if block.type == "tool_use":
+                yield from self._call(block, at)
+            elif block.type == "text" and block.text and not line.isSidechain:
+                yield AgentTurn(at, block.text)
+
+    def _call(self, block: _Block, at: float | None) -> Iterator[Event]:
+        name = block.name or ""
+        arguments = _arguments(block.input)
+        call = block.id or ""
+        action: Action = ACTIONS.get(name, "other")
+        subject = _string(arguments, "subject") if name == "TaskCreate" else ""
+        self._state.open_calls[call] = _OpenCall(action, name, subject)
+        target = _target(action, arguments)
+        paths = (target,) if action in ("edit", "read") and target else ()
+        yield ToolCall(at, call, name, action, target, paths)
+        if name == "TodoWrite":
+            if items := _todo_items(arguments.get("todos")):
+                yield TodoList(at, items)
+        elif name == "TaskUpdate":
+            yield from self._task_update(arguments, at)
+
+    def _task_update(self, arguments: dict[str, Any], at: float | None) -> Iterator[Event]:
+        task = str(arguments.get("taskId", ""))
+        if task in self._state.tasks:
+            subject, status = self._state.tasks[task]
+            status = _status(arguments.get("status"), status)
+            self._state.tasks[task] = (_string(arguments, "subject") or subject, status)
+            yield self._task_list(at)
+
+    def _task_list(self, at: float | None) -> TodoList:
+        return TodoList(at, tuple(Todo(text, status) for text, status in self._state.tasks.values()))
+
+    def _user(self, line: _Line, at: float | None) -> Iterator[Event]:
+        content = line.message.content if line.message else None
+        if line.isCompactSummary:
+            yield Compaction(at, _joined(content))
+            return
+        if isinstance(content, list):
+            for block in content:
+                if block.type == "tool_result":
+                    yield from self._result(block, at)
+        human = not (
+            line.isMeta
+            or line.isSidechain
+            or line.isVisibleInTranscriptOnly
+            or line.sourceToolUseID
+            or (line.origin and line.origin.kind not in (None, "human"))
+        )
+        text = _joined(content)
+        if human and text:
+            yield from _human(text, at)
+        elif at is not None:
+            yield Tick(at)
+
+    def _queued(self, line: _Line, at: float | None) -> Iterator[Event]:
+        """Words typed while the agent worked reach it as an attachment, not as a user line."""
+        attachment = line.attachment
+        if attachment is None or attachment.type != "queued_command" or line.isSidechain:
+            return
+        yield from _human(_text_of(attachment.prompt), at)
+
+    def _result(self, block: _Block, at: float | None) -> Iterator[Event]:
+        call = block.tool_use_id or ""
+        opened = self._state.open_calls.pop(call, None)
+        failed = bool(block.is_error)
+        wanted = failed or (opened is not None and (opened.action == "shell" or opened.tool == "TaskCreate"))
+        text = excerpt(_text_of(block.content)) if wanted else ""
+        rejected = failed and text.startswith(_REJECTED)
+        code = _EXIT_CODE.match(text) if failed else None
+        yield ToolResult(
+            at,
+            call,
+            ok=not failed,
+            text=text,
+            exit_code=int(code[1]) if code else None,
+            rejected=rejected,
+            own_fault=failed and text.startswith(_TOOL_REFUSED),
+        )
+        if rejected and _USER_SAID in text:
+            yield UserTurn(at, text.split(_USER_SAID, 1)[1].strip(), feedback=True)
+        if failed and text.startswith(_INTERRUPTED):
+            yield Interruption(at)
+        if opened is not None and opened.tool == "TaskCreate" and not failed:
+            number = _TASK_ID.search(text)
+            self._state.tasks[number[1] if number else str(len(self._state.tasks) + 1)] = (
+                opened.subject,
+                "pending",
+            )
+            yield self._task_list(at)
+
+
+class ClaudeCode(OneSessionPerFile):
+    agent = "claude-code"
+    title = "Claude Code"
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        configured = [
+            Path(part) for part in places.env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()
+        ]
+        for base in configured or [places.home / ".claude", places.home / ".config" / "claude"]:
+            yield base / "projects"
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        return root.rglob("*.jsonl")
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        for raw in head.split(b"\n")[:40]:
+            try:
+                line = msgspec.json.decode(raw, type=dict[str, Any])
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                if re.search(rb'"(parentUuid|sessionId)":.*"(isSidechain|userType|cwd)":', raw[:4096]):
+                    return True
+                continue
+            if "sessionId" in line and ("uuid" in line or line.get("type") in _OWN_TYPES):
+                return isinstance(line.get("type"), str)
+            if line.get("type") in ("file-history-snapshot", "summary") and (
+                "messageId" in line or "leafUuid" in line
+            ):
+                return True
+        return False
+
+    def glance(self, path: Path, head: bytes) -> Glance:
+        cwd = re.search(rb'"cwd":("(?:[^"\\]|\\.)*")', head)
+        stamp = re.search(rb'"timestamp":"([^"]+)"', head)
+        return Glance(
+            cwd=decoded(_texts, Raw(cwd[1]), "") if cwd else "",
+            started=seconds(stamp[1].decode("ascii", "replace")) if stamp else None,
+        )
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ClaudeReading:
+        return ClaudeReading(path, offset, state, claims)
+
+
+_OWN_TYPES = (
+    "queue-operation",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "ai-title",
+    "custom-title",
+    "pr-link",
+)
+
+
+def _usage(usage: _Usage) -> Usage:
+    hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else 0
+    return Usage(
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        usage.cache_creation_input_tokens or 0,
+        hour or 0,
+    )
+
+
+def _human(text: str, at: float | None) -> Iterator[Event]:
+    """A person's words without what the client wrapped around them; commands of the client itself are dropped."""
+    stripped = text.lstrip()
+    if stripped.startswith(_INTERRUPTED):
+        yield Interruption(at)
+        return
+    if stripped.startswith(_NOT_HUMAN):
+        return
+    if name := _COMMAND_NAME.search(text):
+        arguments = _COMMAND_ARGS.search(text)
+        if name[1] not in LOCAL_COMMANDS:
+            yield UserTurn(at, arguments[1].strip() if arguments else "", command=f"/{name[1]}")
+        return
+    words = _SYSTEM_BLOCK.sub("", text).strip() if "<" in text else stripped.rstrip()
+    if words:
+        yield UserTurn(at, words)
+
+
+def _joined(content: str | list[_Block] | None) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.text for block in content or () if block.type == "text" and block.text)
+
+
+def _text_of(raw: Raw) -> str:
+    """A tool's answer: a string, or blocks of which the text ones count."""
+    start = bytes(memoryview(raw)[:1])
+    if start == b'"':
+        return decoded(_texts, raw, "")
+    if start == b"[":
+        return "\n".join(block.text or "" for block in decoded(_blocks, raw, []) if block.type == "text")
+    return ""
+
+
+def _arguments(raw: Raw) -> dict[str, Any]:
+    return decoded(_inputs, raw, {})
+
+
+def _string(arguments: dict[str, Any], *names: str) -> str:
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _target(action: Action, arguments: dict[str, Any]) -> str:
+    if action == "shell":
+        return _string(arguments, "command")
+    if action in ("edit", "read"):
+        return _string(arguments, "file_path", "notebook_path", "path")
+    if action == "plan":
+        return _string(arguments, "plan")
+    return _string(arguments, "pattern", "query", "url", "description", "skill")
+
+
+def _todo_items(value: object) -> tuple[Todo, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(
+        Todo(item["content"], _status(item.get("status"), "pending"))
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("content"), str) and item["content"].strip()
+    )
+
+
+def _status(value: object, default: TodoStatus) -> TodoStatus:
+    known: dict[object, Literal["pending", "in_progress", "completed", "cancelled"]] = {
+        "pending": "pending",
+        "in_progress": "in_progress",
+        "completed": "completed",
+        "cancelled": "cancelled",
+        "deleted": "cancelled",
+    }
+    return known.get(value, default)
