@@ -1,0 +1,1 @@
+"""Pure checks on text and names: secrets, hidden text, safe names."""

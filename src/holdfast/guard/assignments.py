@@ -1,0 +1,214 @@
+"""Secrets that a name gives away: `api_key = "…"`, `FOO_TOKEN=…`, `--password …`, in any notation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from holdfast.guard.finding import Finding
+from holdfast.guard.secret_names import Strength, classify, is_shouted
+from holdfast.guard.secret_values import Style, is_secret, without_scheme
+
+_LONGEST_NAME = 80
+_LONGEST_VALUE = 20_000
+
+
+@cache
+def _name_part() -> re.Pattern[str]:
+    """Sought in lower-cased text: the parts that secrets' names have in common."""
+    # Literals only: a set among the alternatives makes the sweep three times slower.
+    return re.compile(
+        "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
+        "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig".replace("?", r"\?")
+    )
+
+
+def find_names(lowered: str) -> list[re.Match[str]]:
+    """All places where a secret's name may stand; one sweep serves several rules."""
+    return list(_name_part().finditer(lowered))
+
+
+@cache
+def _after_name() -> re.Pattern[str]:
+    """From the end of a name to the beginning of its value; group 1 is the rest of the name."""
+    return re.compile(
+        r"""
+        ([\w-]{0,40}+)
+        (?P<close>(?:\\{0,8}+["'`*\])]){0,4}+)
+        (?:
+            # the type, as in password: str = / var token string = / token?: string =
+            (?:[ \t]{1,8}[&*\[\]\w]{1,12}(?=[ \t]{1,4}=[ \t]))?
+            [ \t]{0,20}+ (?:\??:[ \t]{0,4}[\w.\[\]|&?<>', \t]{1,40}?(?==))?
+            (?P<assign>:=|=>|={1,3}(?!>)|!==?|->|\?\?=|\|\|=|\?=|\+=|<-|:(?!:)) \*{0,2}+
+          | ,? \s{0,60}+ (?P<pair>\\{0,4}["']?(?:value|Value|VALUE)\\{0,4}["']?[ \t]{0,8}[:=])
+          | [ \t]{0,8} (?P<fallback>\|\||\?\?|or\b) (?=[ \t]{0,4}["'`])
+          | [ \t]{0,8}+ (?P<comma>,)
+          | (?P<call>\()
+          | (?P<element>>|</\w{1,20}>\s{0,40}<\w{1,20}>)
+          | [ \t]{1,40}+ (?P<cell>\|) (?=[ \t])
+        )
+        """,
+        re.VERBOSE,
+    )
+
+
+@cache
+def _before_value() -> re.Pattern[str]:
+    """Blanks, a line break before a quote, a block scalar's mark, a wrapper's call, and the opening quote."""
+    return re.compile(
+        r"""
+        (?:[ \t]{0,20}+(?:\\{0,4}(?:\r?\n|\\n)[ \t]{0,40}(?=\\{0,8}["'`]))?)
+        (?:[|>][+-]?\d?[ \t]*\r?\n[ \t]{1,40})?
+        (?P<wrapper>\(\s{0,20}|(?:new\s)?[A-Za-z_][\w.:]{0,40}\((?:\w{1,20}\s?[=:]\s?)?(?=\\{0,8}["'`]))?
+        (?P<prefix>[fFrRbBuU@&]{1,2}(?=["']))?
+        (?P<quote>\\{0,8}(?:\"\"\"|'''|["'`]))?
+        """,
+        re.VERBOSE,
+    )
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    """An unquoted value: to the next blank, quote or angle."""
+    return re.compile(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
+
+
+@cache
+def _cut() -> re.Pattern[str]:
+    """Where an unquoted value ends before its run does: at the next name, or at a closer."""
+    return re.compile(
+        r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
+    )
+
+
+@cache
+def _name_tail() -> re.Pattern[str]:
+    """The beginning of the name, read backwards from where its telling part starts."""
+    return re.compile(r"[\w.-]{0,80}+")
+
+
+def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[Finding]:
+    """Every value that its name calls a secret and that looks like one."""
+    done = 0
+    last_value = -1
+    after_name = _after_name()
+    run_end = 0
+    for hit in names:
+        if hit.start() < done:
+            continue
+        link = after_name.match(text, hit.end())
+        if not link:
+            continue
+        opening = _before_value().match(text, link.end())
+        if not opening or opening.end() == last_value:
+            continue
+        name = _full_name(text, hit.start(), link.end(1))
+        strength = classify(name)
+        if not strength:
+            continue
+        last_value = opening.end()
+        if opening["quote"]:
+            span = _quoted(text, opening)
+            style: Style = "quoted"
+        else:
+            if opening.end() >= run_end:
+                found = _run().match(text, opening.end())
+                run_end = found.end() if found else 0
+            span = (opening.end(), run_end) if run_end > opening.end() else None
+            style = "bare"
+        if not span:
+            continue
+        notation = _notation(text, hit.start(), name, link, style)
+        if not notation:
+            continue
+        if opening["wrapper"] and notation == "quoted" and opening["wrapper"][0] != "(":
+            notation = "call"
+        finding = _judge(text, span, strength, notation)
+        if finding:
+            yield finding
+            done = finding.end
+
+
+def _full_name(text: str, telling: int, end: int) -> str:
+    head = text[max(0, telling - _LONGEST_NAME) : telling][::-1]
+    match = _name_tail().match(head)
+    name = (match[0][::-1] if match else "") + text[telling:end]
+    if name.lower() != "key":
+        return name
+    # Alone it says little; in prose and tables the word before it says which key it is.
+    qualifier = re.search(r"[A-Za-z]{3,12} \Z", text[max(0, telling - 13) : telling])
+    return (qualifier[0] if qualifier else "") + name
+
+
+def _notation(text: str, telling: int, name: str, link: re.Match[str], style: Style) -> Style | None:
+    """How the name and the value are joined decides how much the value must prove."""
+    if link["assign"]:
+        if style == "bare" and link["assign"] in {"=", ":"}:
+            flagged = text[max(0, telling - len(name)) : telling].startswith("--")
+            tight = link["assign"] == "=" and text[link.end() : link.end() + 1] not in {" ", "\t"}
+            if tight and is_shouted(name.lstrip("-.")):
+                return "env"
+            return "option" if tight or flagged or link["assign"] == ":" else "bare"
+        if style == "bare" and link["assign"] in {"==", "===", "!=", "!==", "->", "=>", "<-"}:
+            return None
+        return style
+    if link["comma"] or link["call"] or link["fallback"]:
+        quoted_name = bool(link["close"]) or not link["comma"]
+        return "call" if style == "quoted" and quoted_name else None
+    if link["element"]:
+        return "option" if style == "bare" and link["close"] in {"", '"', "'"} else None
+    # A report's column says PASS; only longer names head a secret.
+    return None if link["cell"] and len(name) < 6 else style
+
+
+def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
+    """The inside of a quoted value; without a closing quote, the rest of the line and what goes on below."""
+    quote = opening["quote"]
+    start = opening.end()
+    limit = min(len(text), start + _LONGEST_VALUE)
+    end = text.find(quote, start, limit)
+    if len(quote) == 1:
+        while end > start and text[end - 1] == "\\" and not text.endswith("\\\\", start, end):
+            end = text.find(quote, end + 1, limit)
+    line_end = text.find("\n", start, limit)
+    if line_end < 0:
+        line_end = limit
+    if 0 <= end <= line_end or (end >= 0 and len(quote) >= 3):
+        return (start, end) if end > start else None
+    if end >= 0 and _is_dense(text[start:end]):
+        return start, end
+    return (start, line_end) if line_end > start else None
+
+
+def _is_dense(value: str) -> bool:
+    """A secret over several lines: no blanks inside its lines, none of them short but the last."""
+    lines = value.split("\n")
+    return all(len(line.split()) <= 1 for line in lines) and all(
+        len(line.strip()) >= 16 for line in lines[:-1]
+    )
+
+
+def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -> Finding | None:
+    start, end = span
+    start += without_scheme(text[start : min(end, start + 20)])
+    if start == span[1] and text[end : end + 1] in {" ", "\t"}:
+        # `Authorization: Bearer abc`: the run ended after the scheme.
+        return None
+    if style in {"bare", "option"}:
+        end = _trimmed(text, start, end)
+    value = text[start:end]
+    if not is_secret(value, strength, style):
+        return None
+    return Finding("password" if strength == "password" else "secret", start, end)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """Without the code around it: `f(password=abc, x)`, `?token=abc&user=x`, `Password=abc;Database=x`."""
+    value = text[start:end]
+    cut = _cut().search(value)
+    if cut:
+        end = start + cut.start()
+    while end > start and text[end - 1] in ",;":
+        end -= 1
+    return end

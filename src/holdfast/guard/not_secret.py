@@ -1,0 +1,184 @@
+"""Values that stand where a secret could stand and are none: placeholders, references, ids, hashes, labels."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from holdfast.guard.wordlike import is_wordlike, segments, words
+
+# A value made of these alone names a secret or stands for one; it is never the secret itself.
+_STAND_IN_WORDS = words(
+    """
+    a abc access account actual admin all an and any api app apikey application apply as at auth
+    authorization bar basic baz bearer bool boolean bot bytes change changeme changeit char client cluster
+    code config const count cred credential credentials creds current custom data database db default demo
+    dev development disabled docker dummy e2e email empty enabled encrypted env environment error example
+    expired fake false field file foo for from generated get github gitlab global goes google guest hash
+    hashed header here hidden host id in incorrect input insert int invalid is it jwt key keys label length
+    letmein live load local localhost login lorem main manager masked master me missing mock mongo mongodb
+    my mysecret mysql name nil no none not null number obj object of old omitted on one op openai optional
+    or otp param part pass passwd passphrase password passwords path pg php placeholder pin plain plaintext
+    please postgres postgresql prefix private prod production public put pw pwd qux rabbitmq random read
+    real redacted redis ref replace replaceme request required reset root sample secret secretkey secrets
+    self send server service session set shared should some somepassword sometoken staging str string stripe
+    strong stuff super supersecret test tester testing text the thing this todo token tokens true two type
+    undefined unknown unset unused update url user username using val valid value var variable verify was
+    web welcome with word write wrong www xyz yes you your
+    """
+)
+# Words that only labels and sentences use; a passphrase has none of them.
+COMMON_IN_LABELS = words(
+    """
+    a an are at be been by can cannot case character characters confirm contain did do does enter first for
+    forgot forgotten has have how if in is last least long match matches minimum must new not of on only or
+    repeat require reset sensitive short so than that the their to too two type up via was we were when
+    which while will with without wrong you your
+    """
+)
+
+
+@cache
+def _placeholder() -> re.Pattern[str]:
+    return re.compile(
+        r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|\.{3}|…|•|"
+        r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|do[-_]not[-_]use|"
+        r"not[-_]?a[-_]?(?:real|secret)|12345|abcdef(?![0-9])|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _reference() -> re.Pattern[str]:
+    """Where the value is fetched from, in the notations of shells, templates and languages."""
+    return re.compile(
+        r"\$\{|\$\(|\{\{|\}\}|#\{|@\{|%\{|<%|%\(\w+\)|\{\w*\}|\$\{\{|"
+        r"^(?:id|src|type|env|name|from)=|^[a-z_]+(?::[\w,.]+)?(?:\|[a-z_]+(?::[\w,.]+)?)+$|"
+        r"^%[sdrv]|^%\w+%$|^!\w|^\$[A-Z_][A-Z0-9_]*\b|^\$[a-z_]+(?:\b|$)|^\$\d$|^\$[@#?*]|^&\w+$|"
+        r"^(?:op|vault|file|secret|ssm|env|ref|keychain|awssm|gcpsm|sm|kv)(?:\+\w+)?:|^ref\+|^arn:aws|"
+        r"^(?:process|import\.meta|os|std|System|Deno|Bun|settings|config|cfg|self|this|req|request|ctx|args|"
+        r"options|opts|props|env|secrets|vars|inputs|steps|ENV|app|user|params|data|kwargs|event)"
+        r"(?:\.|\?\.|\[|::|->)|^@?(?:env|getenv|secret|config|file)\("
+    )
+
+
+@cache
+def _code() -> re.Pattern[str]:
+    """An expression rather than a literal: calls, indexing, dotted names, types, arrows."""
+    return re.compile(
+        r"^[&*!]?[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\(|\[|<)|"
+        r"^\(|^\[|^\{|^\||^=>|^->|^\w+\s*=>|^(?:new|await|lambda|function|async|func|not|if|return|yield)\s"
+    )
+
+
+@cache
+def _dotted() -> re.Pattern[str]:
+    return re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+$")
+
+
+@cache
+def _regex_source() -> re.Pattern[str]:
+    return re.compile(
+        r"\[\^?[^\]\s]{0,40}(?:A-Z|a-z|0-9|\\[wdsS])[^\]\s]{0,40}\]|\\\\?[wdsSWDb][+*{)\]]|\{\d{1,4},\d{0,4}\}|\(\?[:=!<iP]|\.[*+]\??(?:$|[)\\'\"])"
+    )
+
+
+@cache
+def _ids() -> re.Pattern[str]:
+    """Names of things: they open no door by themselves."""
+    return re.compile(
+        r"(?:msg|resp|call|toolu|srvtoolu|req|rs|fc|ws|ig|cmpl|chatcmpl|run|thread|asst|file|batch|evt|cus|pi|"
+        r"in|sub|price|prod|acct|ses|sess|session|conv|item|gen|org|proj|user|usr|step|task|job|agent|event|"
+        r"prt|part|ord|inv|ch|seti|cs|tr|pm|si|txn|node|doc|wf|exec|trace|span|tool|turn)[_-][A-Za-z0-9_-]{6,}|"
+        r"(?:sha\d{1,3}|md5|h1|blake\w{1,3}|crc32)[-:=/~][A-Za-z0-9+/=_-]+(?:\?[\w=-]*)?|"
+        r"(?:[\w./:-]{1,120}@)?sha256:[0-9a-f]{6,64}|"
+        r"v?\d+(?:\.\d+){1,3}(?:[-+.][\w.+-]*)?|"
+        r"\d{4}-\d\d-\d\d(?:[T ][\d:.,Z+-]*)?|"
+        r"[+-]?\d+(?:[.,]\d+)*\s?(?:[a-zA-Z%]{1,3}|min|mins|days?|hours?|secs?|chars?|bytes)?|"
+        r"#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,16}|"
+        r"[A-Z]{2,8}-?\d{1,4}(?:-[A-Z]{2,6})*|"
+        r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\S+)(?:\s.*)?|data:[\w/+.-]+[;,].*|"
+        r"(?:[A-Z][A-Za-z]{1,12}):\S+\[\S*|"
+        r"[a-z][a-z0-9+.-]{1,20}://[^\s]*|"
+        r"[A-Za-z][\w.+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z]{2,12})+",
+        re.DOTALL,
+    )
+
+
+@cache
+def _path() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:~|\.{1,2})?[/\\][\w./\\ @+~-]*|[A-Za-z]:[/\\].*|[\w.@+-]+(?:[/\\][\w.@+-]+)+(?:\.\w{1,6})|"
+        r"[a-z][a-z_-]{2,30}/[a-z][a-z_-]{2,30}/[\w.@+/-]*|"
+        r"[\w-]+\.(?:pem|key|json|ya?ml|txt|toml|env|py|ts|js|tsx|go|rs|md|crt|cfg|conf|ini|sh|java|rb|xml|html|css|sql)"
+    )
+
+
+@cache
+def _hex() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}|"
+        r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+    )
+
+
+def is_hash_or_uuid(value: str) -> bool:
+    """Digests, commit ids and uuids: secret only where the name says so."""
+    return _hex().fullmatch(value) is not None
+
+
+def is_id(value: str) -> bool:
+    """Ids, labelled digests, versions, dates, sizes, colours, URLs, mail addresses."""
+    return _ids().fullmatch(value) is not None
+
+
+def is_placeholder(value: str) -> bool:
+    """A stand-in that a person is meant to replace, or one that tests and documents use."""
+    core = value.strip("\"'`<>[](){}*_-. ")
+    if len(set(core.lower())) <= 2 or _placeholder().search(value):
+        return True
+    return all(word.lower() in _STAND_IN_WORDS or word.isdigit() for word in segments(core))
+
+
+def is_reference(value: str) -> bool:
+    """A variable, a template or a lookup that yields the secret elsewhere."""
+    found = _reference().search(value)
+    if not found:
+        return False
+    # A random password may begin with `$`; a variable's name is made of words or of capitals.
+    name = re.match(r"\$(\w+)", value)
+    return not name or name[1].isupper() or len(name[1]) < 3 or is_wordlike(name[1])
+
+
+def is_code(value: str) -> bool:
+    """An unquoted expression; only to be asked of values that carry no quotes."""
+    if _code().match(value):
+        return True
+    return _dotted().match(value) is not None and is_wordlike(value)
+
+
+def is_path(value: str) -> bool:
+    """A file's place; random base64 may hold slashes too, so the parts must read as words."""
+    return _path().fullmatch(value) is not None and is_wordlike(value)
+
+
+def is_regex_source(value: str) -> bool:
+    """A pattern that describes secrets."""
+    return _regex_source().search(value) is not None
+
+
+def is_common_word(word: str) -> bool:
+    """A word of labels, messages and names; a passphrase has none of them."""
+    return word.lower() in COMMON_IN_LABELS or word.lower() in _STAND_IN_WORDS
+
+
+def stands_for_nothing(value: str) -> bool:
+    """Whether this value is certainly not a secret, wherever it stands."""
+    return (
+        not value.strip()
+        or is_placeholder(value)
+        or is_reference(value)
+        or is_regex_source(value)
+        or is_id(value)
+        or is_path(value)
+    )

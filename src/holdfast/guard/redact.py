@@ -1,0 +1,126 @@
+"""Takes secrets out of a text before its first byte is written: shapes, contexts, this environment's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from holdfast.guard.environment import forms_of, secrets_of
+from holdfast.guard.finding import Finding, mark_of, mark_pattern
+
+__all__ = ["Finding", "Redactor", "Scanner", "secrets_of"]
+
+# Taking one secret out can bring another to light; each round takes at least one, few texts need three.
+_MOST_ROUNDS = 12
+
+
+class Scanner(Protocol):
+    """A second pair of eyes: any other detector of secrets."""
+
+    def scan(self, text: str) -> Iterable[Finding]:
+        """Places in `text` that hold a secret."""
+
+
+def _lower(text: str) -> str:
+    """Lower case of the same length: positions found in it hold for the text itself."""
+    lowered = text.replace("\u0130", "I").lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
+class Redactor:
+    """Finds and replaces secrets; the environment's own secrets are handed in as values."""
+
+    def __init__(self, secrets: Iterable[str] = (), scanner: Scanner | None = None) -> None:
+        self._forms = sorted(
+            {form for secret in secrets if secret for form in forms_of(secret)}, key=len, reverse=True
+        )
+        self._scanner = scanner
+
+    def redact(self, text: str) -> str:
+        """The text with `[redacted:<kind>]` in place of every secret; doing it again changes nothing."""
+        for _ in range(_MOST_ROUNDS):
+            found = self.findings(text)
+            if not found:
+                break
+            text = _replaced(text, found)
+        return text
+
+    def findings(self, text: str) -> list[Finding]:
+        """All secrets of the text in order, none overlapping, none inside a mark of ours."""
+        candidates = [finding for finding in self._candidates(text) if finding.end > finding.start]
+        if not candidates:
+            return []
+        return _outside_marks(_merged(candidates), text)
+
+    def _candidates(self, text: str) -> Iterator[Finding]:
+        # Imported on first use: a process that redacts nothing pays for none of the rules.
+        from holdfast.guard.assignments import find_assignments, find_names
+        from holdfast.guard.code_arguments import find_arguments, find_aws_pairs
+        from holdfast.guard.commands import find_in_commands, find_spaced
+        from holdfast.guard.private_keys import find_private_keys
+        from holdfast.guard.sentences import find_in_sentences
+        from holdfast.guard.token_shapes import find_tokens
+        from holdfast.guard.urls_and_headers import find_cookies, find_in_urls, find_schemes
+
+        yield from self._exact(text)
+        for rule in (find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs):
+            yield from rule(text)
+        lowered = _lower(text)
+        names = find_names(lowered)
+        yield from find_assignments(text, names)
+        yield from find_in_sentences(text, lowered, names)
+        for folded_rule in (find_schemes, find_cookies, find_in_commands, find_arguments):
+            yield from folded_rule(text, lowered)
+        if self._scanner:
+            yield from self._scanner.scan(text)
+
+    def _exact(self, text: str) -> Iterator[Finding]:
+        for form in self._forms:
+            position = text.find(form)
+            while position >= 0:
+                yield Finding("environment", position, position + len(form))
+                position = text.find(form, position + len(form))
+
+
+def _merged(findings: list[Finding]) -> list[Finding]:
+    """Overlapping findings become one; the first to begin, or the longest of those, names it."""
+    merged: list[Finding] = []
+    for finding in sorted(findings, key=lambda f: (f.start, -f.end)):
+        if merged and finding.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Finding(last.kind, last.start, max(last.end, finding.end))
+        else:
+            merged.append(finding)
+    return merged
+
+
+def _outside_marks(findings: list[Finding], text: str) -> list[Finding]:
+    marks = [match.span() for match in mark_pattern().finditer(text)]
+    if not marks:
+        return findings
+    outside: list[Finding] = []
+    i = 0
+    for kind, start, end in findings:
+        while i < len(marks) and marks[i][1] <= start:
+            i += 1
+        j = i
+        while j < len(marks) and marks[j][0] < end:
+            if start < marks[j][0]:
+                outside.append(Finding(kind, start, marks[j][0]))
+            start = max(start, marks[j][1])
+            j += 1
+        if start < end:
+            outside.append(Finding(kind, start, end))
+    return outside
+
+
+def _replaced(text: str, findings: list[Finding]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for finding in findings:
+        pieces += (text[position : finding.start], mark_of(finding.kind))
+        position = finding.end
+    pieces.append(text[position:])
+    return "".join(pieces)

@@ -1,0 +1,167 @@
+"""Whether a value that stands under a secret's name is the secret itself."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal
+
+from holdfast.guard import not_secret
+from holdfast.guard.secret_names import Strength
+from holdfast.guard.wordlike import is_wordlike
+
+# quoted: a literal. env: a shell variable's whole word. option: a word after `--name` or `name:`.
+# bare: unquoted, may be code. call: an argument. prose: a word of a sentence.
+Style = Literal["quoted", "env", "option", "bare", "call", "prose"]
+_UNQUOTED = frozenset({"option", "bare", "prose"})
+
+_SENTENCE_END = ".,;:!?)]}'\"`*"
+_PROOF_LENGTH = 8
+_WEAK_LENGTH = 20
+
+
+class _Makeup:
+    """What a value is made of."""
+
+    __slots__ = ("digits", "letters", "lower", "symbols", "upper")
+
+    def __init__(self, value: str) -> None:
+        self.digits = self.lower = self.upper = self.symbols = 0
+        for char in value[:400]:
+            if char.isdigit():
+                self.digits += 1
+            elif char.islower():
+                self.lower += 1
+            elif char.isupper():
+                self.upper += 1
+            elif char not in " _-.":
+                self.symbols += 1
+        self.letters = self.lower + self.upper
+
+
+def is_secret(value: str, strength: Strength, style: Style) -> bool:
+    """Judge one value; the less a name and a notation promise, the more random it must be."""
+    core = value.rstrip(_SENTENCE_END) if style in _UNQUOTED else value
+    if "\\" in core:
+        core = re.sub(r"\\+[nrt]", " ", core).strip()
+    if len(core) < 5 or not_secret.stands_for_nothing(core):
+        return False
+    if style in _UNQUOTED and not_secret.is_code(core):
+        return False
+    if any(char.isspace() for char in core.strip()):
+        return _is_secret_with_spaces(core.strip(), strength)
+    if strength == "weak":
+        return _is_very_random(core)
+    if strength == "password":
+        return _is_password(core, style)
+    return _is_machine_secret(core, style)
+
+
+def _is_very_random(value: str) -> bool:
+    makeup = _Makeup(value)
+    return (
+        len(value) >= _WEAK_LENGTH
+        and makeup.digits > 0
+        and makeup.letters > 0
+        and not not_secret.is_hash_or_uuid(value)
+        and not is_wordlike(value)
+        and not _is_listy(value)
+        and not not_secret.is_hash_or_uuid(max(re.split(r"[-_.:/]", value), key=len))
+    )
+
+
+def _is_listy(value: str) -> bool:
+    """Composite keys and addresses: several short readable parts joined by a mark."""
+    parts = re.split(r"[:/|@.#-]", value)
+    return len(parts) > 2 and max(len(part) for part in parts) < _WEAK_LENGTH - 4
+
+
+def _is_password(value: str, style: Style) -> bool:
+    makeup = _Makeup(value)
+    if style == "prose":
+        return _is_password_in_prose(value, makeup)
+    if not makeup.letters:
+        return len(value) >= 6 and (makeup.symbols > 0 or style in {"quoted", "env"})
+    if makeup.digits:
+        return len(value) >= 6 and not (style in {"bare", "call"} and _is_numbered_name(value))
+    if makeup.symbols:
+        return len(value) >= 6 and (style in {"quoted", "env"} or not is_wordlike(value))
+    if not is_wordlike(value):
+        return len(value) >= _PROOF_LENGTH
+    return _is_passphrase(value) or (style == "env" and value.isalpha() and len(value) >= _PROOF_LENGTH)
+
+
+def _is_password_in_prose(value: str, makeup: _Makeup) -> bool:
+    if makeup.digits and makeup.letters:
+        kinds = (makeup.lower > 0) + (makeup.upper > 0) + (makeup.symbols > 0)
+        return len(value) >= 6 and (kinds > 1 or not _is_numbered_name(value) or "-" not in value)
+    if makeup.symbols and makeup.letters:
+        return len(value) >= 8 and not is_wordlike(value)
+    return (len(value) >= 12 and not is_wordlike(value)) or _is_passphrase(value, fewest=4)
+
+
+def _is_numbered_name(value: str) -> bool:
+    """`arg1`, `sha256`, `user_v2`: an identifier that happens to carry a number."""
+    return (
+        value.isidentifier()
+        and is_wordlike(value)
+        and len(re.findall(r"\d+", value)) == 1
+        and value[-1].isdigit()
+    )
+
+
+def _is_passphrase(value: str, fewest: int = 3) -> bool:
+    words = re.split(r"[-_.]", value)
+    return (
+        len(words) >= fewest
+        and all(len(word) >= 3 and word.isalpha() for word in words)
+        and not any(not_secret.is_common_word(word) for word in words)
+        and "-" in value
+    )
+
+
+def _is_machine_secret(value: str, style: Style) -> bool:
+    if not_secret.is_hash_or_uuid(value):
+        return True
+    makeup = _Makeup(value)
+    if not makeup.letters or is_wordlike(value):
+        return False
+    if style in _UNQUOTED and not makeup.digits and not (makeup.upper and makeup.lower and len(value) >= 16):
+        return False
+    if makeup.digits:
+        fewest = {"quoted": 8, "env": 8, "call": 10, "option": 8, "bare": 10, "prose": 12}[style]
+        return len(value) >= fewest
+    return len(value) >= (12 if style in {"quoted", "env"} else 20)
+
+
+@cache
+def _app_password() -> re.Pattern[str]:
+    return re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
+
+
+def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
+    """Mostly labels and messages; but app passwords come in fours, seed phrases in dozens of words."""
+    words = value.split()
+    if strength == "weak" or len(words) > 30:
+        return False
+    if _app_password().fullmatch(value) and not is_wordlike(value):
+        return True
+    if any(word.lower() in not_secret.COMMON_IN_LABELS for word in words):
+        return False
+    if strength == "password" and len(words) in {12, 15, 18, 21, 24}:
+        return all(word.isalpha() and word.islower() for word in words)
+    longest = max(words, key=len)
+    return len(longest) >= 12 and _is_very_random(longest + longest)
+
+
+def without_scheme(value: str) -> int:
+    """How many characters of `Bearer abc…` come before the secret."""
+    match = _scheme().match(value)
+    return match.end() if match else 0
+
+
+@cache
+def _scheme() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:bearer|basic|token|apikey|api-key|key|digest|ssws|splunk|bot|flyv1|pat)[ :]+", re.IGNORECASE
+    )

@@ -1,0 +1,235 @@
+"""The shapes of tokens that vendors give a recognisable form, found without any context."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from holdfast.guard.finding import Finding
+from holdfast.guard.not_secret import is_placeholder
+from holdfast.guard.wordlike import is_wordlike
+
+
+class Shape(NamedTuple):
+    """A token begins with one of the `anchors` (literals) and goes on as `body`; `before` ends at the anchor.
+
+    `wordy` says that the form alone is proof, so that looking like words is no excuse.
+    """
+
+    kind: str
+    anchors: str
+    body: str
+    before: str = ""
+    wordy: bool = False
+
+
+# Every repetition has an upper bound: a text full of anchors must not cost more than its length allows.
+_SHAPES = (
+    Shape("aws-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", wordy=True),
+    Shape("aws-key", "ABSK", r"[A-Za-z0-9+/]{80,300}={0,2}"),
+    Shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,255}(?:[._][\w-]{8,400}){0,3}"),
+    Shape("github-token", "github_pat_", r"[A-Za-z0-9_]{22,255}"),
+    Shape(
+        "gitlab-token",
+        "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glsoat- glimt- glagent- gloas- glffct- glwt-",
+        r"[\w.-]{16,300}",
+    ),
+    Shape("slack-token", "xox", r"[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,400}"),
+    Shape("slack-token", "xapp-", r"\d-[A-Za-z0-9-]{20,400}"),
+    Shape("webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,200}", wordy=True),
+    Shape(
+        "webhook",
+        "discord.com/api/ discordapp.com/api/ ptb.discord.com/api/ canary.discord.com/api/",
+        r"(?:v\d{1,2}/)?webhooks/\d{5,25}/[\w-]{30,120}",
+        wordy=True,
+    ),
+    Shape("webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{40,400}", wordy=True),
+    Shape("webhook", "hooks.zapier.com/hooks/catch/", r"[\w/]{8,100}", wordy=True),
+    Shape("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9_]{16,300}"),
+    Shape("webhook-secret", "whsec_", r"[A-Za-z0-9+/=_-]{20,200}"),
+    Shape("google-key", "AIza", r"[\w-]{30,60}"),
+    Shape("google-token", "ya29.", r"[\w.-]{20,600}"),
+    Shape("google-secret", "GOCSPX-", r"[\w-]{20,60}"),
+    Shape("google-token", "1//0", r"[\w-]{30,200}"),
+    Shape("anthropic-key", "sk-ant-", r"[\w-]{20,300}"),
+    Shape("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w-]{20,300}"),
+    Shape("openrouter-key", "sk-or-v1-", r"[0-9a-f]{32,100}"),
+    Shape("api-key", "sk-", r"(?=[\w-]{0,100}\d)[\w-]{20,300}"),
+    Shape("api-key", "sk_ pk_", r"(?:[0-9a-f]{40,64}|\d{5,12}_[A-Z0-9]{32})(?![A-Za-z0-9])"),
+    Shape("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{28,60}"),
+    Shape("api-key", "xai- gsk_ pplx- nvapi- tgp_v1_ r8_ jina_ pcsk_ csk- tvly- fw_", r"[\w-]{24,200}"),
+    Shape("api-key", "lsv2_", r"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
+    Shape("api-key", "e2b_ fc-", r"[0-9a-f]{32,64}(?![A-Za-z0-9])"),
+    Shape("api-key", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{18,40}"),
+    Shape("npm-token", "npm_", r"[A-Za-z0-9]{30,80}"),
+    Shape("pypi-token", "pypi-", r"[\w-]{50,400}"),
+    Shape("rubygems-key", "rubygems_", r"[0-9a-f]{40,64}"),
+    Shape("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{20,100}"),
+    Shape("crates-token", "cio", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    Shape("nuget-key", "oy2", r"[a-z0-9]{43}(?![A-Za-z0-9])"),
+    Shape("twilio-key", "SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    Shape("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
+    Shape("mailgun-key", "key-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    Shape("mailgun-key", "-", r"[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])", before=r"[0-9a-f]{32}"),
+    Shape("mailchimp-key", "-us", r"\d{1,2}(?![\w-])", before=r"[0-9a-f]{32}"),
+    Shape("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
+    Shape("discord-token", ".", r"[\w-]{6}\.[\w-]{27,40}(?![\w.-])", before=r"[MNO][A-Za-z0-9_-]{22,27}"),
+    Shape("telegram-token", ":AA", r"[\w-]{32,34}(?![\w-])", before=r"\d{8,11}"),
+    Shape("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,80}"),
+    Shape("heroku-key", "HRKU-", r"[\w-]{30,100}"),
+    Shape("azure-secret", "8Q~ 7Q~", r"[\w~.-]{30,40}", before=r"[\w~.-]{3}"),
+    Shape("databricks-token", "dapi", r"[0-9a-f]{32}(?:-\d)?"),
+    Shape("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[0-9a-fA-F]{28,64}"),
+    Shape("square-token", "EAAA sq0atp- sq0csp- sq0idp-", r"[\w-]{22,90}"),
+    Shape("facebook-token", "EAAC EAAB EAAG EAAE EAAD IGQV", r"[A-Za-z0-9]{60,300}"),
+    Shape("linear-key", "lin_api_ lin_oauth_ lin_wh_", r"[A-Za-z0-9]{30,100}"),
+    Shape("notion-token", "ntn_", r"[A-Za-z0-9]{36,80}"),
+    Shape("notion-token", "secret_", r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])"),
+    Shape("sentry-token", "sntrys_ sntryu_", r"[\w+/=-]{40,400}"),
+    Shape("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,300}"),
+    Shape("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.(?:[\w-]{1,40}\.)?[A-Za-z0-9]{36,60}"),
+    Shape("age-key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,80}"),
+    Shape("fly-token", "fo1_ fm1_ fm1a_ fm1r_ fm2_", r"[\w+/=,-]{30,4000}"),
+    Shape("supabase-key", "sbp_ sb_secret_", r"[\w-]{24,80}"),
+    Shape("postman-key", "PMAK-", r"[0-9a-f]{20,30}-[0-9a-f]{30,40}"),
+    Shape("newrelic-key", "NRAK- NRII- NRJS- NRRA- NRIQ-", r"[\w-]{18,48}"),
+    Shape("newrelic-key", "NRAL", r"(?![A-Za-z0-9])", before=r"[0-9a-f]{30,40}"),
+    Shape("cloudflare-key", "v1.0-", r"[0-9a-f]{20,30}-[0-9a-f]{100,200}"),
+    Shape("cloudflare-token", "cfut_ cfat_ cfk_", r"[A-Za-z0-9_-]{30,100}"),
+    Shape("terraform-token", ".atlasv1.", r"[\w-]{40,100}", before=r"[A-Za-z0-9]{10,20}"),
+    Shape("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    Shape("hubspot-token", "pat-", r"(?:na|eu|ap)\d-[0-9a-f-]{36}"),
+    Shape("figma-token", "figd_ figo_ figu_ figor_", r"[\w-]{24,80}"),
+    Shape("dropbox-token", "sl.", r"[\w.-]{100,1500}"),
+    Shape("atlassian-token", "ATATT3 ATCTT3 ATBB ATSTT3", r"[\w=-]{20,400}"),
+    Shape("grafana-token", "glsa_ glc_", r"[\w+/=-]{32,400}"),
+    Shape("grafana-token", "eyJrIjoi", r"[A-Za-z0-9+/=_-]{40,400}"),
+    Shape("planetscale-token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w.=-]{30,80}"),
+    Shape("pulumi-token", "pul-", r"[0-9a-f]{40}"),
+    Shape(
+        "api-token", "pnu_ nfp_ rnd_ vcp_ vck_ vca_ vcr_ napi_ sgp_ tfp_ phx_ aio_ bkua_", r"[\w-]{24,100}"
+    ),
+    Shape("api-token", "CCIPAT_ CFPAT- CLOJARS_ rdme_ p8e- duffel_live_ duffel_test_", r"[\w-]{24,140}"),
+    Shape("api-token", "EZAK EZTK", r"[A-Za-z0-9]{54}"),
+    Shape("api-token", "FLWSECK", r"(?:_TEST)?-[A-Za-z0-9-]{12,60}"),
+    Shape(
+        "api-token", "shippo_live_ shippo_test_ waka_ tskey- ico- fio-u- lob_live_ ops_eyJ", r"[\w-]{20,800}"
+    ),
+    Shape("plaid-token", "access-", r"(?:sandbox|development|production)-[0-9a-f-]{36}"),
+    Shape("alibaba-key", "LTAI", r"[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
+    Shape("tencent-key", "AKID", r"[A-Za-z0-9]{28,40}(?![A-Za-z0-9])"),
+    Shape("dynatrace-token", "dt0c01. dt0s16. dt0s01.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{40,80}"),
+    Shape("jfrog-key", "AKCp", r"[A-Za-z0-9]{60,80}"),
+    Shape(
+        "launchdarkly-key", "sdk- mob- api-", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    ),
+    Shape("openshift-token", "sha256~", r"[\w-]{43}"),
+    Shape("sonar-token", "squ_ sqp_ sqa_", r"[0-9a-f]{40}"),
+    Shape("twitter-token", "AAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{40,200}"),
+    Shape("yandex-key", "AQVN", r"[\w-]{30,50}"),
+    Shape("mapbox-token", "sk.eyJ", r"[\w-]{20,400}\.[\w-]{10,80}"),
+    Shape("jwt", "eyJ", r"[\w-]{8,1000}\.eyJ[\w-]{4,16000}(?:\.[\w-]{0,4000}){0,3}", wordy=True),
+    Shape("jwt", "eyJ", r"[\w-]{8,1000}\.[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{4,4000}){0,2}"),
+    Shape("password-hash", "$2a$ $2b$ $2y$", r"\d\d\$[./A-Za-z0-9]{53}", wordy=True),
+    Shape(
+        "password-hash",
+        "$apr1$ $1$ $5$ $6$ $y$ $7$",
+        r"[^\s:$\"']{1,40}\$(?:[^\s:$\"']{1,40}\$)?[./A-Za-z0-9]{20,100}",
+    ),
+    Shape("password-hash", "$argon2", r"(?:id|i|d)\$[^\s:\"']{30,300}", wordy=True),
+    Shape("password-hash", "{SHA} {SSHA} {SSHA256}", r"[A-Za-z0-9+/]{20,80}={0,2}"),
+    Shape(
+        "password-hash", "pbkdf2_sha256$ pbkdf2_sha1$", r"\d{1,8}\$[^\s$\"']{4,60}\$[A-Za-z0-9+/=]{20,100}"
+    ),
+)
+
+
+class _Matcher(NamedTuple):
+    kind: str
+    pattern: re.Pattern[str]
+    before: re.Pattern[str] | None
+    wordy: bool
+
+
+@cache
+def _matchers() -> tuple[dict[str, list[_Matcher]], dict[str, list[_Matcher]]]:
+    """Matchers by anchor: those that begin a word (found in one sweep), and those that do not."""
+    leading: dict[str, list[_Matcher]] = {}
+    inner: dict[str, list[_Matcher]] = {}
+    for shape in _SHAPES:
+        before = re.compile(rf"(?<![A-Za-z0-9+/_]){shape.before}\Z", re.ASCII) if shape.before else None
+        for anchor in shape.anchors.split():
+            pattern = re.compile(re.escape(anchor) + shape.body, re.ASCII)
+            table = leading if anchor[0].isalnum() and not before else inner
+            table.setdefault(anchor, []).append(_Matcher(shape.kind, pattern, before, shape.wordy))
+    return _by_shortest_anchor(leading), inner
+
+
+def _by_shortest_anchor(matchers: dict[str, list[_Matcher]]) -> dict[str, list[_Matcher]]:
+    """The sweep reports the shortest anchor at a place; under it stand the longer ones too, longest first."""
+    roots = [anchor for anchor in matchers if not any(anchor != a and anchor.startswith(a) for a in matchers)]
+    longest_first = sorted(matchers, key=len, reverse=True)
+    return {root: [m for a in longest_first if a.startswith(root) for m in matchers[a]] for root in roots}
+
+
+@cache
+def _sweep() -> re.Pattern[str]:
+    """All word-leading anchors as one prefix tree: far cheaper than trying two hundred literals in turn."""
+    tree: dict[str, Any] = {}
+    for anchor in _matchers()[0]:
+        node = tree
+        for char in anchor:
+            node = node.setdefault(char, {})
+    # A token is not the middle of a longer word: base64 of a picture holds every short anchor somewhere.
+    return re.compile(r"(?<![A-Za-z0-9])" + _tree_pattern(tree))
+
+
+def _tree_pattern(node: dict[str, Any]) -> str:
+    branches = [re.escape(char) + _tree_pattern(child) for char, child in sorted(node.items())]
+    if not branches:
+        return ""
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+
+
+def find_tokens(text: str) -> Iterator[Finding]:
+    """Every token of a known shape, placeholders left out."""
+    leading, inner = _matchers()
+    done = 0
+    for hit in _sweep().finditer(text):
+        if hit.start() < done:
+            continue
+        for matcher in leading[hit[0]]:
+            finding = _match_at(text, hit.start(), matcher)
+            if finding:
+                yield finding
+                done = finding.end
+                break
+    for anchor, matchers in inner.items():
+        if anchor not in text:
+            continue
+        for matcher in matchers:
+            for match in matcher.pattern.finditer(text):
+                finding = _match_at(text, match.start(), matcher)
+                if finding:
+                    yield finding
+
+
+_LONGEST_BEFORE = 64
+
+
+def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
+    match = matcher.pattern.match(text, position)
+    if not match:
+        return None
+    start = position
+    if matcher.before:
+        ahead = matcher.before.search(text[max(0, position - _LONGEST_BEFORE) : position])
+        if not ahead:
+            return None
+        start = position - len(ahead[0])
+    body = text[start : match.end()]
+    if is_placeholder(body) or (not matcher.wordy and is_wordlike(body)):
+        return None
+    return Finding(matcher.kind, start, match.end())

@@ -1,0 +1,121 @@
+"""Shows hidden text: what a person would not see on the screen is written out as an escape."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+_ZERO_WIDTH_NON_JOINER = "\u200c"
+_ZERO_WIDTH_JOINER = "\u200d"
+_TEXT_AND_EMOJI_STYLE = "\ufe0e\ufe0f"
+_KEYCAP = "\u20e3"
+_BLACK_FLAG = "\U0001f3f4"
+# The three flags that are spelt with tag characters: England, Scotland, Wales.
+_FLAG_TAGS = tuple(
+    "".join(chr(0xE0000 + ord(c)) for c in region) + "\U000e007f" for region in ("gbeng", "gbsct", "gbwls")
+)
+# Scripts in which the joiners change how a word is written.
+_JOINING_SCRIPTS = (
+    (0x0600, 0x08FF),
+    (0x0900, 0x0DFF),
+    (0x0F00, 0x109F),
+    (0x1780, 0x18AF),
+    (0x1A20, 0x1CFF),
+    (0xFB50, 0xFDFF),
+)
+_EMOJI = (
+    (0x203C, 0x203C),
+    (0x2049, 0x2049),
+    (0x2122, 0x2139),
+    (0x2190, 0x2BFF),
+    (0x3030, 0x303D),
+    (0x1F000, 0x1FBFF),
+)
+_IDEOGRAPHS = ((0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
+# Format characters by category, but drawn: number signs of Arabic and its neighbours.
+_DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+
+
+@cache
+def _suspect() -> re.Pattern[str]:
+    """Every character that may be hidden; most texts hold none and are done with one pass."""
+    return re.compile(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+        "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+        "\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+        "\U000e0000-\U000e0fff]"
+    )
+
+
+def visible(text: str) -> str:
+    """The text with every hidden character as `\\x1b`, `\\u200b` or `\\U000e0041`; the rest is untouched."""
+    return _suspect().sub(_shown, text)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether `visible` would change this text."""
+    return any(_is_hidden(match) for match in _suspect().finditer(text))
+
+
+def _shown(match: re.Match[str]) -> str:
+    char = match[0]
+    if not _is_hidden(match):
+        return char
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _is_hidden(match: re.Match[str]) -> bool:
+    char, text, at = match[0], match.string, match.start()
+    before = text[at - 1] if at else ""
+    after = text[at + 1 : at + 2]
+    if char == "\r":
+        return after != "\n"
+    if char in _DRAWN:
+        return False
+    if char == _ZERO_WIDTH_JOINER and _is_emoji_end(before) and _within(after, _EMOJI):
+        return False
+    if char in {_ZERO_WIDTH_JOINER, _ZERO_WIDTH_NON_JOINER}:
+        return not (_is_joining(before) and _is_joining(after))
+    if "\ufe00" <= char <= "\ufe0f":
+        return not _is_style(char, before, after)
+    if "\U000e0100" <= char <= "\U000e01ef":
+        return not _within(before, _IDEOGRAPHS)
+    if "\U000e0020" <= char <= "\U000e007f":
+        return not _is_in_flag(text, at)
+    return True
+
+
+def _is_style(char: str, before: str, after: str) -> bool:
+    """One selector after a sign that has two looks; a row of them carries a message."""
+    if not before or _is_selector(before):
+        return False
+    if before in "0123456789#*":
+        return char in _TEXT_AND_EMOJI_STYLE and after == _KEYCAP
+    if char in _TEXT_AND_EMOJI_STYLE:
+        return _within(before, _EMOJI) or before in "©®" or unicodedata.category(before)[0] == "S"
+    return _within(before, _IDEOGRAPHS) or unicodedata.category(before) == "Sm"
+
+
+def _is_selector(char: str) -> bool:
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+
+
+def _is_emoji_end(char: str) -> bool:
+    return char == "\ufe0f" or _within(char, _EMOJI)
+
+
+def _is_joining(char: str) -> bool:
+    return _within(char, _JOINING_SCRIPTS) and unicodedata.category(char)[0] in "LM"
+
+
+def _is_in_flag(text: str, at: int) -> bool:
+    flag = text.rfind(_BLACK_FLAG, max(0, at - 6), at)
+    return flag >= 0 and any(text.startswith(tags, flag + 1) for tags in _FLAG_TAGS)
+
+
+def _within(char: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return bool(char) and any(low <= ord(char) <= high for low, high in ranges)

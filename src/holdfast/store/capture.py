@@ -1,0 +1,273 @@
+"""What was read of which transcript, and what was made of it: one SQLite file per project.
+
+It can be deleted: the next import reads the transcripts that still exist again and finds its rows in the
+ledger. It holds what the ledger must not: goals, tasks and the evidence for them, redacted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.errors import FormatTooNew, StoreError
+from holdfast.model.session import DistilledSession
+
+CAPTURE_FORMAT = 1
+BUSY_SECONDS = 30
+MOST_IN_MEMORY = 300_000  # claims of one run, about 40 MB
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS source (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, agent TEXT NOT NULL,
+    own TEXT NOT NULL, session TEXT NOT NULL,
+    position INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, head BLOB NOT NULL,
+    reader BLOB NOT NULL, digest BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS source_of_session ON source (session);
+CREATE INDEX IF NOT EXISTS source_of_own ON source (own);
+CREATE TABLE IF NOT EXISTS pending (session TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claim (key INTEGER PRIMARY KEY, source INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS claim_of_source ON claim (source);
+CREATE TABLE IF NOT EXISTS session (
+    id TEXT PRIMARY KEY, started REAL, record BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Stamp(Struct, frozen=True):
+    """What tells cheaply whether a file changed."""
+
+    size: int
+    mtime_ns: int
+
+
+class Cursor(Struct, frozen=True, kw_only=True):
+    """How far one transcript was read, and the state to go on with.
+
+    `own` is the id the transcript gives itself, `session` the one it counts for: a subagent's parent.
+    """
+
+    id: int
+    path: str
+    agent: str
+    own: str
+    session: str
+    position: int
+    stamp: Stamp
+    head: bytes
+    reader: bytes
+    digest: bytes
+
+
+class CaptureStore:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._prepare()
+        except sqlite3.Error as error:
+            raise _refused(path, error) from error
+
+    def _prepare(self) -> None:
+        (number,) = self._db.execute("PRAGMA user_version").fetchone()
+        if number > CAPTURE_FORMAT:
+            raise FormatTooNew(
+                f"was written by a newer holdfast (format {number}, this one knows {CAPTURE_FORMAT})",
+                where=str(self.path),
+                fix="Upgrade holdfast",
+            )
+        if number < CAPTURE_FORMAT:
+            with self.transaction():
+                for statement in _SCHEMA.split(";"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version={CAPTURE_FORMAT}")
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Writes take their lock at once: one that is taken late fails instead of waiting."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _refused(self.path, error) from error
+
+    def stamps(self) -> dict[str, tuple[Stamp, str]]:
+        """Every transcript read so far: its stamp then, and the session it belongs to."""
+        rows = self._db.execute("SELECT path, size, mtime_ns, session FROM source")
+        return {path: (Stamp(size, mtime_ns), session) for path, size, mtime_ns, session in rows}
+
+    def cursor(self, path: str) -> Cursor | None:
+        return next(self._cursors("path = ?", path), None)
+
+    def cursors_of(self, session: str) -> list[Cursor]:
+        return list(self._cursors("session = ?", session))
+
+    def _cursors(self, where: str, value: str) -> Iterator[Cursor]:
+        rows = self._db.execute(
+            "SELECT id, path, agent, own, session, position, size, mtime_ns, head, reader, digest "
+            f"FROM source WHERE {where}",
+            (value,),
+        )
+        for row in rows:
+            number, path, agent, own, session, position, size, mtime_ns, head, reader, digest = row
+            yield Cursor(
+                id=number,
+                path=path,
+                agent=agent,
+                own=own,
+                session=session,
+                position=position,
+                stamp=Stamp(size, mtime_ns),
+                head=head,
+                reader=reader,
+                digest=digest,
+            )
+
+    def root_of(self, own: str) -> str:
+        """The session that a transcript with this id counts for; the id itself when it is unknown."""
+        row = self._db.execute(
+            "SELECT session FROM source WHERE own = ? AND session != ''", (own,)
+        ).fetchone()
+        return str(row[0]) if row else own
+
+    def adopt(self, own: str, session: str) -> None:
+        """Parts that named a subagent as their parent before its own parent was known."""
+        if own != session:
+            self._db.execute("UPDATE source SET session = ? WHERE session = ?", (session, own))
+
+    def pending(self) -> list[str]:
+        """Sessions of which something new was read and no row has been written yet."""
+        return [session for (session,) in self._db.execute("SELECT session FROM pending ORDER BY session")]
+
+    def mark_pending(self, session: str) -> None:
+        self._db.execute("INSERT OR IGNORE INTO pending VALUES (?)", (session,))
+
+    def settle(self, sessions: Iterable[str]) -> None:
+        self._db.executemany("DELETE FROM pending WHERE session = ?", ((session,) for session in sessions))
+
+    def next_source(self) -> int:
+        (number,) = self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM source").fetchone()
+        return int(number)
+
+    def put(self, cursor: Cursor) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO source VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                cursor.id,
+                cursor.path,
+                cursor.agent,
+                cursor.own,
+                cursor.session,
+                cursor.position,
+                cursor.stamp.size,
+                cursor.stamp.mtime_ns,
+                cursor.head,
+                cursor.reader,
+                cursor.digest,
+            ),
+        )
+
+    def release(self, source: int) -> None:
+        """Forgets what a source claimed: it is read again from its start."""
+        self._db.execute("DELETE FROM claim WHERE source = ?", (source,))
+
+    def claims_exist(self) -> bool:
+        return self._db.execute("SELECT 1 FROM claim LIMIT 1").fetchone() is not None
+
+    def claimed_by(self, key: int) -> int | None:
+        row = self._db.execute("SELECT source FROM claim WHERE key = ?", (key,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def claim(self, keys: Iterable[int], source: int) -> None:
+        self._db.executemany("INSERT OR IGNORE INTO claim VALUES (?, ?)", ((key, source) for key in keys))
+
+    def put_record(self, record: DistilledSession) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO session VALUES (?,?,?)",
+            (record.session, record.started, msgspec.json.encode(record)),
+        )
+
+    def record(self, session: str) -> DistilledSession | None:
+        row = self._db.execute("SELECT record FROM session WHERE id = ?", (session,)).fetchone()
+        return None if row is None else msgspec.json.decode(row[0], type=DistilledSession)
+
+    def records(self, limit: int) -> list[DistilledSession]:
+        """The latest sessions, newest first."""
+        rows = self._db.execute("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,))
+        return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
+
+    def check(self) -> str:
+        """'' when the file is sound, else what SQLite says of it."""
+        try:
+            (answer,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.Error as error:
+            return str(error)
+        return "" if answer == "ok" else str(answer)
+
+
+class SourceClaims:
+    """The claims of one source while it is read; written by `save` together with its cursor."""
+
+    def __init__(self, store: CaptureStore, source: int, run: dict[int, int]) -> None:
+        self._store = store
+        self._source = source
+        self._run = run  # keys met in this run and not necessarily stored yet, by whoever claimed them
+        self._stored = store.claims_exist()
+        self._new: list[int] = []
+
+    def repeated(self, key: str) -> bool:
+        return self._owner(key) is not None
+
+    def foreign(self, key: str) -> bool:
+        owner = self._owner(key)
+        return owner is not None and owner != self._source
+
+    def _owner(self, key: str) -> int | None:
+        number = int.from_bytes(
+            blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True
+        )
+        owner = self._run.get(number)
+        if owner is None and self._stored:
+            owner = self._store.claimed_by(number)
+        if owner is None:
+            self._run[number] = self._source
+            self._new.append(number)
+            if len(self._run) > MOST_IN_MEMORY:
+                self._spill()
+        return owner
+
+    def _spill(self) -> None:
+        """A giant transcript: what was claimed so far moves to disk. Should it not be finished, it is released."""
+        with self._store.transaction():
+            self.save()
+        self._run.clear()
+        self._stored = True
+
+    def save(self) -> None:
+        self._store.claim(self._new, self._source)
+        self._new = []
+
+
+def _refused(path: Path, error: sqlite3.Error) -> StoreError:
+    message = str(error)
+    if "locked" in message:
+        fix = "Another holdfast holds it: wait for it to finish"
+    elif "malformed" in message or "not a database" in message:
+        fix = f"Delete {path.name}: it is made again from the transcripts and the ledger keeps its rows"
+    else:
+        fix = "Check the disk and the permissions of the folder"
+    return StoreError(message, where=str(path), fix=fix)

@@ -1,0 +1,253 @@
+"""Where everything lies: the memory of a project outside the work tree, and its window `.holdfast/` inside.
+
+`git clean`, a deleted clone or another worktree must lose nothing, so what a person owns is kept under
+`~/.holdfast/projects/<id>/` and the repository only links to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import subprocess
+from hashlib import blake2b
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.errors import FormatTooNew, StoreError
+from holdfast.store import files
+
+FORMAT = 1
+LINKS = os.name != "nt"  # elsewhere links need a privilege, and the ledger is a plain file in the window
+_IDENTITY = re.compile(r"[a-z0-9][a-z0-9-]{3,60}\Z")
+
+IGNORE_ALL = """# Written by holdfast: nothing here is shared until you ask for it (holdfast ledger share).
+*
+"""
+IGNORE_BUT_LEDGER = """# Written by holdfast: the ledger is shared in git, the rest is yours alone.
+*
+!.gitignore
+!.gitattributes
+!ledger.md
+"""
+UNION_MERGE = """# Written by holdfast: each line of the ledger is an entry, so a merge keeps both sides.
+ledger.md merge=union text eol=lf
+"""
+
+
+class Project(Struct, frozen=True):
+    """The places of one project on this machine. Making one touches nothing; `prepare` does."""
+
+    root: Path
+    window: Path  # <root>/.holdfast
+    memory: Path  # ~/.holdfast/projects/<id>
+    identity_file: Path
+
+    @property
+    def name(self) -> str:
+        return self.root.name or "root"
+
+    @property
+    def ledger(self) -> Path:
+        """The file that holds the rows: the repository's where it is a file of its own, else memory's.
+
+        A link is never followed: one that came with a clone could point anywhere.
+        """
+        shown = self.window / "ledger.md"
+        if os.path.lexists(shown) and not shown.is_symlink():
+            return shown
+        return self.memory / "ledger.md" if LINKS else shown
+
+    @property
+    def capture(self) -> Path:
+        return self.memory / "capture.db"
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was ever kept for this project."""
+        return self.memory.is_dir() or (self.window / "ledger.md").exists()
+
+    def lock(self, name: str) -> Path:
+        return self.memory / "locks" / f"{name}.lock"
+
+    @property
+    def shared(self) -> bool:
+        shown = self.window / "ledger.md"
+        return (
+            shown.is_file()
+            and not shown.is_symlink()
+            and "!ledger.md" in _text_of(self.window / ".gitignore")
+        )
+
+    def prepare(self) -> None:
+        """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""
+        if self.window.is_symlink():
+            raise StoreError(
+                "is a link, and holdfast writes only inside the repository",
+                where=str(self.window),
+                fix="Remove the link and run the command again",
+            )
+        if (number := check_format(self)) != FORMAT:
+            raise _other_format(self.memory, number)
+        self._put_new(self.memory / "format", f"{FORMAT}\n")
+        self._put_new(self.window / ".gitignore", IGNORE_ALL)
+        self._put_new(self.window / ".gitattributes", UNION_MERGE)
+        self._put_new(self.identity_file, f"{self.memory.name}\n")
+        self._link("local", self.memory)
+        if self.ledger != self.window / "ledger.md":
+            self._link("ledger.md", Path("local") / "ledger.md")
+
+    def _put_new(self, path: Path, text: str) -> None:
+        if not os.path.lexists(path):
+            with contextlib.suppress(files.Conflict):  # another first command was faster
+                files.replace(path, text.encode(), self.lock("layout"), expected=None)
+
+    def _link(self, name: str, target: Path) -> None:
+        """A link in the window. One that points elsewhere is not ours: it is replaced, never followed."""
+        link = self.window / name
+        if link.is_symlink():
+            if Path(os.readlink(link)) == target:
+                return
+            link.unlink()
+        elif os.path.lexists(link):
+            return
+        try:
+            link.symlink_to(target)
+        except FileExistsError:
+            return  # another first command was faster
+        except OSError:
+            if name == "local":  # a pointer, where links cannot be made
+                self._put_new(link, f"{target}\n")
+
+
+def find_project(start: Path, home: Path) -> Project:
+    """The project a directory belongs to: its git work tree, else the nearest `.holdfast/`, else itself."""
+    start = Path(os.path.abspath(start))
+    git = find_git(start)
+    if git is not None:
+        root, common = git
+        return _project(root, common / "holdfast-id", home)
+    for directory in (start, *start.parents):
+        if (directory / ".holdfast").is_dir() and directory / ".holdfast" != home:
+            return _project(directory, directory / ".holdfast" / "id", home)
+    return _project(start, start / ".holdfast" / "id", home)
+
+
+def find_git(start: Path) -> tuple[Path, Path] | None:
+    """The work tree and the common git directory that a path lies in, read from the files git keeps."""
+    for directory in (start, *start.parents):
+        marker = directory / ".git"
+        if marker.is_dir():
+            return directory, marker
+        if marker.is_file():
+            pointer = _text_of(marker)
+            if pointer.startswith("gitdir:"):
+                private = (directory / pointer[7:].strip()).resolve()
+                shared = _text_of(private / "commondir").strip()
+                return directory, ((private / shared).resolve() if shared else private)
+    return None
+
+
+def worktrees(project: Project) -> list[Path]:
+    """The other work trees of the same repository, as git's own files name them."""
+    if project.identity_file.name != "holdfast-id":
+        return []
+    common = project.identity_file.parent
+    trees = [common.parent] if common.name == ".git" else []
+    for pointer in sorted(common.glob("worktrees/*/gitdir")):
+        trees.append(Path(_text_of(pointer).strip()).parent)
+    return [tree for tree in trees if tree != project.root]
+
+
+def _project(root: Path, identity_file: Path, home: Path) -> Project:
+    identity = _text_of(identity_file).strip()
+    if not _IDENTITY.fullmatch(identity):
+        slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "project"
+        identity = f"{slug}-{_stable_suffix(identity_file)}"
+    return Project(root, root / ".holdfast", home / "projects" / identity, identity_file)
+
+
+def _stable_suffix(identity_file: Path) -> str:
+    """The same for one place until the identity is written, so that two first commands at once agree."""
+    return blake2b(os.fsencode(identity_file.resolve()), digest_size=4).hexdigest()
+
+
+def share_ledger(project: Project) -> list[Path]:
+    """Makes the ledger a file of the repository; returns what git should know about."""
+    project.prepare()
+    shown, kept = project.window / "ledger.md", project.memory / "ledger.md"
+    with files.lock(project.lock("ledger")) as held:
+        if shown.is_symlink() or not shown.exists():
+            content = files.read(kept) or b""
+            shown.unlink(missing_ok=True)
+            files.replace_held(held, shown, content, files.ANYTHING)
+            if kept.exists():
+                kept.rename(project.memory / f"ledger.before-sharing-{secrets.token_hex(3)}.md")
+    _rewrite(project, ".gitignore", IGNORE_BUT_LEDGER)
+    _rewrite(project, ".gitattributes", UNION_MERGE)
+    return [shown, project.window / ".gitignore", project.window / ".gitattributes"]
+
+
+def unshare_ledger(project: Project) -> None:
+    """Takes the ledger back into memory. What git has recorded stays in its history."""
+    shown, kept = project.window / "ledger.md", project.memory / "ledger.md"
+    with files.lock(project.lock("ledger")) as held:
+        if LINKS and shown.is_file() and not shown.is_symlink():
+            files.replace_held(held, kept, files.read(shown) or b"", files.ANYTHING)
+            shown.unlink()
+    _rewrite(project, ".gitignore", IGNORE_ALL)
+    project.prepare()
+
+
+def _rewrite(project: Project, name: str, text: str) -> None:
+    files.replace(project.window / name, text.encode(), project.lock("layout"), files.ANYTHING)
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What git answers, or '' when it does not: no git, no repository, no commit yet."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")[:10_000]
+    except OSError:
+        return ""
+
+
+def _other_format(memory: Path, number: int) -> FormatTooNew:
+    if number > FORMAT:
+        problem, fix = (
+            "was written by a newer holdfast",
+            "Upgrade holdfast; until then this memory is only read",
+        )
+    else:
+        problem, fix = (
+            "is an old one",
+            "Run holdfast doctor --fix, which makes a backup (--dry-run shows what it does)",
+        )
+    return FormatTooNew(
+        f"format {number} {problem}; this holdfast writes {FORMAT}", where=str(memory), fix=fix
+    )
+
+
+def check_format(project: Project) -> int:
+    """The format number of what is stored; StoreError when it cannot be told."""
+    text = _text_of(project.memory / "format").strip()
+    if not text:
+        return FORMAT
+    if not text.isdigit():
+        raise StoreError(
+            f"holds {text[:20]!r} where a number belongs",
+            where=str(project.memory / "format"),
+            fix="Restore it",
+        )
+    return int(text)

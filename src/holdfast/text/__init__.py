@@ -1,0 +1,1 @@
+"""Markdown and words to values and back: pure, round-trip tested."""

@@ -1,0 +1,195 @@
+"""What a person wrote in a goal, without what they pasted: code, traces, logs, tags of the host."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+LOOK_AT = 20_000  # characters; a goal is said at the beginning
+
+
+class Prose(NamedTuple):
+    """Lines a person wrote, and lines of tool output that name an error (a last resort)."""
+
+    lines: tuple[str, ...]
+    complaints: tuple[str, ...]
+
+
+_HOST_TAGS = re.compile(
+    r"system[-_]?\w*|command-(?:name|message|contents)|local-command-\w+|bash-\w+|ide_\w+|user-prompt-submit-hook|"
+    r"(?:environment|additional)_context|user_instructions|instructions|skill|task-notification|attached_files|"
+    r"file|files|document|documents|open_and_recently_viewed_files|tool_\w+|function_\w+|holdfast\w*",
+    re.IGNORECASE,
+)
+_ASKING_TAGS = re.compile(
+    r"(?:user[-_])?(?:query|message|prompt|request|question)|task|goal|objective|issue|bug|todo|story|p|"
+    r"command-args|feature(?:[-_]\w+)?",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
+_MARKER = re.compile(
+    r"\[(?:redacted|image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]", re.IGNORECASE
+)
+_REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
+# The caller has redacted what it knows to be a key; a word after "password is" is dropped all the same.
+_TOLD = re.compile(
+    r"\b(password|passwd|passphrase|secret|token|api[_ -]?key)\s*(?:is|:|=)\s*(?=\S*\d)\S+", re.IGNORECASE
+)
+_FENCE = re.compile(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
+_HOLDFAST = re.compile(r"^\[(/?)holdfast\b[^\]\n]*\]$")
+
+_TRACE_HEAD = re.compile(
+    r"traceback \(most recent call last\)|^stack(?: ?trace| backtrace)?:|^goroutine \d+|^thread '", re.I
+)
+_FRAME = re.compile(
+    r"""^(?:
+        at\s+\S.*[(:/\\.].*              # JavaScript, Java, C#
+      | File\s".*",\sline\s\d+           # Python
+      | Caused\sby:\s | \.\.\.\s\d+\smore
+      | \d+:\s+0x[0-9a-f]+ | \#\d+\s+0x | \#\d+\s+\S+\(\d+\):
+      | from\s\S+:\d+:in\s               # Ruby
+      | [\^~|\s]+$ | created\sby\s\S+\.\S+
+    )""",
+    re.X,
+)
+_TOOL_OUTPUT = re.compile(
+    r"""^(?:                             # first a compiler's file.go:12:3: message
+        (?:[A-Za-z]:\\)?[\w./\\@-]+\.\w{1,6}(?::\d+:\d+|:\d+:|\(\d+,\d+\):)(?:[:\s]|$)
+      | (?:error|warning)(?:\[\w+\]|\sTS\d+)?:\s | (?:npm|yarn|pnpm)\s(?:ERR!|WARN|error)
+      | make(?:\[\d+\])?:\s | -->\s | \d+\s*[|│] | [│┃┆┌└├╭╰▶✓✔✗✘⨯⎿⏺]
+      | (?:---|===)\s(?:FAIL|PASS|RUN|SKIP) | (?:FAIL|PASS|FAILED|PASSED)\s+\S+[/.:]\S* | ok\s+\S+/\S+\s+[\d(]
+      | [EF]\s{2,}\S | >\s{3,}\S
+      | \[?\d{4}-\d\d-\d\d[T\s]\d\d:\d\d | \[?\d\d:\d\d:\d\d | \w{3}\s+\d{1,2}\s\d\d:\d\d:\d\d\s
+      | \[(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE)\]
+      | (?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)(?::|\s{2,}|\s[\[\d(])
+      | (?:level|time|ts)=\S+\s | \[\w+\]\s(?:ERROR|WARN|INFO)
+      | diff\s--git\s | @@\s | (?:\+\+\+|---)\s\S | index\s[0-9a-f]{6,}\.\.
+      | [$❯➜]\s\S | \S+@\S+[\s:].*[%$\#]\s\S | PS\s[A-Z]:\\
+      | [\w.]*(?:Error|Exception|Panic|Warning):\s | panic:\s | fatal:\s
+    )""",
+    re.X,
+)
+_LOG_FIELDS = re.compile(r"\S\s{3,}\w[\w.-]*=\S|(?:\s\w+=\S+){3}")
+_DATA = re.compile(r'^[\[{]\s*["\[{]|^[\]}][\]},;)]*$|^"[^"]+"\s*:\s*\S|^[\[{(]$|^\{.*\}[,;]?$')
+_CODE = re.compile(
+    r"""^(?:import\s\S+(?:\sfrom\s['"]|\sas\s\w+$)|from\s\S+\simport\s|\#include\s
+      |(?:export\s)?(?:const|let|var)\s\w+\s*[:=]
+      |(?:async\s)?(?:def|func|fn|function)\s\w*\s*\(.*[:{]$|(?:public|private|protected|static)\s.*[;{(]$
+      |return\b.*[;)]$|(?:if|for|while)\s*\(.*\{$|\}\s*else|\w+\(.*\);$|(?:SELECT|INSERT|CREATE\sTABLE)\s.*[;(]$|//\s|<\?php)
+      |[;{]$|=>\s*[{(]?$|^[\w.\[\]]+\s*(?::=|[+-]?=)\s*\S+.*[;)\]]$""",
+    re.X,
+)
+_COMPLAINT = re.compile(
+    r"error|fail|exception|panic|fatal|cannot|could not|denied|not found|timed? ?out", re.IGNORECASE
+)
+
+
+def prose_of(goal: str) -> Prose:
+    """The lines of `goal` that a person wrote. Never raises, whatever the text holds."""
+    text = _cleaned(goal.lstrip()[:LOOK_AT])
+    kept = _sorted_lines(_without_tags(text, unwrap_unknown=False))
+    if not kept.lines:
+        kept = _sorted_lines(_without_tags(text, unwrap_unknown=True))
+    return kept
+
+
+def _cleaned(text: str) -> str:
+    """NFC, full-width letters narrowed, invisible and control characters gone, markers of removal gone."""
+    text = "".join(map(_plain_character, text.replace("\r\n", "\n").replace("\r", "\n")))
+    text = _MARKER.sub(" ", unicodedata.normalize("NFC", text))
+    return _TOLD.sub(r"\1 ", _REMOVED.sub(" ", text))
+
+
+def _plain_character(char: str) -> str:
+    if " " <= char <= "~" or char == "\n":
+        return char
+    if "\uff01" <= char <= "\uff5e":
+        return chr(ord(char) - 0xFEE0)
+    category = unicodedata.category(char)
+    if category == "Cf":
+        return ""
+    return " " if category in {"Cc", "Cs", "Co", "Cn", "Zs", "Zp"} else "\n" if category == "Zl" else char
+
+
+def _without_tags(text: str, *, unwrap_unknown: bool) -> str:
+    """Tagged blocks go with their content, unless the tag says that the content is what is asked."""
+    tags = list(_TAG.finditer(text))
+    closes_at: dict[str, list[int]] = {}
+    for at, tag in enumerate(tags):
+        if tag[1]:
+            closes_at.setdefault(tag[2], []).append(at)
+    kept: list[str] = []
+    position = index = 0
+    while index < len(tags):
+        tag = tags[index]
+        kept.append(text[position : tag.start()])
+        position = tag.end()
+        name, is_opening = tag[2], not tag[1]
+        last = _closing(closes_at.get(name, []), index) if is_opening else None
+        host_tag = bool(_HOST_TAGS.fullmatch(name))
+        if is_opening and host_tag and last is None:
+            return "".join(kept)
+        if last is not None and not _ASKING_TAGS.fullmatch(name) and (host_tag or not unwrap_unknown):
+            index, position = last, tags[last].end()
+            kept.append("\n")
+        elif last is None and is_opening:
+            kept.append(f" {name} ")
+        else:
+            kept.append("\n")
+        index += 1
+    kept.append(text[position:])
+    return "".join(kept)
+
+
+def _closing(candidates: list[int], after: int) -> int | None:
+    while candidates and candidates[0] <= after:
+        candidates.pop(0)
+    return candidates[0] if candidates else None
+
+
+def _sorted_lines(text: str) -> Prose:
+    lines: list[str] = []
+    complaints: list[str] = []
+    fence = ""
+    in_trace = in_notes = False
+    for raw in text.split("\n"):
+        mark = _FENCE.match(raw)
+        if mark:
+            sign = mark[1][:3]
+            if fence == sign:
+                fence = ""
+            elif not fence and raw.count(sign) == 1:
+                fence = sign
+            continue
+        note = _HOLDFAST.match(raw.strip())
+        if note:
+            in_notes = not note[1]
+            continue
+        if fence or in_notes:
+            continue
+        line = re.sub(r"^(?:>\s?)+", "", raw.strip()).strip() if not raw.startswith(">   ") else raw
+        if _TRACE_HEAD.search(line):
+            in_trace = True
+            continue
+        if in_trace and line and (raw[:1].isspace() or _FRAME.match(line) or _TOOL_OUTPUT.match(line)):
+            continue
+        in_trace = False
+        if _looks_pasted(line):
+            if _COMPLAINT.search(line):
+                complaints.append(line)
+        elif line:
+            lines.append(line)
+    return Prose(tuple(lines), tuple(complaints))
+
+
+def _looks_pasted(line: str) -> bool:
+    if len(line) > 4000 and " " not in line[:2000]:
+        return True
+    return bool(
+        _FRAME.match(line)
+        or _TOOL_OUTPUT.match(line)
+        or _LOG_FIELDS.search(line)
+        or _DATA.search(line)
+        or _CODE.search(line)
+    )

@@ -1,0 +1,187 @@
+"""A line of prose to words: identifiers, paths and addresses taken apart, blobs dropped, any script."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from holdfast.text.scripts import chinese_words, hangul_words, japanese_words, script_runs
+from holdfast.text.stopwords import COMPOUNDS, PATH_NOISE, SHORT_TERMS, SIGNED_TERMS
+
+
+class Word(NamedTuple):
+    """One lower-case word. `said` is false when it came out of a path or an address."""
+
+    text: str
+    said: bool = True
+    acronym: bool = False
+
+
+_LONGEST = 40
+_EDGE = " \t\"'`“”‘’«»()[]{}<>,;:!?…*|^=&%$。，、；：！？「」『』（）【】《》·—–"
+_URL = re.compile(r"^[a-z][a-z0-9+.-]*://|^www\.", re.IGNORECASE)
+_TRACKER = re.compile(
+    r"/(issue|pull|merge_request|discussion|actions|commit|release|pipeline|wiki)", re.IGNORECASE
+)
+_TRACKER_WORDS = {"pull": "pr", "merge_request": "mr", "actions": "ci", "pipeline": "ci"}
+_LINK = re.compile(r"\[([^\]\n]{0,300})\]\(([^)\s]{1,600})\)")
+_INNER_URL = re.compile(r"(?<=[^\s])(?=https?://)|(?<=[^\s(\[])[(\[](?=https?://)")
+_HOST = re.compile(
+    r"^(?:[\w-]+\.)+(?:com|org|net|io|dev|app|ai|co|edu|gov|cloud|local|internal|lan|corp|home|info|biz|me|sh|xyz|tech"
+    r"|de|fr|uk|eu|us|ca|ch|at|nl|jp|cn|br|ru|in|es|it|pl)(?::\d+)?$",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"^[v^~<>=]*\d[\d.,:xX/_%-]*(?:[a-z]{1,3}\d*)?$", re.IGNORECASE)
+_TICKET = re.compile(r"^[A-Z][A-Z]{1,9}-\d{1,5}$")
+_NOT_TICKET = re.compile(
+    r"(?:utf|sha|iso|rfc|gpt|es|http|tls|ssl|aes|rsa|md|cve|pep|arm|mp|part|step|phase|ipv)-", re.I
+)
+_SECRET = re.compile(
+    r"^(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{8}|(?:gh[pousr]|github_pat|glpat|xox[abprs]|npm|pypi)[-_][A-Za-z0-9_-]{12}"
+    r"|(?:AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_-]{8})"
+)
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_PINNED = re.compile(r"^(@?[\w./-]+)@(?:[\^~]?v?\d[\w.-]*|latest|next|canary|beta)$")
+_PLACE = re.compile(r"[:#]L?\d[\dL:,-]*$")
+_HOME = re.compile(r"^(?:[A-Za-z]:)?[/\\](?:users|home)[/\\][^/\\]+[/\\]?|^~[^/\\]*[/\\]?", re.IGNORECASE)
+_CAMEL = re.compile(
+    "|".join(sorted(map(re.escape, COMPOUNDS), key=len, reverse=True))
+    + r"|[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])\d{0,3}|[A-Z]?[a-z]+\d{0,3}(?![a-z0-9])|[A-Z]?[a-z]+|\d+"
+)
+_COMPOUND_WORDS = frozenset(word.lower() for word in COMPOUNDS) | SIGNED_TERMS | SHORT_TERMS
+_ELISION = re.compile(
+    r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quelqu|aujourd|dell|all|nell|sull|dall|quell|un)'(?=\w{2})", re.I
+)
+_CONTRACTION = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m|t))$", re.IGNORECASE)
+_MIXED_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_ACRONYMS = re.compile(r"[A-Z]{2,}s")
+_POINTS = re.compile(r"[\u0591-\u05c7\u064b-\u0652\ufe00-\ufe0f]")
+# Digits inside or many of them, one sign repeated, no vowel in a long word: a blob, not a word.
+_ODD = re.compile(r"\d\D+\d|\d{4}|^[a-z]\d+$|^(.)\1+$|^[b-df-hj-np-tv-xz]{6,}$|^[a-z]{0,2}\d+[a-z]+$")
+_ALTERNATIVES = re.compile(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
+
+
+def words_of(line: str) -> Iterator[Word]:
+    """The words of one line in their order, stop words included."""
+    line = _LINK.sub(lambda link: f"{'' if '://' in link[1] else link[1]} {link[2]} ", line)
+    is_japanese = any("\u3041" <= char <= "\u30ff" for char in line)
+    for chunk in _INNER_URL.sub(" ", line).split():
+        yield from _words_of_chunk(chunk, is_japanese)
+
+
+def _words_of_chunk(chunk: str, is_japanese: bool) -> Iterator[Word]:
+    if _URL.match(chunk.lstrip(_EDGE)):
+        yield from _address_words(chunk)
+        return
+    chunk = chunk.strip(_EDGE)
+    bare = chunk.rstrip(".-/\\") if chunk.lower().rstrip(".") not in SIGNED_TERMS else chunk.rstrip(".")
+    if bare.lower() in _COMPOUND_WORDS:
+        yield Word(bare.lower(), acronym=bare.isupper())
+        return
+    bare = _PINNED.sub(r"\1", bare)
+    if "=" in bare:
+        bare = bare.split("=", 1)[0].rstrip(":+-!<>")
+    if not bare or _is_noise(bare):
+        return
+    if bare.startswith("@"):
+        yield from _path_words(bare[1:]) if re.search(r"[/\\.]", bare) else ()
+    elif _TICKET.match(bare) and not _NOT_TICKET.match(bare):
+        yield Word(bare.lower(), acronym=True)
+    elif _looks_like_path(bare):
+        yield from _path_words(bare)
+    else:
+        yield from _split_words(bare, is_japanese)
+
+
+def _is_noise(chunk: str) -> bool:
+    """Numbers, versions, hashes, keys, hosts, e-mail addresses."""
+    is_address = bool(_HOST.match(chunk)) or bool(re.search(r"[^/\\]@", chunk))
+    return is_address or bool(_VERSION.match(chunk) or _SECRET.match(chunk)) or is_blob(chunk)
+
+
+def is_blob(chunk: str) -> bool:
+    """Does this look like a hash, a key or encoded data rather than like words joined together?"""
+    if not chunk.isascii():
+        return False
+    compact = re.sub(r"[^A-Za-z0-9+]", "", chunk)
+    digits = sum(char.isdigit() for char in compact)
+    if len(compact) >= 6 and digits and re.fullmatch(r"[0-9a-fA-F]+", compact):
+        return True
+    if len(compact) < 14 or ("/" in chunk[:60] and digits < 8):
+        return False
+    groups = len(re.findall(r"\d+", compact))
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", compact)
+    is_mixed = groups >= 2 and compact != compact.lower() and compact != compact.upper()
+    return (
+        groups >= 3
+        or is_mixed
+        or (len(parts) > 3 and len(compact) / len(parts) < 2.2)
+        or len(set(compact)) <= 3
+    )
+
+
+def _address_words(chunk: str) -> Iterator[Word]:
+    """Of an address only the sort of thing that it points to: hosts, owners and tokens are nobody's topic."""
+    kind = _TRACKER.search(chunk.split("?", 1)[0].split("#", 1)[0])
+    if kind:
+        name = kind[1].lower()
+        yield Word(_TRACKER_WORDS.get(name, name), said=False)
+
+
+def _looks_like_path(chunk: str) -> bool:
+    if "/" in chunk or "\\" in chunk:
+        return not _ALTERNATIVES.match(chunk)
+    return bool(_EXTENSION.search(_PLACE.sub("", chunk))) and not chunk.startswith(".")
+
+
+def _path_words(path: str) -> Iterator[Word]:
+    """The telling parts of a path: its last folders and its name, without the owner's home."""
+    path = _PLACE.sub("", path.strip(_EDGE + "."))
+    at_home = _HOME.match(path)
+    path = _HOME.sub("", path)
+    parts = [part for part in re.split(r"[/\\:]+", path) if part and part not in {".", ".."}]
+    is_absolute = bool(at_home) or path.startswith(("/", "\\"))
+    for number, part in enumerate(parts[-2:] if is_absolute else parts[-3:], 1):
+        is_name = number == min(len(parts), 2 if is_absolute else 3)
+        stem = _EXTENSION.sub("", part) if is_name else part
+        if stem.lower() in PATH_NOISE or _is_noise(stem):
+            continue
+        for word in _split_words(stem, is_japanese=False):
+            yield word._replace(said=False)
+
+
+def _split_words(chunk: str, is_japanese: bool) -> Iterator[Word]:
+    """Identifiers by their case and signs, other scripts by their own rules."""
+    if chunk.lower() in _COMPOUND_WORDS:
+        yield Word(chunk.lower(), acronym=chunk.isupper())
+        return
+    for piece in re.split(
+        r"[\s_/\\.:,;+#@|()\[\]{}<>=\"`*&%$!?~^…“”«»。，、；：！？「」『』（）【】《》·—–-]+", chunk
+    ):
+        plain = _CONTRACTION.sub("", _ELISION.sub("", piece.replace("’", "'").replace("‘", "'").strip("'")))
+        if plain.lower() in _COMPOUND_WORDS:
+            yield Word(plain.lower(), acronym=plain.isupper())
+            continue
+        for script, run in script_runs(plain):
+            yield from _words_of_run(script, run, is_japanese)
+
+
+def _words_of_run(script: str, run: str, is_japanese: bool) -> Iterator[Word]:
+    if script == "cjk":
+        yield from (Word(word) for word in (japanese_words(run) if is_japanese else chinese_words(run)))
+    elif script == "hangul":
+        yield from (Word(word) for word in hangul_words(run))
+    else:
+        parts = _CAMEL.findall(run) if run.isascii() and _MIXED_CASE.search(run) else [run]
+        for part in parts:
+            is_acronym = len(part) > 1 and part.rstrip("s0123456789").isupper()
+            yield from _kept((part[:-1] if _ACRONYMS.fullmatch(part) else part).lower(), is_acronym)
+
+
+def _kept(text: str, is_acronym: bool) -> Iterator[Word]:
+    text = unicodedata.normalize("NFC", _POINTS.sub("", text))
+    is_plain = bool(text) and len(text) <= _LONGEST and text[0].isalpha() and not _ODD.search(text)
+    if is_plain or text in _COMPOUND_WORDS:
+        yield Word(text, acronym=is_acronym)
