@@ -1,0 +1,1 @@
+"""Pure reducers: events in, one distilled session out."""

@@ -1,0 +1,104 @@
+"""What the tokens cost: a maintained price table, exact to micro-dollars, or unknown.
+
+The table (genai-prices) is only asked when there is something to price: importing it takes a while.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+
+from holdfast.distill.digest import UsageTotal
+from holdfast.distill.reduce import PRICE_STEPS
+from holdfast.model.session import Usage
+
+MICRO = Decimal("0.000001")
+_REGION = re.compile(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
+_REVISION = re.compile(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
+
+UnitPrices = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]
+"""Dollars per token: input, output, cache read, cache write, one-hour cache write."""
+
+
+def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | None:
+    """The price of a model's responses of one price step; None when the model's price is unknown."""
+    if not total.model:
+        return _stated(total)
+    day = datetime.fromtimestamp(at, UTC).date().isoformat() if at is not None else ""
+    prices = _unit_prices(total.model, provider, total.band, day)
+    if prices is None:
+        return _stated(total)
+    return _priced(total.usage, prices)
+
+
+def _stated(total: UsageTotal) -> Decimal | None:
+    """An agent's own figure stands in where the table has none."""
+    return None if total.stated_usd is None else Decimal(str(round(total.stated_usd, 6)))
+
+
+def _priced(usage: Usage, prices: UnitPrices) -> Decimal:
+    counts = (
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write - usage.cache_write_1h,
+        usage.cache_write_1h,
+    )
+    return sum((count * price for count, price in zip(counts, prices, strict=True)), Decimal(0)).quantize(
+        MICRO
+    )
+
+
+@lru_cache(maxsize=1024)
+def _unit_prices(model: str, provider: str, band: int, day: str) -> UnitPrices | None:
+    """Dollars per token for prompts of one price step, found by pricing probes of that length."""
+    from genai_prices import Usage as Probe
+    from genai_prices import calc_price
+
+    moment = datetime.fromisoformat(day).replace(hour=12, tzinfo=UTC) if day else None
+    size = PRICE_STEPS[band - 1] + 1 if band else 1000
+    for reference, vendor in _spellings(model, provider):
+
+        def price(**counts: int) -> Decimal:
+            probe = Probe(input_tokens=size, **counts)
+            return calc_price(
+                probe,
+                model_ref=reference,  # noqa: B023 - called before the loop goes on
+                provider_id=vendor,  # noqa: B023
+                genai_request_timestamp=moment,
+            ).total_price
+
+        try:
+            prompt = price()
+            return (
+                prompt / size,
+                (price(output_tokens=size) - prompt) / size,
+                price(cache_read_tokens=size) / size,
+                price(cache_write_tokens=size) / size,
+                price(cache_write_tokens=size, cache_write_1h_tokens=size) / size,
+            )
+        except (LookupError, ValueError):
+            continue
+    return None
+
+
+def _spellings(model: str, provider: str) -> Iterator[tuple[str, str | None]]:
+    """The names under which one model is sold: by its maker, by a cloud, through a router."""
+    if provider:
+        yield model, provider
+    yield model, None
+    bare = _REVISION.sub("", _REGION.sub("", model))
+    if "/" in model:
+        yield model, "openrouter"
+        maker, _, name = model.rpartition("/")
+        yield name, maker.rpartition("/")[2]
+        yield name, None
+    if "." in bare and not bare[0].isdigit():
+        maker, _, name = bare.partition(".")
+        yield model, "aws"
+        yield name, maker
+    if bare != model:
+        yield bare, None

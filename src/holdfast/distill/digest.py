@@ -1,0 +1,142 @@
+"""The running summary of one transcript: everything that is kept while events stream by.
+
+It is bounded, it can be stored and taken up again where the file grows, and several of them (the main file,
+subagents, later copies) merge into one session. Texts in it are raw until `seal` has cleaned them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from holdfast.model.session import Action, TodoStatus, Usage
+
+Clean = Callable[[str], str]
+
+PROMPT_LENGTH = 1500
+FINAL_LENGTH = 1500
+EVIDENCE_LENGTH = 300
+COMMAND_LENGTH = 300
+TITLE_LENGTH = 160
+MOST_TURNS = 2000
+MOST_COMMANDS = 200
+MOST_FILES = 1000
+MOST_TODOS = 500
+OPEN_RESPONSES = 512  # how many responses may still be repeated before their usage is settled
+LEEWAY = 2  # raw text kept per character shown, so that a cut never falls inside a secret
+
+
+class Check(Struct):
+    """The last word of one kind of verification (test, build, lint, types) within a turn."""
+
+    passed: bool
+    reason: str = ""
+    evidence: str = ""
+
+
+class Turn(Struct):
+    """From one request of a person to the next: the smallest thing that can succeed or fail."""
+
+    at: float | None
+    text: str
+    command: str = ""
+    calls: int = 0
+    edits: int = 0
+    commits: int = 0
+    checks: dict[str, Check] = {}
+    failure: Check | None = None  # the last call, when it failed
+    interrupted: bool = False
+    rejected: bool = False
+    api_error: str = ""
+    final: str = ""
+    answered: bool = False
+    feedback: list[str] = []
+    sealed: bool = False
+
+
+class TodoItem(Struct):
+    status: TodoStatus
+    turn: int
+    at: float | None = None
+
+
+class OpenCall(Struct):
+    action: Action
+    target: str
+    turn: int
+
+
+class UsageTotal(Struct):
+    model: str
+    band: int
+    usage: Usage
+    responses: int = 0
+    stated_usd: float | None = None
+
+
+class OpenResponse(Struct):
+    model: str
+    usage: Usage
+    stated_usd: float | None = None
+
+
+class Digest(Struct):
+    agent: str
+    session: str = ""
+    parent: str = ""
+    cwd: str = ""
+    branch: str = ""
+    version: str = ""
+    provider: str = ""
+    headless: bool = False
+    first_at: float | None = None
+    last_at: float | None = None
+    spans: list[tuple[float, float]] = []
+    turns: list[Turn] = []
+    todos: dict[str, TodoItem] = {}
+    open_calls: dict[str, OpenCall] = {}
+    open_responses: dict[str, OpenResponse] = {}
+    usage: list[UsageTotal] = []
+    files: dict[str, tuple[int, int]] = {}
+    commands: dict[str, int] = {}
+    tool_calls: int = 0
+    failed_calls: int = 0
+    commits: int = 0
+    compactions: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Nothing of this transcript's own: a copied history, or notes that belong to no session."""
+        return not self.session or self.first_at is None
+
+    def seal(self, clean: Clean) -> None:
+        """Cleans every text that is not clean yet. Nothing may be written before."""
+        for turn in self.turns:
+            if not turn.sealed:
+                _seal_turn(turn, clean)
+        if self.turns:
+            self.turns[-1].sealed = False  # it may still grow
+        self.commands = {kept(text, COMMAND_LENGTH, clean): count for text, count in self.commands.items()}
+        self.todos = {kept(text, TITLE_LENGTH, clean): item for text, item in self.todos.items()}
+        for call in self.open_calls.values():
+            call.target = kept(call.target, COMMAND_LENGTH, clean)
+        self.files = {clean(path): touched for path, touched in self.files.items()}
+
+
+def _seal_turn(turn: Turn, clean: Clean) -> None:
+    turn.text = kept(turn.text, PROMPT_LENGTH, clean)
+    turn.final = kept(turn.final, FINAL_LENGTH, clean)
+    turn.api_error = kept(turn.api_error, EVIDENCE_LENGTH, clean)
+    turn.feedback = [kept(text, EVIDENCE_LENGTH, clean) for text in turn.feedback]
+    for check in [*turn.checks.values(), *([turn.failure] if turn.failure else [])]:
+        check.evidence = kept(check.evidence, EVIDENCE_LENGTH, clean)
+    turn.sealed = True
+
+
+def kept(text: str, limit: int, clean: Clean) -> str:
+    """A text as it may be stored: cleaned first and cut afterwards, never the other way round."""
+    if not text:
+        return text
+    cleaned = clean(text[: limit * LEEWAY])
+    return cleaned if len(cleaned) <= limit else cleaned[: limit - 1] + "…"

@@ -1,0 +1,255 @@
+"""Events in, digest out: one event at a time, nothing kept that is not needed for the session's summary."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from holdfast.distill import checks
+from holdfast.distill.digest import (
+    COMMAND_LENGTH,
+    EVIDENCE_LENGTH,
+    FINAL_LENGTH,
+    LEEWAY,
+    MOST_COMMANDS,
+    MOST_FILES,
+    MOST_TODOS,
+    MOST_TURNS,
+    OPEN_RESPONSES,
+    PROMPT_LENGTH,
+    TITLE_LENGTH,
+    Check,
+    Digest,
+    OpenCall,
+    OpenResponse,
+    TodoItem,
+    Turn,
+    UsageTotal,
+)
+from holdfast.distill.effort import extend
+from holdfast.model.session import (
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Interruption,
+    Tick,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+
+# Where prices change with the length of the prompt; a test compares this with the price table's own steps.
+PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
+
+_GO_ON = re.compile(
+    r"\W*(?:(?:sorry|ok|okay|yes|please|great|sure)\W+)?(?:continue|go on|go ahead|keep going|carry on|proceed|resume|retry|try again|yes|yep|yeah|ok|okay|sure|do it"
+    r"|y|weiter|mach weiter|continúa|continue[rz]?|继续|続けて)\W*",
+    re.IGNORECASE,
+)
+
+
+class Reducer:
+    """Feeds a digest. Several passes over a growing file may share one digest."""
+
+    def __init__(self, digest: Digest) -> None:
+        self.digest = digest
+        self._last = digest.spans[-1][1] if digest.spans else 0.0
+        self._takers: dict[type, Callable[[Any], None]] = {
+            Began: self._began,
+            UserTurn: self._user,
+            AgentTurn: self._agent,
+            ToolCall: self._call,
+            ToolResult: self._result,
+            TodoList: self._todos,
+            UsageReport: self._usage,
+            Compaction: self._compaction,
+            Interruption: self._interruption,
+            ApiFailure: self._api_failure,
+            Tick: self._tick,
+        }
+
+    def take_all(self, events: Iterable[Event]) -> None:
+        takers = self._takers
+        spans = self.digest.spans
+        for event in events:
+            at = event.at
+            if at is not None and at != self._last:
+                extend(spans, at)
+                self._last = at
+            takers[type(event)](event)
+        if spans:
+            self.digest.first_at, self.digest.last_at = spans[0][0], spans[-1][1]
+
+    def _tick(self, event: Tick) -> None:
+        """Time alone was counted already."""
+
+    def _began(self, event: Began) -> None:
+        digest = self.digest
+        digest.session = event.session or digest.session
+        digest.agent = event.agent or digest.agent
+        digest.parent = event.parent or digest.parent
+        digest.cwd = digest.cwd or event.cwd
+        digest.branch = event.branch or digest.branch
+        digest.version = event.version or digest.version
+        digest.provider = event.provider or digest.provider
+        digest.headless = digest.headless or event.headless
+
+    def _turn(self) -> Turn:
+        """The turn in progress; work before any prompt (a resumed file, a subagent) opens one without words."""
+        if not self.digest.turns:
+            self.digest.turns.append(Turn(None, ""))
+        return self.digest.turns[-1]
+
+    def _user(self, event: UserTurn) -> None:
+        turns = self.digest.turns
+        text = event.text[: PROMPT_LENGTH * LEEWAY]
+        if turns and not event.command and _GO_ON.fullmatch(text[:60]):
+            # The same work goes on: whatever stopped it did not end it.
+            turns[-1].interrupted = turns[-1].rejected = False
+            turns[-1].api_error = ""
+            return
+        if turns and event.feedback:
+            turns[-1].rejected = False
+            turns[-1].feedback.append(text[: EVIDENCE_LENGTH * LEEWAY])
+            return
+        if len(turns) >= MOST_TURNS:
+            turns[-1].answered = False
+            return
+        turns.append(Turn(event.at, text, command=event.command))
+
+    def _agent(self, event: AgentTurn) -> None:
+        turn = self._turn()
+        turn.final = event.text[: FINAL_LENGTH * LEEWAY]
+        turn.answered = True
+        turn.interrupted = turn.rejected = False
+        turn.api_error = ""
+
+    def _call(self, event: ToolCall) -> None:
+        digest, turn = self.digest, self._turn()
+        digest.tool_calls += 1
+        turn.calls += 1
+        turn.answered = turn.interrupted = turn.rejected = False
+        target = event.target
+        if event.action == "shell":
+            command = target[: COMMAND_LENGTH * LEEWAY]
+            commands = digest.commands
+            if command in commands or len(commands) < MOST_COMMANDS:
+                commands[command] = commands.get(command, 0) + 1
+        digest.open_calls[event.call] = OpenCall(event.action, target[:4000], len(digest.turns) - 1)
+        if event.action in ("read", "edit"):
+            for path in event.paths:
+                self._touch(path, edited=False)
+
+    def _touch(self, path: str, *, edited: bool) -> None:
+        files, cwd = self.digest.files, self.digest.cwd
+        if cwd and path.startswith(cwd + "/"):
+            path = path[len(cwd) + 1 :]
+        if path in files or len(files) < MOST_FILES:
+            reads, edits = files.get(path, (0, 0))
+            files[path] = (reads, edits + 1) if edited else (reads + 1, edits)
+
+    def _result(self, event: ToolResult) -> None:
+        digest = self.digest
+        call = digest.open_calls.pop(event.call, None)
+        if call is None:
+            return
+        turn = digest.turns[call.turn] if 0 <= call.turn < len(digest.turns) else self._turn()
+        turn.sealed = False
+        if event.rejected:
+            turn.rejected = True
+            return
+        if event.ok is False and not event.own_fault:
+            digest.failed_calls += 1
+        if call.action == "shell":
+            self._ran(call.target, event, turn)
+        elif call.action == "edit" and event.ok is not False:
+            turn.edits += 1
+            turn.failure = None
+            self._edited(call.target)
+
+    def _edited(self, path: str) -> None:
+        """The touch counted at the call was an edit, as it turned out."""
+        files, cwd = self.digest.files, self.digest.cwd
+        if cwd and path.startswith(cwd + "/"):
+            path = path[len(cwd) + 1 :]
+        if path in files:
+            reads, edits = files[path]
+            files[path] = (max(reads - 1, 0), edits + 1)
+
+    def _ran(self, command: str, event: ToolResult, turn: Turn) -> None:
+        kind = checks.check_kind(command)
+        made = checks.commits_in(command, event.text, event.ok)
+        self.digest.commits += made
+        turn.commits += made
+        said = checks.says_failed(event.text) if kind else ""
+        if event.ok is False or said:
+            reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
+            failure = Check(False, reason, (said or evidence)[: EVIDENCE_LENGTH * LEEWAY])
+            turn.failure = failure
+            if kind:
+                turn.checks[kind] = failure
+            return
+        turn.failure = None
+        if kind and event.ok:
+            turn.checks[kind] = Check(True, "", command[: EVIDENCE_LENGTH * LEEWAY])
+
+    def _todos(self, event: TodoList) -> None:
+        todos = self.digest.todos
+        turn = self._turn()
+        number = len(self.digest.turns) - 1
+        turn.sealed = False
+        for item in event.items:
+            text = " ".join(item.text.split())[:TITLE_LENGTH]
+            known = todos.get(text)
+            if known is None:
+                if len(todos) < MOST_TODOS:
+                    todos[text] = TodoItem(item.status, number, event.at)
+            else:
+                known.status = item.status
+
+    def _usage(self, event: UsageReport) -> None:
+        waiting = self.digest.open_responses
+        known = waiting.get(event.key)
+        if known is not None:
+            if event.usage.output >= known.usage.output:
+                known.usage, known.model = event.usage, event.model
+            return
+        waiting[event.key] = OpenResponse(event.model, event.usage, event.cost_usd)
+        if len(waiting) > OPEN_RESPONSES:
+            settle(self.digest, OPEN_RESPONSES // 2)
+
+    def _compaction(self, event: Compaction) -> None:
+        self.digest.compactions += 1
+
+    def _interruption(self, event: Interruption) -> None:
+        turn = self._turn()
+        turn.interrupted = True
+        turn.sealed = False
+
+    def _api_failure(self, event: ApiFailure) -> None:
+        turn = self._turn()
+        turn.api_error = event.text[: EVIDENCE_LENGTH * LEEWAY] or "the model's service failed"
+        turn.sealed = False
+
+
+def settle(digest: Digest, keep: int) -> None:
+    """Adds the oldest open responses to the totals, by model and price step."""
+    totals = {(total.model, total.band): total for total in digest.usage}
+    for key in list(digest.open_responses)[: max(len(digest.open_responses) - keep, 0)]:
+        response = digest.open_responses.pop(key)
+        band = bisect_left(PRICE_STEPS, response.usage.prompt_tokens)
+        total = totals.get((response.model, band))
+        if total is None:
+            total = totals[response.model, band] = UsageTotal(response.model, band, Usage())
+            digest.usage.append(total)
+        total.usage = total.usage + response.usage
+        total.responses += 1
+        if response.stated_usd is not None:
+            total.stated_usd = (total.stated_usd or 0.0) + response.stated_usd

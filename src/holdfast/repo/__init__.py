@@ -1,0 +1,1 @@
+"""What a checkout says of itself."""

@@ -1,0 +1,236 @@
+"""Manifests (package.json, pyproject.toml, go.mod …) to names of dependencies. A broken one says nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+LARGEST = 1_000_000
+
+
+class Manifest(Struct, frozen=True):
+    """What one manifest names: itself and what it runs with, and what only its developers need."""
+
+    path: str
+    language: str
+    names: frozenset[str] = frozenset()
+    dev_names: frozenset[str] = frozenset()
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+
+_Names = tuple[Iterable[str], Iterable[str]]
+
+
+def manifest_language(path: str) -> str | None:
+    """The language that a file of this name announces, if it is a manifest."""
+    for pattern, language, _ in _READERS:
+        if pattern.search(path):
+            return language
+    return None
+
+
+def read_manifest(root: Path, path: str) -> Manifest | None:
+    """The manifest at `path`, or None when this is none. One that cannot be read still names its language."""
+    for pattern, language, reader in _READERS:
+        if pattern.search(path):
+            text = _text_inside(root, path)
+            try:
+                names, dev_names = reader(text) if text else ((), ())
+            except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+                names, dev_names = (), ()
+            return Manifest(path, language, frozenset(_lowered(names)), frozenset(_lowered(dev_names)))
+    return None
+
+
+def _lowered(names: Iterable[str]) -> Iterable[str]:
+    return (name.lower() for name in names if isinstance(name, str))
+
+
+def _text_inside(root: Path, path: str) -> str | None:
+    """The text of a file that lies inside `root` and is not too large. A link that leads out is not read."""
+    try:
+        real = (root / path).resolve(strict=True)
+        if not real.is_relative_to(root.resolve()) or not real.is_file():
+            return None
+        with open(real, "rb") as file:
+            raw = file.read(LARGEST + 1)
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return raw.decode("utf-8-sig", "replace") if len(raw) <= LARGEST else None
+
+
+def _package_json(text: str) -> _Names:
+    package = _table(json.loads(text))
+    names = {*_table(package.get("dependencies")), *_table(package.get("peerDependencies"))}
+    if isinstance(package.get("name"), str):
+        names.add(package["name"])
+    if "vscode" in _table(package.get("engines")):
+        names.add("vscode")
+    return names, set(_table(package.get("devDependencies")))
+
+
+def _pyproject(text: str) -> _Names:
+    document = tomllib.loads(text)
+    project = _table(document.get("project"))
+    poetry = _table(_table(document.get("tool")).get("poetry"))
+    needed = [*_strings(project.get("dependencies")), *_table(poetry.get("dependencies"))]
+    needed += [str(part["name"]) for part in (project, poetry) if isinstance(part.get("name"), str)]
+    extras = [
+        name for group in _table(project.get("optional-dependencies")).values() for name in _strings(group)
+    ]
+    return map(_python_name, needed), map(_python_name, extras)
+
+
+def _requirements(text: str) -> _Names:
+    lines = (line.strip() for line in text.splitlines())
+    return [_python_name(line) for line in lines if line and line[0].isalnum()], ()
+
+
+def _setup_cfg(text: str) -> _Names:
+    _, found, rest = text.partition("\ninstall_requires")
+    block = re.split(r"\n(?=\S)", rest.lstrip(" \t="), maxsplit=1)[0] if found else ""
+    return _requirements(block)
+
+
+def _setup_py(text: str) -> _Names:
+    block = re.search(r"install_requires\s*=\s*\[([^\]]{0,20000})\]", text)
+    return [
+        _python_name(name) for name in re.findall(r"['\"]([^'\"\n]+)['\"]", block[1])
+    ] if block else (), ()
+
+
+def _pipfile(text: str) -> _Names:
+    document = tomllib.loads(text)
+    return _table(document.get("packages")), _table(document.get("dev-packages"))
+
+
+def _go_mod(text: str) -> _Names:
+    module = re.findall(r"^module\s+(\S+)", text, re.MULTILINE)
+    lines = [line.removeprefix("require").strip() for line in text.splitlines() if "// indirect" not in line and len(line) < 300]
+    return [*module, *(line.split()[0] for line in lines if re.match(r"\S+\.\S+/?\S* v\d", line))], ()
+
+
+def _cargo(text: str) -> _Names:
+    document = tomllib.loads(text)
+    tables = [
+        document,
+        _table(document.get("workspace")),
+        *map(_table, _table(document.get("target")).values()),
+    ]
+    package = _table(document.get("package")).get("name")
+    names = {name for table in tables for name in _table(table.get("dependencies"))}
+    return names | ({package} if isinstance(package, str) else set()), set(
+        _table(document.get("dev-dependencies"))
+    )
+
+
+def _composer(text: str) -> _Names:
+    document = _table(json.loads(text))
+    own = document.get("name")
+    names = {*_table(document.get("require"))} | ({own} if isinstance(own, str) else set())
+    return names, set(_table(document.get("require-dev")))
+
+
+def _quoted_after(*words: str) -> Callable[[str], _Names]:
+    pattern = re.compile(r"^[^#\n]*?\b(?:" + "|".join(words) + r")[\s(]+[\"']([^\"'\n]+)", re.MULTILINE)
+    return lambda text: (pattern.findall(text), ())
+
+
+def _tokens(text: str) -> _Names:
+    """For build files that are programs or XML: the dotted names in them, comments aside."""
+    plain = _without(_without(text, "<!--", "-->"), "/*", "*/")
+    lines = (line for line in plain.splitlines() if not line.lstrip().startswith(("//", "#")))
+    return {name for line in lines for name in re.findall(r"[A-Za-z][\w.-]{1,80}", line)}, ()
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    """`text` without its comments, in one pass however many are left open."""
+    first, *rest = text.split(opening)
+    return first + " ".join(part.partition(closing)[2] for part in rest)
+
+
+def _pubspec(text: str) -> _Names:
+    names = re.findall(r"^  ([a-z_]\w*):", text, re.MULTILINE)
+    return names + (["flutter"] if re.search(r"sdk:\s*flutter", text) else []), ()
+
+
+def _mix(text: str) -> _Names:
+    return re.findall(r"\{\s*:(\w+)\s*,", text), ()
+
+
+def _csproj(text: str) -> _Names:
+    plain = _without(text, "<!--", "-->")
+    named = re.findall(r"(?:Sdk|Include|Name)=\"([^\"\n]+)\"", plain)
+    return [
+        *(name.split("/")[0] for name in named),
+        *re.findall(r"<(Use\w+)>\s*true", plain, re.IGNORECASE),
+    ], ()
+
+
+def _cabal(text: str) -> _Names:
+    return re.findall(r"(?:^|[,:])\s*([a-z][a-z0-9-]+)", text), ()
+
+
+def _nothing(_: str) -> _Names:
+    return (), ()
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _strings(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _python_name(requirement: str) -> str:
+    return (
+        re.split(r"[^A-Za-z0-9._-]", requirement.strip(), maxsplit=1)[0].replace("_", "-").replace(".", "-")
+    )
+
+
+_READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tuple(
+    (re.compile(r"(?:^|/)" + pattern + "$"), language, reader)
+    for pattern, language, reader in (
+        (r"package\.json", "javascript", _package_json),
+        (r"pyproject\.toml", "python", _pyproject),
+        (r"requirements[\w.-]*\.txt", "python", _requirements),
+        (r"requirements/[\w.-]+\.txt", "python", _requirements),
+        (r"setup\.cfg", "python", _setup_cfg),
+        (r"setup\.py", "python", _setup_py),
+        (r"Pipfile", "python", _pipfile),
+        (r"go\.mod", "go", _go_mod),
+        (r"Cargo\.toml", "rust", _cargo),
+        (r"Gemfile", "ruby", _quoted_after("gem")),
+        (r"[\w.-]+\.gemspec", "ruby", _quoted_after("add_dependency", "add_runtime_dependency")),
+        (r"composer\.json", "php", _composer),
+        (r"pom\.xml", "java", _tokens),
+        (r"build\.gradle(?:\.kts)?", "java", _tokens),
+        (r"libs\.versions\.toml", "java", _tokens),
+        (r"build\.sbt", "scala", _tokens),
+        (r"pubspec\.yaml", "dart", _pubspec),
+        (r"mix\.exs", "elixir", _mix),
+        (r"[^/]+\.(?:csproj|fsproj|vbproj)", "csharp", _csproj),
+        (r"Package\.swift", "swift", _tokens),
+        (r"CMakeLists\.txt", "cpp", _tokens),
+        (r"package\.xml", "cpp", _tokens),
+        (r"idf_component\.yml", "cpp", lambda _: (["idf"], ())),
+        (r"[^/]+\.cabal", "haskell", _cabal),
+        (r"DESCRIPTION", "r", _tokens),
+        (r"Project\.toml", "julia", _nothing),
+        (r"build\.zig", "zig", _nothing),
+        (r"dune-project", "ocaml", _nothing),
+        (r"(?:deps\.edn|project\.clj)", "clojure", _nothing),
+        (r"rebar\.config", "erlang", _nothing),
+        (r"deno\.jsonc?", "typescript", _nothing),
+    )
+)
