@@ -1,0 +1,173 @@
+"""Runs the benchmarks and prints one JSON line each: {name, value, unit, bound, ok}.
+
+`python -m bench.run [NAME…]`. Yardsticks run in the same minute with the same interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench.corpus import write_corpus, write_giant
+
+PYTHON = sys.executable
+SHARED = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts" / "claude-code"
+
+ORJSON = """
+import sys, time, orjson
+start = time.perf_counter()
+for name in sys.argv[1:]:
+    with open(name, "rb") as file:
+        for line in file:
+            try: orjson.loads(line)
+            except orjson.JSONDecodeError: pass
+print(time.perf_counter() - start)
+"""
+
+DISTILL = """
+import sys, time
+from pathlib import Path
+import holdfast.distill.session as session, holdfast.distill.reduce as reduce, holdfast.distill.digest as digest
+from holdfast.transcripts.claude_code import ClaudeCode
+import genai_prices
+class Claims:
+    def __init__(self, known, number): self.known, self.number = known, number
+    def repeated(self, key):
+        if key in self.known: return True
+        self.known[key] = self.number; return False
+    def foreign(self, key): return self.known.setdefault(key, self.number) != self.number
+start = time.perf_counter()
+known, parts = {}, {}
+for number, name in enumerate(sys.argv[1:]):
+    summary = digest.Digest("claude-code")
+    reading = ClaudeCode().open(Path(name), 0, b"", Claims(known, number))
+    reduce.Reducer(summary).take_all(reading.events())
+    if not summary.empty: parts.setdefault(summary.parent or summary.session, []).append(session.Part(name, summary))
+for name, some in parts.items(): session.conclude(name, some, None, None)
+print(time.perf_counter() - start)
+"""
+
+
+def report(name: str, value: float, unit: str, bound: float | None, **more: object) -> bool:
+    ok = bound is None or value <= bound
+    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit, "bound": bound, "ok": ok, **more}), flush=True)
+    return ok
+
+
+def inner(script: str, names: list[str], runs: int = 5) -> float:
+    """The best time that a script measured of itself: what the work costs, without the noise of neighbours."""
+    times = []
+    for _ in range(runs):
+        done = subprocess.run([PYTHON, "-c", script, *names], capture_output=True, text=True, check=True)
+        times.append(float(done.stdout))
+    return min(times)
+
+
+def outer(command: list[str], env: dict[str, str] | None = None, cwd: Path | None = None, runs: int = 15) -> float:
+    """The median wall time of a process."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        subprocess.run(command, env=env, cwd=cwd, check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def scratch_env(folder: Path) -> dict[str, str]:
+    env = {name: value for name, value in os.environ.items() if name not in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "CI")}
+    return {**env, "HOME": str(folder), "HOLDFAST_HOME": str(folder / "memory")}
+
+
+def corpora(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    yield "made", [str(path) for path in write_corpus(folder / "made", 60, 1_500_000)]
+    if SHARED.is_dir():
+        yield "real", sorted(str(path) for path in SHARED.rglob("*.jsonl"))
+
+
+def bench_reading(folder: Path) -> bool:
+    ok = True
+    for label, names in corpora(folder):
+        yardstick = inner(ORJSON, names)
+        size = sum(Path(name).stat().st_size for name in names)
+        ok &= report(f"read_and_distill_{label}", inner(DISTILL, names) / yardstick, "x orjson", 5, bytes=size)
+        times = []
+        for number in range(3):
+            home = folder / f"{label}{number}"
+            work = home / "work"
+            work.mkdir(parents=True)
+            command = [PYTHON, "-m", "holdfast", "import", "--json", *names]
+            times.append(outer(command, scratch_env(home), work, runs=1))
+        ok &= report(f"whole_import_{label}", min(times) / yardstick, "x orjson", 8, bytes=size, seconds=round(min(times), 2))
+    return ok
+
+
+def bench_unchanged(folder: Path) -> bool:
+    home, work = folder / "unchanged", folder / "unchanged" / "work"
+    work.mkdir(parents=True)
+    write_corpus(home / ".claude" / "projects" / "-work", 500, 20_000, cwd=str(work))
+    command, env = [PYTHON, "-m", "holdfast", "import", "--json"], scratch_env(home)
+    subprocess.run(command, env=env, cwd=work, check=True, stdout=subprocess.DEVNULL)
+    return report("unchanged_import_of_500_files", outer(command, env, work, runs=5), "s", 0.5)
+
+
+def bench_help(folder: Path) -> bool:
+    bare = outer([PYTHON, "-c", "pass"])
+    return report("help", outer([PYTHON, "-m", "holdfast", "--help"]) / bare, "x python -c pass", 4)
+
+
+def bench_memory(folder: Path) -> bool:
+    home, work = folder / "giant", folder / "giant" / "work"
+    work.mkdir(parents=True)
+    path = home / "giant.jsonl"
+    write_giant(path, 2_000_000_000)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    start = time.perf_counter()
+    command = [PYTHON, "-m", "holdfast", "import", "--json", str(path)]
+    subprocess.run(command, env=scratch_env(home), cwd=work, check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+    size = path.stat().st_size
+    path.unlink()
+    return report("peak_rss_of_2gb_transcript", peak, "MB", 300, bytes=size, seconds=round(seconds), before=before / 1000)
+
+
+def bench_size(folder: Path) -> bool:
+    target = folder / "installed"
+    root = Path(__file__).parent.parent
+    constraints = root / "constraints.txt"
+    command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(target), str(root)]
+    subprocess.run([*command, "-c", str(constraints)] if constraints.exists() else command, check=True)
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    return report("installed_size", size / 1e6, "MB", 200)
+
+
+BENCHES: dict[str, Callable[[Path], bool]] = {
+    "memory": bench_memory,  # first: its figure is the largest child so far
+    "help": bench_help,
+    "reading": bench_reading,
+    "unchanged": bench_unchanged,
+    "size": bench_size,
+}
+
+
+def main(names: list[str]) -> int:
+    ok = True
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
+        for name, bench in BENCHES.items():
+            if not names or name in names:
+                folder = Path(scratch) / name
+                folder.mkdir()
+                ok &= bench(folder)
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

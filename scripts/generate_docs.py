@@ -1,0 +1,246 @@
+"""Writes the pages of docs/ that the code itself can tell: commands, errors, options.
+
+`--check` writes nothing and fails when a page is out of date. The help is rendered from the parsers and not
+taken from `--help`, because argparse words that differently from one Python version to the next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import holdfast
+from holdfast import errors
+from holdfast.app.settings import OPTIONS, Option
+from holdfast.cli.main import COMMANDS, help_text
+from holdfast.cli.run import load, parser_for
+from holdfast.errors import HoldfastError
+
+DOCS = Path(__file__).parents[1] / "docs"
+GENERATED = "<!-- Written by scripts/generate_docs.py; change the code and run `make docs`. -->\n"
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument(
+        "--check", action="store_true", help="write nothing, fail when a page is out of date"
+    )
+    check = options.parse_args().check
+    stale = [name for name, text in pages() if differs(DOCS / name, text)]
+    if check:
+        for name in stale:
+            print(f"docs/{name} is out of date: run make docs and commit it.", file=sys.stderr)
+        return 1 if stale else 0
+    for name, text in pages():
+        (DOCS / name).write_text(text, encoding="utf-8", newline="\n")
+    print(f"docs: {', '.join(stale)} written" if stale else "docs: up to date")
+    return 0
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    yield "cli.md", commands_page()
+    yield "errors.md", errors_page()
+    yield "configuration.md", configuration_page()
+
+
+def differs(path: Path, text: str) -> bool:
+    return not path.is_file() or path.read_bytes().replace(b"\r\n", b"\n") != text.encode()
+
+
+# --- commands ------------------------------------------------------------------------------------------
+
+
+def commands_page() -> str:
+    parts = [GENERATED, "# The command line\n", fenced(help_text())]
+    for name, (module, about) in COMMANDS.items():
+        parser = parser_for(name, load(module), about)
+        parts.append(f"## holdfast {name}\n")
+        parts += described(parser, sentence(about))
+        for verb, sub, help_ in verbs_of(parser):
+            parts.append(f"### holdfast {name} {verb}\n")
+            parts += described(sub, sentence(help_))
+    return "\n".join(parts)
+
+
+def described(parser: argparse.ArgumentParser, about: str) -> Iterator[str]:
+    yield f"{parser.description or about}\n"
+    yield fenced(usage_of(parser))
+    rows = [(label(action), meaning(action)) for action in arguments_of(parser)]
+    if rows:
+        yield table(("Argument", "Meaning"), rows)
+    if parser.epilog:
+        yield fenced(parser.epilog)
+
+
+def usage_of(parser: argparse.ArgumentParser) -> str:
+    words = [parser.prog]
+    words += ["[VERB]" for _ in subparsers_of(parser)]
+    given = arguments_of(parser)
+    words += ["[OPTIONS]"] if any(action.option_strings for action in given) else []
+    words += [shown(action) for action in given if not action.option_strings]
+    return " ".join(words)
+
+
+def shown(action: argparse.Action) -> str:
+    name = str(action.metavar or action.dest).upper()
+    return f"[{name} …]" if action.nargs == "*" else f"[{name}]" if action.nargs == "?" else name
+
+
+def arguments_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    hidden = (argparse._SubParsersAction, argparse._HelpAction)
+    return [
+        action
+        for action in parser._actions
+        if not isinstance(action, hidden) and action.help != argparse.SUPPRESS
+    ]
+
+
+def subparsers_of(
+    parser: argparse.ArgumentParser,
+) -> Iterator[argparse._SubParsersAction[argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield action
+
+
+def verbs_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser, str]]:
+    for action in subparsers_of(parser):
+        helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
+        for verb, sub in action.choices.items():
+            yield verb, sub, helps.get(verb, "")
+
+
+def label(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return f"`{shown(action)}`"
+    value = f" {action.metavar or action.dest.upper()}" if action.nargs != 0 else ""
+    return f"`{', '.join(action.option_strings)}{value}`"
+
+
+def meaning(action: argparse.Action) -> str:
+    text = action.help or ""
+    choices = f"one of {', '.join(map(str, action.choices))}" if action.choices else ""
+    again = "may be repeated" if isinstance(action, argparse._AppendAction) else ""
+    return "; ".join(part for part in (text, choices, again) if part)
+
+
+# --- errors --------------------------------------------------------------------------------------------
+
+
+ERRORS = """\
+# Errors
+
+An error is one line on standard error: where it happened, what is wrong, what to do about it. Codes never
+change once released.
+"""
+EXIT_CODES = """\
+Exit codes: 0 all is well; 1 an error, or a problem that `holdfast doctor` found; 2 the call itself is wrong;
+130 interrupted from the keyboard.
+"""
+
+
+def errors_page() -> str:
+    rows = [(f"`{kind.code}`", kind.__name__, meaning_of(kind), str(exit_code(kind))) for kind in families()]
+    return "\n".join([GENERATED, ERRORS, table(("Code", "Class", "Meaning", "Exit code"), rows), EXIT_CODES])
+
+
+def families() -> list[type[HoldfastError]]:
+    """Every error class of the package, the base first."""
+    for module in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found: list[type[HoldfastError]] = [HoldfastError]
+    for kind in found:
+        found += kind.__subclasses__()
+    return [kind for kind in found if kind.__module__.startswith("holdfast.")]
+
+
+def meaning_of(kind: type[HoldfastError]) -> str:
+    """The class's own words, else its line in the tree at the top of the module."""
+    if kind.__doc__:
+        return flat(kind.__doc__)
+    line = re.search(rf"^.*\b{kind.__name__}\s+(\S.*)$", errors.__doc__ or "", re.MULTILINE)
+    if line is None:
+        raise SystemExit(
+            f"{kind.__module__}.{kind.__name__} says nowhere what it means: give it a docstring."
+        )
+    return sentence(line[1])
+
+
+def exit_code(kind: type[HoldfastError]) -> int:
+    return 2 if issubclass(kind, errors.UsageError) else 1
+
+
+# --- configuration -------------------------------------------------------------------------------------
+
+ENVIRONMENT = (
+    ("`HOLDFAST_HOME`", "Where memory is kept, instead of `~/.holdfast`."),
+    ("`CLAUDE_CONFIG_DIR`", "Where Claude Code keeps its files, if not in its usual places."),
+    ("`CODEX_HOME`", "Where Codex keeps its files, instead of `~/.codex`."),
+)
+
+
+CONFIGURATION = """\
+# Configuration
+
+Two files in TOML, both optional: the personal `~/.holdfast/config.toml` (under `HOLDFAST_HOME` when that is
+set) and the repository's `.holdfast/config.toml`. The personal one wins. An option that is obeyed from the
+personal file only is ignored in a repository, with a warning: nothing that comes with a clone may decide what
+is read, run or sent. An unknown option is a warning, a wrong value an error.
+"""
+
+
+def configuration_page() -> str:
+    titles = ("Option", "Type", "Default", "Obeyed from", "Meaning")
+    options = table(titles, [option_row(option) for option in OPTIONS])
+    environment = table(("Variable", "Meaning"), list(ENVIRONMENT))
+    return "\n".join([GENERATED, CONFIGURATION, options, "## Environment\n", environment])
+
+
+TYPES = {"list": "list of strings", "str": "string"}
+
+
+def option_row(option: Option) -> tuple[str, ...]:
+    choices = " or ".join(f'`"{choice}"`' for choice in option.choices)
+    kind = choices or TYPES.get(option.kind.__name__, option.kind.__name__)
+    default = f"`{option.default!r}`".replace("'", '"')
+    return (
+        f"`{option.name}`",
+        kind,
+        default,
+        "personal file" if option.personal_only else "both",
+        option.about,
+    )
+
+
+# --- markdown ------------------------------------------------------------------------------------------
+
+
+def table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [
+        titles,
+        tuple("---" for _ in titles),
+        *(tuple(flat(c).replace("|", "\\|") for c in row) for row in rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def fenced(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```\n"
+
+
+def sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

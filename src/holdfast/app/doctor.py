@@ -1,0 +1,175 @@
+"""Checks that everything stored is sound: each finding says where, what and what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from holdfast.app.ledger import open_ledger
+from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
+from holdfast.errors import HoldfastError
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import FORMAT, Project, check_format, git
+from holdfast.store.upgrade import upgrade
+from holdfast.text.ledger_md import current
+
+
+class Finding(Struct, frozen=True):
+    """`level` is ok, note (worth knowing) or problem (exit code 1)."""
+
+    level: str
+    check: str
+    message: str
+
+
+def examine(machine: Machine, project: Project) -> list[Finding]:
+    findings: list[Finding] = []
+    for name, check in CHECKS.items():
+        try:
+            findings += list(check(machine, project))
+        except HoldfastError as error:
+            findings.append(Finding("problem", name, error.line()))
+    return findings
+
+
+def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
+    """Old formats are upgraded with a backup, missing links and git rules made again, scanner rules compiled."""
+    if not project.known:
+        return []
+    done = upgrade(project, dry_run=dry_run)
+    fixes = [f"upgrade from format {done.before} to {done.after}: {step}" for step in done.steps]
+    if done.backup:
+        fixes.append(f"backup in {done.backup}")
+    missing = [
+        name
+        for name in ("local", ".gitignore", ".gitattributes")
+        if not os.path.lexists(project.window / name)
+    ]
+    fixes += [f"make {project.window / name} again" for name in missing]
+    if not dry_run:
+        project.prepare()
+    if scanner_missing_rules(machine):
+        fixes.append("compile the scanner's rules")
+        if not dry_run:
+            compile_rules(machine)
+    return fixes
+
+
+def _ledger(machine: Machine, project: Project) -> Iterator[Finding]:
+    if not os.path.lexists(project.ledger):
+        yield Finding("note", "ledger", "there is no ledger yet: holdfast import makes it")
+        return
+    ledger = open_ledger(project).read()
+    for problem in ledger.problems:
+        yield Finding("problem", "ledger", problem.message)
+    if ledger.read_only:
+        yield Finding(
+            "note", "ledger", "written by a newer holdfast: it is read, not written. Upgrade holdfast."
+        )
+    rows, known = len(ledger.entries), len(current(ledger.entries))
+    yield Finding("ok", "ledger", f"{rows} rows, {known} sessions")
+
+
+def _secrets(machine: Machine, project: Project) -> Iterator[Finding]:
+    if not os.path.lexists(project.ledger):
+        return
+    text = project.ledger.read_bytes().decode("utf-8", "replace") if project.ledger.is_file() else ""
+    for number, line in enumerate(text.split("\n"), 1):
+        for found in machine.redactor.findings(line):
+            yield Finding(
+                "problem",
+                "secrets",
+                f"ledger.md:{number}: looks like a secret ({found.kind}). Replace it, and rotate it.",
+            )
+
+
+def _memory(machine: Machine, project: Project) -> Iterator[Finding]:
+    if not project.memory.is_dir():
+        yield Finding("note", "memory", "nothing is kept for this project yet")
+        return
+    number = check_format(project)
+    if number > FORMAT:
+        yield Finding(
+            "note", "memory", f"format {number} is newer than this holdfast's {FORMAT}. Upgrade holdfast."
+        )
+    yield Finding("ok", "memory", str(project.memory))
+    local = project.window / "local"
+    if local.is_symlink() and local.resolve() != project.memory.resolve():
+        yield Finding(
+            "problem", "memory", f"{local} points elsewhere. Remove it; the next import makes it again."
+        )
+    elif not os.path.lexists(local):
+        yield Finding("note", "memory", f"{local} is missing; the next import makes it again")
+    if not os.access(project.memory, os.W_OK):
+        yield Finding("problem", "memory", f"{project.memory}: not writable. Give yourself the permission.")
+
+
+def _capture(machine: Machine, project: Project) -> Iterator[Finding]:
+    if not project.capture.exists():
+        return
+    store = CaptureStore(project.capture)
+    try:
+        if trouble := store.check():
+            yield Finding(
+                "problem", "capture", f"{project.capture}: {trouble}. Delete it and run holdfast import."
+            )
+        elif waiting := store.pending():
+            yield Finding(
+                "note", "capture", f"an import was interrupted: {len(waiting)} sessions wait for the next one"
+            )
+        else:
+            yield Finding("ok", "capture", f"{len(store.stamps())} transcripts read")
+    finally:
+        store.close()
+
+
+def _git(machine: Machine, project: Project) -> Iterator[Finding]:
+    if not project.window.is_dir() or not git(project.root, "rev-parse", "--git-dir"):
+        return
+    status = git(
+        project.root, "status", "--porcelain", "--untracked-files=all", "--", ".holdfast/local", ".holdfast"
+    )
+    unexpected = [line for line in status.splitlines() if line.startswith("??")]
+    if unexpected and not project.shared:
+        yield Finding(
+            "problem",
+            "git",
+            f"git would add {unexpected[0][3:]}. Restore .holdfast/.gitignore (a line with *).",
+        )
+    else:
+        yield Finding(
+            "ok",
+            "git",
+            "shared: ledger.md is tracked" if project.shared else "nothing of it shows in git status",
+        )
+
+
+def _settings(machine: Machine, project: Project) -> Iterator[Finding]:
+    for warning in machine.settings(project).warnings:
+        yield Finding("note", "configuration", warning)
+
+
+def _redaction(machine: Machine, project: Project) -> Iterator[Finding]:
+    if not scanner_installed():
+        yield Finding(
+            "note", "redaction", "our own rules; pip install 'holdfast[scanner]' adds a second pass"
+        )
+    elif scanner_missing_rules(machine):
+        yield Finding(
+            "note", "redaction", "our own rules; holdfast doctor --fix compiles the scanner's (a few seconds)"
+        )
+    else:
+        yield Finding("ok", "redaction", "our own rules and the kingfisher scanner")
+
+
+CHECKS: dict[str, Callable[[Machine, Project], Iterator[Finding]]] = {
+    "ledger": _ledger,
+    "secrets": _secrets,
+    "memory": _memory,
+    "capture": _capture,
+    "git": _git,
+    "redaction": _redaction,
+    "configuration": _settings,
+}

@@ -1,0 +1,164 @@
+"""Which transcripts there are: named by hand, this project's own, or every project's."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.app.wiring import Machine
+from holdfast.errors import TranscriptError, UsageError
+from holdfast.store.layout import Project, find_git, worktrees
+from holdfast.transcripts.contract import Glance, Importer
+from holdfast.transcripts.registry import BY_AGENT, IMPORTERS
+
+HEAD = 64 * 1024
+_IGNORED_DIRECTORIES = frozenset((".git", "node_modules", "__pycache__", ".venv", ".holdfast"))
+
+
+class Found(Struct, frozen=True):
+    """A session that some importer recognises: a file, or a part of one."""
+
+    path: Path
+    importer: Importer
+    size: int
+    mtime_ns: int
+    glance: Glance
+
+    @property
+    def key(self) -> str:
+        """What identifies it in the capture store and in messages."""
+        return f"{self.path}#{self.glance.part}" if self.glance.part else str(self.path)
+
+
+class Search(Struct):
+    """What was looked at: transcripts, and files that are none."""
+
+    found: list[Found] = []
+    skipped: list[str] = []
+
+
+def importers_for(agent: str | None) -> Sequence[Importer]:
+    if agent is None:
+        return IMPORTERS
+    if agent not in BY_AGENT:
+        raise UsageError(
+            f"no importer for agent {agent!r}", fix=f"Known agents: {', '.join(sorted(BY_AGENT))}"
+        )
+    return (BY_AGENT[agent],)
+
+
+def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:
+    """Files and folders given by hand. A file that nobody recognises is an error, in a folder it is skipped."""
+    search = Search()
+    for path in paths:
+        if path.is_dir():
+            before = len(search.found)
+            for file in _files_below(path):
+                _look(file, importers, search)
+            if len(search.found) == before:
+                raise TranscriptError(
+                    f"no transcript of {_titles(importers)} in this folder",
+                    where=str(path),
+                    fix="Name a folder or file that an agent wrote",
+                )
+        else:
+            skipped = len(search.skipped)
+            _look(path, importers, search)
+            if len(search.skipped) > skipped:
+                raise TranscriptError(
+                    f"not a transcript of {_titles(importers)}",
+                    where=str(path),
+                    fix="Name a session file that one of them wrote; holdfast import --help says where they are",
+                )
+    return search
+
+
+def discovered(
+    machine: Machine,
+    importers: Sequence[Importer],
+    known: dict[str, tuple[int, int]],
+    project: Project | None = None,
+) -> list[Found]:
+    """Everything in the agents' own folders; what is known and unchanged is not even opened."""
+    search = Search()
+    for importer in importers:
+        for root in importer.roots(machine.places(project)):
+            if root.is_dir():
+                for path in importer.candidates(root):
+                    _look(path, (importer,), search, known)
+    return search.found
+
+
+def of_project(found: Iterable[Found], project: Project, known: Iterable[str]) -> list[Found]:
+    """Those that were recorded in this project's work tree, or in another of its worktrees."""
+    roots = [Path(os.path.realpath(root)) for root in (project.root, *worktrees(project))]
+    already = set(known)
+    return [item for item in found if item.key in already or _belongs(item.glance.cwd, roots)]
+
+
+def _belongs(cwd: str, roots: Sequence[Path]) -> bool:
+    if not cwd:
+        return False
+    place = Path(os.path.realpath(cwd))
+    if not any(place == root or root in place.parents for root in roots):
+        return False
+    if not place.is_dir():
+        return True
+    git = find_git(place)  # a repository inside a repository is a project of its own
+    return git is None or Path(os.path.realpath(git[0])) in roots
+
+
+def _look(
+    path: Path, importers: Sequence[Importer], search: Search, known: dict[str, tuple[int, int]] | None = None
+) -> None:
+    path = path.absolute()
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise TranscriptError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="Check the name and the permissions"
+        ) from error
+    if not stat.S_ISREG(status.st_mode):
+        search.skipped.append(str(path))
+        return
+    if known is not None and known.get(str(path)) == (status.st_size, status.st_mtime_ns):
+        search.found.append(Found(path, importers[0], status.st_size, status.st_mtime_ns, Glance()))
+        return
+    head = _head(path)
+    for importer in importers:
+        if importer.recognise(path, head):
+            for glance in importer.sessions(path, head):
+                size = status.st_size if glance.size is None else glance.size
+                changed = status.st_mtime_ns if glance.changed is None else glance.changed
+                search.found.append(Found(path, importer, size, changed, glance))
+            return
+    search.skipped.append(str(path))
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(HEAD)
+    except OSError as error:
+        raise TranscriptError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="Check that you may read it"
+        ) from error
+
+
+def _files_below(folder: Path) -> Iterable[Path]:
+    """Regular files, in a stable order, without following links out of the folder or in circles."""
+    for directory, names, file_names in os.walk(folder, followlinks=False):
+        names[:] = sorted(name for name in names if name not in _IGNORED_DIRECTORIES)
+        for name in sorted(file_names):
+            path = Path(directory, name)
+            if path.is_file():
+                yield path
+
+
+def _titles(importers: Sequence[Importer]) -> str:
+    titles = [importer.title for importer in importers]
+    return titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} or {titles[-1]}"

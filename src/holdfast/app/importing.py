@@ -1,0 +1,307 @@
+"""Import: transcripts in, ledger rows out. Incremental, idempotent, and safe to interrupt at any point.
+
+Reading commits its cursors in batches and marks the sessions it touched; only then are rows written, and the
+marks removed. Whatever stops in between is finished by the next import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.app.finding import Found, discovered, importers_for, named, of_project
+from holdfast.app.wiring import Machine
+from holdfast.distill.digest import Digest
+from holdfast.distill.reduce import Reducer
+from holdfast.distill.session import Part, conclude, ledger_entry
+from holdfast.errors import NameRefused
+from holdfast.guard.names import safe_name
+from holdfast.model.ledger import LedgerEntry
+from holdfast.repo.stack import Stack, stack_from_evidence, stack_of
+from holdfast.store import files
+from holdfast.store.capture import CaptureStore, Cursor, SourceClaims, Stamp
+from holdfast.store.layout import Project
+from holdfast.store.ledger import LedgerStore
+from holdfast.text.ledger_md import current
+from holdfast.transcripts.contract import Warned
+from holdfast.transcripts.registry import BY_AGENT
+
+BATCH_BYTES = 32 * 1024 * 1024
+BATCH_FILES = 64
+HEAD_BYTES = 1024  # enough to notice that a path holds another file than before
+
+Progress = Callable[[int, int, str], None]
+"""Called with bytes done, bytes in all, and the name of what is being read."""
+
+
+class ImportReport(Struct):
+    """What an import did. `bytes` are those really read."""
+
+    sessions: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: list[str] = []
+    warnings: list[Warned] = []
+    bytes: int = 0
+
+
+def import_into(
+    machine: Machine,
+    project: Project,
+    paths: Sequence[Path] = (),
+    agent: str | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Imports the named transcripts, or those that agents recorded in this project."""
+    importers = importers_for(agent)
+    known = known_stamps(project)
+    if paths:
+        search = named(paths, importers)
+        found, skipped = search.found, search.skipped
+    else:
+        settings = machine.settings(project)
+        everything = discovered(machine, importers, known, project)
+        found = [
+            item
+            for item in of_project(everything, project, known)
+            if not settings.excludes(item.glance.cwd, machine.user_home)
+        ]
+        skipped = []
+    return import_found(machine, project, found, skipped, progress)
+
+
+def import_found(
+    machine: Machine,
+    project: Project,
+    found: Sequence[Found],
+    skipped: Sequence[str],
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Imports transcripts that were chosen already."""
+    return _Run(machine, project, progress).run(found, skipped)
+
+
+def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
+    if not project.capture.exists():
+        return {}
+    store = CaptureStore(project.capture)
+    try:
+        return {path: (stamp.size, stamp.mtime_ns) for path, (stamp, _) in store.stamps().items()}
+    finally:
+        store.close()
+
+
+class _Run:
+    """One import into one project."""
+
+    def __init__(self, machine: Machine, project: Project, progress: Progress | None) -> None:
+        self.machine = machine
+        self.project = project
+        self.progress = progress or (lambda done, total, name: None)
+        self.report = ImportReport()
+        self._claims: dict[int, int] = {}
+        self._stack: Stack | None = None
+
+    def run(self, found: Sequence[Found], skipped: Sequence[str]) -> ImportReport:
+        self.report.skipped = list(skipped)
+        if not found and not self.project.known:
+            return self.report
+        self.project.prepare()
+        with files.lock(self.project.lock("import")):
+            self.store = CaptureStore(self.project.capture)
+            try:
+                self._read(found)
+                self._write_rows()
+                self._count(found)
+            finally:
+                self.store.close()
+        return self.report
+
+    def _read(self, found: Sequence[Found]) -> None:
+        stamps = self.store.stamps()
+        changed = [
+            item
+            for item in found
+            if (entry := stamps.get(item.key)) is None or entry[0] != Stamp(item.size, item.mtime_ns)
+        ]
+        # The original before its copies, a parent before its subagents: who comes first counts a line.
+        changed.sort(key=lambda item: (item.glance.started or 0.0, len(item.path.parts), item.key))
+        total = sum(item.size for item in changed)
+        done = batch = 0
+        waiting: list[tuple[Cursor, SourceClaims]] = []
+        following = self.store.next_source()
+        for item in changed:
+            self.progress(done, total, item.path.name)
+            waiting.append(self._read_one(item, following))
+            following += 1
+            done += item.size
+            batch += item.size
+            if batch > BATCH_BYTES or len(waiting) >= BATCH_FILES:
+                self._commit(waiting)
+                waiting, batch = [], 0
+        self._commit(waiting)
+        self.progress(total, total, "")
+
+    def _read_one(self, item: Found, number: int) -> tuple[Cursor, SourceClaims]:
+        head = blake2b(_first_bytes(item.path), digest_size=16).digest()
+        before = self.store.cursor(item.key)
+        if before is not None:
+            number = before.id
+            if (
+                not item.importer.appends
+                or item.size < before.position
+                or not _same_start(head, before, item.path)
+            ):
+                with self.store.transaction():
+                    self.store.release(number)
+                before = None
+        claims = SourceClaims(self.store, number, self._claims)
+        digest = (
+            msgspec.msgpack.decode(before.digest, type=Digest)
+            if before is not None
+            else Digest(item.importer.agent)
+        )
+        start = before.position if before is not None else 0
+        state = before.reader if before is not None else b""
+        reading = item.importer.open(item.path, start, state, claims, item.glance.part)
+        Reducer(digest).take_all(reading.events())
+        digest.seal(self.machine.clean)
+        self.report.bytes += reading.position() - start
+        self.report.warnings += reading.warnings
+        cursor = Cursor(
+            id=number,
+            path=item.key,
+            agent=item.importer.agent,
+            own=_name_of(digest.session.replace("/", ":") if digest.parent else digest.session),
+            session=_name_of(digest.parent or digest.session),
+            position=reading.position(),
+            stamp=Stamp(item.size, item.mtime_ns),
+            head=head,
+            reader=reading.state(),
+            digest=msgspec.msgpack.encode(digest),
+        )
+        return cursor, claims
+
+    def _commit(self, read: list[tuple[Cursor, SourceClaims]]) -> None:
+        if not read:
+            return
+        with self.store.transaction():
+            for cursor, claims in read:
+                root = self.store.root_of(cursor.session) if cursor.session != cursor.own else cursor.session
+                self.store.put(replace(cursor, session=root))
+                self.store.adopt(cursor.own, root)
+                claims.save()
+                if root:
+                    self.store.mark_pending(root)
+
+    def _write_rows(self) -> None:
+        """Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost."""
+        sessions = self.store.pending()
+        if not sessions:
+            return
+        ledger = LedgerStore(self.project.ledger, self.project.lock("ledger"))
+        entries = ledger.read().entries
+        known = {entry.session: entry for entry in current(entries)}
+        forgotten = {entry.session for entry in entries if entry.forgotten}
+        rows: list[LedgerEntry] = []
+        records = []
+        for session in sessions:
+            parts = self._parts(session)
+            if not parts or session in forgotten:
+                continue
+            stack = self._stack_for(parts)
+            record = conclude(session, parts, stack.project_type, stack.framework)
+            records.append(record)
+            entry = self._clean_row(ledger_entry(record))
+            before = known.get(session)
+            if before is not None and _same_row(before, entry):
+                continue
+            rows.append(replace(entry, recorded=self.machine.now()))
+            if before is None:
+                self.report.added += 1
+            else:
+                self.report.updated += 1
+        rows.sort(key=lambda row: (row.timestamp is not None, row.timestamp))
+        if rows:
+            ledger.append(rows)
+        with self.store.transaction():
+            for record in records:
+                self.store.put_record(record)
+            self.store.settle(sessions)
+
+    def _parts(self, session: str) -> list[Part]:
+        originals: list[Part] = []
+        copies: list[Part] = []
+        for cursor in self.store.cursors_of(session):
+            digest = msgspec.msgpack.decode(cursor.digest, type=Digest)
+            if not digest.empty:
+                written_down = BY_AGENT[cursor.agent].copies
+                (copies if written_down else originals).append(Part(cursor.path, digest))
+        return originals or copies
+
+    def _stack_for(self, parts: Sequence[Part]) -> Stack:
+        """What the checkout says, where the session ran in it; else what the session itself shows."""
+        cwd = next((part.digest.cwd for part in parts if part.digest.cwd), "")
+        root = self.project.root
+        if cwd and (Path(cwd) == root or root in Path(cwd).parents):
+            if self._stack is None:
+                settings = self.machine.settings(self.project)
+                seen = stack_of(root)
+                self._stack = replace(
+                    seen,
+                    project_type=settings.project_type or seen.project_type,
+                    framework=settings.framework or seen.framework,
+                )
+            if self._stack.project_type:
+                return self._stack
+        touched = [path for part in parts for path in part.digest.files]
+        commands = [command for part in parts for command in part.digest.commands]
+        return stack_from_evidence(touched, commands)
+
+    def _clean_row(self, entry: LedgerEntry) -> LedgerEntry:
+        """Names that came from a transcript are texts like any other."""
+        clean = self.machine.clean
+        return replace(
+            entry,
+            model=clean(entry.model) if entry.model else None,
+            provider=clean(entry.provider) if entry.provider else None,
+        )
+
+    def _count(self, found: Sequence[Found]) -> None:
+        stamps = self.store.stamps()
+        sessions = {stamps[item.key][1] for item in found if item.key in stamps}
+        self.report.sessions = len(sessions - {""})
+        self.report.unchanged = self.report.sessions - self.report.added - self.report.updated
+
+
+def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
+    return replace(before, recorded=None, extra=()) == replace(after, recorded=None, extra=())
+
+
+def _same_start(head: bytes, before: Cursor, path: Path) -> bool:
+    """Whether the file still begins as it did; a short one may have grown within the compared part."""
+    if head == before.head:
+        return True
+    size = before.stamp.size
+    return size < HEAD_BYTES and blake2b(_first_bytes(path)[:size], digest_size=16).digest() == before.head
+
+
+def _first_bytes(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(HEAD_BYTES)
+
+
+def _name_of(session: str) -> str:
+    """A session id that is safe to show and to store; one that is not is replaced by its hash."""
+    if not session:
+        return ""
+    try:
+        return safe_name(session)
+    except NameRefused:
+        return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"

@@ -1,0 +1,121 @@
+"""The ledger as its users meet it: rows with filters, one session explained, rows added by hand, sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import blake2b
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.app.wiring import Machine
+from holdfast.errors import NotFound, UsageError
+from holdfast.guard.names import safe_name
+from holdfast.model.ledger import LedgerEntry
+from holdfast.model.session import DistilledSession
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project, git, share_ledger, unshare_ledger
+from holdfast.store.ledger import LedgerStore
+from holdfast.text.ledger_md import LedgerFile, current
+
+
+class Filter(Struct, frozen=True):
+    agent: str | None = None
+    model: str | None = None
+    since: datetime | None = None
+    last: int | None = None
+
+
+def open_ledger(project: Project) -> LedgerStore:
+    return LedgerStore(project.ledger, project.lock("ledger"))
+
+
+def read_ledger(project: Project) -> LedgerFile:
+    return open_ledger(project).read()
+
+
+def rows(ledger: LedgerFile, wanted: Filter | None = None) -> list[LedgerEntry]:
+    """The rows that count, oldest first, as far as the filter lets them through."""
+    wanted = wanted or Filter()
+    found = [
+        entry
+        for entry in current(ledger.entries)
+        if (wanted.agent is None or entry.agent == wanted.agent)
+        and (wanted.model is None or wanted.model in (entry.model or ""))
+        and (wanted.since is None or (entry.timestamp is not None and entry.timestamp >= wanted.since))
+    ]
+    return found[-wanted.last :] if wanted.last else found
+
+
+def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
+    """A row by its session id or the beginning of it."""
+    exact = [entry for entry in entries if entry.session == session]
+    close = exact or [entry for entry in entries if session and entry.session.startswith(session)]
+    if not close:
+        raise NotFound(
+            f"no session {session!r} in the ledger", fix="holdfast ledger list shows what there is"
+        )
+    if len(close) > 1:
+        raise NotFound(
+            f"{session!r} fits {len(close)} sessions: {', '.join(entry.session for entry in close[:3])} …",
+            fix="Give more of the id",
+        )
+    return close[0]
+
+
+def record_of(project: Project, session: str) -> DistilledSession | None:
+    """What local state knows of a session beyond its row."""
+    if not project.capture.exists():
+        return None
+    store = CaptureStore(project.capture)
+    try:
+        return store.record(session)
+    finally:
+        store.close()
+
+
+def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEntry:
+    """Writes a row given by hand. Without a session id it gets one from its content and the moment."""
+    moment = machine.now()
+    if entry.session:
+        session = safe_name(entry.session)
+    else:
+        seed = f"{entry}{moment.isoformat()}".encode("utf-8", "replace")
+        session = f"s-{blake2b(seed, digest_size=5).hexdigest()}"
+    if entry.failed is not None and entry.tasks is not None and entry.failed > entry.tasks:
+        raise UsageError(
+            f"{entry.failed} failed tasks of {entry.tasks}", fix="--failed cannot exceed --tasks"
+        )
+    clean = machine.clean
+    written = replace(
+        entry,
+        session=session,
+        model=clean(entry.model) if entry.model else entry.model,
+        provider=clean(entry.provider) if entry.provider else entry.provider,
+        agent=clean(entry.agent) if entry.agent else entry.agent,
+        framework=clean(entry.framework) if entry.framework else entry.framework,
+        project_type=clean(entry.project_type) if entry.project_type else entry.project_type,
+        timestamp=entry.timestamp or moment,
+        recorded=moment,
+    )
+    project.prepare()
+    open_ledger(project).append([written])
+    return written
+
+
+def share(project: Project) -> list[str]:
+    """Makes the ledger a tracked file; the commit is left to its owner. Returns what was staged."""
+    if not git(project.root, "rev-parse", "--git-dir"):
+        raise UsageError(
+            "this project is not in a git repository", where=str(project.root), fix="Run git init first"
+        )
+    paths = share_ledger(project)
+    names = [str(path.relative_to(project.root)) for path in paths]
+    git(project.root, "add", "--force", *names)
+    return names
+
+
+def unshare(project: Project) -> None:
+    git(project.root, "rm", "--cached", "--quiet", "--ignore-unmatch", "-r", ".holdfast")
+    unshare_ledger(project)

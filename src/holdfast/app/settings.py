@@ -1,0 +1,109 @@
+"""Configuration: one table of options, each with the places it may be set in.
+
+What runs or sends something is obeyed from the personal file only; a repository can set harmless things.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.errors import ConfigError
+
+
+class Option(Struct, frozen=True):
+    name: str
+    kind: type
+    default: Any
+    personal_only: bool
+    about: str
+    choices: tuple[str, ...] = ()
+
+
+OPTIONS = (
+    Option(
+        "exclude", list, [], True, "Directories (globs, ~ allowed) whose sessions are never read or kept."
+    ),
+    Option(
+        "scanner",
+        str,
+        "auto",
+        True,
+        "Second pass of redaction with the kingfisher scanner, where it is installed: auto once its rules are "
+        "compiled (holdfast doctor does that, a few seconds once), always, or off.",
+        ("auto", "always", "off"),
+    ),
+    Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
+    Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
+)
+
+
+class Settings(Struct, frozen=True):
+    exclude: tuple[str, ...] = ()
+    scanner: str = "auto"
+    project_type: str = ""
+    framework: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def excludes(self, directory: str, home: Path) -> bool:
+        """Whether a session's directory lies under an excluded pattern."""
+        if not self.exclude or not directory:
+            return False
+        path = Path(directory)
+        for pattern in self.exclude:
+            absolute = str(home / pattern[2:]) if pattern.startswith("~/") else pattern
+            base = absolute.removesuffix("/**").removesuffix("/")
+            if any(str(place) == base or place.match(absolute) for place in (path, *path.parents)):
+                return True
+        return False
+
+
+def load_settings(personal: Path, repository: Path | None) -> Settings:
+    """Both files merged, the personal one last; whatever cannot be obeyed is a warning with file and key."""
+    values: dict[str, Any] = {option.name: option.default for option in OPTIONS}
+    warnings: list[str] = []
+    known = {option.name: option for option in OPTIONS}
+    for path, is_personal in ((repository, False), (personal, True)):
+        for key, value in _read(path).items():
+            option = known.get(key)
+            if option is None:
+                warnings.append(f"{path}: unknown option {key!r} is ignored.")
+            elif option.personal_only and not is_personal:
+                warnings.append(f"{path}: {key!r} is obeyed from {personal} only and is ignored here.")
+            elif problem := _problem(option, value):
+                raise ConfigError(
+                    f"{key} {problem}", where=str(path), fix="Correct the value or remove the line"
+                )
+            else:
+                values[key] = value
+    return Settings(
+        exclude=tuple(values["exclude"]),
+        scanner=values["scanner"],
+        project_type=values["project_type"],
+        framework=values["framework"],
+        warnings=tuple(warnings),
+    )
+
+
+def _problem(option: Option, value: Any) -> str:
+    if not isinstance(value, option.kind):
+        return f"must be a {option.kind.__name__}, not {type(value).__name__}"
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+        return "must hold strings"
+    if option.choices and value not in option.choices:
+        return f"must be one of {', '.join(option.choices)}"
+    return ""
+
+
+def _read(path: Path | None) -> dict[str, Any]:
+    if path is None or not path.is_file() or path.is_symlink():
+        return {}
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(
+            f"cannot be read: {error}", where=str(path), fix="Correct the file or remove it"
+        ) from error

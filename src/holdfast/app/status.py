@@ -1,0 +1,93 @@
+"""Where a project stands: what is kept, what came last, what is waiting to be read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from holdfast.app.finding import discovered, of_project
+from holdfast.app.importing import known_stamps
+from holdfast.app.ledger import read_ledger, rows
+from holdfast.app.wiring import Machine
+from holdfast.model.ledger import LedgerEntry
+from holdfast.model.session import DistilledSession
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project
+from holdfast.transcripts.registry import IMPORTERS
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    project: str
+    root: str
+    ledger: str
+    shared: bool
+    sessions: int
+    last: LedgerEntry | None
+    open_items: tuple[str, ...]
+    waiting: int
+    problems: int
+
+
+class AgentSeen(Struct, frozen=True, kw_only=True):
+    agent: str
+    title: str
+    found: bool
+    folders: tuple[str, ...]
+    transcripts: int
+    here: int
+    last: datetime | None
+
+
+def status_of(machine: Machine, project: Project) -> Status:
+    ledger = read_ledger(project)
+    known = rows(ledger)
+    latest = latest_record(project)
+    return Status(
+        project=project.name,
+        root=str(project.root),
+        ledger=str(project.window / "ledger.md"),
+        shared=project.shared,
+        sessions=len(known),
+        last=known[-1] if known else None,
+        open_items=latest.open_items if latest else (),
+        waiting=_waiting(machine, project),
+        problems=len(ledger.problems),
+    )
+
+
+def latest_record(project: Project) -> DistilledSession | None:
+    if not project.capture.exists():
+        return None
+    store = CaptureStore(project.capture)
+    try:
+        return next(iter(store.records(1)), None)
+    finally:
+        store.close()
+
+
+def _waiting(machine: Machine, project: Project) -> int:
+    """Transcripts of this project that are new or have grown since they were read."""
+    stamps = known_stamps(project)
+    found = of_project(discovered(machine, IMPORTERS, stamps, project), project, stamps)
+    return sum(1 for item in found if stamps.get(item.key) != (item.size, item.mtime_ns))
+
+
+def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
+    seen = []
+    for importer in IMPORTERS:
+        folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
+        found = discovered(machine, (importer,), {}, project)
+        latest = max((item.mtime_ns for item in found), default=0)
+        seen.append(
+            AgentSeen(
+                agent=importer.agent,
+                title=importer.title,
+                found=bool(folders),
+                folders=tuple(str(folder) for folder in folders),
+                transcripts=len(found),
+                here=len(of_project(found, project, ())),
+                last=datetime.fromtimestamp(latest / 1e9).astimezone() if latest else None,
+            )
+        )
+    return seen

@@ -1,0 +1,79 @@
+"""The only reader of environment and configuration: everything else is handed what it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+from holdfast.app.settings import Settings, load_settings
+from holdfast.guard.fence import strip_fences
+from holdfast.guard.private import strip_private
+from holdfast.guard.redact import Redactor, Scanner, secrets_of
+from holdfast.guard.scanner import OnDemand, load_scanner
+from holdfast.store.layout import Project, find_project
+from holdfast.transcripts.contract import Places
+
+
+class Machine:
+    """This user on this machine: places, settings, the clock and the one redactor that every text passes."""
+
+    def __init__(self, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+        self.env = dict(os.environ if env is None else env)
+        self.cwd = cwd or Path.cwd()
+
+    @cached_property
+    def user_home(self) -> Path:
+        return Path(self.env.get("HOME") or self.env.get("USERPROFILE") or Path.home())
+
+    @cached_property
+    def home(self) -> Path:
+        """`~/.holdfast`, or where HOLDFAST_HOME puts it."""
+        configured = self.env.get("HOLDFAST_HOME")
+        return Path(configured).expanduser().absolute() if configured else self.user_home / ".holdfast"
+
+    def places(self, project: Project | None = None) -> Places:
+        return Places(home=self.user_home, env=self.env, project=project.root if project else None)
+
+    def project(self, start: Path | None = None) -> Project:
+        return find_project(start or self.cwd, self.home)
+
+    def settings(self, project: Project | None = None) -> Settings:
+        return load_settings(self.home / "config.toml", project.window / "config.toml" if project else None)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        return Redactor(secrets=secrets_of(self.env), scanner=self._scanner())
+
+    def _scanner(self) -> Scanner | None:
+        """Compiling the scanner's rules takes seconds, so a command does it only when that is wanted."""
+        wanted = self.settings().scanner
+        if wanted == "off" or (wanted == "auto" and not self.scanner_cache.is_dir()):
+            return None
+        return OnDemand(lambda: load_scanner(str(self.scanner_cache)))
+
+    @property
+    def scanner_cache(self) -> Path:
+        return self.home / "cache" / "scanner"
+
+    def clean(self, text: str) -> str:
+        """A text as it may be stored: without our own injected blocks, private parts and secrets."""
+        return self.redactor.redact(strip_private(strip_fences(text)))
+
+    now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
+
+
+def scanner_installed() -> bool:
+    return find_spec("kingfisher_sdk") is not None
+
+
+def scanner_missing_rules(machine: Machine) -> bool:
+    return scanner_installed() and machine.settings().scanner != "off" and not machine.scanner_cache.is_dir()
+
+
+def compile_rules(machine: Machine) -> None:
+    """Takes seconds, once; from then on every command has the second pass."""
+    load_scanner(str(machine.scanner_cache))

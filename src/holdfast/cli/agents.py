@@ -1,0 +1,48 @@
+"""`holdfast agents`: which agents are on this machine and what they recorded."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app.status import agents_of
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.ledger_views import day
+from holdfast.cli.output import Column, Table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the list as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    seen = agents_of(machine, machine.project())
+    if options.json:
+        output.show_json(seen)
+        return 0
+    output.show(
+        Table(
+            columns=(
+                Column("Agent", style="cyan"),
+                Column("Name"),
+                Column("Found"),
+                Column("Transcripts", "right"),
+                Column("Here", "right"),
+                Column("Last"),
+                Column("Folder", flexible=True),
+            ),
+            rows=[
+                (
+                    agent.agent,
+                    agent.title,
+                    "yes" if agent.found else "no",
+                    str(agent.transcripts),
+                    str(agent.here),
+                    day(agent.last) if agent.last else "",
+                    agent.folders[0] if agent.folders else "",
+                )
+                for agent in seen
+            ],
+        )
+    )
+    return 0

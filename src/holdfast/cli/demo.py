@@ -1,0 +1,53 @@
+"""`holdfast demo`: the whole path on bundled sessions, with nothing of yours touched."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from holdfast.app.demo import demonstrate
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.ledger_views import as_json, rows_table, show_stats
+
+DESCRIPTION = (
+    "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="make the scratch project here and leave it there"
+    )
+    parser.add_argument("--json", action="store_true", help="what was shown, as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    with demonstrate(machine, options.keep.absolute() if options.keep else None) as demo:
+        if options.json:
+            output.show_json(
+                {
+                    "added": demo.first.added,
+                    "added_again": demo.again.added,
+                    "rows": [as_json(row) for row in demo.rows],
+                    "told": demo.told,
+                }
+            )
+            return 0
+        output.heading("1. Sessions of two agents, read from their own files")
+        output.line(
+            f"   {demo.first.sessions} sessions: {demo.first.added} added. Again: {demo.again.added} added.\n"
+        )
+        output.heading("2. The ledger: one row each (.holdfast/ledger.md, a markdown table you own)")
+        output.show(rows_table(demo.rows))
+        output.line()
+        output.heading("3. What the rows say together (holdfast ledger stats)")
+        show_stats(demo.rows, as_json=False)
+        output.line()
+        output.heading("4. What the next session, of any agent, would be told")
+        for told in demo.told:
+            output.line(f"   {told}")
+        output.line()
+        where = f"It is all in {demo.project.root}." if options.keep else "The scratch project is gone again."
+        output.line(f"{where} In your own repository: holdfast import")
+    return 0

@@ -1,0 +1,40 @@
+"""`holdfast doctor`: what is sound and what is not; exit code 1 when something needs a hand."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app.doctor import examine, repair
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+
+SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fix", action="store_true", help="repair what can be repaired: links, rules, old formats"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="with --fix: only say what would be done")
+    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    fixes = repair(machine, project, dry_run=options.dry_run) if options.fix else []
+    findings = examine(machine, project)
+    problems = [finding for finding in findings if finding.level == "problem"]
+    if options.json:
+        output.show_json({"ok": not problems, "fixes": fixes, "findings": findings})
+        return 1 if problems else 0
+    for fix in fixes:
+        output.line(f"{'would' if options.dry_run else 'done '}  {fix}")
+    width = max((len(finding.check) for finding in findings), default=0)
+    for finding in findings:
+        output.line(f"{SIGNS[finding.level]}  {finding.check:<{width}}  {finding.message}")
+    output.line(
+        f"{len(problems)} problem{'s' if len(problems) != 1 else ''} found."
+        if problems
+        else "Everything is sound."
+    )
+    return 1 if problems else 0

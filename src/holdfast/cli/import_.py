@@ -1,0 +1,124 @@
+"""`holdfast import`: transcripts in, with progress; a report at the end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from holdfast.app.import_all import import_everything
+from holdfast.app.importing import ImportReport, Progress, import_into
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.errors import UsageError
+
+DESCRIPTION = """Reads the sessions that coding agents recorded and writes one ledger row for each.
+Without PATH it finds this project's sessions in the agents' own folders; with PATH it takes the named files
+and folders, wherever they were recorded. Importing again adds nothing and reads only what is new."""
+EXAMPLES = """examples:
+  holdfast import                               this project's sessions, of every agent
+  holdfast import --agent codex                 only Codex's
+  holdfast import ~/.claude/projects/-my-repo   a folder or a file by name
+  holdfast import --all                         every project's sessions, each into its own ledger
+"""
+MOST_WARNINGS = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="transcripts, or folders of them")
+    parser.add_argument("--agent", help="only this agent's transcripts, e.g. claude-code or codex")
+    parser.add_argument("--all", action="store_true", help="the sessions of every project on this machine")
+    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    if options.all and options.paths:
+        raise UsageError("--all takes no PATH", fix="Name files, or say --all")
+    project = machine.project()
+    with _bar(show=not (options.quiet or options.json) and sys.stderr.isatty()) as progress:
+        if options.all:
+            everything = import_everything(machine, options.agent, progress)
+            report = everything.total()
+        else:
+            everything = None
+            report = import_into(machine, project, options.paths, options.agent, progress)
+    if options.json:
+        extra: dict[str, Any] = {} if everything is None else everything.details()
+        output.show_json({**_as_json(report), **extra})
+        return 0
+    _show(report)
+    if everything is not None:
+        for root, part in everything.projects.items():
+            output.line(f"  {root}: {part.sessions} sessions, {part.added} new")
+        for cwd, count in everything.homeless.items():
+            output.line(f"  {cwd}: {count} transcripts left out, the directory is gone")
+    elif report.sessions:
+        output.line(f"Rows are in {project.window / 'ledger.md'}. See them with: holdfast ledger")
+    elif not options.paths:
+        output.line(
+            "No agent has recorded a session here yet. holdfast agents shows what is on this machine."
+        )
+    return 0
+
+
+def _as_json(report: ImportReport) -> dict[str, Any]:
+    return {
+        "sessions": report.sessions,
+        "added": report.added,
+        "updated": report.updated,
+        "unchanged": report.unchanged,
+        "skipped": report.skipped,
+        "warnings": report.warnings,
+        "bytes": report.bytes,
+    }
+
+
+def _show(report: ImportReport) -> None:
+    output.line(
+        f"{report.sessions} session{'s' if report.sessions != 1 else ''}: {report.added} added, "
+        f"{report.updated} updated, {report.unchanged} unchanged ({_size(report.bytes)} read)."
+    )
+    for warning in report.warnings[:MOST_WARNINGS]:
+        output.warn(f"{warning.path}:{warning.line}: {warning.message}")
+    if len(report.warnings) > MOST_WARNINGS:
+        output.warn(f"and {len(report.warnings) - MOST_WARNINGS} more (holdfast import --json lists all)")
+    if report.skipped:
+        shown = ", ".join(Path(path).name for path in report.skipped[:3])
+        more = f" and {len(report.skipped) - 3} more" if len(report.skipped) > 3 else ""
+        output.line(f"Skipped, not transcripts: {shown}{more}.")
+
+
+def _size(count: int) -> str:
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
+
+
+@contextmanager
+def _bar(*, show: bool) -> Iterator[Progress | None]:
+    """A bar with rate and remaining time, on the terminal only and gone when it is done."""
+    if not show:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def advance(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=f"reading {name[:24]:<24}")
+
+        yield advance

@@ -1,0 +1,177 @@
+"""`holdfast ledger`: rows on screen, one session explained, rows by hand, sharing and figures."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+
+from holdfast.app import ledger as app
+from holdfast.app.wiring import Machine
+from holdfast.cli import ledger_views as views
+from holdfast.cli import output
+from holdfast.errors import UsageError
+from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
+from holdfast.text.keywords import keywords
+from holdfast.text.ledger_md import LedgerFile
+from holdfast.text.ledger_values import parse_duration
+
+DESCRIPTION = (
+    "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
+)
+EXAMPLES = """examples:
+  holdfast ledger                      the sessions of this project
+  holdfast ledger show 847ff7d2        one session with its tasks and the evidence for them
+  holdfast ledger stats --json         figures for scripts
+  holdfast ledger share                track .holdfast/ledger.md in git (--undo takes it back)
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    listing = verbs.add_parser("list", help="the sessions of this project (the default)")
+    for target in (parser, listing):
+        _filters(target)
+        target.add_argument("--json", action="store_true", help="rows as a JSON array")
+    show = verbs.add_parser("show", help="one session: its row, its tasks and what decided them")
+    show.add_argument("session", help="the session id, or the beginning of it")
+    show.add_argument("--json", action="store_true", help="row and local record as JSON")
+    stats = verbs.add_parser("stats", help="totals, averages, failures and cost per model")
+    _filters(stats)
+    stats.add_argument("--json", action="store_true", help="the figures as JSON")
+    sharing = verbs.add_parser("share", help="track the ledger in git; commits nothing")
+    sharing.add_argument(
+        "--undo", action="store_true", help="take it out of git again (history keeps what was committed)"
+    )
+    _configure_add(verbs.add_parser("add", help="write a row by hand"))
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--agent", help="only this agent's sessions, e.g. claude-code")
+    parser.add_argument("--model", help="only models whose name contains this")
+    parser.add_argument("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD)")
+    parser.add_argument("-n", "--last", type=int, metavar="N", help="only the last N sessions")
+
+
+def _configure_add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--session", default="", help="session id (default: made from the content)")
+    parser.add_argument("--goal", default="", help="what it was about; only its keywords are kept")
+    for name in ("model", "provider", "agent", "framework", "type"):
+        parser.add_argument(f"--{name}")
+    for name in ("tasks", "failed", "skipped", "commits", "input", "output", "cache-read", "cache-write"):
+        parser.add_argument(f"--{name}", type=_count, metavar="N")
+    parser.add_argument("--cost", metavar="USD", help="dollars, e.g. 0.12 (default: unknown)")
+    parser.add_argument("--duration", metavar="TIME", help="e.g. 8min, 1h 5min, 90s")
+    parser.add_argument(
+        "--failure", action="append", default=[], choices=[str(reason) for reason in FailureReason]
+    )
+    parser.add_argument("--kind", choices=[str(kind) for kind in Kind])
+    parser.add_argument("--complexity", choices=[str(complexity) for complexity in Complexity])
+    parser.add_argument(
+        "--outcome", choices=[str(outcome) for outcome in Outcome if outcome != Outcome.FORGOTTEN]
+    )
+    parser.add_argument("--time", metavar="ISO", help="when it began (default: now)")
+    parser.add_argument("--json", action="store_true", help="print the row as JSON")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return value
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    if options.verb == "add":
+        entry = app.add_row(machine, project, _entry(options, machine))
+        if options.json:
+            output.show_json(views.as_json(entry))
+        else:
+            output.line(f"added {entry.session} to {project.ledger}")
+        return 0
+    if options.verb == "share":
+        if options.undo:
+            app.unshare(project)
+            output.line(
+                "The ledger is yours alone again. Commit the removal; git's history keeps what it had."
+            )
+        else:
+            staged = app.share(project)
+            output.line(f"Tracked in git, not committed: {', '.join(staged)}. Merges keep both sides' rows.")
+        return 0
+    ledger = app.read_ledger(project)
+    _warn_of_broken_rows(ledger)
+    if options.verb == "show":
+        entry = app.find_row(app.rows(ledger), options.session)
+        views.show_session(entry, app.record_of(project, entry.session), as_json=options.json)
+        return 0
+    rows = app.rows(ledger, app.Filter(options.agent, options.model, _day(options.since), options.last))
+    if options.verb == "stats":
+        views.show_stats(rows, as_json=options.json)
+    else:
+        views.show_rows(rows, as_json=options.json)
+    return 0
+
+
+def _warn_of_broken_rows(ledger: LedgerFile) -> None:
+    for problem in ledger.problems:
+        output.warn(problem.message)
+
+
+def _day(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _entry(options: argparse.Namespace, machine: Machine) -> LedgerEntry:
+    counts = (options.input, options.output, options.cache_read, options.cache_write)
+    return LedgerEntry(
+        session=options.session,
+        model=options.model,
+        tasks=options.tasks,
+        failed=options.failed if options.failed is not None else (len(options.failure) or None),
+        cost_usd=_dollars(options.cost),
+        duration_s=_seconds(options.duration),
+        framework=options.framework,
+        goal=keywords(machine.clean(options.goal)),
+        timestamp=_day(options.time),
+        agent=options.agent,
+        provider=options.provider,
+        kind=options.kind,
+        skipped=options.skipped,
+        project_type=options.type,
+        failures=tuple(options.failure),
+        complexity=options.complexity,
+        tokens=None if all(count is None for count in counts) else Tokens(*(count or 0 for count in counts)),
+        commits=options.commits,
+        outcome=options.outcome,
+    )
+
+
+def _dollars(text: str | None) -> Decimal | None:
+    if text is None or text == "?":
+        return None
+    try:
+        value = Decimal(text.removeprefix("$"))
+    except InvalidOperation as error:
+        raise UsageError(f"{text!r} is no amount", fix="Write dollars as 0.12") from error
+    if not value.is_finite() or value < 0:
+        raise UsageError(
+            f"{text!r} is no cost", fix="Write dollars as 0.12, or leave --cost out when unknown"
+        )
+    return value
+
+
+def _seconds(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no duration", fix="Write it as 8min, 1h 5min or 90s") from error

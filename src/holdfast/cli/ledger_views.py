@@ -1,0 +1,278 @@
+"""How ledger rows, one session and the figures over them look on a screen and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from holdfast.advise.stats import LedgerStats, stats_of
+from holdfast.cli import output
+from holdfast.cli.output import Column, Table
+from holdfast.model.ledger import LedgerEntry
+from holdfast.model.session import DistilledSession
+from holdfast.text.ledger_values import render_duration, render_time
+
+EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
+MOST_SHOWN = 5
+
+
+def as_json(entry: LedgerEntry) -> dict[str, Any]:
+    """A row in the shape other tools rely on; null is unknown."""
+    tokens = entry.tokens
+    return {
+        "session": entry.session,
+        "timestamp": render_time(entry.timestamp) or None,
+        "agent": entry.agent,
+        "provider": entry.provider,
+        "model": entry.model,
+        "kind": entry.kind,
+        "tasks": entry.tasks,
+        "failed": entry.failed,
+        "skipped": entry.skipped,
+        "cost_usd": None if entry.cost_usd is None else float(entry.cost_usd),
+        "duration_s": entry.duration_s,
+        "project_type": entry.project_type,
+        "framework": entry.framework,
+        "goal": list(entry.goal),
+        "failures": list(entry.failures),
+        "complexity": entry.complexity,
+        "tokens": None
+        if tokens is None
+        else {
+            "input": tokens.input,
+            "output": tokens.output,
+            "cache_read": tokens.cache_read,
+            "cache_write": tokens.cache_write,
+        },
+        "commits": entry.commits,
+        "outcome": entry.outcome,
+        "recorded": render_time(entry.recorded) or None,
+        **({"extra": dict(entry.extra)} if entry.extra else {}),
+    }
+
+
+def show_rows(rows: Sequence[LedgerEntry], *, as_json: bool) -> None:
+    if as_json:
+        output.show_json([_as_json(row) for row in rows])
+    elif not rows:
+        output.line(EMPTY)
+    else:
+        output.show(rows_table(rows))
+
+
+_as_json = as_json
+
+
+def rows_table(rows: Sequence[LedgerEntry], title: str = "") -> Table:
+    return Table(
+        columns=(
+            Column("Session", style="cyan"),
+            Column("When"),
+            Column("Agent"),
+            Column("Model"),
+            Column("Kind"),
+            Column("Tasks", "right"),
+            Column("Failed", "right"),
+            Column("Cost", "right"),
+            Column("Time", "right"),
+            Column("Outcome"),
+            Column("Goal", flexible=True),
+        ),
+        rows=[
+            (
+                short_id(row.session),
+                day(row.timestamp),
+                row.agent or "?",
+                short_model(row.model),
+                row.kind or "?",
+                number(row.tasks),
+                number(row.failed),
+                dollars(row.cost_usd),
+                short_duration(row.duration_s),
+                row.outcome or "?",
+                " ".join(row.goal),
+            )
+            for row in rows
+        ],
+        title=title,
+    )
+
+
+def show_session(entry: LedgerEntry, record: DistilledSession | None, *, as_json: bool) -> None:
+    if as_json:
+        output.show_json({**_as_json(entry), "record": record})
+        return
+    output.heading(f"{entry.session}  {day(entry.timestamp)}  {entry.agent or '?'}")
+    tokens = entry.tokens
+    facts = [
+        ("goal", " ".join(entry.goal) or "?"),
+        ("model", f"{entry.model or '?'} ({entry.provider or 'provider unknown'})"),
+        ("outcome", f"{entry.outcome or '?'}{f': {record.outcome_why}' if record else ''}"),
+        ("kind", f"{entry.kind or '?'}{f' ({record.kind_why})' if record else ''}, {entry.complexity or '?'}"),
+        ("tasks", f"{number(entry.tasks)}, {number(entry.failed)} failed, {number(entry.skipped)} left open"),
+        ("cost", dollars(entry.cost_usd, exact=True)),
+        ("time", f"{render_duration(entry.duration_s) or '?'} active"
+         + (f" of {render_duration(record.wall_s)}" if record else "")),
+        ("tokens", "?" if tokens is None else f"{tokens.input:,} in, {tokens.output:,} out, "
+         f"{tokens.cache_read:,} cache read, {tokens.cache_write:,} cache write"),
+        ("project", f"{entry.project_type or '?'} / {entry.framework or '?'}"),
+        ("commits", number(entry.commits)),
+    ]  # fmt: skip
+    for name, value in facts:
+        output.line(f"  {name:<9}{value}")
+    if record is None:
+        output.line("  (no local record: the row came from another machine, or was written by hand)")
+        return
+    _show_record(record)
+
+
+def _show_record(record: DistilledSession) -> None:
+    if record.tasks:
+        output.line()
+        output.show(
+            Table(
+                columns=(
+                    Column("Task", flexible=True),
+                    Column("Status"),
+                    Column("Reason"),
+                    Column("Evidence", flexible=True),
+                ),
+                rows=[(cut(t.title, 60), t.status, t.reason, cut(t.evidence, 70)) for t in record.tasks],
+            )
+        )
+    edited = [touch.path for touch in record.files if touch.edits]
+    if edited:
+        output.line(
+            f"\nedited: {', '.join(edited[:8])}{f' and {len(edited) - 8} more' if len(edited) > 8 else ''}"
+        )
+    if len(record.models) > 1:
+        models = ", ".join(f"{m.model or '?'} {m.usage.output:,} out" for m in record.models)
+        output.line(f"models: {models}")
+    output.line(f"transcript: {', '.join(record.sources[:3])}")
+
+
+def show_stats(rows: Sequence[LedgerEntry], *, as_json: bool) -> None:
+    stats = stats_of(rows)
+    if as_json:
+        output.show_json(stats)
+        return
+    if not rows:
+        output.line(EMPTY)
+        return
+    output.heading(
+        f"Ledger Statistics ({stats.total_sessions} session{'s' if stats.total_sessions != 1 else ''})"
+    )
+    _show_models(stats)
+    _show_counts("Top Frameworks", stats.top_frameworks, "sessions")
+    _show_counts("Top Failures", stats.top_failures, "tasks")
+    output.line()
+    output.heading("Average per Session")
+    output.line(
+        f"  Tasks: {decimal(stats.avg_task_count)} | Cost: {dollars(stats.avg_cost)} | "
+        f"Duration: {decimal(stats.avg_duration_minutes)}min"
+    )
+    failed = f"{stats.total_failed_tasks} of {stats.total_tasks}"
+    output.line(f"  Failed Tasks: {failed} ({percent(stats.failure_rate)} failure rate)")
+    if stats.total_cost is not None:
+        unknown = stats.total_sessions - stats.known_costs
+        note = f", {unknown} session{'s' if unknown != 1 else ''} of unknown cost left out" if unknown else ""
+        output.line(f"  Total: {dollars(stats.total_cost)}{note}, {stats.tokens.total:,} tokens")
+    output.line(f"\n{maturity(stats.total_sessions)}")
+
+
+def _show_models(stats: LedgerStats) -> None:
+    output.line()
+    output.show(
+        Table(
+            columns=(
+                Column("Models Used", style="cyan"),
+                Column("Sessions", "right"),
+                Column("Avg cost", "right"),
+                Column("Avg time", "right"),
+                Column("Tasks failed", "right"),
+                Column("Sessions with failures", "right"),
+            ),
+            rows=[
+                (
+                    short_model(model),
+                    str(m.sessions),
+                    dollars(m.avg_cost) + (f" (n={m.known_costs})" if m.known_costs != m.sessions else ""),
+                    f"{decimal(m.avg_duration)}min",
+                    f"{m.failed_tasks}/{m.tasks} ({percent(m.failure_rate)})",
+                    f"{m.failed_sessions}/{m.sessions} ({percent(m.session_failure_rate)})",
+                )
+                for model, m in stats.model_performance.items()
+            ],
+        )
+    )
+
+
+def _show_counts(title: str, counts: Sequence[tuple[str, int]], unit: str) -> None:
+    if not counts:
+        return
+    output.line()
+    output.heading(title)
+    width = max(len(name) for name, _ in counts[:MOST_SHOWN])
+    for name, count in counts[:MOST_SHOWN]:
+        output.line(f"  {name:<{width}}  {count} {unit if count != 1 else unit[:-1]}")
+    if len(counts) > MOST_SHOWN:
+        output.line(f"  and {len(counts) - MOST_SHOWN} more")
+
+
+def maturity(sessions: int) -> str:
+    """How far the figures can be trusted, by how many there are."""
+    if sessions < 10:
+        return f"{sessions} sessions: mostly noise, wait for 10 before reading anything into it."
+    if sessions < 50:
+        return f"{sessions} sessions: a first impression; patterns show from about 50."
+    if sessions < 100:
+        return f"{sessions} sessions: patterns begin to hold; they are steady from about 100."
+    return f"{sessions} sessions: enough for steady figures."
+
+
+def short_id(session: str) -> str:
+    return session[:8] if len(session) == 36 and session.count("-") == 4 else cut(session, 18)
+
+
+def short_model(model: str | None) -> str:
+    return cut(model or "?", 28)
+
+
+def day(moment: datetime | None) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else "?"
+
+
+def number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
+
+
+def decimal(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1f}"
+
+
+def percent(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1%}"
+
+
+def dollars(value: Decimal | float | None, *, exact: bool = False) -> str:
+    """Cents for reading, every digit when asked; small amounts never read as nothing."""
+    if value is None:
+        return "unknown" if exact else "?"
+    if exact or 0 < value < Decimal("0.01"):
+        return f"${Decimal(str(value)).normalize():f}" if value else "$0.00"
+    return f"${value:,.2f}"
+
+
+def short_duration(seconds: int | None) -> str:
+    if seconds is None:
+        return "?"
+    if seconds < 60:
+        return f"{seconds}s"
+    minutes = round(seconds / 60)
+    return f"{minutes}min" if minutes < 60 else f"{minutes // 60}h {minutes % 60}min"
+
+
+def cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

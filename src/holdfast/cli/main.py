@@ -1,0 +1,74 @@
+"""The entry point: finds the command, imports only its module, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from holdfast import __version__
+
+# name -> (module, one line of help). The module is imported only when its command runs.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
+    "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
+    "import": ("holdfast.cli.import_", "read agents' transcripts into this project's ledger"),
+    "ledger": ("holdfast.cli.ledger", "list, show, add, share and summarise sessions"),
+    "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
+    "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
+    "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
+}
+
+USAGE = "usage: holdfast [COMMAND] [OPTIONS]\n"
+
+
+def help_text() -> str:
+    width = max(len(name) for name in COMMANDS) + 2
+    rows = "\n".join(f"  {name:<{width}}{about}" for name, (_, about) in COMMANDS.items())
+    return (
+        f"{USAGE}\nMemory that every coding agent shares: local, markdown, no daemon, no cloud.\n\n"
+        f"commands:\n{rows}\n\n"
+        "`holdfast COMMAND --help` says more. Every command that reads takes --json.\n"
+        "options:\n  -h, --help     show this and exit\n  --version      show the version and exit\n"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if "_ARGCOMPLETE" in os.environ:
+        from holdfast.cli.completion import complete
+
+        complete()
+    if words and words[0] in ("-h", "--help", "help"):
+        if words[0] == "help" and len(words) > 1:
+            words = [words[1], "--help"]
+        else:
+            sys.stdout.write(help_text())
+            return 0
+    if words and words[0] in ("--version", "-V"):
+        sys.stdout.write(f"holdfast {__version__}\n")
+        return 0
+    if not words or words[0].startswith("-"):
+        words = ["status", *words]
+    name, rest = words[0], words[1:]
+    if name not in COMMANDS:
+        sys.stderr.write(f"holdfast: no command {name!r}.{_nearest(name)} Run holdfast --help.\n")
+        return 2
+    return _run(name, rest)
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    from holdfast.cli.run import run_command
+
+    return run_command(name, COMMANDS[name][0], COMMANDS[name][1], words)
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

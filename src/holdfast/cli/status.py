@@ -1,0 +1,62 @@
+"""`holdfast`: where this project stands, in a few lines."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app.status import Status, status_of
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.ledger_views import as_json, day, dollars, short_id, short_model
+
+MOST_OPEN = 5
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the status as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    for warning in machine.settings(project).warnings:
+        output.warn(warning)
+    status = status_of(machine, project)
+    if options.json:
+        output.show_json(
+            {
+                "project": status.project,
+                "root": status.root,
+                "ledger": status.ledger,
+                "shared": status.shared,
+                "sessions": status.sessions,
+                "last": as_json(status.last) if status.last else None,
+                "open_items": list(status.open_items),
+                "waiting": status.waiting,
+                "problems": status.problems,
+            }
+        )
+        return 0
+    _show(status)
+    return 0
+
+
+def _show(status: Status) -> None:
+    output.heading(
+        f"{status.project}: {status.sessions} session{'s' if status.sessions != 1 else ''} in the ledger"
+    )
+    if last := status.last:
+        output.line(
+            f"  last     {short_id(last.session)}  {day(last.timestamp)}  {last.agent or '?'}, "
+            f"{short_model(last.model)}, {dollars(last.cost_usd)}: {last.outcome or '?'}"
+        )
+        output.line(f"           {' '.join(last.goal)}")
+    for number, item in enumerate(status.open_items[-MOST_OPEN:]):
+        output.line(f"  {'open' if not number else '':<8} {item}")
+    output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
+    if status.waiting:
+        plural = "s" if status.waiting != 1 else ""
+        output.line(f"  new      {status.waiting} transcript{plural} to read: holdfast import")
+    if status.problems:
+        output.line(f"  broken   {status.problems} ledger rows: holdfast doctor")
+    if not status.sessions and not status.waiting:
+        output.line("  No agent has recorded a session here yet. holdfast demo shows what you would get.")
