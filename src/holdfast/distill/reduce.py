@@ -165,14 +165,17 @@ class Reducer:
         if event.rejected:
             turn.rejected = True
             return
-        if event.ok is False and not event.own_fault:
+        if event.own_fault:
+            return  # it never ran: neither success nor failure
+        if event.ok is False:
             digest.failed_calls += 1
         if call.action == "shell":
             self._ran(call.target, event, turn)
         elif call.action == "edit" and event.ok is not False:
             turn.edits += 1
             turn.failure = None
-            self._edited(call.target)
+            for path in call.target.splitlines():
+                self._edited(path)
 
     def _edited(self, path: str) -> None:
         """The touch counted at the call was an edit, as it turned out."""

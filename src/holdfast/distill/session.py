@@ -15,7 +15,7 @@ from holdfast.distill.kind import explain_kind
 from holdfast.distill.outcome import outcome_of
 from holdfast.distill.reduce import settle
 from holdfast.distill.tasks import tasks_of
-from holdfast.model.ledger import LedgerEntry, Tokens
+from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.session import DistilledSession, FileTouch, ModelUsage, TaskResult, Usage
 from holdfast.text.keywords import keywords
 
@@ -47,7 +47,7 @@ def conclude(
     commands = _commands(main)
     prompts = [f"{turn.command} {turn.text}".strip() for turn in turns if turn.text or turn.command]
     goal = prompts[0] if prompts else ""
-    kind, kind_why = explain_kind(goal, edited, commands)
+    kind, kind_why = _kind(prompts, edited, commands)
     started = min(
         (part.digest.first_at for part in ordered if part.digest.first_at is not None), default=None
     )
@@ -118,6 +118,16 @@ def _files(digests: Sequence[Digest]) -> tuple[FileTouch, ...]:
 
 def _commands(digests: Sequence[Digest]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(command for digest in digests for command in digest.commands))
+
+
+def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:
+    """The kind of the first prompt that has one: many sessions open with a question and then get to work."""
+    first = explain_kind(prompts[0] if prompts else "", edited, commands)
+    for prompt in prompts[:5]:
+        judged = explain_kind(prompt, edited, commands)
+        if judged.kind != Kind.OTHER:
+            return judged.kind, judged.reason
+    return first.kind, first.reason
 
 
 def _verified(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:

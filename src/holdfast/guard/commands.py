@@ -19,8 +19,8 @@ _LONGEST_COMMAND = 2000
 @cache
 def _command() -> re.Pattern[str]:
     return re.compile(
-        r"\b(?:curl|wget|https?(?= )|xh(?= )|mysql\w{0,8}|mariadb|sshpass|docker|podman|skopeo|buildah|helm|az(?= )|"
-        r"redis-cli|mongo\w{0,8}|ldap\w{1,8}|7za?(?= )|zip(?= )|unzip|openssl|htpasswd|smbclient|rpcclient|"
+        r"\b(?:curl|wget|https?(?= )|xh(?= )|mysql\w{0,8}|mariadb|sshpass|docker|podman|skopeo|buildah|helm|"
+        r"az(?= )|redis-cli|mongo\w{0,8}|ldap\w{1,8}|7za?(?= )|zip(?= )|unzip|openssl|htpasswd|smbclient|rpcclient|"
         r"mosquitto_\w{3}|vault login|snyk auth|ngrok|chpasswd|net use|sqlcmd|bcp(?= )|isql|oc login)"
     )
 
@@ -29,7 +29,8 @@ def _command() -> re.Pattern[str]:
 def _places() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Which command, and where in it the secret stands (the last group)."""
     word = r"""(?:"([^"\n]{3,200})"|'([^'\n]{3,200})'|((?:[^\s"'|&;<>]|&(?=\w)){3,200}))"""
-    pair = r"""(?:"[^\s:"$]{1,100}:([^"\n]{3,200})"|'[^\s:'$]{1,100}:([^'\n]{3,200})'|[^\s:"'$]{1,100}:([^\s"']{3,200}))"""
+    user = r"""[^\s:"'$]{1,100}:"""
+    pair = rf"""(?:"{user}([^"\n]{{3,200}})"|'{user}([^'\n]{{3,200}})'|{user}([^\s"']{{3,200}}))"""
     rules = (
         (r"curl|wget|https?|xh", rf"\s(?:-[a-zA-Z]{{0,6}}[uU]|--user|--proxy-user|-a|--auth)[ =]?{pair}"),
         (r"mysql|mariadb", rf"\s-p(?=[^\s]){word}"),

@@ -1,4 +1,4 @@
-"""Values that stand where a secret could stand and are none: placeholders, references, ids, hashes, labels."""
+"""Values that stand where a secret could and are none: placeholders, references, ids, hashes, paths."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ COMMON_IN_LABELS = words(
 @cache
 def _placeholder() -> re.Pattern[str]:
     return re.compile(
-        r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|\.{3}|…|•|"
-        r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|do[-_]not[-_]use|"
+        r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|"
+        r"\.{3}|…|•|"
+        r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|"
+        r"do[-_]not[-_]use|"
         r"not[-_]?a[-_]?(?:real|secret)|12345|abcdef(?![0-9])|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)",
         re.IGNORECASE,
     )

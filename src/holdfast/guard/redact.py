@@ -1,4 +1,4 @@
-"""Takes secrets out of a text before its first byte is written: shapes, contexts, this environment's values."""
+"""Takes secrets out of a text before its first byte is written: by shape, by context, by exact value."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from holdfast.guard.wordlike import segments, words
 
-# password: a person's secret, may be short and wordy. secret: a machine's, looks random. weak: only if very random.
+# password: a person's, may be short and wordy. secret: a machine's, looks random. weak: only if very random.
 Strength = Literal["password", "secret", "weak"]
 
 _PASSWORD_ENDINGS = ("password", "passwd", "passphrase", "passwort", "kennwort", "passcode")

@@ -102,10 +102,8 @@ def _setup_cfg(text: str) -> _Names:
 
 
 def _setup_py(text: str) -> _Names:
-    block = re.search(r"install_requires\s*=\s*\[([^\]]{0,20000})\]", text)
-    return [
-        _python_name(name) for name in re.findall(r"['\"]([^'\"\n]+)['\"]", block[1])
-    ] if block else (), ()
+    block = text.partition("install_requires")[2][:20_000].partition("]")[0]
+    return [_python_name(name) for name in re.findall(r"['\"]([^'\"\n]+)['\"]", block)], ()
 
 
 def _pipfile(text: str) -> _Names:
@@ -115,7 +113,11 @@ def _pipfile(text: str) -> _Names:
 
 def _go_mod(text: str) -> _Names:
     module = re.findall(r"^module\s+(\S+)", text, re.MULTILINE)
-    lines = [line.removeprefix("require").strip() for line in text.splitlines() if "// indirect" not in line and len(line) < 300]
+    lines = [
+        line.removeprefix("require").strip()
+        for line in text.splitlines()
+        if "// indirect" not in line and len(line) < 300
+    ]
     return [*module, *(line.split()[0] for line in lines if re.match(r"\S+\.\S+/?\S* v\d", line))], ()
 
 

@@ -55,6 +55,7 @@ _GENERATED = re.compile(
 _DEEPEST_MANIFEST = 4
 _MOST_MANIFESTS = 80
 _ROOT_MANIFEST_COUNTS = 2.0
+_IN_EVERY_PROJECT = frozenset({"docs", "html", "docker", "latex"})  # touching such a file says nothing
 _FEW_DOCUMENTS = 10
 _PATH_WEIGHT = 3.0
 _MOST_COMMANDS = 2000
@@ -100,7 +101,7 @@ def stack_from_evidence(
     for said, _ in cited:
         weights[said] += 2
     language = _main_language(weights, weights["typescript"] > 0) or _plain_type(touched, weights)
-    if language is None:
+    if language is None or language in _IN_EVERY_PROJECT:
         return Stack()
     family = _family(language)
     ran = [framework for (said, framework), _ in spoken.most_common() if framework and said in family]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from holdfast.text.prose import prose_of
 from holdfast.text.stopwords import ENGLISH, OTHER_LANGUAGES, SHORT_TERMS, WEAK
@@ -95,12 +96,18 @@ def _stop_words(words: Sequence[str]) -> frozenset[str]:
     present = set(words)
     english = len(present & ENGLISH)
     stops = ENGLISH
-    for listed in OTHER_LANGUAGES.values():
-        listed = listed | {_unaccented(word) for word in listed}
-        hits = len(present & (listed - ENGLISH))
+    for listed, own in _other_languages():
+        hits = len(present & own)
         if hits and hits * 2 >= english:
             stops |= listed
     return stops
+
+
+@cache
+def _other_languages() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Each language's small words, with and without accents, and those of them that are not English."""
+    lists = [listed | {_unaccented(word) for word in listed} for listed in OTHER_LANGUAGES.values()]
+    return tuple((frozenset(listed), frozenset(listed - ENGLISH)) for listed in lists)
 
 
 def _tells_something(words: Sequence[Word], index: int, stops: frozenset[str]) -> bool:

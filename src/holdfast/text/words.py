@@ -42,7 +42,7 @@ _SECRET = re.compile(
     r"^(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{8}|(?:gh[pousr]|github_pat|glpat|xox[abprs]|npm|pypi)[-_][A-Za-z0-9_-]{12}"
     r"|(?:AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_-]{8})"
 )
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|gradle|svelte|properties|csproj|dockerfile)$")
 _PINNED = re.compile(r"^(@?[\w./-]+)@(?:[\^~]?v?\d[\w.-]*|latest|next|canary|beta)$")
 _PLACE = re.compile(r"[:#]L?\d[\dL:,-]*$")
 _HOME = re.compile(r"^(?:[A-Za-z]:)?[/\\](?:users|home)[/\\][^/\\]+[/\\]?|^~[^/\\]*[/\\]?", re.IGNORECASE)

@@ -61,15 +61,14 @@ ACTIONS: dict[str, Action] = {
 }
 
 # Commands that the client answers itself: nobody's work, and no turn of the conversation.
-LOCAL_COMMANDS = frozenset(
-    (
-        "add-dir agents bashes bug clear color compact config context copy cost desktop doctor effort exit export "
-        "extra-usage fast feedback fork help hooks ide install-github-app keybindings login logout mcp memory "
-        "mobile model output-style passes permissions plan plugin plugins privacy-settings quit rate-limit-options "
-        "release-notes reload-plugins remote-control remote-env rename resume rewind sandbox settings skills stats "
-        "status statusline tasks terminal-setup theme todos upgrade usage vim voice"
-    ).split()  # noqa: SIM905 - a list of sixty short words reads best as words
-)
+_LOCAL = """
+    add-dir agents bashes bug clear color compact config context copy cost desktop doctor effort exit export
+    extra-usage fast feedback fork help hooks ide install-github-app keybindings login logout mcp memory mobile
+    model output-style passes permissions plan plugin plugins privacy-settings quit rate-limit-options
+    release-notes reload-plugins remote-control remote-env rename resume rewind sandbox settings skills stats
+    status statusline tasks terminal-setup theme todos upgrade usage vim voice
+"""
+LOCAL_COMMANDS = frozenset(_LOCAL.split())
 
 _SYSTEM_BLOCK = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|local-command-caveat|user-prompt-submit-hook"
@@ -377,8 +376,8 @@ class ClaudeCode(OneSessionPerFile):
         return False
 
     def glance(self, path: Path, head: bytes) -> Glance:
-        cwd = re.search(rb'"cwd":("(?:[^"\\]|\\.)*")', head)
-        stamp = re.search(rb'"timestamp":"([^"]+)"', head)
+        cwd = re.search(rb'"cwd":\s*("(?:[^"\\]|\\.)*")', head)
+        stamp = re.search(rb'"timestamp":\s*"([^"]+)"', head)
         return Glance(
             cwd=decoded(_texts, Raw(cwd[1]), "") if cwd else "",
             started=seconds(stamp[1].decode("ascii", "replace")) if stamp else None,

@@ -1,0 +1,182 @@
+"""Values of unknown shape: what other programs wrote as JSON, asked for without trusting any of it.
+
+Agents that keep whole JSON documents rewrite them in place, so a document may be torn at its end: what was
+complete before the tear is still read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from holdfast.errors import TranscriptError
+from holdfast.model.session import Todo, TodoStatus
+from holdfast.transcripts.contract import Warned
+from holdfast.transcripts.jsonl import clean_strings, too_deep
+
+LARGEST_DOCUMENT = 512 * 1024 * 1024
+_LARGEST_COUNT = 2**53
+_plain = json.JSONDecoder()
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+_TODO: dict[object, TodoStatus] = {
+    "in_progress": "in_progress",
+    "in-progress": "in_progress",
+    "completed": "completed",
+    "done": "completed",
+    "cancelled": "cancelled",
+}
+
+Record = dict[str, Any]
+
+
+def record(value: object, *keys: str) -> Record:
+    """The object at the end of the keys; an empty one where something else stands."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def records(value: object) -> list[Record]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text(value: Record, *keys: str) -> str:
+    """The first of the named entries that is a text with something in it."""
+    for key in keys:
+        entry = value.get(key)
+        if isinstance(entry, str) and entry:
+            return entry
+    return ""
+
+
+def count(value: object) -> int:
+    """A number of tokens or the like: whole, not negative, of a size that something can have."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 <= value < _LARGEST_COUNT else 0
+
+
+def money(value: object) -> float | None:
+    """A stated price. Agents write 0 for models whose price they do not know: that says nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 < value < 1e9 else None
+
+
+def patched_paths(patch: str) -> tuple[str, ...]:
+    """The files that a patch in the `*** Update File:` notation names."""
+    return tuple(_PATCHED.findall(patch))
+
+
+def todo_items(value: object) -> tuple[Todo, ...]:
+    return tuple(
+        Todo(words, _TODO.get(item.get("status"), "pending"))
+        for item in records(value)
+        if (words := text(item, "content", "text", "title")).strip()
+    )
+
+
+def checklist(markdown: str) -> tuple[Todo, ...]:
+    """A to-do list as some agents write it: `- [x] done`, `- [ ] open`, `- [-] under way`."""
+    states: dict[str, TodoStatus] = {
+        "x": "completed",
+        "X": "completed",
+        "-": "in_progress",
+        "~": "in_progress",
+    }
+    found = re.findall(r"^\s*[-*] \[([ xX~-])\] +(\S.*?)\s*$", markdown, re.MULTILINE)
+    return tuple(Todo(words, states.get(mark, "pending")) for mark, words in found)
+
+
+def object_in(source: str | bytes) -> Record:
+    """The object that a text consists of; an empty one when it is none."""
+    raw = source.encode("utf-8", "replace") if isinstance(source, str) else source
+    if too_deep(raw):
+        return {}
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        try:
+            value = clean_strings(_plain.decode(raw.decode("utf-8", "replace")))
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+class Document:
+    """A file that is one JSON value. `items` are the objects of its list, as far as they are whole."""
+
+    def __init__(self, path: Path, list_name: str = "") -> None:
+        self.path = path
+        self.size = 0
+        self.warnings: list[Warned] = []
+        self._list = list_name
+
+    def load(self) -> Any:
+        """The whole value; None, with a warning, when it is not whole."""
+        raw = self._bytes()
+        if too_deep(raw):
+            self._warn("nested too deeply, left out")
+            return None
+        try:
+            return msgspec.json.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return self._repaired(raw.decode("utf-8-sig", "replace"))
+
+    def _repaired(self, source: str) -> Any:
+        try:
+            return clean_strings(_plain.decode(source.strip(" \t\r\n\x00")))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, json.JSONDecodeError):
+                self._warn(f"not whole JSON ({error.msg}): read as far as it goes", error.lineno)
+            else:
+                self._warn(f"not JSON, left out: {error}")
+                return None
+        items = [clean_strings(item) for item in self._whole_items(source)]
+        if not self._list:
+            return items
+        return {"info": self._head(source), self._list: items}
+
+    def _head(self, source: str) -> Record:
+        """The object that stands before the list, which is what names the document."""
+        at = source.find('"info"')
+        try:
+            value, _ = _plain.raw_decode(source, source.index("{", at + 6)) if at >= 0 else ({}, 0)
+        except (ValueError, RecursionError):
+            return {}
+        return record(clean_strings(value))
+
+    def _whole_items(self, source: str) -> Iterator[Any]:
+        start = re.search(rf'"{self._list}"\s*:\s*\[' if self._list else r"\A\s*\[", source)
+        at = start.end() if start else len(source)
+        while (brace := source.find("{", at)) >= 0:
+            try:
+                value, at = _plain.raw_decode(source, brace)
+            except (ValueError, RecursionError):
+                return
+            yield value
+
+    def _bytes(self) -> bytes:
+        try:
+            self.size = self.path.stat().st_size
+            if self.size > LARGEST_DOCUMENT:
+                raise TranscriptError(
+                    f"{self.size:,} bytes in one JSON document are more than can be held",
+                    where=str(self.path),
+                    fix="Import the session from the agent's own store instead",
+                )
+            return self.path.read_bytes()
+        except OSError as error:
+            raise TranscriptError(
+                f"cannot be read: {error.strerror or error}",
+                where=str(self.path),
+                fix="Check that the file exists and that you may read it",
+            ) from error
+
+    def _warn(self, message: str, line: int = 1) -> None:
+        self.warnings.append(Warned(str(self.path), line, "bad-json", message[:200]))

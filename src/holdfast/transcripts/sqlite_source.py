@@ -1,0 +1,146 @@
+"""Other programs' SQLite files, read while they are being written: never changed, never locked for long.
+
+A database in write-ahead mode with nobody at it has no `-wal` beside it; opening it the usual way would
+create one. Such a file is opened as immutable instead. Statements are finished before anything is done with
+their rows, so that no lock outlives a query.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from holdfast.errors import TranscriptError
+from holdfast.model.session import Event
+from holdfast.transcripts.contract import Warned
+
+MAGIC = b"SQLite format 3\x00"
+WAIT_SECONDS = 2.0
+Row = dict[str, Any]
+
+
+def is_sqlite(head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+def has_tables(path: Path, head: bytes, wanted: dict[str, set[str]]) -> bool:
+    """Whether it is a database with these tables and columns.
+
+    One that cannot be read now is judged by the definitions in its first bytes, so that it is reported as
+    unreadable and not as somebody else's.
+    """
+    if not is_sqlite(head):
+        return False
+    try:
+        with opened(path) as database:
+            return all(columns <= database.columns(table) for table, columns in wanted.items())
+    except (TranscriptError, OSError):
+        start = head.replace(b"`", b"").replace(b'"', b"").lower()
+        return all(f"create table {table}".encode() in start for table in wanted)
+
+
+class Database:
+    """A read-only view. Texts with bad UTF-8 come with replacement characters, not as an error."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def columns(self, table: str) -> set[str]:
+        return {str(row["name"]) for row in self.rows("SELECT name FROM pragma_table_info(?)", table)}
+
+    def rows(self, query: str, *values: object) -> list[Row]:
+        """All rows of a query. They are fetched at once: a half-read query would keep its lock."""
+        try:
+            with closing(self._connection.execute(query, values)) as cursor:
+                names = [column[0] for column in cursor.description or ()]
+                return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        except (sqlite3.Error, OverflowError) as error:
+            raise refused(self._path, error) from error
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Database]:
+    try:
+        connection = _connect(path)
+    except (sqlite3.Error, OSError) as error:
+        raise refused(path, error) from error
+    try:
+        yield Database(connection, path)
+    finally:
+        connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise OSError("no such file")
+    if _idle_in_wal_mode(path):
+        return _open(path, "mode=ro&immutable=1")
+    try:
+        connection = _open(path, "mode=ro")
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        return connection
+    except sqlite3.OperationalError as error:
+        # A log without its index, in a folder that may not be written: what is in the file itself is read.
+        if "unable to open" not in str(error) and "readonly" not in str(error):
+            raise
+        return _open(path, "mode=ro&immutable=1")
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.absolute()).replace(chr(92), '/'))}?{mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
+
+
+def _idle_in_wal_mode(path: Path) -> bool:
+    with open(path, "rb") as file:
+        header = file.read(20)
+    if len(header) < 20 or header[18] != 2:
+        return False
+    log = path.with_name(path.name + "-wal")
+    try:
+        return log.stat().st_size == 0 and not path.with_name(path.name + "-shm").exists()
+    except FileNotFoundError:
+        return True
+
+
+class Unreadable:
+    """A database that cannot be read now: one warning, and another try with the next import."""
+
+    def __init__(self, path: Path, look: Callable[[Path], Iterable[object]]) -> None:
+        problem = "holds no session yet"
+        try:
+            list(look(path))
+        except TranscriptError as error:
+            problem = error.problem
+        self.warnings = [Warned(str(path), 0, "unreadable", problem)]
+
+    def position(self) -> int:
+        return 0
+
+    def state(self) -> bytes:
+        return b""
+
+    def events(self) -> Iterator[Event]:
+        return iter(())
+
+
+def refused(path: Path, error: Exception) -> TranscriptError:
+    message = str(error)
+    if "locked" in message or "busy" in message:
+        return TranscriptError(
+            "another program holds the database just now",
+            where=str(path),
+            fix="Import again when the agent has finished",
+        )
+    return TranscriptError(
+        f"cannot be read as a database: {message}",
+        where=str(path),
+        fix="Check that the file is whole and that you may read it",
+    )
