@@ -12,7 +12,6 @@ from holdfast.cli import ledger_views as views
 from holdfast.cli import output
 from holdfast.errors import UsageError
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
-from holdfast.text.keywords import keywords
 from holdfast.text.ledger_md import LedgerFile
 from holdfast.text.ledger_values import parse_duration
 
@@ -130,6 +129,8 @@ def _day(text: str | None) -> datetime | None:
 
 
 def _entry(options: argparse.Namespace, machine: Machine) -> LedgerEntry:
+    from holdfast.text.keywords import keywords  # its word lists are only needed here
+
     counts = (options.input, options.output, options.cache_read, options.cache_write)
     return LedgerEntry(
         session=options.session,

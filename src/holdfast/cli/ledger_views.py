@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -9,7 +10,7 @@ from typing import Any
 
 from holdfast.advise.stats import LedgerStats, stats_of
 from holdfast.cli import output
-from holdfast.cli.output import Column, Table
+from holdfast.cli.output import Column, Table, cut
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession
 from holdfast.text.ledger_values import render_duration, render_time
@@ -69,14 +70,14 @@ def rows_table(rows: Sequence[LedgerEntry], title: str = "") -> Table:
     return Table(
         columns=(
             Column("Session", style="cyan"),
-            Column("When"),
-            Column("Agent"),
-            Column("Model"),
-            Column("Kind"),
+            Column("When", dispensable=1),
+            Column("Agent", dispensable=3),
+            Column("Model", dispensable=2),
+            Column("Kind", dispensable=4),
             Column("Tasks", "right"),
             Column("Failed", "right"),
             Column("Cost", "right"),
-            Column("Time", "right"),
+            Column("Time", "right", dispensable=5),
             Column("Outcome"),
             Column("Goal", flexible=True),
         ),
@@ -139,7 +140,7 @@ def _show_record(record: DistilledSession) -> None:
                     Column("Reason"),
                     Column("Evidence", flexible=True),
                 ),
-                rows=[(cut(t.title, 60), t.status, t.reason, cut(t.evidence, 70)) for t in record.tasks],
+                rows=[(cut(t.title, 70), t.status, t.reason, cut(t.evidence, 90)) for t in record.tasks],
             )
         )
     edited = [touch.path for touch in record.files if touch.edits]
@@ -190,7 +191,7 @@ def _show_models(stats: LedgerStats) -> None:
                 Column("Models Used", style="cyan"),
                 Column("Sessions", "right"),
                 Column("Avg cost", "right"),
-                Column("Avg time", "right"),
+                Column("Avg time", "right", dispensable=1),
                 Column("Tasks failed", "right"),
                 Column("Sessions with failures", "right"),
             ),
@@ -237,7 +238,8 @@ def short_id(session: str) -> str:
 
 
 def short_model(model: str | None) -> str:
-    return cut(model or "?", 28)
+    """A model without the date of its release, which tells a reader nothing."""
+    return cut(re.sub(r"-20\d{6}$", "", model or "?"), 28)
 
 
 def day(moment: datetime | None) -> str:
@@ -272,7 +274,3 @@ def short_duration(seconds: int | None) -> str:
         return f"{seconds}s"
     minutes = round(seconds / 60)
     return f"{minutes}min" if minutes < 60 else f"{minutes // 60}h {minutes % 60}min"
-
-
-def cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -10,12 +10,16 @@ from msgspec import Struct
 
 from holdfast.guard.visible import visible
 
+GAP = 3  # what stands between two columns on a terminal
+LEAST_FLEXIBLE = 16
+
 
 class Column(Struct, frozen=True):
     title: str
     align: Literal["left", "right"] = "left"
     style: str = ""
     flexible: bool = False  # may be shortened to fit the terminal
+    dispensable: int = 0  # left out on a narrow terminal; the highest goes first
 
 
 class Table(Struct, frozen=True):
@@ -38,10 +42,7 @@ def show(table: Table) -> None:
 def plain(table: Table) -> str:
     """Columns separated by two spaces: easy to read, cut and grep."""
     rows = [[visible(cell) for cell in row] for row in table.rows]
-    widths = [
-        max([len(column.title), *(len(row[number]) for row in rows)])
-        for number, column in enumerate(table.columns)
-    ]
+    widths = _widths(table)
     lines = [f"{table.title}\n"] if table.title else []
     for row in [[column.title for column in table.columns], *rows]:
         cells = [
@@ -58,27 +59,58 @@ def _rich(table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    console = Console()
+    table = fitted(table, console.width)
     drawn = RichTable(
         title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
     )
-    for column in table.columns:
+    for column, width in zip(table.columns, _widths(table), strict=True):
         drawn.add_column(
-            column.title,
-            justify=column.align,
-            style=column.style or None,
-            no_wrap=True,
-            overflow="ellipsis",
-            ratio=1 if column.flexible else None,
-            min_width=None if column.flexible else min(8, max([len(column.title), *_lengths(table, column)])),
+            column.title, justify=column.align, style=column.style or None, no_wrap=True, width=width
         )
     for row in table.rows:
         drawn.add_row(*(Text(visible(cell)) for cell in row))
-    Console().print(drawn)
+    console.print(drawn)
 
 
-def _lengths(table: Table, column: Column) -> list[int]:
-    number = list(table.columns).index(column)
-    return [len(row[number]) for row in table.rows]
+def fitted(table: Table, width: int) -> Table:
+    """The table as a terminal of this width can show it: without dispensable columns, with long texts cut."""
+    columns, rows = list(table.columns), [list(row) for row in table.rows]
+    while _least(columns, rows) > width and (spare := max(columns, key=lambda c: c.dispensable)).dispensable:
+        number = columns.index(spare)
+        del columns[number]
+        for row in rows:
+            del row[number]
+    widths = _widths(Table(columns, rows))
+    flexible = sorted((n for n, column in enumerate(columns) if column.flexible), key=lambda n: widths[n])
+    room = width - GAP * (len(columns) - 1) - sum(own for n, own in enumerate(widths) if n not in flexible)
+    for place, number in enumerate(
+        flexible
+    ):  # short texts first: what they do not need is left to the long ones
+        allowed = min(widths[number], max(room // (len(flexible) - place), 1))
+        room -= allowed
+        for row in rows:
+            row[number] = cut(visible(row[number]), allowed)
+    return Table(columns, rows, table.title)
+
+
+def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    widths = _widths(Table(columns, rows))
+    return sum(
+        (min(own, LEAST_FLEXIBLE) if column.flexible else own) + GAP
+        for column, own in zip(columns, widths, strict=True)
+    )
+
+
+def cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+
+
+def _widths(table: Table) -> list[int]:
+    return [
+        max([len(column.title), *(len(visible(row[number])) for row in table.rows)])
+        for number, column in enumerate(table.columns)
+    ]
 
 
 def heading(text: str) -> None:

@@ -10,7 +10,6 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 import stat
 import sys
 import time
@@ -324,7 +323,7 @@ def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> 
             raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
         _make_directory(path.parent)
         _sweep(path)
-        temporary = path.with_name(f"{_temporary_prefix(path)}{secrets.token_hex(4)}.tmp")
+        temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
         try:
             _write_new(temporary, data, before)
             os.replace(temporary, path)

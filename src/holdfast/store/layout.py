@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import subprocess
 from hashlib import blake2b
 from pathlib import Path
@@ -184,7 +183,7 @@ def share_ledger(project: Project) -> list[Path]:
             shown.unlink(missing_ok=True)
             files.replace_held(held, shown, content, files.ANYTHING)
             if kept.exists():
-                kept.rename(project.memory / f"ledger.before-sharing-{secrets.token_hex(3)}.md")
+                kept.rename(project.memory / f"ledger.before-sharing-{os.urandom(3).hex()}.md")
     _rewrite(project, ".gitignore", IGNORE_BUT_LEDGER)
     _rewrite(project, ".gitattributes", UNION_MERGE)
     return [shown, project.window / ".gitignore", project.window / ".gitattributes"]

@@ -1,0 +1,139 @@
+"""What a person sees: tables on a real terminal of several widths, progress, completion, first steps."""
+
+from __future__ import annotations
+
+import os
+import pty
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pyte
+import pytest
+
+import holdfast as package
+from tests.conftest import Holdfast
+
+DEMO = Path(package.__file__).parent / "demo_sessions"
+
+
+def on_terminal(arguments: list[str], cwd: Path, columns: int, lines: int = 60) -> tuple[list[str], bytes]:
+    """Runs the command on a pseudo terminal; the screen at the end, and every byte that was sent to it."""
+    import fcntl
+    import termios
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": str(lines)}
+    command = [sys.executable, "-m", "holdfast", *arguments]
+    with subprocess.Popen(command, cwd=cwd, env=env, stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        sent = b""
+        while True:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            sent += piece
+        process.wait()
+    os.close(master)
+    screen = pyte.Screen(columns, lines)
+    stream = pyte.ByteStream(screen)
+    stream.feed(sent)
+    return [line.rstrip() for line in screen.display], sent
+
+
+@pytest.mark.promise("U2")
+def test_an_import_shows_a_bar_with_rate_and_remaining_time_and_leaves_a_clean_screen(repo: Path) -> None:
+    screen, sent = on_terminal(["import", str(DEMO)], repo, 120)
+    assert b"reading" in sent and b"/s" in sent
+    assert screen[0].startswith("5 sessions: 5 added") and not any("reading" in line for line in screen)
+
+
+@pytest.mark.parametrize("columns", [70, 90, 120, 200])
+def test_a_table_fits_its_terminal_and_keeps_what_matters(holdfast: Holdfast, repo: Path, columns: int) -> None:
+    holdfast("import", DEMO, check=0)
+    screen, _ = on_terminal(["ledger"], repo, columns)
+    shown = [line for line in screen if line]
+    assert len(shown) == 7, shown  # a header, a rule and a line for each session: nothing wraps
+    assert "Session" in shown[0] and "Outcome" in shown[0] and "Cost" in shown[0]
+    assert all("…" not in line[:8] for line in shown)
+
+
+def test_escape_sequences_in_stored_text_are_shown_and_not_obeyed(holdfast: Holdfast, repo: Path) -> None:
+    (repo / ".holdfast").mkdir()
+    hostile = "| Session | Model | Goal |\n|---|---|---|\n| s1 | \x1b[31mred\x1b[0m\x07 | \u202eevil |\n"
+    (repo / ".holdfast" / "ledger.md").write_text(hostile, encoding="utf-8")
+    plain = holdfast("ledger", check=0).stdout
+    assert "\x1b" not in plain and "\x07" not in plain and "\u202e" not in plain
+    _, sent = on_terminal(["ledger"], repo, 120)
+    assert b"\x1b[31m" not in sent and b"\x07" not in sent
+
+
+def test_in_a_pipe_there_are_no_colours_and_no_bar(holdfast: Holdfast) -> None:
+    done = holdfast("import", DEMO, check=0)
+    assert "\x1b" not in done.stdout + done.stderr and "reading" not in done.stderr
+    assert "\x1b" not in holdfast("ledger").stdout
+
+
+@pytest.mark.promise("U3")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_printed_for_each_shell(holdfast: Holdfast, shell: str) -> None:
+    assert "holdfast" in holdfast("completion", shell, check=0).stdout
+
+
+@pytest.mark.promise("U3")
+def test_bash_completes_commands_verbs_and_options(holdfast: Holdfast, repo: Path) -> None:
+    def complete(line: str) -> set[str]:
+        env = {
+            "_ARGCOMPLETE": "1", "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "_ARGCOMPLETE_SHELL": "bash",
+            "COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9",
+            "_ARGCOMPLETE_STDOUT_FILENAME": str(repo / "out"),
+        }  # fmt: skip
+        (repo / "out").touch()
+        holdfast(env=env)
+        return {word.strip() for word in (repo / "out").read_text().split("\x0b")}
+
+    assert {"ledger", "import", "doctor", "demo"} <= complete("holdfast ")
+    assert {"list", "show", "stats", "share", "add"} <= complete("holdfast ledger ")
+    assert {"--agent", "--all", "--json"} <= complete("holdfast import --")
+
+
+@pytest.mark.promise("U4")
+def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(holdfast: Holdfast, home: Path, repo: Path) -> None:
+    text = holdfast("demo", check=0).stdout
+    for part in ("5 sessions: 5 added. Again: 0 added.", "refactor authentication middleware jwt", "Ledger Statistics", "would be told"):
+        assert part in text
+    told = holdfast("demo", "--json", check=0).json()["told"]
+    assert any("uv run pytest" in line for line in told)
+    assert any(line.startswith("Open: ") for line in told)
+    assert not (repo / ".holdfast").exists() and not (home / ".holdfast").exists()
+
+
+@pytest.mark.promise("U4")
+def test_a_newcomer_is_told_what_to_do(holdfast: Holdfast) -> None:
+    first = holdfast(check=0).stdout
+    assert "No agent has recorded a session here yet" in first and "holdfast demo" in first
+    assert "holdfast import" in holdfast("ledger", check=0).stdout
+    assert "Did you mean 'ledger'" in holdfast("leger", check=2).stderr
+    for command in ("--help", "help", "-h"):
+        assert "commands:" in holdfast(command, check=0).stdout
+    assert "examples:" in holdfast("import", "--help", check=0).stdout
+    assert holdfast("--version", check=0).stdout.startswith("holdfast ")
+
+
+def test_status_names_the_last_session_and_what_waits(holdfast: Holdfast, home: Path, repo: Path) -> None:
+    text = next((DEMO / "claude-code").glob("*.jsonl")).read_text(encoding="utf-8")
+    target = home / ".claude" / "projects" / "-x" / "a.jsonl"
+    target.parent.mkdir(parents=True)
+    target.write_text(text.replace("/home/dev/tidepool", str(repo)), encoding="utf-8")
+    assert "1 transcript to read" in holdfast(check=0).stdout
+    holdfast("import", check=0)
+    status = holdfast("--json", check=0).json()
+    assert (status["sessions"], status["waiting"], status["shared"]) == (1, 0, False)
+    assert status["last"]["agent"] == "claude-code"
+    agents = {agent["agent"]: agent for agent in holdfast("agents", "--json", check=0).json()}
+    assert agents["claude-code"]["here"] == 1 and agents["codex"]["found"] is False
