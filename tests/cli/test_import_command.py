@@ -265,6 +265,25 @@ def test_nothing_secret_reaches_any_file_we_write(holdfast: Holdfast, home: Path
     assert "deploy" in ledger and str(tmp_path) not in ledger and "the database" not in ledger
 
 
+@pytest.mark.promise("G1")
+def test_what_importers_remember_between_passes_holds_no_secret_either(
+    holdfast: Holdfast, home: Path, repo: Path, tmp_path: Path
+) -> None:
+    token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
+    text = CODEX[0].read_text(encoding="utf-8").replace("find out why", f"use {token} and find out why")
+    path = tmp_path / "rollout-leak.jsonl"
+    path.write_text(text, encoding="utf-8")
+    tasks = tmp_path / "tasks.jsonl"
+    use = {"type": "tool_use", "id": "toolu_1", "name": "TaskCreate", "input": {"subject": f"push with {token}"}}
+    message = {"id": "m1", "model": "claude-opus-4-5", "role": "assistant", "content": [use]}
+    tasks.write_text(
+        user("task-1", 1, "do it") + claude_line("task-1", 2, "assistant", "/x", message=message), encoding="utf-8"
+    )
+    holdfast("import", path, tasks, check=0)
+    written = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+    assert token.encode() not in written and b"redacted" in written
+
+
 @pytest.mark.promise("G6", "C5")
 def test_private_parts_and_our_own_injected_lines_never_enter(holdfast: Holdfast, home: Path, tmp_path: Path) -> None:
     words = (

@@ -10,26 +10,19 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.finding import Found, discovered, importers_for, named, of_project
 from holdfast.app.wiring import Machine
-from holdfast.distill.digest import Digest
-from holdfast.distill.reduce import Reducer
-from holdfast.distill.session import Part, conclude, ledger_entry
-from holdfast.errors import NameRefused
-from holdfast.guard.names import safe_name
 from holdfast.model.ledger import LedgerEntry
-from holdfast.repo.stack import Stack, stack_from_evidence, stack_of
+from holdfast.model.session import DistilledSession
 from holdfast.store import files
 from holdfast.store.capture import CaptureStore, Cursor, SourceClaims, Stamp
 from holdfast.store.layout import Project
 from holdfast.store.ledger import LedgerStore
 from holdfast.text.ledger_md import current
 from holdfast.transcripts.contract import Warned
-from holdfast.transcripts.registry import BY_AGENT
 
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_FILES = 64
@@ -106,7 +99,6 @@ class _Run:
         self.progress = progress or (lambda done, total, name: None)
         self.report = ImportReport()
         self._claims: dict[int, int] = {}
-        self._stack: Stack | None = None
 
     def run(self, found: Sequence[Found], skipped: Sequence[str]) -> ImportReport:
         self.report.skipped = list(skipped)
@@ -149,44 +141,26 @@ class _Run:
         self.progress(total, total, "")
 
     def _read_one(self, item: Found, number: int) -> tuple[Cursor, SourceClaims]:
+        from holdfast.app.distilling import read_source
+
         head = blake2b(_first_bytes(item.path), digest_size=16).digest()
         before = self.store.cursor(item.key)
         if before is not None:
             number = before.id
-            if (
-                not item.importer.appends
-                or item.size < before.position
-                or not _same_start(head, before, item.path)
-            ):
+            grown = (
+                item.importer.appends
+                and item.size >= before.position
+                and _same_start(head, before, item.path)
+            )
+            if not grown:
                 with self.store.transaction():
                     self.store.release(number)
                 before = None
         claims = SourceClaims(self.store, number, self._claims)
-        digest = (
-            msgspec.msgpack.decode(before.digest, type=Digest)
-            if before is not None
-            else Digest(item.importer.agent)
-        )
-        start = before.position if before is not None else 0
-        state = before.reader if before is not None else b""
-        reading = item.importer.open(item.path, start, state, claims, item.glance.part)
-        Reducer(digest).take_all(reading.events())
-        digest.seal(self.machine.clean)
-        self.report.bytes += reading.position() - start
-        self.report.warnings += reading.warnings
-        cursor = Cursor(
-            id=number,
-            path=item.key,
-            agent=item.importer.agent,
-            own=_name_of(digest.session.replace("/", ":") if digest.parent else digest.session),
-            session=_name_of(digest.parent or digest.session),
-            position=reading.position(),
-            stamp=Stamp(item.size, item.mtime_ns),
-            head=head,
-            reader=reading.state(),
-            digest=msgspec.msgpack.encode(digest),
-        )
-        return cursor, claims
+        done = read_source(self.machine, item, before, claims, number, head)
+        self.report.bytes += done.bytes
+        self.report.warnings += done.warnings
+        return done.cursor, claims
 
     def _commit(self, read: list[tuple[Cursor, SourceClaims]]) -> None:
         if not read:
@@ -205,20 +179,21 @@ class _Run:
         sessions = self.store.pending()
         if not sessions:
             return
+        from holdfast.app.distilling import Conclusions
+
         ledger = LedgerStore(self.project.ledger, self.project.lock("ledger"))
         entries = ledger.read().entries
         known = {entry.session: entry for entry in current(entries)}
         forgotten = {entry.session for entry in entries if entry.forgotten}
+        conclusions = Conclusions(self.machine, self.project)
         rows: list[LedgerEntry] = []
-        records = []
+        records: list[DistilledSession] = []
         for session in sessions:
-            parts = self._parts(session)
-            if not parts or session in forgotten:
+            concluded = conclusions.of(session, self.store.cursors_of(session))
+            if concluded is None or session in forgotten:
                 continue
-            stack = self._stack_for(parts)
-            record = conclude(session, parts, stack.project_type, stack.framework)
+            record, entry = concluded
             records.append(record)
-            entry = self._clean_row(ledger_entry(record))
             before = known.get(session)
             if before is not None and _same_row(before, entry):
                 continue
@@ -234,44 +209,6 @@ class _Run:
             for record in records:
                 self.store.put_record(record)
             self.store.settle(sessions)
-
-    def _parts(self, session: str) -> list[Part]:
-        originals: list[Part] = []
-        copies: list[Part] = []
-        for cursor in self.store.cursors_of(session):
-            digest = msgspec.msgpack.decode(cursor.digest, type=Digest)
-            if not digest.empty:
-                written_down = BY_AGENT[cursor.agent].copies
-                (copies if written_down else originals).append(Part(cursor.path, digest))
-        return originals or copies
-
-    def _stack_for(self, parts: Sequence[Part]) -> Stack:
-        """What the checkout says, where the session ran in it; else what the session itself shows."""
-        cwd = next((part.digest.cwd for part in parts if part.digest.cwd), "")
-        root = self.project.root
-        if cwd and (Path(cwd) == root or root in Path(cwd).parents):
-            if self._stack is None:
-                settings = self.machine.settings(self.project)
-                seen = stack_of(root)
-                self._stack = replace(
-                    seen,
-                    project_type=settings.project_type or seen.project_type,
-                    framework=settings.framework or seen.framework,
-                )
-            if self._stack.project_type:
-                return self._stack
-        touched = [path for part in parts for path in part.digest.files]
-        commands = [command for part in parts for command in part.digest.commands]
-        return stack_from_evidence(touched, commands)
-
-    def _clean_row(self, entry: LedgerEntry) -> LedgerEntry:
-        """Names that came from a transcript are texts like any other."""
-        clean = self.machine.clean
-        return replace(
-            entry,
-            model=clean(entry.model) if entry.model else None,
-            provider=clean(entry.provider) if entry.provider else None,
-        )
 
     def _count(self, found: Sequence[Found]) -> None:
         stamps = self.store.stamps()
@@ -295,13 +232,3 @@ def _same_start(head: bytes, before: Cursor, path: Path) -> bool:
 def _first_bytes(path: Path) -> bytes:
     with open(path, "rb") as file:
         return file.read(HEAD_BYTES)
-
-
-def _name_of(session: str) -> str:
-    """A session id that is safe to show and to store; one that is not is replaced by its hash."""
-    if not session:
-        return ""
-    try:
-        return safe_name(session)
-    except NameRefused:
-        return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"

@@ -122,6 +122,8 @@ class Digest(Struct):
         for call in self.open_calls.values():
             call.target = kept(call.target, COMMAND_LENGTH, clean)
         self.files = {clean(path): touched for path, touched in self.files.items()}
+        self.cwd, self.branch = clean(self.cwd), clean(self.branch)
+        self.version, self.provider = clean(self.version), clean(self.provider)
 
 
 def _seal_turn(turn: Turn, clean: Clean) -> None:

@@ -1,0 +1,148 @@
+"""From a transcript's bytes to its digest, and from a session's digests to its record and row.
+
+Kept apart from `importing` because all of distillation is loaded here, and an import that finds nothing new
+must not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.app.finding import Found
+from holdfast.app.wiring import Machine
+from holdfast.distill.digest import Digest
+from holdfast.distill.reduce import Reducer
+from holdfast.distill.session import Part, conclude, ledger_entry
+from holdfast.errors import NameRefused
+from holdfast.guard.names import safe_name
+from holdfast.model.ledger import LedgerEntry
+from holdfast.model.session import DistilledSession
+from holdfast.repo.stack import Stack, stack_from_evidence, stack_of
+from holdfast.store.capture import Cursor, Stamp
+from holdfast.store.layout import Project
+from holdfast.transcripts.contract import Claims, Warned
+from holdfast.transcripts.registry import BY_AGENT
+
+
+class Pass(Struct, frozen=True):
+    """What one reading of a transcript gave: the cursor to store, and what to report."""
+
+    cursor: Cursor
+    bytes: int
+    warnings: list[Warned]
+
+
+def read_source(
+    machine: Machine, item: Found, before: Cursor | None, claims: Claims, number: int, head: bytes
+) -> Pass:
+    """Reads a transcript on from its cursor, or from its start when there is none."""
+    if before is None:
+        digest, start, state = Digest(item.importer.agent), 0, b""
+    else:
+        digest = msgspec.msgpack.decode(before.digest, type=Digest)
+        start, state = before.position, before.reader
+    reading = item.importer.open(item.path, start, state, claims, item.glance.part)
+    Reducer(digest).take_all(reading.events())
+    digest.seal(machine.clean)
+    cursor = Cursor(
+        id=number,
+        path=item.key,
+        agent=item.importer.agent,
+        own=_name_of(digest.session.replace("/", ":") if digest.parent else digest.session),
+        session=_name_of(digest.parent or digest.session),
+        position=reading.position(),
+        stamp=Stamp(item.size, item.mtime_ns),
+        head=head,
+        reader=_sealed(reading.state(), machine.clean),
+        digest=msgspec.msgpack.encode(digest),
+    )
+    return Pass(cursor, reading.position() - start, list(reading.warnings))
+
+
+def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:
+    """An importer's state as it may be stored: whatever text it remembers is cleaned like any other."""
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean(value)
+        if isinstance(value, list):
+            return [walk(item) for item in value]
+        if isinstance(value, dict):
+            return {walk(key): walk(item) for key, item in value.items()}
+        return value
+
+    return msgspec.msgpack.encode(walk(msgspec.msgpack.decode(state))) if state else state
+
+
+class Conclusions:
+    """Records and rows of one project's sessions."""
+
+    def __init__(self, machine: Machine, project: Project) -> None:
+        self.machine = machine
+        self.project = project
+        self._stack: Stack | None = None
+
+    def of(self, session: str, cursors: Sequence[Cursor]) -> tuple[DistilledSession, LedgerEntry] | None:
+        """What is known of a session by now; None when its transcripts hold nothing of their own."""
+        parts = _parts(cursors)
+        if not parts:
+            return None
+        stack = self._stack_for(parts)
+        record = conclude(session, parts, stack.project_type, stack.framework)
+        return record, self._clean_row(ledger_entry(record))
+
+    def _stack_for(self, parts: Sequence[Part]) -> Stack:
+        """What the checkout says, where the session ran in it; else what the session itself shows."""
+        cwd = next((part.digest.cwd for part in parts if part.digest.cwd), "")
+        root = self.project.root
+        if cwd and (Path(cwd) == root or root in Path(cwd).parents):
+            if self._stack is None:
+                settings = self.machine.settings(self.project)
+                seen = stack_of(root)
+                self._stack = replace(
+                    seen,
+                    project_type=settings.project_type or seen.project_type,
+                    framework=settings.framework or seen.framework,
+                )
+            if self._stack.project_type:
+                return self._stack
+        touched = [path for part in parts for path in part.digest.files]
+        commands = [command for part in parts for command in part.digest.commands]
+        return stack_from_evidence(touched, commands)
+
+    def _clean_row(self, entry: LedgerEntry) -> LedgerEntry:
+        """Names that came from a transcript are texts like any other."""
+        clean = self.machine.clean
+        return replace(
+            entry,
+            model=clean(entry.model) if entry.model else None,
+            provider=clean(entry.provider) if entry.provider else None,
+        )
+
+
+def _parts(cursors: Sequence[Cursor]) -> list[Part]:
+    """A session's digests: the agent's own transcripts or, where there is none, what others wrote down of it."""
+    originals: list[Part] = []
+    copies: list[Part] = []
+    for cursor in cursors:
+        digest = msgspec.msgpack.decode(cursor.digest, type=Digest)
+        if not digest.empty:
+            (copies if BY_AGENT[cursor.agent].copies else originals).append(Part(cursor.path, digest))
+    return originals or copies
+
+
+def _name_of(session: str) -> str:
+    """A session id that is safe to show and to store; one that is not is replaced by its hash."""
+    if not session:
+        return ""
+    try:
+        return safe_name(session)
+    except NameRefused:
+        return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
