@@ -17,6 +17,9 @@ from holdfast.guard.scanner import OnDemand, load_scanner
 from holdfast.store.layout import Project, find_project
 from holdfast.transcripts.contract import Places
 
+SHORT = 400
+MOST_CLEANED = 20_000  # the same commands and paths come by again and again
+
 
 class Machine:
     """This user on this machine: places, settings, the clock and the one redactor that every text passes."""
@@ -24,6 +27,7 @@ class Machine:
     def __init__(self, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
         self.env = dict(os.environ if env is None else env)
         self.cwd = cwd or Path.cwd()
+        self._cleaned: dict[str, str] = {}
 
     @cached_property
     def user_home(self) -> Path:
@@ -61,7 +65,12 @@ class Machine:
 
     def clean(self, text: str) -> str:
         """A text as it may be stored: without our own injected blocks, private parts and secrets."""
-        return self.redactor.redact(strip_private(strip_fences(text)))
+        known = self._cleaned.get(text)
+        if known is None:
+            known = self.redactor.redact(strip_private(strip_fences(text)))
+            if len(text) <= SHORT and len(self._cleaned) < MOST_CLEANED:
+                self._cleaned[text] = known
+        return known
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
 

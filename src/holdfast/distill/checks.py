@@ -1,4 +1,8 @@
-"""What a command's end proves: which commands verify work, and why a failing one failed."""
+"""What a command's end proves: which commands verify work, and why a failing one failed.
+
+A command line is taken apart first: a verification counts where a program is called, not where its name is
+mentioned. Exit codes count where they are the verification's own; else its words do.
+"""
 
 from __future__ import annotations
 
@@ -6,98 +10,203 @@ import re
 
 from holdfast.model.ledger import FailureReason
 
-_RUN = r"(?:npm|pnpm|yarn|bun|deno|mise|just|make|task|rake|turbo|nx|moon|hk|lefthook)(?:\s+(?:run|exec|task|-\S+))*\s+"
-_TEST = re.compile(
-    r"\b(?:pytest|py\.test|nosetests|tox|nox|jest|vitest|mocha|ava|playwright test|cypress run|rspec|minitest|phpunit"
-    r"|pest|ctest|bats|gotestsum|cargo[- ]nextest|unittest|busted|mix test|sbt test|lein test|dart test|flutter test"
-    r"|swift test|dotnet test|zig (?:build )?test|gradlew?\b[^|;&]*\btest|mvnw?\b[^|;&]*\b(?:test|verify)"
-    r"|go test|go vet|cargo test|deno test|bun test|node --test|manage\.py test|artisan test|rails test)\b"
-    rf"|\b{_RUN}[\w:.-]*\b(?:tests?|e2e|spec|check|ci|verify)\b"
+# --- the command line as a shell sees it ---
+
+_HERE_DOCUMENT = re.compile(
+    r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
-_BUILD = re.compile(
-    r"\b(?:go build|go install|cargo build|cargo check|swift build|dotnet build|zig build|gradlew?\b[^|;&]*\b(?:build|assemble)"
-    r"|mvnw?\b[^|;&]*\b(?:compile|package|install)|cmake --build|ninja|bazel build|xcodebuild|webpack|vite build"
-    r"|rollup|esbuild|next build|ng build|mix compile|sbt compile|python -m build|hatch build|javac|gcc|clang)\b"
-    rf"|\b{_RUN}[\w:.-]*\b(?:build|compile|dist)\b|(?:^|[;&|]\s*)make\s*(?:-\S+\s*)*(?:$|[;&|])"
+_SHELL_IN_SHELL = re.compile(
+    r"\b(?:ba|z|da|k)?sh(?:\s+-\w+)*?\s+-\w*c\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL
 )
-_LINT = re.compile(
-    r"\b(?:eslint|ruff|flake8|pylint|golangci-lint|clippy|rubocop|shellcheck|stylelint|biome|prettier --check|black --check"
-    r"|gofmt -l|cargo fmt[^|;&]*--check|ktlint|detekt|credo|hadolint|actionlint|pre-commit run)\b"
-    rf"|\b{_RUN}[\w:.-]*\blint\b"
-)
-_TYPES = re.compile(
-    r"\b(?:tsc|mypy|pyright|pyre|flow check|sorbet|dialyzer|vue-tsc|svelte-check)\b|\btype-?check\b"
-)
-_QUOTED = re.compile(
-    r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\b|\"(?:[^\"\\]|\\.)*\"|'[^']*'", re.DOTALL | re.MULTILINE
-)
-_LOOKS_ONLY = re.compile(
-    r"^\s*(?:cat|head|tail|less|ls|grep|rg|find|sed -n|wc|which|echo|git (?:log|show|diff|status))\b"
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'", re.DOTALL)
+_ONE_WORD = re.compile(r"[\w./@:+$-]+")
+_REDIRECTION = re.compile(r"\d*(?:>>?|<)&\d|&>>?\s*\S+|\d*>>?\s*[^\s&|;]+|(?<!<)<\s*[^\s<(]\S*")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+_SEPARATOR = re.compile(r"(&&|\|\||[;\n|&()`{}])")
+_OPTIONS = r"(?:--?[\w@][^\s]*\s+(?:[^-\s]\S*\s+)?|--\s+){0,5}"
+_BEFORE = (
+    r"\s*(?:(?:\w+=\S*|!|then|do|else|elif|if|while|until|time|sudo|command|exec|nohup|\$)\s+"
+    rf"|(?:env|nice|xargs|xvfb-run|npx|bunx|pnpx|uvx|nyc|c8|dotenv|doppler run|bun x)\s+{_OPTIONS}"
+    rf"|timeout\s+{_OPTIONS}[\d.]+[smh]?\s+"
+    rf"|(?:uv|poetry|pipenv|pdm|hatch|rye|pixi|pipx|conda|coverage|rustup)\s+run\s+{_OPTIONS}"
+    rf"|bundle\s+exec\s+|(?:pnpm|yarn|npm|mise|rbenv|asdf|direnv)\s+(?:exec|dlx|x)\s+(?:[^-\s]\S*\s+){{0,4}}?{_OPTIONS}"
+    rf"|(?:pnpm|yarn)\s+(?={_OPTIONS}(?:jest|vitest|mocha|tsc|eslint|playwright|webpack|vite|next)\b){_OPTIONS}"
+    rf"|docker(?:\s+compose|-compose)?\s+(?:exec|run)\s+{_OPTIONS}(?:[^-\s]\S*\s+)?"
+    r"|(?:\S*/)?python[\d.]*\s+(?:-[^m\s]\S*\s+(?:[^-\s]\S*\s+)?){0,4}(?:-m\s+)?|php\s+|(?:ba|z)?sh\s+(?=\S)){0,4}(?:\S*/)?"
 )
 
-# Summary lines of test runners that say "failed" although a pipe swallowed the exit code.
+LONGEST_PART = 300  # what decides stands at the beginning, and hostile input must not cost time
+
+# --- programs that verify ---
+
+_RUNS = (
+    r"(?:npm|pnpm|yarn|bun|deno|mise|just|make|gmake|task|rake|turbo|nx|moon|hk|lefthook|gulp|grunt|inv(?:oke)?|poe"
+    r"|composer|cargo\s+make|cargo\s+xtask|hatch\s+run|pdm\s+run)\s+"
+    r"(?!(?:install|i|add|remove|rm|uninstall|ci|publish|init|create|update|upgrade|outdated|audit|link|why|ls|list"
+    r"|info|view|config|cache|use|trust|settings|set|which|where|pack|login|version|require|--version|-v|--list|-l"
+    r"|--summary|-n|--dry-run)\b)"
+)
+_ALONE = r"(?<!type-)(?<!types-)(?<!type:)(?<!types:)(?<!format:)(?<!fmt:)(?<!lint:)(?<!format-)(?<!fmt-)(?<!lint-)"
+_TARGET = r"(?:[\w:./@=,+-]+\s+)*?(?:--?[\w-]+=)?(?:[\w./@-]+[:#])*[\w.-]*"
+_TEST = re.compile(
+    rf"{_BEFORE}(?:(?:pytest|py\.test|nosetests|tox|nox|jest|vitest|mocha|ava|karma\s+start|wtr|playwright\s+test"
+    r"|cypress\s+run|rspec|minitest|phpunit|pest|ctest|bats|gotestsum|unittest|busted|crystal\s+spec|newman\s+run"
+    r"|cargo(?:\s+\+\S+)?[-\s]+(?:test|nextest|t)|npm\s+t|xcodebuild\b.*\btest|zig\s+(?:build\s+)?test|node\b.*\s--test"
+    r"|(?:mix|sbt|lein|dart|flutter|swift|dotnet|deno|bun|rails|stack|cabal|bazel|gleam|forge|hardhat|anchor|elm-test"
+    r"|artisan|manage\.py|devtools|terraform|melos|tap)\s+(?:[^\s|]+\s+)*?test|go\s+(?:-C\s+\S+\s+)?(?:test|vet)"
+    r"|gradlew?\b.*\b(?:\w*[tT]est|check)|mvnw?\b.*\b(?:test|verify|integration-test))\b(?![-./])"
+    r"|(?:run[-_]?)?tests?(?:\.(?:sh|py|js|ts))(?=\s|$)|(?<=/)(?:run[-_]?)?tests?(?=\s|$)"
+    rf"|{_RUNS}{_TARGET}\b(?:tests?|e2e|specs?|{_ALONE}check|ci|verify)\b(?![./]))"
+)
+_BUILD = re.compile(
+    rf"{_BEFORE}(?:(?:go\s+(?:-C\s+\S+\s+)?(?:build|install(?!\s+\S+@))|cargo(?:\s+\+\S+)?\s+(?:build|check|b)"
+    r"|(?:swift|dotnet|zig|bazel|vite|next|nuxt|astro|ng|hatch|poetry|uv|stack|cabal|docker|docker\s+compose|forge"
+    r"|docker\s+buildx|mkdocs|jekyll|nix|flutter|parcel|gatsby)\s+build|gradlew?\b.*\b(?:build|assemble\w*|compile\w*)"
+    r"|mvnw?\b.*\b(?:compile|package|install|deploy)|cmake\s+--build|meson\s+compile|ninja|xcodebuild|webpack|rollup"
+    r"|esbuild|tsup|(?:mix|sbt)\s+compile|build|sphinx-build|latexmk|javac|kotlinc|rustc|gcc|g\+\+|clang(?:\+\+)?|cc"
+    r"|elm\s+make)(?=\s|$)"
+    rf"|{_RUNS}{_TARGET}\b(?:build|compile|dist)\b(?![./])|g?make(?:\s+-\S+)*\s*$)"
+)
+_TYPES = re.compile(
+    rf"{_BEFORE}(?:(?:tsc|d?mypy|(?:based)?pyright|pyre|ty\s+check|flow\s+check|srb\s+tc|(?:mix\s+)?dialyzer|vue-tsc"
+    r"|svelte-check|astro\s+check|deno\s+check)(?=\s|$)"
+    rf"|{_RUNS}{_TARGET}\b(?:type-?check(?:ing)?|types?[:-]check|types|tsc|mypy|pyright)\b(?![./]))"
+)
+_LINT = re.compile(
+    rf"{_BEFORE}(?:(?:eslint|ruff(?!\s+(?:format(?!\s.*--check)|clean|rule|server))|flake8|pylint|golangci-lint(?:\s+run)?"
+    r"|cargo(?:\s+\+\S+)?\s+clippy|cargo\s+fmt\b.*--check|rustfmt\b.*--check|rubocop|standardrb|shellcheck|stylelint"
+    r"|biome\s+(?:check|lint|ci)|(?:prettier|black|isort|dprint|taplo\s+fmt)\b.*\s(?:--check|-c|-l|check)"
+    r"|(?:gofmt|gofumpt|goimports)\s+-l|ktlint|detekt|mix\s+credo|mix\s+format\b.*--check\S*|hadolint|actionlint"
+    r"|pre-commit\s+run|prek\s+run|yamllint|markdownlint\S*|swiftlint|(?:dart|flutter)\s+analyze|tflint|helm\s+lint"
+    r"|terraform\s+(?:validate|fmt\b.*-check)|staticcheck|buf\s+lint|deno\s+lint|vale|codespell|typos)(?=\s|$)"
+    rf"|{_RUNS}{_TARGET}\b(?:lint|(?:format|fmt|prettier|style)[:-]check)\b(?![./]))"
+)
+_KINDS = (("test", _TEST), ("build", _BUILD), ("types", _TYPES), ("lint", _LINT))
+_ONLY_ASKS = re.compile(
+    r"\s(?:--version|--help|-h|--collect-only|--co|--listTests|--list-tests|--list|--init|--print-config|--showConfig)"
+    r"(?=\s|$)"
+)
+# Programs whose exit code 1 is an answer and not an error.
+_ANSWERS = re.compile(
+    r"\s*(?:grep|egrep|fgrep|rg|ag|ack|git\s+grep|diff|cmp|test|\[|\[\[|which|type|command\s+-v|pgrep|git\s+diff\b"
+    r"|git\s+merge-base\b|git\s+check-ignore\b|git\s+show-ref\b|git\s+rev-parse\s+--verify|fgrep)(?=\s|$)"
+)
+
+# --- what they print ---
+
+# Summary lines of runners that say "failed" although a pipe swallowed the exit code.
 _SAYS_FAILED = re.compile(
-    r"^(?:FAIL(?:ED)?\b[\s:\t].*|--- FAIL: .*|=+ .*\b[1-9]\d* (?:failed|errors?)\b.*|test result: FAILED.*"
-    r"|\s*Tests?:?\s+.*\b[1-9]\d* failed\b.*|\d+ examples?, [1-9]\d* failures?.*|\s*[1-9]\d* failing\b.*"
-    r"|BUILD FAILED.*|FAILURES!.*|\s*Test Files\s+[1-9]\d* failed.*|error: could not compile .*"
-    r"|\s*✖ [1-9]\d* problems?.*|Found [1-9]\d* errors?\b.*|.*error TS\d+:.*)$",
+    r"^(?:FAIL(?:ED)?(?:$|[\s:(]).*|\s*--- FAIL: .*|=+ .*\b[1-9]\d* (?:failed|errors?)\b.*|test result: FAILED.*"
+    r"|[1-9]\d* failed\b.* in [\d.]+ ?s.*|[1-9]\d* errors? in [\d.]+s.*"
+    r"|\s*Tests?:?\s+(?:.*[\s|])?[1-9]\d* failed\b.*|\s*Test Files\s+[1-9]\d* failed.*|\s*[1-9]\d* fail(?:ing|ed)?$"
+    r"|\s*[1-9]\d* failing\b.*|\d+ examples?, (?:\d+ failures?, )?[1-9]\d* (?:failures?|errors?).*"
+    r"|(?:\d+ \w+, )?\d+ tests?, [1-9]\d* failures?\b.*|\d+ (?:runs|tests), \d+ assertions, (?:[1-9]\d* failures.*|\d+ failures, [1-9]\d* errors.*)|[#ℹ] fail [1-9]\d*"
+    r"|(?:\[\w+\] +)?BUILD FAIL(?:ED|URE)\b.*|(?:\[\w+\] +)?Tests run:.*(?:Failures|Errors): [1-9].*|FAILURES!.*"
+    r"|\s*Failed!\s+- Failed: .*|\d+% tests passed, [1-9]\d* tests? failed.*|not ok \d+.*"
+    r"|Executed \d+ tests?, with [1-9]\d* failures?.*|error: could not compile .*|\s*✖ \d+ problems? \([1-9]\d* errors?.*"
+    r"|Found [1-9]\d* errors?\b(?!.*\b0 remaining).*|.*\berror TS\d+:.*|g?make(?:\[\d+\])?: \*\*\* .*"
+    r"|error: Recipe `.*` failed.*|npm (?:ERR!|error) (?:Test failed|Lifecycle script|code ELIFECYCLE).*"
+    r"|\s*ELIFECYCLE\s.*|(?:\[[\w:.-]+\] )?ERROR task failed.*|[1-9]\d* issues:$)$",
     re.MULTILINE,
+)
+_SAYS_PASSED = re.compile(
+    r"^(?:ok(?:\s+\t?|\t)\S+\s+.*|PASS(?:ED)?$|=+ .*\b\d+ passed\b.*|\d+ passed\b.*|test result: ok\..*|OK(?: \(.*\))?$"
+    r"|\s*Tests?:?\s+\d+ passed.*|\s*Test Files\s+\d+ passed.*|\s*\d+ passing\b.*|.*\d+ (?:examples?|tests?), 0 failures.*"
+    r"|(?:\[\w+\] +)?BUILD SUCCESS(?:FUL)?\b.*|Success: no issues.*|All checks passed!?|0 issues\.?|[#ℹ] fail 0"
+    r"|\s*Passed!\s+- .*|100% tests passed.*|\s*Finished (?:`?\w+`? )?.*profile.*|.*\b0 failed\b.*|no offenses.*)$",
+    re.MULTILINE,
+)
+_TESTS_FAILED = re.compile(
+    r"^\s*--- FAIL: |^FAILED \S+::|\bAssertionError\b|^test result: FAILED|^\s*Tests?:?\s+(?:.*[\s|])?[1-9]\d* failed"
+    r"|^\s*[1-9]\d* failing\b|examples?, [1-9]\d* failures?|^[=\s]*[1-9]\d* failed\b|Failures: [1-9]|Error Trace:"
+    r"|assertion .*failed",
+    re.MULTILINE,
+)
+_NOT_BUILT = re.compile(
+    r"\[(?:build|setup) failed\]|error\[E\d|could not compile|ERROR collecting|errors? during collection|error TS\d+"
+    r"|compilation (?:failure|error)|Test suite failed to run|SyntaxError:|ModuleNotFoundError:",
+    re.IGNORECASE,
 )
 
 # In order: the first rule that a line of the output satisfies decides.
 _REASONS: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
     (
-        FailureReason.TIMEOUT,
-        re.compile(
-            r"\btimed? ?out\b|\bdeadline exceeded\b|\bTimeoutError\b|exceeded timeout|test timed out", re.I
-        ),
-    ),
-    (
         FailureReason.DEPENDENCY_ERROR,
         re.compile(
-            r"ModuleNotFoundError|No module named|Cannot find (?:module|package)|cannot find package|ERESOLVE|npm ERR! 404"
-            r"|unresolved import|no required module provides|could not (?:find|resolve) (?:crate|dependenc|package)"
-            r"|No matching (?:version|distribution)|command not found|: not found$|is not recognized as an internal"
-            r"|missing go\.sum entry|Could not find gem|Unable to locate package|No such file or directory: '[\w.-]+'$"
-            r"|executable file not found|peer dep|ImportError",
-            re.I | re.M,
+            r"ModuleNotFoundError|No module named|Cannot find (?:module|package)|cannot find package|ERESOLVE"
+            r"|npm (?:ERR!|error) (?:code E|404)|unresolved import|no required module provides|command not found"
+            r"|could not (?:find|resolve) (?:crate|dependenc|package)|No matching (?:version|distribution)"
+            r"|^(?:\S*/)?(?:ba|da|z|k)?sh: .*: not found$|is not recognized as an internal|missing go\.sum entry"
+            r"|Could not find gem|Unable to locate package|No such file or directory: '[\w-]+'$"
+            r"|executable file not found|ImportError\b",
+            re.IGNORECASE | re.MULTILINE,
         ),
     ),
     (
         FailureReason.SYNTAX_ERROR,
         re.compile(
-            r"SyntaxError|IndentationError|parse error|syntax error|ParseError|unexpected token|unexpected EOF"
+            r"SyntaxError|IndentationError|parse error|syntax error|ParseError|unexpected token|unexpected end of file"
             r"|error TS\d+|error\[E\d+\]|: undefined: |undeclared name|cannot use .* as .* value|mismatched types"
-            r"|expected .*;|could not compile|\[build failed\]|compilation (?:failed|error)|declared and not used"
-            r"|imported and not used|cannot find symbol|has incompatible type|\[(?:arg-type|attr-defined|assignment)\]"
-            r"|does not match declared|not enough arguments in call|too many arguments in call|typecheck",
-            re.I,
+            r"|error: expected\b|could not compile|\[build failed\]|compilation (?:failed|failure|error)|\(typecheck\)"
+            r"|declared and not used|imported and not used|cannot find symbol|has incompatible type"
+            r"|\[(?:arg-type|attr-defined|assignment|return-value|call-arg|name-defined|union-attr)\]"
+            r"|does not match declared|not enough arguments in call|too many arguments in call",
+            re.IGNORECASE,
         ),
     ),
     (
         FailureReason.TEST_FAILURE,
         re.compile(
-            r"--- FAIL|^FAIL\b|\bFAILED\b|AssertionError|assertion failed|\b[1-9]\d* (?:failed|failures?|failing)\b"
-            r"|test result: FAILED|Expected .* (?:to|but)|Error Trace:|panicked at|✕|✗ |not ok \d",
-            re.I | re.M,
+            r"--- FAIL: |^FAIL(?:ED)?\b|AssertionError|assertion .*failed|\b[1-9]\d* (?:failed|failures?|failing)\b"
+            r"|test result: FAILED|Error Trace:|^\s*✕ |^not ok \d",
+            re.MULTILINE,
         ),
     ),
 )
+_TIMED_OUT = re.compile(
+    r"\btimed out\b|\bdeadline exceeded\b|\bTimeoutError\b|\bETIMEDOUT\b|\bexceeded (?:the )?timeout\b"
+    r"|\btimeout (?:of \S+ )?(?:exceeded|expired|reached)\b|\bTimeout >\s?[\d.]+ ?s",
+    re.IGNORECASE,
+)
+_ECHO = re.compile(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
 _COMMITTED = re.compile(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
-_COMMITS = re.compile(r"\bgit\b(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit\b(?!-)")
-_QUIET_COMMIT = re.compile(r"\bcommit\b[^|;&]*(?:\s-q\b|\s--quiet\b)")
+_COMMITS = re.compile(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit(?=\s|$)")
+_QUIET = re.compile(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
+
+
+def check_kinds(command: str) -> list[str]:
+    """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
+    parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
+    kinds = (_kind_of(part) for part in parts)
+    found = {kind for kind in kinds if kind}
+    return [kind for kind, _ in _KINDS if kind in found]
 
 
 def check_kind(command: str) -> str | None:
-    """Which verification a command is, or None. Words inside quotes are data, not commands."""
-    bare = _QUOTED.sub(" ", command) if ('"' in command or "'" in command or "<<" in command) else command
-    if _LOOKS_ONLY.match(bare) and not re.search(r"&&|;|\|\|", bare):
-        return None
-    for kind, pattern in (("test", _TEST), ("build", _BUILD), ("types", _TYPES), ("lint", _LINT)):
-        if pattern.search(bare):
-            return kind
-    return None
+    """The strongest verification of a command, or None."""
+    return next(iter(check_kinds(command)), None)
+
+
+def exit_tells(command: str) -> bool:
+    """Whether the exit code is the verification's own: nothing that follows it can hide it."""
+    parts = _parts(command)
+    last = max((n for n in range(0, len(parts), 2) if any(p.match(parts[n]) for _, p in _KINDS)), default=0)
+    followers = [(parts[n], parts[n + 1].strip()) for n in range(last + 1, len(parts) - 1, 2)]
+    if followers and followers[0][0] == "|" and "pipefail" not in command:
+        return False
+    strict = re.search(r"\bset -\w*e", command)
+    return not any(
+        then and mark in (("||",) if strict else ("||", ";", "\n", "&")) for mark, then in followers
+    )
+
+
+def answers_no(command: str, exit_code: int | None, output: str) -> bool:
+    """Whether a command that ended with 1 only says that nothing was found or that things differ."""
+    last = next((part for part in reversed(_parts(command)[::2]) if part.strip()), "")
+    return (
+        exit_code == 1 and bool(_ANSWERS.match(last)) and "rror" not in output and "not found" not in output
+    )
 
 
 def says_failed(text: str) -> str:
@@ -106,18 +215,27 @@ def says_failed(text: str) -> str:
     return match[0].strip() if match else ""
 
 
+def says_passed(text: str) -> bool:
+    """Whether a tool says in so many words that it succeeded."""
+    return bool(_SAYS_PASSED.search(text)) and not says_failed(text)
+
+
 def why_failed(
     text: str, check: str | None = None, exit_code: int | None = None
 ) -> tuple[FailureReason, str]:
     """The category of a failure and the line that decided it."""
     if exit_code == 124:
         return FailureReason.TIMEOUT, "exit code 124"
+    if match := _TIMED_OUT.search(text):
+        return FailureReason.TIMEOUT, _line_at(text, match.start())
     if exit_code == 127:
-        return FailureReason.DEPENDENCY_ERROR, _line_of(text, 0) or "exit code 127"
+        return FailureReason.DEPENDENCY_ERROR, _first_line(text) or "exit code 127"
+    if check == "test" and not _NOT_BUILT.search(text) and (match := _TESTS_FAILED.search(text)):
+        return FailureReason.TEST_FAILURE, _line_at(text, match.start())
     for reason, pattern in _REASONS:
         if match := pattern.search(text):
             return reason, _line_at(text, match.start())
-    evidence = says_failed(text) or _line_of(text, 0)
+    evidence = says_failed(text) or _first_line(text)
     if check == "test":
         return FailureReason.TEST_FAILURE, evidence
     if check in ("build", "types"):
@@ -127,19 +245,49 @@ def why_failed(
 
 def commits_in(command: str, output: str, ok: bool | None) -> int:
     """How many commits a command made: git says so itself, line by line, unless it was told to be quiet."""
-    if "commit" not in command or ok is False or not _COMMITS.search(command):
+    if "commit" not in command or ok is False:
         return 0
+    made = [part for part in _parts(command)[::2] if _COMMITS.match(part)]
+    if not made:
+        return 0
+    amended = sum("--amend" in part for part in made)
     if said := len(_COMMITTED.findall(output)):
-        return 0 if said == 1 and "--amend" in command else said
-    return 1 if ok and _QUIET_COMMIT.search(command) and "--amend" not in command else 0
+        return max(said - amended, 0)
+    return sum(
+        1 for part in made if ok and _QUIET.search(part) and "--amend" not in part and "--dry" not in part
+    )
+
+
+def _kind_of(part: str) -> str | None:
+    return next((kind for kind, pattern in _KINDS if pattern.match(part)), None)
+
+
+def _parts(command: str) -> list[str]:
+    """Simple commands and, between them, what joins them. Quoted text is reduced to a word or to nothing."""
+    line = command.replace("\\\n", " ")
+    if "<<" in line:
+        line = _HERE_DOCUMENT.sub(r" \3", line)
+    if "sh " in line:
+        line = _SHELL_IN_SHELL.sub(lambda match: f" ; {match[1] or match[2] or ''} ; ", line)
+    if '"' in line or "'" in line:
+        line = _QUOTED.sub(_unquoted, line)
+    if "#" in line:
+        line = _COMMENT.sub("", line)
+    return [part[:LONGEST_PART] for part in _SEPARATOR.split(_REDIRECTION.sub(" ", line))]
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    text = match[1] if match[1] is not None else match[2]
+    return text if _ONE_WORD.fullmatch(text) else "_"
 
 
 def _line_at(text: str, position: int) -> str:
+    while position < len(text) and text[position] == "\n":
+        position += 1
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     return text[start : end if end >= 0 else len(text)].strip()
 
 
-def _line_of(text: str, number: int) -> str:
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("Exit code ")]
-    return lines[number].strip() if len(lines) > number else ""
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip() and not _ECHO.match(line)), "")

@@ -27,7 +27,9 @@ def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | Non
     """The price of a model's responses of one price step; None when the model's price is unknown."""
     if not total.model:
         return _stated(total)
-    day = datetime.fromtimestamp(at, UTC).date().isoformat() if at is not None else ""
+    day = ""
+    if at is not None and _changes_with_time(total.model, provider):
+        day = datetime.fromtimestamp(at, UTC).date().isoformat()
     prices = _unit_prices(total.model, provider, total.band, day)
     if prices is None:
         return _stated(total)
@@ -50,6 +52,21 @@ def _priced(usage: Usage, prices: UnitPrices) -> Decimal:
     return sum((count * price for count, price in zip(counts, prices, strict=True)), Decimal(0)).quantize(
         MICRO
     )
+
+
+@lru_cache(maxsize=256)
+def _changes_with_time(model: str, provider: str) -> bool:
+    """Whether the table has several prices for a model, by date or hour; most have one."""
+    from genai_prices import Usage as Probe
+    from genai_prices import calc_price
+
+    for reference, vendor in _spellings(model, provider):
+        try:
+            found = calc_price(Probe(input_tokens=1), model_ref=reference, provider_id=vendor)
+        except (LookupError, ValueError):
+            continue
+        return isinstance(found.model.prices, list)
+    return False
 
 
 @lru_cache(maxsize=1024)

@@ -142,6 +142,8 @@ class Reducer:
             commands = digest.commands
             if command in commands or len(commands) < MOST_COMMANDS:
                 commands[command] = commands.get(command, 0) + 1
+        if event.action == "edit":
+            target = "\n".join(event.paths)
         digest.open_calls[event.call] = OpenCall(event.action, target[:4000], len(digest.turns) - 1)
         if event.action in ("read", "edit"):
             for path in event.paths:
@@ -167,6 +169,8 @@ class Reducer:
             return
         if event.own_fault:
             return  # it never ran: neither success nor failure
+        if call.action == "shell" and checks.answers_no(call.target, event.exit_code, event.text):
+            return
         if event.ok is False:
             digest.failed_calls += 1
         if call.action == "shell":
@@ -187,21 +191,24 @@ class Reducer:
             files[path] = (max(reads - 1, 0), edits + 1)
 
     def _ran(self, command: str, event: ToolResult, turn: Turn) -> None:
-        kind = checks.check_kind(command)
+        kinds = checks.check_kinds(command)
+        kind = kinds[0] if kinds else None
         made = checks.commits_in(command, event.text, event.ok)
         self.digest.commits += made
         turn.commits += made
-        said = checks.says_failed(event.text) if kind else ""
+        trusted = event.ok is not None and checks.exit_tells(command)
+        said = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or said:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
-            failure = Check(False, reason, (said or evidence)[: EVIDENCE_LENGTH * LEEWAY])
+            failure = Check(False, reason, (evidence or said)[: EVIDENCE_LENGTH * LEEWAY])
             turn.failure = failure
             if kind:
                 turn.checks[kind] = failure
             return
         turn.failure = None
-        if kind and event.ok:
-            turn.checks[kind] = Check(True, "", command[: EVIDENCE_LENGTH * LEEWAY])
+        if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
+            for passed in kinds:
+                turn.checks[passed] = Check(True, "", command[: EVIDENCE_LENGTH * LEEWAY])
 
     def _todos(self, event: TodoList) -> None:
         todos = self.digest.todos

@@ -123,7 +123,7 @@ def _commands(digests: Sequence[Digest]) -> tuple[str, ...]:
 def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:
     """The kind of the first prompt that has one: many sessions open with a question and then get to work."""
     first = explain_kind(prompts[0] if prompts else "", edited, commands)
-    for prompt in prompts[:5]:
+    for prompt in prompts[:3]:
         judged = explain_kind(prompt, edited, commands)
         if judged.kind != Kind.OTHER:
             return judged.kind, judged.reason

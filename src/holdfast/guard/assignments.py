@@ -12,6 +12,7 @@ from holdfast.guard.secret_values import Style, is_secret, without_scheme
 
 _LONGEST_NAME = 80
 _LONGEST_VALUE = 20_000
+_JUDGED = 200
 
 
 @cache
@@ -88,43 +89,39 @@ def _name_tail() -> re.Pattern[str]:
     return re.compile(r"[\w.-]{0,80}+")
 
 
+class _Runs:
+    """Unquoted values of one text; names inside one long run share its end instead of measuring it again."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = 0
+
+    def at(self, start: int) -> tuple[int, int] | None:
+        if start >= self._end:
+            found = _run().match(self._text, start)
+            self._end = found.end() if found else 0
+        return (start, self._end) if self._end > start else None
+
+
 def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[Finding]:
     """Every value that its name calls a secret and that looks like one."""
+    runs = _Runs(text)
     done = 0
     last_value = -1
-    after_name = _after_name()
-    run_end = 0
     for hit in names:
-        if hit.start() < done:
-            continue
-        link = after_name.match(text, hit.end())
-        if not link:
-            continue
-        opening = _before_value().match(text, link.end())
-        if not opening or opening.end() == last_value:
+        link = _after_name().match(text, hit.end()) if hit.start() >= done else None
+        opening = _before_value().match(text, link.end()) if link else None
+        if not link or not opening or opening.end() == last_value:
             continue
         name = _full_name(text, hit.start(), link.end(1))
         strength = classify(name)
         if not strength:
             continue
         last_value = opening.end()
-        if opening["quote"]:
-            span = _quoted(text, opening)
-            style: Style = "quoted"
-        else:
-            if opening.end() >= run_end:
-                found = _run().match(text, opening.end())
-                run_end = found.end() if found else 0
-            span = (opening.end(), run_end) if run_end > opening.end() else None
-            style = "bare"
-        if not span:
-            continue
-        notation = _notation(text, hit.start(), name, link, style)
-        if not notation:
-            continue
-        if opening["wrapper"] and notation == "quoted" and opening["wrapper"][0] != "(":
-            notation = "call"
-        finding = _judge(text, span, strength, notation)
+        style = _notation(text, hit.start(), name, link, opening)
+        span = _quoted(text, opening) if opening["quote"] else None
+        span = span or runs.at(opening.end())
+        finding = _judge(text, span, strength, style) if span and style else None
         if finding:
             yield finding
             done = finding.end
@@ -141,8 +138,13 @@ def _full_name(text: str, telling: int, end: int) -> str:
     return (qualifier[0] if qualifier else "") + name
 
 
-def _notation(text: str, telling: int, name: str, link: re.Match[str], style: Style) -> Style | None:
+def _notation(
+    text: str, telling: int, name: str, link: re.Match[str], opening: re.Match[str]
+) -> Style | None:
     """How the name and the value are joined decides how much the value must prove."""
+    style: Style = "quoted" if opening["quote"] else "bare"
+    if style == "quoted" and opening["wrapper"] and opening["wrapper"][0] != "(":
+        style = "call"
     if link["assign"]:
         if style == "bare" and link["assign"] in {"=", ":"}:
             flagged = text[max(0, telling - len(name)) : telling].startswith("--")
@@ -155,7 +157,7 @@ def _notation(text: str, telling: int, name: str, link: re.Match[str], style: St
         return style
     if link["comma"] or link["call"] or link["fallback"]:
         quoted_name = bool(link["close"]) or not link["comma"]
-        return "call" if style == "quoted" and quoted_name else None
+        return "call" if style != "bare" and quoted_name else None
     if link["element"]:
         return "option" if style == "bare" and link["close"] in {"", '"', "'"} else None
     # A report's column says PASS; only longer names head a secret.
@@ -163,7 +165,7 @@ def _notation(text: str, telling: int, name: str, link: re.Match[str], style: St
 
 
 def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
-    """The inside of a quoted value; without a closing quote, the rest of the line and what goes on below."""
+    """The inside of a quoted value; None without a closing quote where one would be expected."""
     quote = opening["quote"]
     start = opening.end()
     limit = min(len(text), start + _LONGEST_VALUE)
@@ -171,42 +173,38 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
     if len(quote) == 1:
         while end > start and text[end - 1] == "\\" and not text.endswith("\\\\", start, end):
             end = text.find(quote, end + 1, limit)
-    line_end = text.find("\n", start, limit)
-    if line_end < 0:
-        line_end = limit
-    if 0 <= end <= line_end or (end >= 0 and len(quote) >= 3):
-        return (start, end) if end > start else None
-    if end >= 0 and _is_dense(text[start:end]):
-        return start, end
-    return (start, line_end) if line_end > start else None
+    if end < 0:
+        return None
+    several_lines = text.find("\n", start, end) >= 0
+    if several_lines and len(quote) < 3 and not _is_dense(text[start:end]):
+        return None
+    return start, end
 
 
 def _is_dense(value: str) -> bool:
     """A secret over several lines: no blanks inside its lines, none of them short but the last."""
     lines = value.split("\n")
-    return all(len(line.split()) <= 1 for line in lines) and all(
-        len(line.strip()) >= 16 for line in lines[:-1]
-    )
+    whole = all(len(line.split()) <= 1 for line in lines)
+    return whole and all(len(line.strip()) >= 16 for line in lines[:-1])
 
 
 def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -> Finding | None:
+    """Only the beginning is looked at closely: a long run with many names in it is asked for each of them."""
     start, end = span
     start += without_scheme(text[start : min(end, start + 20)])
-    if start == span[1] and text[end : end + 1] in {" ", "\t"}:
-        # `Authorization: Bearer abc`: the run ended after the scheme.
+    trimmed = style in {"bare", "option"}
+    window_end = min(end, start + _JUDGED)
+    value_end = _trimmed(text, start, window_end) if trimmed else window_end
+    if not is_secret(text[start:value_end], strength, style):
         return None
-    if style in {"bare", "option"}:
-        end = _trimmed(text, start, end)
-    value = text[start:end]
-    if not is_secret(value, strength, style):
-        return None
-    return Finding("password" if strength == "password" else "secret", start, end)
+    if value_end == window_end:
+        value_end = _trimmed(text, start, end) if trimmed else end
+    return Finding("password" if strength == "password" else "secret", start, value_end)
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
     """Without the code around it: `f(password=abc, x)`, `?token=abc&user=x`, `Password=abc;Database=x`."""
-    value = text[start:end]
-    cut = _cut().search(value)
+    cut = _cut().search(text[start:end])
     if cut:
         end = start + cut.start()
     while end > start and text[end - 1] in ",;":

@@ -37,6 +37,9 @@ COMMON_IN_LABELS = words(
     """
 )
 
+# Stand-ins are short; a long value is judged by its beginning.
+_LOOKED_AT = 120
+
 
 @cache
 def _placeholder() -> re.Pattern[str]:
@@ -45,8 +48,7 @@ def _placeholder() -> re.Pattern[str]:
         r"\.{3}|…|•|"
         r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|"
         r"do[-_]not[-_]use|"
-        r"not[-_]?a[-_]?(?:real|secret)|12345|abcdef(?![0-9])|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)",
-        re.IGNORECASE,
+        r"not[-_]?a[-_]?(?:real|secret)|12345|abcdef(?![0-9])|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
     )
 
 
@@ -137,14 +139,14 @@ def is_id(value: str) -> bool:
 def is_placeholder(value: str) -> bool:
     """A stand-in that a person is meant to replace, or one that tests and documents use."""
     core = value.strip("\"'`<>[](){}*_-. ")
-    if len(set(core.lower())) <= 2 or _placeholder().search(value):
+    if len(set(core.lower())) <= 2 or _placeholder().search(value[:_LOOKED_AT].lower()):
         return True
     return all(word.lower() in _STAND_IN_WORDS or word.isdigit() for word in segments(core))
 
 
 def is_reference(value: str) -> bool:
     """A variable, a template or a lookup that yields the secret elsewhere."""
-    found = _reference().search(value)
+    found = _reference().search(value[:_LOOKED_AT])
     if not found:
         return False
     # A random password may begin with `$`; a variable's name is made of words or of capitals.

@@ -14,9 +14,11 @@ _GREATER = r"(?:>|&(?:amp;){0,3}(?:gt|#62|#x0*3e);|\\{1,4}u003e)"
 
 @cache
 def _tag() -> re.Pattern[str]:
-    """An opening or closing tag; attributes may follow the name, `<privateKey>` is another tag."""
+    """An opening or closing tag; attributes may follow the name, `<privateKey>` and `x < private` are none."""
+    attributes = r"(?=[\s/>&\\])[^<>]{0,500}?"
     return re.compile(
-        rf"{_LESS}\s{{0,8}}(?P<close>/)?\s{{0,8}}private(?=[\s/>&\\])[^<>]{{0,500}}?(?P<empty>/\s{{0,4}})?{_GREATER}",
+        rf"{_LESS}(?P<close>\s{{0,8}}/\s{{0,8}})?(?:private{attributes}|\s{{1,8}}private\s{{0,8}})"
+        rf"(?P<empty>/\s{{0,4}})?{_GREATER}",
         re.IGNORECASE,
     )
 

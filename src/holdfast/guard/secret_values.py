@@ -44,9 +44,11 @@ def is_secret(value: str, strength: Strength, style: Style) -> bool:
     core = value.rstrip(_SENTENCE_END) if style in _UNQUOTED else value
     if "\\" in core:
         core = re.sub(r"\\+[nrt]", " ", core).strip()
-    if len(core) < 5 or not_secret.stands_for_nothing(core):
+    if strength == "weak" and (len(core) < _WEAK_LENGTH or not any(map(str.isdigit, core))):
         return False
-    if style in _UNQUOTED and not_secret.is_code(core):
+    if len(core) < 5 or (style in _UNQUOTED and not_secret.is_code(core)):
+        return False
+    if not_secret.stands_for_nothing(core):
         return False
     if any(char.isspace() for char in core.strip()):
         return _is_secret_with_spaces(core.strip(), strength)

@@ -40,8 +40,8 @@ def _segment_pattern() -> re.Pattern[str]:
 
 
 def segments(value: str) -> list[str]:
-    """The words of an identifier: `getUser_id2` gives get, User, id, 2."""
-    return _segment_pattern().findall(value[:200])
+    """The words of an identifier, or of a long value's beginning: `getUser_id2` gives get, User, id, 2."""
+    return _segment_pattern().findall(value[:96])
 
 
 def likeness(value: str) -> float:

@@ -20,7 +20,7 @@ from holdfast.model.session import DistilledSession
 
 CAPTURE_FORMAT = 1
 BUSY_SECONDS = 30
-MOST_IN_MEMORY = 300_000  # claims of one run, about 40 MB
+MOST_IN_MEMORY = 250_000  # claims of one run, about 40 MB
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS source (
@@ -219,47 +219,71 @@ class CaptureStore:
         return "" if answer == "ok" else str(answer)
 
 
+class ClaimRun:
+    """What one import has claimed so far. What was stored before is looked up only where there is such."""
+
+    def __init__(self, store: CaptureStore) -> None:
+        self.store = store
+        self.owners: dict[str, int] = {}
+        self.look_up = store.claims_exist()
+
+    def stored_owner(self, key: str) -> int | None:
+        return self.store.claimed_by(_number(key)) if self.look_up else None
+
+    def rest(self) -> None:
+        """Called when all claims are stored: a long import need not hold them in memory as well."""
+        if len(self.owners) > MOST_IN_MEMORY:
+            self.owners.clear()
+            self.look_up = True
+
+
 class SourceClaims:
     """The claims of one source while it is read; written by `save` together with its cursor."""
 
-    def __init__(self, store: CaptureStore, source: int, run: dict[int, int]) -> None:
-        self._store = store
+    def __init__(self, run: ClaimRun, source: int) -> None:
+        self._run = run
+        self._owners = run.owners
         self._source = source
-        self._run = run  # keys met in this run and not necessarily stored yet, by whoever claimed them
-        self._stored = store.claims_exist()
-        self._new: list[int] = []
+        self._new: list[str] = []
 
     def repeated(self, key: str) -> bool:
-        return self._owner(key) is not None
+        # Called for every line: the common case, a key nobody has seen, is kept short.
+        if key in self._owners or (self._run.look_up and self._run.stored_owner(key) is not None):
+            return True
+        self._claim(key)
+        return False
 
     def foreign(self, key: str) -> bool:
-        owner = self._owner(key)
-        return owner is not None and owner != self._source
-
-    def _owner(self, key: str) -> int | None:
-        number = int.from_bytes(
-            blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True
-        )
-        owner = self._run.get(number)
-        if owner is None and self._stored:
-            owner = self._store.claimed_by(number)
+        owner = self._owners.get(key)
+        if owner is None and self._run.look_up:
+            owner = self._run.stored_owner(key)
         if owner is None:
-            self._run[number] = self._source
-            self._new.append(number)
-            if len(self._run) > MOST_IN_MEMORY:
-                self._spill()
-        return owner
+            self._claim(key)
+            return False
+        return owner != self._source
+
+    def _claim(self, key: str) -> None:
+        self._owners[key] = self._source
+        self._new.append(key)
+        if len(self._new) > MOST_IN_MEMORY:
+            self._spill()
 
     def _spill(self) -> None:
-        """A giant transcript: what was claimed so far moves to disk. Should it not be finished, it is released."""
-        with self._store.transaction():
+        """A giant transcript: what it claimed so far moves to disk. Should it not be finished, it is released."""
+        with self._run.store.transaction():
             self.save()
-        self._run.clear()
-        self._stored = True
+        for key in [key for key, owner in self._owners.items() if owner == self._source]:
+            del self._owners[key]
+        self._run.look_up = True
 
     def save(self) -> None:
-        self._store.claim(self._new, self._source)
+        self._run.store.claim(map(_number, self._new), self._source)
         self._new = []
+
+
+def _number(key: str) -> int:
+    """A key as SQLite stores it best: 64 bits of a hash."""
+    return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
 
 
 def _refused(path: Path, error: sqlite3.Error) -> StoreError:

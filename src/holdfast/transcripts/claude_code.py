@@ -90,6 +90,7 @@ _REJECTED = (
     "The user doesn't want to take this action right now",
 )
 _TOOL_REFUSED = "<tool_use_error>"
+_IN_BACKGROUND = "Command running in background with ID"
 _USER_SAID = "To tell you how to proceed, the user said:\n"
 _EXIT_CODE = re.compile(r"\AExit code (\d+)")
 _TASK_ID = re.compile(r"Task #(\w+) created")
@@ -326,7 +327,7 @@ class ClaudeReading:
         yield ToolResult(
             at,
             call,
-            ok=not failed,
+            ok=None if text.startswith(_IN_BACKGROUND) else not failed,
             text=text,
             exit_code=int(code[1]) if code else None,
             rejected=rejected,

@@ -30,8 +30,7 @@ from holdfast.transcripts.sqlite_source import Unreadable, has_tables, is_sqlite
 
 _SESSION_ID = re.compile(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
 _EXPORT = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
-_INFO = re.compile(rb"\A[\xef\xbb\xbf\s]*\{")
-_INFO_WORDS = (b'"time"', b'"version"', b'"title"')
+_INFO = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
 
 
 class OpenCodeReading:
@@ -106,16 +105,12 @@ class OpenCode:
     def recognise(self, path: Path, head: bytes) -> bool:
         if is_sqlite(head):
             return has_tables(path, head, TABLES)
-        if not _SESSION_ID.search(head[:4096]):
-            return False
         if _EXPORT.match(head):
-            return True
-        words = head[:16384]
-        return (
-            bool(_INFO.match(head))
-            and b'"messages"' not in words
-            and all(word in words for word in _INFO_WORDS)
-        )
+            return bool(_SESSION_ID.search(head[:4096]))
+        if not _INFO.match(head):
+            return False
+        info = object_in(head)
+        return not info or (isinstance(info.get("time"), dict) and "messages" not in info)
 
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         if is_sqlite(head):

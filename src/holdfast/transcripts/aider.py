@@ -1,0 +1,231 @@
+"""aider: `.aider.chat.history.md` in the work tree, one file for all chats, appended to for ever.
+
+Each chat is a session. Only its start has a time; what happened is read from the lines that aider printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from holdfast.errors import TranscriptError
+from holdfast.model.session import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Event,
+    Interruption,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.transcripts.aider_chat import START, Block, Chat, blocks, chats, command_line, request
+from holdfast.transcripts.contract import Claims, Glance, Places, Warned
+from holdfast.transcripts.jsonl import excerpt
+
+HISTORY = ".aider.chat.history.md"
+LARGEST = 256 * 1024 * 1024
+_AMOUNT = r"([\d.,]+)\s?([kM]?)"
+_TOKENS = re.compile(
+    rf"Tokens: {_AMOUNT} sent(?:, {_AMOUNT} cache write)?(?:, {_AMOUNT} cache hit)?, {_AMOUNT} received"
+)
+_COST = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
+_MODEL = re.compile(r"(?:Models?|Main model): (\S+) with ")
+_VERSION = re.compile(r"Aider v(\S+)")
+_APPLIED = re.compile(r"Applied edit to (.+)")
+_REFUSED = re.compile(r"## \w*NoExactMatch: .* match lines in (.+)")
+_SKIPPED = re.compile(r"Skipping edits to (.+)")
+_COMMIT = re.compile(r"Commit ([0-9a-f]{5,40}) (.*)")
+_RUNNING = re.compile(r"(?:## )?Running:? (.+)")
+_FAULT = re.compile(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
+
+
+class ChatReading:
+    def __init__(self, path: Path, part: str, claims: Claims) -> None:
+        self._path = path
+        self._part = part
+        self._claims = claims
+        self._size = 0
+        self._calls = 0
+        self._model = ""
+        self.warnings: list[Warned] = []
+
+    def position(self) -> int:
+        return self._size
+
+    def state(self) -> bytes:
+        return b""
+
+    def events(self) -> Iterator[Event]:
+        chat = next((chat for chat in _chats_of(self._path) if chat.identity == self._part), None)
+        if chat is None:
+            return
+        self._size = len(chat.body)
+        found = list(blocks(chat.body, chat.line))
+        version = next(
+            (seen[1] for block in found for line in block.lines if (seen := _VERSION.match(line))), ""
+        )
+        said, began = "", False
+        for number, block in enumerate(found):
+            if block.kind == "aider":
+                self._notice_model(block)
+            if self._claims.repeated(f"{chat.identity}:{number}:{len(block.text)}"):
+                continue
+            if not began:
+                began = True
+                yield Began(
+                    chat.at, session=chat.identity, cwd=str(self._path.absolute().parent), version=version
+                )
+            yield from self._block(block, chat, number, said)
+            said = block.text if block.kind == "person" else said
+
+    def _block(self, block: Block, chat: Chat, number: int, said: str) -> Iterator[Event]:
+        if block.kind == "answer":
+            if self._calls and command_line(Block("person", (said,), 0)):
+                yield ToolResult(chat.at, self._name(chat), ok=None, text=excerpt(block.text))
+            yield AgentTurn(chat.at, _after_output(block.text))
+        elif block.kind == "person":
+            yield from self._person(block, chat, said)
+        else:
+            yield from self._printed(block, chat, number)
+
+    def _person(self, block: Block, chat: Chat, said: str) -> Iterator[Event]:
+        if command := command_line(block):
+            yield self._call(chat, "run", "shell", command)
+        elif (asked := request(block)) is not None:
+            words, name = asked
+            if not (
+                said.startswith("/") and said.partition(" ")[2].strip() == words
+            ):  # written a second time
+                yield UserTurn(chat.at, words, command=name)
+
+    def _printed(self, block: Block, chat: Chat, number: int) -> Iterator[Event]:
+        failing = False
+        for place, line in enumerate(block.lines):
+            if found := _TOKENS.match(line):
+                following = block.lines[place + 1] if place + 1 < len(block.lines) else ""
+                yield self._usage(found, f"{line} {following}", f"{chat.identity}:{number}:{place}", chat)
+            elif found := _APPLIED.match(line):
+                yield from self._edit(chat, found[1], ok=True)
+            elif found := _REFUSED.match(line):
+                yield from self._edit(chat, found[1], ok=False)
+            elif found := _SKIPPED.match(line):
+                yield self._call(chat, "edit", "edit", found[1])
+                yield ToolResult(chat.at, self._name(chat), ok=False, text=line, rejected=True)
+            elif found := _COMMIT.match(line):
+                yield self._call(chat, "commit", "shell", f"git commit -m {found[2]!r}")
+                yield ToolResult(
+                    chat.at, self._name(chat), ok=True, text=f"[aider {found[1]}] {found[2]}", exit_code=0
+                )
+            elif found := _RUNNING.match(line):
+                yield from self._ran(chat, found[1], line, block.lines[place + 1 :])
+            elif line.startswith("^C KeyboardInterrupt"):
+                yield Interruption(chat.at)
+            elif found := _FAULT.match(line):
+                if not failing:  # the same failure is printed with each attempt
+                    yield ApiFailure(chat.at, line)
+                failing = True
+
+    def _ran(self, chat: Chat, command: str, line: str, printed: tuple[str, ...]) -> Iterator[Event]:
+        """Linters are mentioned when they complain; of other commands nobody says how they ended."""
+        yield self._call(chat, "lint" if line.startswith("##") else "shell", "shell", command)
+        complained = line.startswith("##")
+        output = "\n".join(printed) if complained else ""
+        yield ToolResult(chat.at, self._name(chat), ok=False if complained else None, text=excerpt(output))
+
+    def _edit(self, chat: Chat, path: str, *, ok: bool) -> Iterator[Event]:
+        yield self._call(chat, "edit", "edit", path)
+        yield ToolResult(chat.at, self._name(chat), ok=ok, own_fault=not ok)
+
+    def _name(self, chat: Chat) -> str:
+        return f"{chat.identity}:{self._calls}"
+
+    def _call(self, chat: Chat, tool: str, action: Action, target: str) -> ToolCall:
+        self._calls += 1
+        return ToolCall(
+            chat.at, self._name(chat), tool, action, target, (target,) if action == "edit" else ()
+        )
+
+    def _notice_model(self, block: Block) -> None:
+        for line in block.lines:
+            if found := _MODEL.match(line):
+                self._model = found[1]
+
+    def _usage(self, found: re.Match[str], line: str, key: str, chat: Chat) -> UsageReport:
+        sent, written, cached, received = (_amount(found[place], found[place + 1]) for place in (1, 3, 5, 7))
+        fresh = sent - written - cached if sent >= written + cached else max(sent - written, 0)
+        cost = _COST.search(line)
+        stated = float(cost[1].replace(",", "").rstrip(".") or 0) if cost else 0.0
+        return UsageReport(chat.at, key, self._model, Usage(fresh, received, cached, written), stated or None)
+
+
+class Aider:
+    agent = "aider"
+    title = "aider"
+    appends = False
+    copies = False
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        if places.project is not None:
+            yield places.project
+        if configured := places.env.get("AIDER_CHAT_HISTORY_FILE"):
+            yield Path(configured).parent
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        path = root / HISTORY
+        return (path,) if path.is_file() else ()
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        found = START.search(head)
+        if found is None:
+            return False
+        rest = head[found.end() :].lstrip()
+        return not rest or rest.startswith((b"> ", b"####", b"# aider chat"))
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        try:
+            found = list(_chats_of(path))
+        except TranscriptError:
+            return (Glance(size=0, changed=0),)
+        cwd = str(path.absolute().parent)
+        return [
+            Glance(cwd, chat.at, part=chat.identity, size=len(chat.body), changed=chat.fingerprint)
+            for chat in found
+        ]
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ChatReading:
+        return ChatReading(path, part, claims)
+
+
+def _chats_of(path: Path) -> Iterator[Chat]:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise TranscriptError(
+                "too large for a chat history", where=str(path), fix="Move old chats to another file"
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise TranscriptError(
+            f"cannot be read: {error.strerror or error}",
+            where=str(path),
+            fix="Check that the file exists and that you may read it",
+        ) from error
+    yield from chats(content)
+
+
+def _amount(digits: str | None, suffix: str | None) -> int:
+    try:
+        value = float((digits or "0").replace(",", "").rstrip("."))
+    except ValueError:
+        return 0
+    return int(value * {"k": 1000, "M": 1_000_000}.get(suffix or "", 1))
+
+
+def _after_output(text: str) -> str:
+    """The answer, where the output of a test run stands before it."""
+    _, mark, rest = text.rpartition("\n====")
+    return rest.partition("\n")[2].strip() or text if mark else text

@@ -1,0 +1,248 @@
+"""Cursor: `~/.cursor/projects/<slug>/agent-transcripts/<id>/<id>.jsonl`, and the editor's `state.vscdb`.
+
+Transcripts have neither times nor results nor usage; the database has them, for the same conversations. A
+conversation is claimed as a whole, so that it counts where it is met first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from holdfast.errors import TranscriptError
+from holdfast.model.session import (
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Event,
+    Interruption,
+    TodoList,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.transcripts.contract import Claims, Glance, Places, Warned
+from holdfast.transcripts.cursor_folder import folder_of
+from holdfast.transcripts.cursor_store import TABLES, Bubble, Composer, conversation, conversations, moment
+from holdfast.transcripts.cursor_tools import called, used
+from holdfast.transcripts.jsonl import JsonLines, decoded
+from holdfast.transcripts.lines import first_object, object_in, text_in, todo_items
+from holdfast.transcripts.sqlite_source import Unreadable, has_tables, is_sqlite
+
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_INJECTED = re.compile(
+    r"<(\w*(?:context|reminder|rules|info|files|selection|attached_\w+|timestamp|skills?|instructions))\b[^>]*>.*?</\1>",
+    re.DOTALL,
+)
+
+
+class _Block(Struct):
+    type: str | None = None
+    text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = Raw(b"")
+
+
+class _Message(Struct):
+    content: Raw = Raw(b"")
+
+
+class _Line(Struct):
+    role: str | None = None
+    message: _Message | None = None
+
+
+_lines = msgspec.json.Decoder(_Line)
+_texts = msgspec.json.Decoder(str)
+_blocks = msgspec.json.Decoder(list[_Block])
+
+
+class TranscriptReading:
+    """A transcript of the agent. Its lines have no time: the file's is all there is."""
+
+    def __init__(self, path: Path, claims: Claims) -> None:
+        self._path = path
+        self._claims = claims
+        self._lines = JsonLines(path, 0, 0, _lines)
+        self._calls = 0
+        self.warnings = self._lines.warnings
+
+    def position(self) -> int:
+        return self._lines.position
+
+    def state(self) -> bytes:
+        return b""
+
+    def events(self) -> Iterator[Event]:
+        session, parent = self._path.stem, ""
+        if self._path.parent.name == "subagents":
+            parent = self._path.parent.parent.name
+        if self._claims.foreign(f"cursor:{session}"):
+            return
+        at = _file_time(self._path)
+        yield Began(at, session=session, parent=parent, cwd=folder_of(self._path))
+        for line in self._lines:
+            blocks = _blocks_of(line.message.content) if line.message else []
+            if line.role == "user" and not parent:
+                yield from _person("\n".join(block.text for block in blocks if block.text), at)
+            elif line.role == "assistant":
+                yield from self._model(blocks, bool(parent), at)
+
+    def _model(self, blocks: list[_Block], subagent: bool, at: float | None) -> Iterator[Event]:
+        for block in blocks:
+            if block.type == "tool_use":
+                self._calls += 1
+                call = block.id or f"{self._path.stem}#{self._calls}"
+                yield from called(block.name or "", object_in(block.input), call, at)
+            elif block.type == "text" and block.text and block.text.strip() and not subagent:
+                yield AgentTurn(at, block.text)
+
+
+class ConversationReading:
+    """One conversation of the editor's database."""
+
+    def __init__(self, path: Path, part: str, claims: Claims) -> None:
+        self._path = path
+        self._part = part
+        self._claims = claims
+        self._read = 0
+        self.warnings: list[Warned] = []
+
+    def position(self) -> int:
+        return self._read
+
+    def state(self) -> bytes:
+        return b""
+
+    def events(self) -> Iterator[Event]:
+        if self._claims.foreign(f"cursor:{self._part}"):
+            return
+        try:
+            composer, folder, bubbles = conversation(self._path, self._part)
+        except TranscriptError as error:
+            self.warnings.append(Warned(str(self._path), 0, "unreadable", error.problem))
+            return
+        self._read = len(bubbles)
+        parent = text_in(object_in(composer.subagentInfo), "parentComposerId")
+        yield Began(
+            composer.started,
+            session=self._part,
+            parent=parent,
+            cwd=folder,
+            branch=composer.createdOnBranch or "",
+        )
+        model = text_in(object_in(composer.modelConfig), "modelName")
+        at = composer.started
+        for bubble in bubbles:
+            at = moment(bubble.createdAt) or _sent(bubble) or at
+            yield from self._bubble(bubble, "" if model == "default" else model, bool(parent), at)
+        yield from _ending(composer)
+
+    def _bubble(self, bubble: Bubble, model: str, subagent: bool, at: float | None) -> Iterator[Event]:
+        if bubble.type == 1:
+            if not subagent:
+                yield from _person(bubble.text or "", at)
+            return
+        tokens = bubble.tokenCount
+        if tokens is not None and (tokens.inputTokens or tokens.outputTokens):
+            usage = Usage(tokens.inputTokens or 0, tokens.outputTokens or 0)
+            yield UsageReport(at, f"{self._part}:{bubble.bubbleId}", model, usage)
+        if bubble.text and bubble.text.strip() and not bubble.isThought and not subagent:
+            yield AgentTurn(at, bubble.text)
+        if tool := object_in(bubble.toolFormerData):
+            yield from used(tool, f"{self._part}:{bubble.bubbleId}", at)
+        if failure := text_in(object_in(bubble.errorDetails), "message", "error", "title"):
+            yield ApiFailure(at, failure)
+
+
+class Cursor:
+    agent = "cursor"
+    title = "Cursor"
+    appends = False  # a database does not grow at its end
+    copies = False
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        yield places.home / ".cursor" / "projects"
+        configured = places.env.get("XDG_CONFIG_HOME", "").strip()
+        yield (
+            (Path(configured) if configured else places.home / ".config")
+            / "Cursor"
+            / "User"
+            / "globalStorage"
+        )
+        yield places.home / "Library" / "Application Support" / "Cursor" / "User" / "globalStorage"
+        if roaming := places.env.get("APPDATA", "").strip():
+            yield Path(roaming) / "Cursor" / "User" / "globalStorage"
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        yield from root.glob("state.vscdb")
+        yield from sorted(root.glob("*/agent-transcripts/**/*.jsonl"))
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        if is_sqlite(head):
+            return has_tables(path, head, TABLES)
+        line = first_object(head)
+        message = line.get("message")
+        return (
+            line.get("role") in ("user", "assistant")
+            and isinstance(message, dict)
+            and "content" in message
+            and not line.keys() & {"type", "uuid", "sessionId"}
+        )
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        if not is_sqlite(head):
+            return (Glance(folder_of(path, head), _file_time(path)),)
+        try:
+            return list(conversations(path))
+        except TranscriptError:
+            return (Glance(size=0, changed=0),)  # differs from every stamp once it can be read again
+
+    def open(
+        self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
+    ) -> TranscriptReading | ConversationReading | Unreadable:
+        if part:
+            return ConversationReading(path, part, claims)
+        with open(path, "rb") as file:
+            database = is_sqlite(file.read(16))
+        return Unreadable(path, conversations) if database else TranscriptReading(path, claims)
+
+
+def _person(text: str, at: float | None) -> Iterator[Event]:
+    """What a person asked, out of the context that was put around it."""
+    queries = _QUERY.findall(text)
+    words = "\n".join(queries).strip() if queries else _INJECTED.sub("", text).strip()
+    if words:
+        yield UserTurn(at, words)
+
+
+def _ending(composer: Composer) -> Iterator[Event]:
+    at = composer.changed
+    if items := todo_items(decoded(msgspec.json.Decoder(list[Any]), composer.todos, [])):
+        yield TodoList(at, items)
+    if composer.status == "aborted":
+        yield Interruption(at)
+
+
+def _blocks_of(raw: Raw) -> list[_Block]:
+    if bytes(memoryview(raw)[:1]) == b'"':
+        return [_Block(type="text", text=decoded(_texts, raw, ""))]
+    return decoded(_blocks, raw, []) if bytes(memoryview(raw)[:1]) == b"[" else []
+
+
+def _sent(bubble: Bubble) -> float | None:
+    sent = object_in(bubble.timingInfo).get("clientRpcSendTime")
+    return moment(Raw(msgspec.json.encode(sent))) if sent is not None else None
+
+
+def _file_time(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
