@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that the code itself can tell: commands, errors, options.
+"""Writes the pages that the code itself can tell: commands, errors, options, and the README's example.
 
 `--check` writes nothing and fails when a page is out of date. The help is rendered from the parsers and not
 taken from `--help`, because argparse words that differently from one Python version to the next.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,10 +48,28 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "cli.md", commands_page()
     yield "errors.md", errors_page()
     yield "configuration.md", configuration_page()
+    yield "../README.md", readme()
 
 
 def differs(path: Path, text: str) -> bool:
     return not path.is_file() or path.read_bytes().replace(b"\r\n", b"\n") != text.encode()
+
+
+# --- the readme's example ------------------------------------------------------------------------------
+
+
+def readme() -> str:
+    """The README with what the demo prints now, in a pipe and in UTC."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    demo = subprocess.run(
+        [sys.executable, "-m", "holdfast", "demo"],
+        env={**os.environ, "TZ": "UTC", "PYTHONUTF8": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    lines = "\n".join(line.rstrip() for line in demo.splitlines())
+    return re.sub(r"(?s)(<!-- demo output -->\n```text\n).*?(```)", lambda m: f"{m[1]}{lines}\n{m[2]}", text)
 
 
 # --- commands ------------------------------------------------------------------------------------------

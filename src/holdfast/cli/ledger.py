@@ -52,23 +52,41 @@ def _filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--last", type=int, metavar="N", help="only the last N sessions")
 
 
+_ADD_TEXTS = {
+    "model": "the model that did the work, e.g. claude-opus-4-7",
+    "provider": "who served the model, e.g. anthropic",
+    "agent": "the coding agent, e.g. claude-code",
+    "framework": "what the project is built with, e.g. react",
+    "type": "the project's main language, e.g. go",
+}
+_ADD_COUNTS = {
+    "tasks": "tasks in all",
+    "failed": "tasks that failed (default: the number of --failure)",
+    "skipped": "tasks left open",
+    "commits": "commits made",
+    "input": "tokens read that no cache held",
+    "output": "tokens written by the model",
+    "cache-read": "tokens read from the cache",
+    "cache-write": "tokens written to the cache",
+}
+
+
 def _configure_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", default="", help="session id (default: made from the content)")
     parser.add_argument("--goal", default="", help="what it was about; only its keywords are kept")
-    for name in ("model", "provider", "agent", "framework", "type"):
-        parser.add_argument(f"--{name}")
-    for name in ("tasks", "failed", "skipped", "commits", "input", "output", "cache-read", "cache-write"):
-        parser.add_argument(f"--{name}", type=_count, metavar="N")
+    for name, about in _ADD_TEXTS.items():
+        parser.add_argument(f"--{name}", metavar="NAME", help=about)
+    for name, about in _ADD_COUNTS.items():
+        parser.add_argument(f"--{name}", type=_count, metavar="N", help=about)
     parser.add_argument("--cost", metavar="USD", help="dollars, e.g. 0.12 (default: unknown)")
     parser.add_argument("--duration", metavar="TIME", help="e.g. 8min, 1h 5min, 90s")
-    parser.add_argument(
-        "--failure", action="append", default=[], choices=[str(reason) for reason in FailureReason]
-    )
-    parser.add_argument("--kind", choices=[str(kind) for kind in Kind])
-    parser.add_argument("--complexity", choices=[str(complexity) for complexity in Complexity])
-    parser.add_argument(
-        "--outcome", choices=[str(outcome) for outcome in Outcome if outcome != Outcome.FORGOTTEN]
-    )
+    outcomes = [str(outcome) for outcome in Outcome if outcome != Outcome.FORGOTTEN]
+    reasons = [str(reason) for reason in FailureReason]
+    why = "why a task failed; repeat it for each"
+    parser.add_argument("--failure", action="append", default=[], choices=reasons, help=why)
+    parser.add_argument("--kind", choices=[str(kind) for kind in Kind], help="the sort of work")
+    parser.add_argument("--complexity", choices=[str(level) for level in Complexity], help="how hard it was")
+    parser.add_argument("--outcome", choices=outcomes, help="how it ended")
     parser.add_argument("--time", metavar="ISO", help="when it began (default: now)")
     parser.add_argument("--json", action="store_true", help="print the row as JSON")
 

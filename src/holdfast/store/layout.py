@@ -208,7 +208,12 @@ def git(root: Path, *arguments: str) -> str:
     """What git answers, or '' when it does not: no git, no repository, no commit yet."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=20,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -1,8 +1,9 @@
 """Entire: checkpoints of other agents' sessions, kept in the git objects of the repository itself.
 
 On the branch `entire/checkpoints/v1` and below `refs/entire/checkpoints/` stand `…/<n>/full.jsonl`, the whole
-transcript so far, and `metadata.json`. Each checkpoint repeats the ones before it: of a session the newest
-counts. The transcript is handed to the importer that recognises it, and is that agent's session.
+transcript so far, and `metadata.json`. A checkpoint repeats the ones before it, or goes on where they ended
+(early versions wrote pieces): what begins differently is read as well. The transcript is handed to the
+importer that recognises it, and is that agent's session.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from holdfast.transcripts.git_objects import (
     contents,
     copy_blob,
     refs,
+    start_of,
     work_tree_of,
 )
 from holdfast.transcripts.jsonl import seconds
@@ -39,7 +41,7 @@ _HEAD_FILE = re.compile(rb"(?:ref: \S+|[0-9a-f]{40,64})\s*")
 
 
 class Checkpoint(Struct, frozen=True):
-    """The newest transcript of a session: one blob, or the pieces of a large one in order."""
+    """One transcript: a blob, or the pieces of a large one in order."""
 
     session: str
     ref: str
@@ -55,42 +57,72 @@ class Checkpoint(Struct, frozen=True):
     def size(self) -> int:
         return sum(piece.size for piece in self.pieces)
 
+
+class Kept(Struct):
+    """All checkpoints of a session, oldest first."""
+
+    checkpoints: list[Checkpoint]
+
+    @property
+    def size(self) -> int:
+        return self.checkpoints[-1].size
+
     @property
     def stamp(self) -> int:
-        """Another number for another content: git has made the hash already."""
-        return int(self.pieces[-1].identity[:12], 16)
+        """Another number for other contents: git has made the hashes already."""
+        return sum(int(piece.identity[:12], 16) for found in self.checkpoints for piece in found.pieces)
 
 
 class CheckpointReading:
-    def __init__(
-        self, git: Path, found: Checkpoint | None, importers: Sequence[Importer], claims: Claims
-    ) -> None:
+    def __init__(self, git: Path, kept: Kept | None, importers: Sequence[Importer], claims: Claims) -> None:
         self._git = git
-        self._found = found
+        self._kept = kept
         self._importers = importers
         self._claims = claims
+        self._size = 0
         self.warnings: list[Warned] = []
 
     def position(self) -> int:
-        return self._found.size if self._found else 0
+        return self._size
 
     def state(self) -> bytes:
         return b""
 
     def events(self) -> Iterator[Event]:
-        if self._found is None:
+        if self._kept is None:
             self.warnings.append(Warned(f"git:{self._git}", 0, "gone", "the checkpoint is no longer there"))
             return
-        with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
-            path = Path(folder, f"{re.sub(r'[^A-Za-z0-9._-]', '_', self._found.session)[:100]}.jsonl")
+        for found in self._worth_reading(self._kept.checkpoints):
             try:
-                with open(path, "wb") as file:
-                    for piece in self._found.pieces:
-                        copy_blob(self._git, piece.identity, file)
-                        file.flush()
-                yield from self._inner(path, self._found)
+                yield from self._read(found)
             except TranscriptError as error:
-                self.warnings.append(Warned(self._found.place, 0, "unreadable", error.problem))
+                self.warnings.append(Warned(found.place, 0, "unreadable", error.problem))
+
+    def _worth_reading(self, checkpoints: list[Checkpoint]) -> list[Checkpoint]:
+        """The newest, and older ones that are not its beginning. Whole documents are complete in the newest."""
+        chosen = [checkpoints[-1]]
+        starts = [start_of(self._git, checkpoints[-1].pieces[0].identity, HEAD)]
+        if not object_in(starts[0].partition(b"\n")[0]):
+            return chosen
+        for older in reversed(checkpoints[:-1]):
+            start = start_of(self._git, older.pieces[0].identity, HEAD)
+            if all(
+                older.size > newer.size or start[: len(known)] != known[: len(start)]
+                for newer, known in zip(chosen, starts, strict=True)
+            ):
+                chosen.append(older)
+                starts.append(start)
+        return chosen[::-1]
+
+    def _read(self, found: Checkpoint) -> Iterator[Event]:
+        with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+            path = Path(folder, f"{re.sub(r'[^A-Za-z0-9._-]', '_', found.session)[:100]}.jsonl")
+            with open(path, "wb") as file:
+                for piece in found.pieces:
+                    copy_blob(self._git, piece.identity, file)
+                    file.seek(0, 2)
+            self._size += found.size
+            yield from self._inner(path, found)
 
     def _inner(self, path: Path, found: Checkpoint) -> Iterator[Event]:
         with open(path, "rb") as file:
@@ -123,7 +155,7 @@ class Entire:
 
     def __init__(self, importers: Sequence[Importer]) -> None:
         self._importers = importers
-        self._listed: dict[Path, tuple[list[Ref], dict[str, Checkpoint]]] = {}
+        self._listed: dict[Path, tuple[list[Ref], dict[str, Kept]]] = {}
 
     def roots(self, places: Places) -> Iterable[Path]:
         if places.project is not None and (git := common_folder(places.project)) is not None:
@@ -149,22 +181,22 @@ class Entire:
             return ()
         cwd = work_tree_of(path.parent)
         return [
-            Glance(cwd, checkpoint.made or None, part=session, size=checkpoint.size, changed=checkpoint.stamp)
-            for session, checkpoint in found.items()
+            Glance(cwd, kept.checkpoints[0].made or None, part=session, size=kept.size, changed=kept.stamp)
+            for session, kept in found.items()
         ]
 
     def open(
         self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
     ) -> CheckpointReading:
-        found = self._checkpoints(path.parent).get(part)
-        return CheckpointReading(path.parent, found, self._importers, claims)
+        kept = self._checkpoints(path.parent).get(part)
+        return CheckpointReading(path.parent, kept, self._importers, claims)
 
-    def _checkpoints(self, git: Path) -> dict[str, Checkpoint]:
+    def _checkpoints(self, git: Path) -> dict[str, Kept]:
         """By session; listed again only when a ref has moved."""
         now = _checkpoint_refs(git)
         known = self._listed.get(git)
         if known is None or known[0] != now:
-            known = self._listed[git] = (now, _newest(git, now))
+            known = self._listed[git] = (now, _by_session(git, now))
         return known[1]
 
 
@@ -174,14 +206,16 @@ def _checkpoint_refs(git: Path) -> list[Ref]:
     return sorted(found.values(), key=lambda ref: ref.name)
 
 
-def _newest(git: Path, states: Iterable[Ref]) -> dict[str, Checkpoint]:
-    newest: dict[str, Checkpoint] = {}
+def _by_session(git: Path, states: Iterable[Ref]) -> dict[str, Kept]:
+    sessions: dict[str, dict[str, Checkpoint]] = {}
     for ref in states:
         for checkpoint in _listed(git, ref):
-            known = newest.get(checkpoint.session)
-            if known is None or (known.made, known.size) < (checkpoint.made, checkpoint.size):
-                newest[checkpoint.session] = checkpoint
-    return newest
+            known = sessions.setdefault(checkpoint.session, {})
+            known.setdefault(checkpoint.pieces[-1].identity, checkpoint)  # one content may have several refs
+    return {
+        session: Kept(sorted(found.values(), key=lambda checkpoint: (checkpoint.made, checkpoint.size)))
+        for session, found in sessions.items()
+    }
 
 
 def _listed(git: Path, ref: Ref) -> Iterator[Checkpoint]:

@@ -45,6 +45,7 @@ from holdfast.transcripts.jsonl import LONGEST_LINE, JsonLines, decoded, seconds
 from holdfast.transcripts.lines import HEAD, object_in, string_after, todo_items
 
 _DOCUMENT = re.compile(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
+_OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
 _CANCELLED = ("Request cancelled.", "User cancelled the request.")
 _GO_ON = "System: Please continue."  # what the client itself says when the model fell silent
 _CLIENT_COMMAND = re.compile(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")
@@ -131,7 +132,7 @@ class GeminiReading:
         return msgspec.msgpack.encode(self._state)
 
     def events(self) -> Iterator[Event]:
-        if _first_bytes(self._path, 4096).lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)[0].strip() == b"{":
+        if _OLDER.match(_first_bytes(self._path, 256)):
             yield from self._document()
             return
         for line in self._lines:

@@ -1,0 +1,47 @@
+# Needs Python 3.11 or newer with pip and venv, git and make. Everything else goes into .venv.
+# Another interpreter: make PYTHON=python3.13 setup
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.holdfast-setup
+# A process per core; PYTEST_ARGS="-k ledger" runs a part in this one.
+PYTEST_ARGS ?= -n auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test bench docs clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+
+setup: $(READY) ## make the virtual environment and install holdfast into it
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("holdfast needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+run: setup ## show what holdfast does, on bundled sample sessions
+	@$(BIN)/holdfast demo
+
+# Every check runs, whatever the ones before it found, and pytest's closing line comes last.
+test: setup ## lint, types, generated docs and all tests
+	@failed=0; \
+	$(BIN)/ruff check || failed=1; \
+	$(BIN)/ruff format --check || failed=1; \
+	$(BIN)/mypy || failed=1; \
+	$(BIN)/python scripts/generate_docs.py --check || failed=1; \
+	$(BIN)/python -m pytest $(PYTEST_ARGS) || failed=$$?; \
+	exit $$failed
+
+bench: setup ## measure; prints JSON lines {name, value, unit, bound, ok}
+	@$(BIN)/python -m bench.run
+
+docs: setup ## write the generated pages of docs/ again
+	@$(BIN)/python scripts/generate_docs.py
+
+clean: ## remove the virtual environment and every cache
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/out
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

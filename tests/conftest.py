@@ -1,0 +1,122 @@
+"""What every test may use: a home of its own, a repository, the command line, and the shared data."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# What would lead a test to the developer's own agents, repositories or switches.
+_PERSONAL = (
+    "HOLDFAST",
+    "HOLDFAST_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "CI",
+)
+
+
+class Finished(subprocess.CompletedProcess[str]):
+    """A command that has ended, with what it printed."""
+
+    def json(self) -> Any:
+        return json.loads(self.stdout)
+
+
+class Holdfast(Protocol):
+    """Runs `holdfast ARGUMENTS` as its own process. `check` is the exit code to expect; None allows any."""
+
+    def __call__(
+        self,
+        *arguments: str | Path,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        input: str | None = None,
+        check: int | None = None,
+    ) -> Finished: ...
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home directory that this test, and every process it starts, takes for its own."""
+    path = tmp_path / "home"
+    path.mkdir()
+    for name in [*_PERSONAL, *(name for name in os.environ if name.startswith("GIT_"))]:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(path))
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada Example")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("TZ", "UTC")
+    return path
+
+
+@pytest.fixture
+def make_repo(home: Path, tmp_path: Path) -> Callable[[str], Path]:
+    """Makes an empty git repository of the given name."""
+
+    def make(name: str) -> Path:
+        path = tmp_path / name
+        path.mkdir()
+        subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(path)], check=True)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def repo(make_repo: Callable[[str], Path]) -> Path:
+    """An empty git repository, called `shop`."""
+    return make_repo("shop")
+
+
+@pytest.fixture
+def holdfast(repo: Path) -> Holdfast:
+    """The command line as a user runs it: in `repo` unless told otherwise."""
+
+    def run(
+        *arguments: str | Path,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        input: str | None = None,
+        check: int | None = None,
+    ) -> Finished:
+        command: Sequence[str] = [sys.executable, "-m", "holdfast", *map(str, arguments)]
+        done = subprocess.run(
+            command,
+            cwd=cwd or repo,
+            env={**os.environ, "PYTHONUTF8": "1", **(env or {})},
+            input=input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        finished = Finished(done.args, done.returncode, done.stdout, done.stderr)
+        if check is not None:
+            assert finished.returncode == check, f"{' '.join(command[1:])}\n{done.stdout}{done.stderr}"
+        return finished
+
+    return run
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder beside the checkout that holds real transcripts; tests pass without it."""
+    path = ROOT.parent / "shared"
+    if not path.is_dir():
+        pytest.skip("needs ../shared, which is not part of the project")
+    return path

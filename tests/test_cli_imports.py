@@ -1,0 +1,62 @@
+"""`holdfast --help` pays for nothing it does not need, and every command is described."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.main import COMMANDS
+from holdfast.cli.run import load, parser_for
+
+CLI_PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+HEAVY = {"argparse", "sqlite3", "subprocess", "json", "re", "typing", "dataclasses", "inspect", "decimal"}
+HEAVY |= {"asyncio", "logging", "tomllib", "urllib", "importlib.metadata", "difflib", "tempfile", "email"}
+
+LOADED = (
+    "import sys; before = set(sys.modules)\n{}\nprint(*sorted(set(sys.modules) - before), file=sys.stderr)"
+)
+
+
+def modules_loaded_by(*arguments: str) -> set[str]:
+    """What a fresh interpreter imports to run the command, beyond what it starts with."""
+    program = f"from holdfast.cli.main import main; assert main({json.dumps(list(arguments))}) == 0"
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(program)], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("option", ["--help", "-h", "help", "--version"])
+def test_help_and_version_load_only_the_entry_point(option: str) -> None:
+    loaded = modules_loaded_by(option)
+    assert {name for name in loaded if name.startswith("holdfast")} == {
+        "holdfast",
+        "holdfast.cli",
+        "holdfast.cli.main",
+    }
+    assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_no_package_of_others(option: str) -> None:
+    packages = {name.partition(".")[0] for name in modules_loaded_by(option)}
+    assert packages - sys.stdlib_module_names == {"holdfast"}
+
+
+def test_help_names_every_command(capfd: pytest.CaptureFixture[str]) -> None:
+    subprocess.run([sys.executable, "-m", "holdfast", "--help"], check=True)
+    shown = capfd.readouterr().out
+    assert [name for name in COMMANDS if f"\n  {name} " not in shown] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_described_and_documented(name: str) -> None:
+    module, about = COMMANDS[name]
+    assert about.strip()
+    assert parser_for(name, load(module), about).description
+    assert f"## holdfast {name}\n" in CLI_PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,68 @@
+"""The documentation does not drift: generated pages are current, README commands run, links lead on."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.text.ledger_md import COLUMNS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+NOT_RUN = re.compile(r"(?:make|pip|python3? -m (?:pip|venv)|git clone)\b")
+
+
+def commands_of(markdown: str) -> list[str]:
+    """The lines after a `$ ` prompt in the console blocks of a page."""
+    blocks = re.findall(r"^```console\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "generate_docs.py"), "--check"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.promise("U4")
+@pytest.mark.skipif(os.name == "nt", reason="the README speaks to a POSIX shell")
+def test_the_commands_of_the_readme_run(repo: Path) -> None:
+    commands = commands_of((ROOT / "README.md").read_text(encoding="utf-8"))
+    run = [command for command in commands if not NOT_RUN.match(command)]
+    assert any(command.startswith("holdfast") for command in run)
+    # One shell for all, so that a tutorial may build on its own steps; -x names the one that failed.
+    done = subprocess.run(
+        ["bash", "-ex", "-o", "pipefail", "-c", "\n".join(run)],
+        cwd=repo,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_files_that_exist(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+def test_every_column_of_the_ledger_is_documented() -> None:
+    text = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
+    assert [name for name in COLUMNS if f"| `{name}` |" not in text] == []
