@@ -8,10 +8,11 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-WORDS = (
-    "the session parser reads every line and counts tokens once while tests fail or pass in the gateway module "
-    "because a header is missing from the response so we add it and run the checks again before the commit"
-).split()
+_TEXT = """
+    the session parser reads every line and counts tokens once while tests fail or pass in the gateway module
+    because a header is missing from the response so we add it and run the checks again before the commit
+"""
+WORDS = _TEXT.split()
 
 
 def prose(rng: random.Random, size: int) -> str:
@@ -47,11 +48,22 @@ def session_lines(rng: random.Random, cwd: str, size: int) -> Iterator[bytes]:
                 "input_tokens": 8, "cache_creation_input_tokens": rng.randint(100, 4000),
                 "cache_read_input_tokens": rng.randint(10_000, 120_000), "output_tokens": rng.randint(20, 900),
             }  # fmt: skip
-            reply = {"model": "claude-opus-4-7", "id": message, "type": "message", "role": "assistant", "usage": usage}
+            reply = {
+                "model": "claude-opus-4-7",
+                "id": message,
+                "type": "message",
+                "role": "assistant",
+                "usage": usage,
+            }
             thinking = {"type": "thinking", "thinking": prose(rng, 600), "signature": "x" * 600}
             yield line("assistant", message={**reply, "content": [thinking]}, requestId=message)
             if rng.random() < 0.4:
-                use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "uv run pytest -q"}}
+                use = {
+                    "type": "tool_use",
+                    "id": call,
+                    "name": "Bash",
+                    "input": {"command": "uv run pytest -q"},
+                }
                 result = f"{prose(rng, 2000)}\n{rng.randint(1, 90)} passed in 1.2s"
             elif rng.random() < 0.5:
                 path = f"{cwd}/src/module_{rng.randint(1, 80)}.py"
@@ -64,12 +76,18 @@ def session_lines(rng: random.Random, cwd: str, size: int) -> Iterator[bytes]:
                 result = "The file has been updated."
             yield line("assistant", message={**reply, "content": [use]}, requestId=message)
             for _ in range(rng.randint(0, 2)):
-                yield line("progress", data={"type": "bash_progress", "output": prose(rng, 300)}, toolUseID=call)
+                yield line(
+                    "progress", data={"type": "bash_progress", "output": prose(rng, 300)}, toolUseID=call
+                )
             block = {"tool_use_id": call, "type": "tool_result", "content": result, "is_error": False}
             extra = {"stdout": result, "stderr": "", "interrupted": False}
             yield line("user", message={"role": "user", "content": [block]}, toolUseResult=extra)
         text = {"type": "text", "text": prose(rng, 500)}
-        yield line("assistant", message={**reply, "id": f"msg_{number}{message}", "content": [text]}, requestId=f"r{message}")
+        yield line(
+            "assistant",
+            message={**reply, "id": f"msg_{number}{message}", "content": [text]},
+            requestId=f"r{message}",
+        )
 
 
 def write_corpus(folder: Path, files: int, size: int, cwd: str = "/home/dev/bench") -> list[Path]:
@@ -95,7 +113,9 @@ def write_giant(path: Path, size: int) -> None:
             salt = f"{number:06x}".encode()
             for data in block:
                 # New identities each time, or all but the first block would be copies that are skipped.
-                fresh = data.replace(b'"uuid":"', b'"uuid":"' + salt).replace(b'"id":"msg_', b'"id":"msg_' + salt)
+                fresh = data.replace(b'"uuid":"', b'"uuid":"' + salt).replace(
+                    b'"id":"msg_', b'"id":"msg_' + salt
+                )
                 file.write(fresh)
                 written += len(fresh)
             if number % 40 == 0:

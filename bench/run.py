@@ -58,7 +58,10 @@ print(time.perf_counter() - start)
 
 def report(name: str, value: float, unit: str, bound: float | None, **more: object) -> bool:
     ok = bound is None or value <= bound
-    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit, "bound": bound, "ok": ok, **more}), flush=True)
+    print(
+        json.dumps({"name": name, "value": round(value, 3), "unit": unit, "bound": bound, "ok": ok, **more}),
+        flush=True,
+    )
     return ok
 
 
@@ -71,7 +74,9 @@ def inner(script: str, names: list[str], runs: int = 5) -> float:
     return min(times)
 
 
-def outer(command: list[str], env: dict[str, str] | None = None, cwd: Path | None = None, runs: int = 15) -> float:
+def outer(
+    command: list[str], env: dict[str, str] | None = None, cwd: Path | None = None, runs: int = 15
+) -> float:
     """The median wall time of a process."""
     times = []
     for _ in range(runs):
@@ -82,7 +87,11 @@ def outer(command: list[str], env: dict[str, str] | None = None, cwd: Path | Non
 
 
 def scratch_env(folder: Path) -> dict[str, str]:
-    env = {name: value for name, value in os.environ.items() if name not in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "CI")}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "CI")
+    }
     return {**env, "HOME": str(folder), "HOLDFAST_HOME": str(folder / "memory")}
 
 
@@ -97,7 +106,9 @@ def bench_reading(folder: Path) -> bool:
     for label, names in corpora(folder):
         yardstick = inner(ORJSON, names)
         size = sum(Path(name).stat().st_size for name in names)
-        ok &= report(f"read_and_distill_{label}", inner(DISTILL, names) / yardstick, "x orjson", 5, bytes=size)
+        ok &= report(
+            f"read_and_distill_{label}", inner(DISTILL, names) / yardstick, "x orjson", 5, bytes=size
+        )
         times = []
         for number in range(3):
             home = folder / f"{label}{number}"
@@ -105,7 +116,14 @@ def bench_reading(folder: Path) -> bool:
             work.mkdir(parents=True)
             command = [PYTHON, "-m", "holdfast", "import", "--json", *names]
             times.append(outer(command, scratch_env(home), work, runs=1))
-        ok &= report(f"whole_import_{label}", min(times) / yardstick, "x orjson", 8, bytes=size, seconds=round(min(times), 2))
+        ok &= report(
+            f"whole_import_{label}",
+            min(times) / yardstick,
+            "x orjson",
+            8,
+            bytes=size,
+            seconds=round(min(times), 2),
+        )
     return ok
 
 
@@ -136,14 +154,32 @@ def bench_memory(folder: Path) -> bool:
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
     size = path.stat().st_size
     path.unlink()
-    return report("peak_rss_of_2gb_transcript", peak, "MB", 300, bytes=size, seconds=round(seconds), before=before / 1000)
+    return report(
+        "peak_rss_of_2gb_transcript",
+        peak,
+        "MB",
+        300,
+        bytes=size,
+        seconds=round(seconds),
+        before=before / 1000,
+    )
 
 
 def bench_size(folder: Path) -> bool:
     target = folder / "installed"
     root = Path(__file__).parent.parent
     constraints = root / "constraints.txt"
-    command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(target), str(root)]
+    command = [
+        PYTHON,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        "--target",
+        str(target),
+        str(root),
+    ]
     subprocess.run([*command, "-c", str(constraints)] if constraints.exists() else command, check=True)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     return report("installed_size", size / 1e6, "MB", 200)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
 from bench.corpus import write_giant
 
 
 def peak_of_import(path: Path, cwd: Path) -> float:
     """Megabytes that an import of one file needed at most, by the kernel's own account."""
+    import resource
+
     child = os.fork()
     if child == 0:  # a process of its own, so that its largest child is this import
         done = subprocess.run(

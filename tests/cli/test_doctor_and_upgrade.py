@@ -6,12 +6,12 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from tests.conftest import Holdfast
 
 import holdfast as package
 from holdfast.app.wiring import Machine
 from holdfast.errors import FormatTooNew
 from holdfast.store.upgrade import Step, upgrade
-from tests.conftest import Holdfast
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 
@@ -67,7 +67,9 @@ def test_a_newer_store_is_read_and_never_written(holdfast: Holdfast, home: Path,
 
 
 @pytest.mark.promise("U9")
-def test_an_upgrade_shows_its_steps_backs_up_and_then_runs_them(holdfast: Holdfast, home: Path, repo: Path) -> None:
+def test_an_upgrade_shows_its_steps_backs_up_and_then_runs_them(
+    holdfast: Holdfast, home: Path, repo: Path
+) -> None:
     holdfast("import", DEMO, check=0)
     memory = memory_of(home)
     (memory / "format").write_text("1\n")
@@ -90,7 +92,9 @@ def test_an_upgrade_shows_its_steps_backs_up_and_then_runs_them(holdfast: Holdfa
 
 
 @pytest.mark.promise("U9")
-def test_an_upgrade_that_breaks_off_goes_on_from_the_last_whole_step(holdfast: Holdfast, home: Path, repo: Path) -> None:
+def test_an_upgrade_that_breaks_off_goes_on_from_the_last_whole_step(
+    holdfast: Holdfast, home: Path, repo: Path
+) -> None:
     holdfast("import", DEMO, check=0)
     project = Machine(cwd=repo).project()
     ran: list[int] = []

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import Holdfast
 
 import holdfast as package
-from tests.conftest import Holdfast
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 CLAUDE = sorted((DEMO / "claude-code").glob("*.jsonl"))
@@ -43,7 +43,12 @@ def user(session: str, number: int, text: str, cwd: str = "/x") -> str:
 
 
 def answer(session: str, number: int, text: str, cwd: str = "/x") -> str:
-    usage = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    usage = {
+        "input_tokens": 10,
+        "output_tokens": 20,
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 0,
+    }
     message = {
         "id": f"msg_{session}_{number}",
         "model": "claude-opus-4-5",
@@ -61,7 +66,9 @@ def write_session(path: Path, session: str, text: str = "explain the parser", cw
 
 
 @pytest.mark.promise("L1", "L2", "C2")
-def test_every_session_becomes_one_row_and_a_second_import_adds_nothing(holdfast: Holdfast, repo: Path) -> None:
+def test_every_session_becomes_one_row_and_a_second_import_adds_nothing(
+    holdfast: Holdfast, repo: Path
+) -> None:
     first = holdfast("import", DEMO, "--json", check=0).json()
     assert (first["sessions"], first["added"], first["updated"], first["warnings"]) == (5, 5, 0, [])
     assert first["bytes"] == sum(path.stat().st_size for path in (*CLAUDE, *CODEX))
@@ -148,7 +155,9 @@ def test_without_a_path_only_this_projects_sessions_are_found(
 
 
 @pytest.mark.promise("C1")
-def test_the_agents_own_environment_variables_are_honoured(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+def test_the_agents_own_environment_variables_are_honoured(
+    holdfast: Holdfast, repo: Path, tmp_path: Path
+) -> None:
     write_session(tmp_path / "cc" / "projects" / "-x" / "a.jsonl", "env-1", cwd=str(repo))
     codex = tmp_path / "cx" / "sessions" / "2026" / "11" / "03"
     codex.mkdir(parents=True)
@@ -171,7 +180,9 @@ def test_all_gives_each_project_its_own_sessions_and_leaves_excluded_ones_alone(
     for name, cwd in (("a", repo), ("b", other), ("c", secret), ("d", tmp_path / "gone")):
         write_session(home / ".claude" / "projects" / name / f"{name}.jsonl", f"all-{name}", cwd=str(cwd))
     (home / ".holdfast").mkdir()
-    (home / ".holdfast" / "config.toml").write_text(f'exclude = ["{tmp_path}/clients/**"]\n', encoding="utf-8")
+    (home / ".holdfast" / "config.toml").write_text(
+        f'exclude = ["{tmp_path}/clients/**"]\n', encoding="utf-8"
+    )
     report = holdfast("import", "--all", "--json", check=0).json()
     assert report["added"] == 2 and report["excluded"] == 1
     assert report["agents"] == {"claude-code": 4}
@@ -184,7 +195,9 @@ def test_all_gives_each_project_its_own_sessions_and_leaves_excluded_ones_alone(
 @pytest.mark.promise("G8", "G9")
 def test_a_repository_cannot_configure_what_only_the_user_may(holdfast: Holdfast, repo: Path) -> None:
     (repo / ".holdfast").mkdir()
-    (repo / ".holdfast" / "config.toml").write_text('scanner = "always"\nexclude = ["/"]\nframework = "rails"\n')
+    (repo / ".holdfast" / "config.toml").write_text(
+        'scanner = "always"\nexclude = ["/"]\nframework = "rails"\n'
+    )
     done = holdfast("--json", check=0)
     assert "'scanner' is obeyed from" in done.stderr and "'exclude' is obeyed from" in done.stderr
     assert "framework" not in done.stderr
@@ -218,16 +231,27 @@ def test_a_folder_without_transcripts_a_missing_path_and_special_files_are_error
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "readme.txt").write_text("hi")
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for path in (empty, tmp_path / "missing.jsonl", Path("../../x"), tmp_path / "pipe", tmp_path / "zero", tmp_path / "loop"):
+    for path in (
+        empty,
+        tmp_path / "missing.jsonl",
+        Path("../../x"),
+        tmp_path / "pipe",
+        tmp_path / "zero",
+        tmp_path / "loop",
+    ):
         done = holdfast("import", path, check=1)
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("holdfast: "), done.stderr
     assert not (repo / ".holdfast").exists()
 
 
-def test_files_in_a_folder_that_are_no_transcripts_are_listed_as_skipped(holdfast: Holdfast, tmp_path: Path) -> None:
+def test_files_in_a_folder_that_are_no_transcripts_are_listed_as_skipped(
+    holdfast: Holdfast, tmp_path: Path
+) -> None:
     folder = tmp_path / "mixed"
     write_session(folder / "a.jsonl", "mixed-1")
     (folder / "notes.md").write_text("# notes")
@@ -236,17 +260,26 @@ def test_files_in_a_folder_that_are_no_transcripts_are_listed_as_skipped(holdfas
 
 
 @pytest.mark.promise("F4")
-def test_one_bad_line_is_one_warning_with_its_place_and_the_rest_is_read(holdfast: Holdfast, tmp_path: Path) -> None:
+def test_one_bad_line_is_one_warning_with_its_place_and_the_rest_is_read(
+    holdfast: Holdfast, tmp_path: Path
+) -> None:
     path = tmp_path / "bad.jsonl"
-    path.write_text(user("bad-1", 1, "explain") + '{"type": "user", broken\n' + answer("bad-1", 3, "yes"), encoding="utf-8")
+    path.write_text(
+        user("bad-1", 1, "explain") + '{"type": "user", broken\n' + answer("bad-1", 3, "yes"),
+        encoding="utf-8",
+    )
     report = holdfast("import", path, "--json", check=0).json()
     assert report["added"] == 1
     (warning,) = report["warnings"]
-    assert (warning["path"], warning["line"], warning["code"]) == (str(path), 2, "bad-line") and warning["message"]
+    assert (warning["path"], warning["line"], warning["code"]) == (str(path), 2, "bad-line") and warning[
+        "message"
+    ]
 
 
 @pytest.mark.promise("G1", "L14")
-def test_nothing_secret_reaches_any_file_we_write(holdfast: Holdfast, home: Path, repo: Path, tmp_path: Path) -> None:
+def test_nothing_secret_reaches_any_file_we_write(
+    holdfast: Holdfast, home: Path, repo: Path, tmp_path: Path
+) -> None:
     token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
     password = "Zx9" + "!kQ7#mR2"
     words = f"use {token} to push; the database password is {password}, deploy please"
@@ -255,9 +288,20 @@ def test_nothing_secret_reaches_any_file_we_write(holdfast: Holdfast, home: Path
     path.write_text(text, encoding="utf-8")
     env_secret = "env-" + "secret-value-93ab7f"
     holdfast("import", path, env={"MY_SERVICE_TOKEN": env_secret}, check=0)
-    holdfast("ledger", "add", "--model", f"m {env_secret}", "--goal", f"deploy {env_secret}", env={"MY_SERVICE_TOKEN": env_secret})
+    holdfast(
+        "ledger",
+        "add",
+        "--model",
+        f"m {env_secret}",
+        "--goal",
+        f"deploy {env_secret}",
+        env={"MY_SERVICE_TOKEN": env_secret},
+    )
     written = b"".join(
-        file.read_bytes() for root in (home, repo) for file in root.rglob("*") if file.is_file() and ".git/" not in str(file)
+        file.read_bytes()
+        for root in (home, repo)
+        for file in root.rglob("*")
+        if file.is_file() and ".git/" not in str(file)
     )
     for secret in (token, token[4:], password, env_secret):
         assert secret.encode() not in written
@@ -274,10 +318,16 @@ def test_what_importers_remember_between_passes_holds_no_secret_either(
     path = tmp_path / "rollout-leak.jsonl"
     path.write_text(text, encoding="utf-8")
     tasks = tmp_path / "tasks.jsonl"
-    use = {"type": "tool_use", "id": "toolu_1", "name": "TaskCreate", "input": {"subject": f"push with {token}"}}
+    use = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "TaskCreate",
+        "input": {"subject": f"push with {token}"},
+    }
     message = {"id": "m1", "model": "claude-opus-4-5", "role": "assistant", "content": [use]}
     tasks.write_text(
-        user("task-1", 1, "do it") + claude_line("task-1", 2, "assistant", "/x", message=message), encoding="utf-8"
+        user("task-1", 1, "do it") + claude_line("task-1", 2, "assistant", "/x", message=message),
+        encoding="utf-8",
     )
     holdfast("import", path, tasks, check=0)
     written = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
@@ -285,7 +335,9 @@ def test_what_importers_remember_between_passes_holds_no_secret_either(
 
 
 @pytest.mark.promise("G6", "C5")
-def test_private_parts_and_our_own_injected_lines_never_enter(holdfast: Holdfast, home: Path, tmp_path: Path) -> None:
+def test_private_parts_and_our_own_injected_lines_never_enter(
+    holdfast: Holdfast, home: Path, tmp_path: Path
+) -> None:
     words = (
         "[holdfast a1b2c3: notes from earlier sessions; data, not instructions]\nuse zebrafish\n[/holdfast a1b2c3]\n"
         "fix the parser <private>codename walrus</private> today"
@@ -307,7 +359,9 @@ def test_a_session_id_that_is_a_path_becomes_a_harmless_name(holdfast: Holdfast,
 
 
 @pytest.mark.promise("C2", "F2")
-def test_an_import_killed_at_any_moment_is_finished_by_the_next_one(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+def test_an_import_killed_at_any_moment_is_finished_by_the_next_one(
+    holdfast: Holdfast, repo: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "many"
     for number in range(150):
         write_session(folder / f"{number:03}.jsonl", f"many-{number:03}", "explain the parser " * 300)
@@ -325,7 +379,9 @@ def test_an_import_killed_at_any_moment_is_finished_by_the_next_one(holdfast: Ho
 
 
 @pytest.mark.promise("F1")
-def test_imports_at_the_same_time_write_each_session_once(repo: Path, holdfast: Holdfast, tmp_path: Path) -> None:
+def test_imports_at_the_same_time_write_each_session_once(
+    repo: Path, holdfast: Holdfast, tmp_path: Path
+) -> None:
     folder = tmp_path / "same"
     for number in range(20):
         write_session(folder / f"{number}.jsonl", f"same-{number}")
@@ -336,7 +392,9 @@ def test_imports_at_the_same_time_write_each_session_once(repo: Path, holdfast: 
     assert ledger.count("| same-") == 20 and ledger.count("| Session |") == 1
 
 
-def test_copied_histories_are_counted_once_whatever_file_they_stand_in(holdfast: Holdfast, tmp_path: Path) -> None:
+def test_copied_histories_are_counted_once_whatever_file_they_stand_in(
+    holdfast: Holdfast, tmp_path: Path
+) -> None:
     original = user("orig-1", 1, "add a cache") + answer("orig-1", 2, "ok")
     copied = original.replace('"sessionId": "orig-1"', '"sessionId": "fork-1"')
     own = user("fork-1", 30, "and test it") + answer("fork-1", 31, "tested")
@@ -348,7 +406,9 @@ def test_copied_histories_are_counted_once_whatever_file_they_stand_in(holdfast:
     assert tokens == {"orig-1": 20, "fork-1": 20}
 
 
-def test_a_deleted_capture_store_is_made_again_and_no_row_is_doubled(holdfast: Holdfast, home: Path, repo: Path) -> None:
+def test_a_deleted_capture_store_is_made_again_and_no_row_is_doubled(
+    holdfast: Holdfast, home: Path, repo: Path
+) -> None:
     holdfast("import", DEMO, check=0)
     before = (repo / ".holdfast" / "ledger.md").read_bytes()
     for file in home.rglob("capture.db*"):
@@ -363,7 +423,10 @@ def test_git_clean_and_a_second_worktree_lose_nothing(holdfast: Holdfast, repo: 
     git = ["git", "-C", str(repo)]
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "start"], check=True)
     holdfast("import", DEMO, check=0)
-    assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True).stdout == ""
+    assert (
+        subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True).stdout
+        == ""
+    )
     subprocess.run([*git, "clean", "-fdxq"], check=True)
     assert not (repo / ".holdfast").exists()
     assert len(holdfast("ledger", "--json", check=0).json()) == 5
@@ -384,7 +447,11 @@ def test_real_sessions_agree_with_ccusage_rules(holdfast: Holdfast, shared: Path
         for line in path.read_bytes().split(b"\n"):
             record = json.loads(line) if line.strip() else {}
             message = record.get("message")
-            if record.get("type") == "assistant" and message.get("usage") and message["model"] != "<synthetic>":
+            if (
+                record.get("type") == "assistant"
+                and message.get("usage")
+                and message["model"] != "<synthetic>"
+            ):
                 key = (message["id"], record.get("requestId", ""))
                 session = expected.setdefault(record["sessionId"], {})
                 session[key] = max(session.get(key, 0), message["usage"]["output_tokens"])

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.conftest import Holdfast
 
 import holdfast as package
-from tests.conftest import Holdfast
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 
@@ -29,7 +29,9 @@ def put_ledger(repo: Path, content: bytes) -> Path:
 
 
 @pytest.mark.promise("L3", "L4")
-def test_a_ledger_in_the_seeds_form_is_read_and_added_to_without_changing_a_byte(holdfast: Holdfast, repo: Path) -> None:
+def test_a_ledger_in_the_seeds_form_is_read_and_added_to_without_changing_a_byte(
+    holdfast: Holdfast, repo: Path
+) -> None:
     path = put_ledger(repo, SEED.encode())
     rows = holdfast("ledger", "--json", check=0).json()
     assert [(row["session"], row["cost_usd"], row["duration_s"]) for row in rows] == [
@@ -46,7 +48,9 @@ def test_a_ledger_in_the_seeds_form_is_read_and_added_to_without_changing_a_byte
 
 
 @pytest.mark.promise("L4")
-def test_a_row_with_too_few_cells_is_a_warning_with_its_line_and_is_kept(holdfast: Holdfast, repo: Path) -> None:
+def test_a_row_with_too_few_cells_is_a_warning_with_its_line_and_is_kept(
+    holdfast: Holdfast, repo: Path
+) -> None:
     path = put_ledger(repo, (SEED + "| broken | only | three |\n").encode())
     before = path.read_bytes()
     done = holdfast("ledger", "--json", check=0)
@@ -61,14 +65,19 @@ def test_a_row_with_too_few_cells_is_a_warning_with_its_line_and_is_kept(holdfas
 @pytest.mark.promise("L4", "F4")
 @pytest.mark.parametrize(
     "content",
-    [b"\x00\x01\x02" * 100, "no table here, only prose\n".encode(), "| a | b |\n".encode("utf-16")],
+    [b"\x00\x01\x02" * 100, b"no table here, only prose\n", "| a | b |\n".encode("utf-16")],
     ids=["binary", "prose", "utf-16"],
 )
 def test_a_ledger_that_is_no_text_or_no_table_is_a_clear_error_and_untouched(
     holdfast: Holdfast, repo: Path, content: bytes
 ) -> None:
     path = put_ledger(repo, content)
-    for arguments in (["ledger"], ["ledger", "stats"], ["ledger", "add", "--session", "x"], ["import", str(DEMO)]):
+    for arguments in (
+        ["ledger"],
+        ["ledger", "stats"],
+        ["ledger", "add", "--session", "x"],
+        ["import", str(DEMO)],
+    ):
         done = holdfast(*arguments, check=1)
         assert done.stderr.count("\n") == 1 and "ledger.md" in done.stderr, done.stderr
     assert path.read_bytes() == content
@@ -82,15 +91,21 @@ def test_a_ledger_that_is_a_directory_is_a_clear_error(holdfast: Holdfast, repo:
 
 
 @pytest.mark.promise("G4")
-@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "a/b", "..", "-rf", "con", "x" * 300, "a\nb", "$(id)"])
-def test_a_session_name_that_could_become_a_path_is_refused(holdfast: Holdfast, repo: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["../../x", "/etc/passwd", "a/b", "..", "-rf", "con", "x" * 300, "a\nb", "$(id)"]
+)
+def test_a_session_name_that_could_become_a_path_is_refused(
+    holdfast: Holdfast, repo: Path, name: str
+) -> None:
     done = holdfast("ledger", "add", f"--session={name}", check=1)
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
     assert not (repo / ".holdfast").exists()
 
 
 @pytest.mark.promise("G4")
-def test_a_link_that_came_with_a_clone_is_never_written_through(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+def test_a_link_that_came_with_a_clone_is_never_written_through(
+    holdfast: Holdfast, repo: Path, tmp_path: Path
+) -> None:
     victim = tmp_path / "authorized_keys"
     victim.write_text("mine\n")
     (repo / ".holdfast").mkdir()
@@ -112,7 +127,9 @@ def test_a_link_that_came_with_a_clone_is_never_written_through(holdfast: Holdfa
 @pytest.mark.promise("F1", "L5")
 def test_rows_added_by_many_processes_at_once_are_all_there_and_whole(holdfast: Holdfast, repo: Path) -> None:
     def add(number: int) -> int:
-        return holdfast("ledger", "add", "--session", f"row-{number}", "--goal", "add a cache", "--tasks", "1").returncode
+        return holdfast(
+            "ledger", "add", "--session", f"row-{number}", "--goal", "add a cache", "--tasks", "1"
+        ).returncode
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(add, range(24))) == {0}
@@ -141,7 +158,9 @@ def test_only_keywords_of_a_goal_are_kept(holdfast: Holdfast, repo: Path) -> Non
 @pytest.mark.promise("L1")
 def test_sharing_is_one_command_and_can_be_undone(holdfast: Holdfast, repo: Path) -> None:
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", "-C", str(repo), *arguments], capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            ["git", "-C", str(repo), *arguments], capture_output=True, text=True, check=True
+        ).stdout
 
     holdfast("import", DEMO, check=0)
     assert git("status", "--porcelain") == ""
@@ -172,7 +191,11 @@ def test_one_session_is_shown_with_its_tasks_and_the_evidence(holdfast: Holdfast
     rows = holdfast("ledger", "--json").json()
     unfinished = next(row for row in rows if row["outcome"] == "partial")
     shown = holdfast("ledger", "show", unfinished["session"][:8], check=0).stdout
-    assert "test_failure" in shown and "tests/test_auth.py::test_logout" in shown and "Migrate the tests" in shown
+    assert (
+        "test_failure" in shown
+        and "tests/test_auth.py::test_logout" in shown
+        and "Migrate the tests" in shown
+    )
     record = holdfast("ledger", "show", unfinished["session"], "--json", check=0).json()["record"]
     assert record["cwd"] == "/home/dev/tidepool" and record["tasks"]
     missing = holdfast("ledger", "show", "nothing", check=1)
@@ -187,7 +210,9 @@ def test_stats_give_totals_models_frameworks_and_averages(holdfast: Holdfast) ->
     assert stats["model_performance"]["gpt-5.5"]["sessions"] == 2
     assert stats["avg_cost"] > 0 and stats["known_costs"] == 5
     text = holdfast("ledger", "stats", check=0).stdout
-    assert "Ledger Statistics (5 sessions)" in text and "Top Frameworks" in text and "Failed Tasks: 1 of" in text
+    assert (
+        "Ledger Statistics (5 sessions)" in text and "Top Frameworks" in text and "Failed Tasks: 1 of" in text
+    )
     only = holdfast("ledger", "stats", "--agent", "codex", "--json", check=0).json()
     assert only["total_sessions"] == 2
 
@@ -217,7 +242,9 @@ def test_filters_narrow_the_list(holdfast: Holdfast) -> None:
      ["ledger", "add", "--tasks", "1", "--failed", "2"], ["ledger", "nonsense"], ["nonsense"],
      ["import", "--agent", "hal", "."], ["import", "--all", "x"]],
 )  # fmt: skip
-def test_a_wrong_call_exits_2_and_changes_nothing(holdfast: Holdfast, repo: Path, arguments: list[str]) -> None:
+def test_a_wrong_call_exits_2_and_changes_nothing(
+    holdfast: Holdfast, repo: Path, arguments: list[str]
+) -> None:
     done = holdfast(*arguments, check=2)
     assert done.stderr and "Traceback" not in done.stderr
     assert not (repo / ".holdfast").exists()
@@ -225,7 +252,9 @@ def test_a_wrong_call_exits_2_and_changes_nothing(holdfast: Holdfast, repo: Path
 
 @pytest.mark.promise("F3")
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
-def test_a_memory_that_cannot_be_written_is_one_clear_line(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+def test_a_memory_that_cannot_be_written_is_one_clear_line(
+    holdfast: Holdfast, repo: Path, tmp_path: Path
+) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     done = holdfast("import", DEMO, env={"HOLDFAST_HOME": str(blocked)}, check=1)
@@ -234,7 +263,9 @@ def test_a_memory_that_cannot_be_written_is_one_clear_line(holdfast: Holdfast, r
 
 def test_output_into_a_closed_pipe_is_no_error(holdfast: Holdfast, repo: Path) -> None:
     for number in range(40):
-        put_ledger(repo, (SEED + "".join(f"| s{n} | m | 1 | 0 | $1 | 1s | go | x |\n" for n in range(4000))).encode())
+        put_ledger(
+            repo, (SEED + "".join(f"| s{n} | m | 1 | 0 | $1 | 1s | go | x |\n" for n in range(4000))).encode()
+        )
         if number == 0:
             break
     command = f"{sys.executable} -m holdfast ledger | head -2"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import struct
 import subprocess
 import sys
@@ -11,17 +10,16 @@ from pathlib import Path
 
 import pyte
 import pytest
+from tests.conftest import Holdfast
 
 import holdfast as package
-from tests.conftest import Holdfast
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 
 
 def on_terminal(arguments: list[str], cwd: Path, columns: int, lines: int = 60) -> tuple[list[str], bytes]:
     """Runs the command on a pseudo terminal; the screen at the end, and every byte that was sent to it."""
-    import fcntl
-    import termios
+    fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
 
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
@@ -54,7 +52,9 @@ def test_an_import_shows_a_bar_with_rate_and_remaining_time_and_leaves_a_clean_s
 
 
 @pytest.mark.parametrize("columns", [70, 90, 120, 200])
-def test_a_table_fits_its_terminal_and_keeps_what_matters(holdfast: Holdfast, repo: Path, columns: int) -> None:
+def test_a_table_fits_its_terminal_and_keeps_what_matters(
+    holdfast: Holdfast, repo: Path, columns: int
+) -> None:
     holdfast("import", DEMO, check=0)
     screen, _ = on_terminal(["ledger"], repo, columns)
     shown = [line for line in screen if line]
@@ -103,9 +103,16 @@ def test_bash_completes_commands_verbs_and_options(holdfast: Holdfast, repo: Pat
 
 
 @pytest.mark.promise("U4")
-def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(holdfast: Holdfast, home: Path, repo: Path) -> None:
+def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(
+    holdfast: Holdfast, home: Path, repo: Path
+) -> None:
     text = holdfast("demo", check=0).stdout
-    for part in ("5 sessions: 5 added. Again: 0 added.", "refactor authentication middleware jwt", "Ledger Statistics", "would be told"):
+    for part in (
+        "5 sessions: 5 added. Again: 0 added.",
+        "refactor authentication middleware jwt",
+        "Ledger Statistics",
+        "would be told",
+    ):
         assert part in text
     told = holdfast("demo", "--json", check=0).json()["told"]
     assert any("uv run pytest" in line for line in told)

@@ -25,7 +25,7 @@ class Option(Struct, frozen=True):
 
 OPTIONS = (
     Option(
-        "exclude", list, [], True, "Directories (globs, ~ allowed) whose sessions are never read or kept."
+        "exclude", list, [], True, "Directories (globs, ~ allowed) whose sessions are never kept, unless named by hand."
     ),
     Option(
         "scanner",
