@@ -112,7 +112,7 @@ class _Run:
             try:
                 with _no_cycle_search():
                     self._read(found)
-                self._write_rows()
+                    self._write_rows()
                 self._count(found)
             finally:
                 self.store.close()

@@ -25,7 +25,11 @@ class Option(Struct, frozen=True):
 
 OPTIONS = (
     Option(
-        "exclude", list, [], True, "Directories (globs, ~ allowed) whose sessions are never kept, unless named by hand."
+        "exclude",
+        list,
+        [],
+        True,
+        "Directories (globs, ~ allowed) whose sessions are never kept, unless named by hand.",
     ),
     Option(
         "scanner",

@@ -7,6 +7,7 @@ mentioned. Exit codes count where they are the verification's own; else its word
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.model.ledger import FailureReason
 
@@ -32,7 +33,8 @@ _BEFORE = (
     rf"|bundle\s+exec\s+|(?:pnpm|yarn|npm|mise|rbenv|asdf|direnv)\s+(?:exec|dlx|x)\s+(?:[^-\s]\S*\s+){{0,4}}?{_OPTIONS}"
     rf"|(?:pnpm|yarn)\s+(?={_OPTIONS}(?:jest|vitest|mocha|tsc|eslint|playwright|webpack|vite|next)\b){_OPTIONS}"
     rf"|docker(?:\s+compose|-compose)?\s+(?:exec|run)\s+{_OPTIONS}(?:[^-\s]\S*\s+)?"
-    r"|(?:\S*/)?python[\d.]*\s+(?:-[^m\s]\S*\s+(?:[^-\s]\S*\s+)?){0,4}(?:-m\s+)?|php\s+|(?:ba|z)?sh\s+(?=\S)){0,4}(?:\S*/)?"
+    r"|(?:\S*/)?python[\d.]*\s+(?:-[^m\s]\S*\s+(?:[^-\s]\S*\s+)?){0,4}(?:-m\s+)?|php\s+|(?:ba"
+    r"|z)?sh\s+(?=\S)){0,4}(?:\S*/)?"
 )
 
 LONGEST_PART = 300  # what decides stands at the beginning, and hostile input must not cost time
@@ -51,7 +53,8 @@ _TARGET = r"(?:[\w:./@=,+-]+\s+)*?(?:--?[\w-]+=)?(?:[\w./@-]+[:#])*[\w.-]*"
 _TEST = re.compile(
     rf"{_BEFORE}(?:(?:pytest|py\.test|nosetests|tox|nox|jest|vitest|mocha|ava|karma\s+start|wtr|playwright\s+test"
     r"|cypress\s+run|rspec|minitest|phpunit|pest|ctest|bats|gotestsum|unittest|busted|crystal\s+spec|newman\s+run"
-    r"|cargo(?:\s+\+\S+)?[-\s]+(?:test|nextest|t)|npm\s+t|xcodebuild\b.*\btest|zig\s+(?:build\s+)?test|node\b.*\s--test"
+    r"|cargo(?:\s+\+\S+)?[-\s]+(?:test|nextest|t)|npm\s+t|xcodebuild\b.*\btest|zig\s+(?:build\s+)?test"
+    r"|node\b.*\s--test"
     r"|(?:mix|sbt|lein|dart|flutter|swift|dotnet|deno|bun|rails|stack|cabal|bazel|gleam|forge|hardhat|anchor|elm-test"
     r"|artisan|manage\.py|devtools|terraform|melos|tap)\s+(?:[^\s|]+\s+)*?test|go\s+(?:-C\s+\S+\s+)?(?:test|vet)"
     r"|gradlew?\b.*\b(?:\w*[tT]est|check)|mvnw?\b.*\b(?:test|verify|integration-test))\b(?![-./])"
@@ -61,7 +64,8 @@ _TEST = re.compile(
 _BUILD = re.compile(
     rf"{_BEFORE}(?:(?:go\s+(?:-C\s+\S+\s+)?(?:build|install(?!\s+\S+@))|cargo(?:\s+\+\S+)?\s+(?:build|check|b)"
     r"|(?:swift|dotnet|zig|bazel|vite|next|nuxt|astro|ng|hatch|poetry|uv|stack|cabal|docker|docker\s+compose|forge"
-    r"|docker\s+buildx|mkdocs|jekyll|nix|flutter|parcel|gatsby)\s+build|gradlew?\b.*\b(?:build|assemble\w*|compile\w*)"
+    r"|docker\s+buildx|mkdocs|jekyll|nix|flutter|parcel|gatsby)\s+build|gradlew?\b.*\b(?:build|assemble\w*"
+    r"|compile\w*)"
     r"|mvnw?\b.*\b(?:compile|package|install|deploy)|cmake\s+--build|meson\s+compile|ninja|xcodebuild|webpack|rollup"
     r"|esbuild|tsup|(?:mix|sbt)\s+compile|build|sphinx-build|latexmk|javac|kotlinc|rustc|gcc|g\+\+|clang(?:\+\+)?|cc"
     r"|elm\s+make)(?=\s|$)"
@@ -83,7 +87,8 @@ _LINT = re.compile(
 )
 _KINDS = (("test", _TEST), ("build", _BUILD), ("types", _TYPES), ("lint", _LINT))
 _ONLY_ASKS = re.compile(
-    r"\s(?:--version|--help|-h|--collect-only|--co|--listTests|--list-tests|--list|--init|--print-config|--showConfig)"
+    r"\s(?:--version|--help|-h|--collect-only|--co|--listTests|--list-tests|--list|--init|--print-config"
+    r"|--showConfig)"
     r"(?=\s|$)"
 )
 # Programs whose exit code 1 is an answer and not an error.
@@ -100,18 +105,23 @@ _SAYS_FAILED = re.compile(
     r"|[1-9]\d* failed\b.* in [\d.]+ ?s.*|[1-9]\d* errors? in [\d.]+s.*"
     r"|\s*Tests?:?\s+(?:.*[\s|])?[1-9]\d* failed\b.*|\s*Test Files\s+[1-9]\d* failed.*|\s*[1-9]\d* fail(?:ing|ed)?$"
     r"|\s*[1-9]\d* failing\b.*|\d+ examples?, (?:\d+ failures?, )?[1-9]\d* (?:failures?|errors?).*"
-    r"|(?:\d+ \w+, )?\d+ tests?, [1-9]\d* failures?\b.*|\d+ (?:runs|tests), \d+ assertions, (?:[1-9]\d* failures.*|\d+ failures, [1-9]\d* errors.*)|[#ℹ] fail [1-9]\d*"
+    r"|(?:\d+ \w+, )?\d+ tests?, [1-9]\d* failures?\b.*|\d+ (?:runs"
+    r"|tests), \d+ assertions, (?:[1-9]\d* failures.*|\d+ failures, [1-9]\d* errors.*)|[#ℹ] fail [1-9]\d*"
     r"|(?:\[\w+\] +)?BUILD FAIL(?:ED|URE)\b.*|(?:\[\w+\] +)?Tests run:.*(?:Failures|Errors): [1-9].*|FAILURES!.*"
     r"|\s*Failed!\s+- Failed: .*|\d+% tests passed, [1-9]\d* tests? failed.*|not ok \d+.*"
-    r"|Executed \d+ tests?, with [1-9]\d* failures?.*|error: could not compile .*|\s*✖ \d+ problems? \([1-9]\d* errors?.*"
+    r"|Executed \d+ tests?, with [1-9]\d* failures?.*|error: could not compile .*"
+    r"|\s*✖ \d+ problems? \([1-9]\d* errors?.*"
     r"|Found [1-9]\d* errors?\b(?!.*\b0 remaining).*|.*\berror TS\d+:.*|g?make(?:\[\d+\])?: \*\*\* .*"
     r"|error: Recipe `.*` failed.*|npm (?:ERR!|error) (?:Test failed|Lifecycle script|code ELIFECYCLE).*"
     r"|\s*ELIFECYCLE\s.*|(?:\[[\w:.-]+\] )?ERROR task failed.*|[1-9]\d* issues:$)$",
     re.MULTILINE,
 )
+_FAILURE_WORDS = ("fail", "Fail", "FAIL", "rror", "ERR", "***", "not ok", "problem", "issues", "ELIFECYCLE")
 _SAYS_PASSED = re.compile(
-    r"^(?:ok(?:\s+\t?|\t)\S+\s+.*|PASS(?:ED)?$|=+ .*\b\d+ passed\b.*|\d+ passed\b.*|test result: ok\..*|OK(?: \(.*\))?$"
-    r"|\s*Tests?:?\s+\d+ passed.*|\s*Test Files\s+\d+ passed.*|\s*\d+ passing\b.*|.*\d+ (?:examples?|tests?), 0 failures.*"
+    r"^(?:ok(?:\s+\t?|\t)\S+\s+.*|PASS(?:ED)?$|=+ .*\b\d+ passed\b.*|\d+ passed\b.*|test result: ok\..*"
+    r"|OK(?: \(.*\))?$"
+    r"|\s*Tests?:?\s+\d+ passed.*|\s*Test Files\s+\d+ passed.*|\s*\d+ passing\b.*|.*\d+ (?:examples?"
+    r"|tests?), 0 failures.*"
     r"|(?:\[\w+\] +)?BUILD SUCCESS(?:FUL)?\b.*|Success: no issues.*|All checks passed!?|0 issues\.?|[#ℹ] fail 0"
     r"|\s*Passed!\s+- .*|100% tests passed.*|\s*Finished (?:`?\w+`? )?.*profile.*|.*\b0 failed\b.*|no offenses.*)$",
     re.MULTILINE,
@@ -145,9 +155,11 @@ _REASONS: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
     (
         FailureReason.SYNTAX_ERROR,
         re.compile(
-            r"SyntaxError|IndentationError|parse error|syntax error|ParseError|unexpected token|unexpected end of file"
+            r"SyntaxError|IndentationError|parse error|syntax error|ParseError|unexpected token"
+            r"|unexpected end of file"
             r"|error TS\d+|error\[E\d+\]|: undefined: |undeclared name|cannot use .* as .* value|mismatched types"
-            r"|error: expected\b|could not compile|\[build failed\]|compilation (?:failed|failure|error)|\(typecheck\)"
+            r"|error: expected\b|could not compile|\[build failed\]|compilation (?:failed|failure|error)"
+            r"|\(typecheck\)"
             r"|declared and not used|imported and not used|cannot find symbol|has incompatible type"
             r"|\[(?:arg-type|attr-defined|assignment|return-value|call-arg|name-defined|union-attr)\]"
             r"|does not match declared|not enough arguments in call|too many arguments in call",
@@ -171,6 +183,10 @@ _TIMED_OUT = re.compile(
 _ECHO = re.compile(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
 _COMMITTED = re.compile(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
+_PUBLISHES = re.compile(
+    r"\s*(?:sudo\s+)?(?:git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+push\b|jj\s+git\s+push\b"
+    r"|gh\s+pr\s+(?:create|merge)\b|glab\s+mr\s+(?:create|merge)\b)"
+)
 _COMMITS = re.compile(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit(?=\s|$)")
 _QUIET = re.compile(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 
@@ -191,7 +207,7 @@ def check_kind(command: str) -> str | None:
 def exit_tells(command: str) -> bool:
     """Whether the exit code is the verification's own: nothing that follows it can hide it."""
     parts = _parts(command)
-    last = max((n for n in range(0, len(parts), 2) if any(p.match(parts[n]) for _, p in _KINDS)), default=0)
+    last = max((n for n in range(0, len(parts), 2) if _kind_of(parts[n])), default=0)
     followers = [(parts[n], parts[n + 1].strip()) for n in range(last + 1, len(parts) - 1, 2)]
     if followers and followers[0][0] == "|" and "pipefail" not in command:
         return False
@@ -199,6 +215,13 @@ def exit_tells(command: str) -> bool:
     return not any(
         then and mark in (("||",) if strict else ("||", ";", "\n", "&")) for mark, then in followers
     )
+
+
+def is_to_blame(command: str, output: str) -> bool:
+    """Whether a line that failed failed in its verification: that came last, or the output says so."""
+    parts = [part for part in _parts(command)[::2] if part.strip()]
+    last = next((part for part in reversed(parts)), "")
+    return bool(_kind_of(last) or says_failed(output) or any(rule.search(output) for _, rule in _REASONS))
 
 
 def answers_no(command: str, exit_code: int | None, output: str) -> bool:
@@ -211,6 +234,8 @@ def answers_no(command: str, exit_code: int | None, output: str) -> bool:
 
 def says_failed(text: str) -> str:
     """The line in which a tool says that it failed, whatever its exit code; '' when there is none."""
+    if not any(word in text for word in _FAILURE_WORDS):
+        return ""
     match = _SAYS_FAILED.search(text)
     return match[0].strip() if match else ""
 
@@ -258,11 +283,20 @@ def commits_in(command: str, output: str, ok: bool | None) -> int:
     )
 
 
+def publishes(command: str) -> bool:
+    """Whether a command shows work to others: a push, or a pull request opened or merged."""
+    if "push" not in command and " pr " not in command and " mr " not in command:
+        return False
+    return any(_PUBLISHES.match(part) and "--dry-run" not in part for part in _parts(command)[::2])
+
+
+@lru_cache(maxsize=512)
 def _kind_of(part: str) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.match(part)), None)
 
 
-def _parts(command: str) -> list[str]:
+@lru_cache(maxsize=512)  # one command is asked several questions, and often comes again
+def _parts(command: str) -> tuple[str, ...]:
     """Simple commands and, between them, what joins them. Quoted text is reduced to a word or to nothing."""
     line = command.replace("\\\n", " ")
     if "<<" in line:
@@ -273,7 +307,7 @@ def _parts(command: str) -> list[str]:
         line = _QUOTED.sub(_unquoted, line)
     if "#" in line:
         line = _COMMENT.sub("", line)
-    return [part[:LONGEST_PART] for part in _SEPARATOR.split(_REDIRECTION.sub(" ", line))]
+    return tuple(part[:LONGEST_PART] for part in _SEPARATOR.split(_REDIRECTION.sub(" ", line)))
 
 
 def _unquoted(match: re.Match[str]) -> str:

@@ -17,6 +17,7 @@ from holdfast.model.session import Usage
 
 MICRO = Decimal("0.000001")
 _REGION = re.compile(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
+_FREE = re.compile(r"[:_-]free$")
 _REVISION = re.compile(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
 
 UnitPrices = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]
@@ -27,6 +28,8 @@ def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | Non
     """The price of a model's responses of one price step; None when the model's price is unknown."""
     if not total.model:
         return _stated(total)
+    if _FREE.search(total.model):
+        return Decimal(0)  # a router's free variant: the table would match the paid model of the same name
     day = ""
     if at is not None and _changes_with_time(total.model, provider):
         day = datetime.fromtimestamp(at, UTC).date().isoformat()

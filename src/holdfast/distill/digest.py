@@ -18,6 +18,7 @@ PROMPT_LENGTH = 1500
 FINAL_LENGTH = 1500
 EVIDENCE_LENGTH = 300
 COMMAND_LENGTH = 300
+TARGET_LENGTH = 4000  # of a call without its result yet: what it proves is decided from all of it
 TITLE_LENGTH = 160
 MOST_TURNS = 2000
 MOST_COMMANDS = 200
@@ -44,6 +45,7 @@ class Turn(Struct):
     calls: int = 0
     edits: int = 0
     commits: int = 0
+    published: bool = False  # pushed, or a pull request opened or merged
     checks: dict[str, Check] = {}
     failure: Check | None = None  # the last call, when it failed
     interrupted: bool = False
@@ -100,6 +102,7 @@ class Digest(Struct):
     usage: list[UsageTotal] = []
     files: dict[str, tuple[int, int]] = {}
     commands: dict[str, int] = {}
+    verified: dict[str, str] = {}  # kind of check -> the command that passed last
     tool_calls: int = 0
     failed_calls: int = 0
     commits: int = 0
@@ -118,9 +121,10 @@ class Digest(Struct):
         if self.turns:
             self.turns[-1].sealed = False  # it may still grow
         self.commands = {kept(text, COMMAND_LENGTH, clean): count for text, count in self.commands.items()}
+        self.verified = {kind: kept(text, COMMAND_LENGTH, clean) for kind, text in self.verified.items()}
         self.todos = {kept(text, TITLE_LENGTH, clean): item for text, item in self.todos.items()}
         for call in self.open_calls.values():
-            call.target = kept(call.target, COMMAND_LENGTH, clean)
+            call.target = kept(call.target, TARGET_LENGTH, clean)
         self.files = {clean(path): touched for path, touched in self.files.items()}
         self.cwd, self.branch = clean(self.cwd), clean(self.branch)
         self.version, self.provider = clean(self.version), clean(self.provider)

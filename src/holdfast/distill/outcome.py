@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.distill.digest import Turn
-from holdfast.distill.tasks import judge
+from holdfast.distill.tasks import ANSWERED, judge_all
 from holdfast.model.ledger import FailureReason, Outcome
 from holdfast.model.session import TaskResult
 
@@ -16,12 +16,20 @@ def outcome_of(turns: Sequence[Turn], tasks: Sequence[TaskResult]) -> tuple[Outc
     """The outcome and the evidence for it."""
     worked = [turn for turn in turns if turn.calls or turn.api_error]
     if not worked:
+        if tasks:
+            return Outcome.FAILED, f"{tasks[-1].reason}: {tasks[-1].evidence}"
         if any(turn.answered and turn.text for turn in turns):
             return Outcome.DONE, "answered without tools"
         return Outcome.UNKNOWN, "nothing was asked or done"
     last = worked[-1]
-    position = next(number for number, turn in enumerate(turns) if turn is last)
-    verdict = judge(last, turns[position + 1] if position + 1 < len(turns) else None)
+    verdicts = judge_all(turns)
+    verdict = next(given for turn, given in zip(turns, verdicts, strict=True) if turn is last)
+    if verdict.evidence == ANSWERED:
+        # A question at the end says nothing of the changes before it.
+        verdict = next(
+            (given for turn, given in zip(reversed(turns), reversed(verdicts), strict=True) if turn.edits),
+            verdict,
+        )
     achieved = any(task.status == "done" for task in tasks)
     left = [task for task in tasks if task.status == "skipped"]
     if verdict.status == "failed":
@@ -30,7 +38,7 @@ def outcome_of(turns: Sequence[Turn], tasks: Sequence[TaskResult]) -> tuple[Outc
         if verdict.reason in _GIVEN_UP:
             return Outcome.ABANDONED, verdict.evidence
         return Outcome.FAILED, f"{verdict.reason}: {verdict.evidence}"
-    if not last.answered and not last.commits:
+    if not last.answered and not last.commits and not last.published:
         return (Outcome.PARTIAL if achieved else Outcome.ABANDONED), "stops in the middle of work"
     if left:
         return Outcome.PARTIAL, f"{len(left)} of {len(tasks)} tasks left open"

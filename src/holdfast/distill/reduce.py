@@ -19,6 +19,7 @@ from holdfast.distill.digest import (
     MOST_TURNS,
     OPEN_RESPONSES,
     PROMPT_LENGTH,
+    TARGET_LENGTH,
     TITLE_LENGTH,
     Check,
     Digest,
@@ -49,10 +50,14 @@ from holdfast.model.session import (
 PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 
 _GO_ON = re.compile(
-    r"\W*(?:(?:sorry|ok|okay|yes|please|great|sure)\W+)?(?:continue|go on|go ahead|keep going|carry on|proceed|resume|retry|try again|yes|yep|yeah|ok|okay|sure|do it"
+    r"\W*(?:(?:sorry|ok|okay|yes|please|great|sure)\W+)?(?:continue|go on|go ahead|keep going|carry on"
+    r"|proceed|resume|retry|try again|yes|yep|yeah|ok|okay|sure|do it"
     r"|y|weiter|mach weiter|continúa|continue[rz]?|继续|続けて)\W*",
     re.IGNORECASE,
 )
+
+
+_PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
 
 class Reducer:
@@ -110,13 +115,15 @@ class Reducer:
     def _user(self, event: UserTurn) -> None:
         turns = self.digest.turns
         text = event.text[: PROMPT_LENGTH * LEEWAY]
-        if turns and not event.command and _GO_ON.fullmatch(text[:60]):
+        if turns and not event.command and (_GO_ON.fullmatch(text[:60]) or _asked_again(turns[-1], text)):
             # The same work goes on: whatever stopped it did not end it.
             turns[-1].interrupted = turns[-1].rejected = False
             turns[-1].api_error = ""
             return
-        if turns and event.feedback:
-            turns[-1].rejected = False
+        if turns and (event.feedback or (turns[-1].rejected and not event.command)):
+            # Words that come with a declined step, or right after it, steer the same work.
+            turns[-1].rejected = turns[-1].interrupted = False
+            turns[-1].sealed = False
             turns[-1].feedback.append(text[: EVIDENCE_LENGTH * LEEWAY])
             return
         if len(turns) >= MOST_TURNS:
@@ -144,7 +151,7 @@ class Reducer:
                 commands[command] = commands.get(command, 0) + 1
         if event.action == "edit":
             target = "\n".join(event.paths)
-        digest.open_calls[event.call] = OpenCall(event.action, target[:4000], len(digest.turns) - 1)
+        digest.open_calls[event.call] = OpenCall(event.action, target[:TARGET_LENGTH], len(digest.turns) - 1)
         if event.action in ("read", "edit"):
             for path in event.paths:
                 self._touch(path, edited=False)
@@ -178,8 +185,12 @@ class Reducer:
         elif call.action == "edit" and event.ok is not False:
             turn.edits += 1
             turn.failure = None
-            for path in call.target.splitlines():
+            paths = call.target.splitlines()
+            for path in paths:
                 self._edited(path)
+            if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
+                # What passed before this edit says nothing of the work after it.
+                turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
 
     def _edited(self, path: str) -> None:
         """The touch counted at the call was an edit, as it turned out."""
@@ -202,21 +213,30 @@ class Reducer:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
             failure = Check(False, reason, (evidence or said)[: EVIDENCE_LENGTH * LEEWAY])
             turn.failure = failure
-            if kind:
+            if kind and checks.is_to_blame(command, event.text):
                 turn.checks[kind] = failure
             return
         turn.failure = None
+        turn.published = turn.published or (bool(event.ok) and checks.publishes(command))
         if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
             for passed in kinds:
                 turn.checks[passed] = Check(True, "", command[: EVIDENCE_LENGTH * LEEWAY])
+                self.digest.verified[passed] = command[: COMMAND_LENGTH * LEEWAY]
 
     def _todos(self, event: TodoList) -> None:
         todos = self.digest.todos
         turn = self._turn()
         number = len(self.digest.turns) - 1
         turn.sealed = False
-        for item in event.items:
-            text = " ".join(item.text.split())[:TITLE_LENGTH]
+        listed = {" ".join(item.text.split())[:TITLE_LENGTH]: item for item in event.items}
+        if not listed.keys() <= todos.keys():
+            # Planned anew: new items replace the open ones that are gone. Without new ones these were dropped.
+            gone = [
+                text for text, known in todos.items() if text not in listed and known.status != "completed"
+            ]
+            for text in gone:
+                del todos[text]
+        for text, item in listed.items():
             known = todos.get(text)
             if known is None:
                 if len(todos) < MOST_TODOS:
@@ -247,6 +267,12 @@ class Reducer:
         turn = self._turn()
         turn.api_error = event.text[: EVIDENCE_LENGTH * LEEWAY] or "the model's service failed"
         turn.sealed = False
+
+
+def _asked_again(turn: Turn, text: str) -> bool:
+    """Whether the person repeats the words of a request that was stopped."""
+    stopped = turn.interrupted or turn.rejected or turn.api_error
+    return bool(stopped) and turn.text[: PROMPT_LENGTH - 1] == text[: PROMPT_LENGTH - 1]
 
 
 def settle(digest: Digest, keep: int) -> None:

@@ -80,7 +80,7 @@ def conclude(
         models=_models([part.digest for part in ordered], first.provider, started),
         files=files,
         commands=commands,
-        verified=_verified(turns),
+        verified=tuple({kind: text for digest in main for kind, text in digest.verified.items()}.items()),
         open_items=_open_items(tasks),
         commits=sum(part.digest.commits for part in ordered),
         tool_calls=calls,
@@ -122,21 +122,13 @@ def _commands(digests: Sequence[Digest]) -> tuple[str, ...]:
 
 def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:
     """The kind of the first prompt that has one: many sessions open with a question and then get to work."""
-    first = explain_kind(prompts[0] if prompts else "", edited, commands)
-    for prompt in prompts[:3]:
+    first = None
+    for prompt in prompts[:3] or [""]:
         judged = explain_kind(prompt, edited, commands)
         if judged.kind != Kind.OTHER:
             return judged.kind, judged.reason
-    return first.kind, first.reason
-
-
-def _verified(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
-    passed: dict[str, str] = {}
-    for turn in turns:
-        for kind, check in turn.checks.items():
-            if check.passed:
-                passed[kind] = check.evidence
-    return tuple(passed.items())
+        first = first or judged
+    return (first.kind, first.reason) if first else (Kind.OTHER, "")
 
 
 def _goal_keywords(prompts: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Literal
 
 from msgspec import Struct
@@ -13,30 +14,46 @@ from holdfast.model.ledger import FailureReason
 from holdfast.model.session import TaskResult
 
 _COMPLAINT = re.compile(
-    r"^\W*(?:no[,.! ]+(?:that|this|it|not|you|don'?t|i )|nope\b|wrong\b|that(?:'s| is| was)? (?:wrong|incorrect|not (?:right|what)|broken)"
+    r"^\W*(?:(?:ok(?:ay)?|h+m+|well|but|and|so|yeah|yes|no|sorry|wait|thanks|great|cool|nice|actually)\b\W+){0,3}"
+    r"(?:no[,.! ]+(?:that|this|it|not|you|don'?t|i )|nope\b|wrong\b|that(?:'s| is| was)? (?:wrong|incorrect"
+    r"|not (?:right|what)|broken)"
     r"|this (?:is wrong|doesn'?t work|didn'?t work|does not work|is broken|still (?:fails?|doesn'?t))"
-    r"|(?:it|that) (?:doesn'?t|does not|didn'?t|did not|still doesn'?t|still does not) (?:work|help|fix|compile|build|pass)"
-    r"|(?:it'?s |that'?s |this is |the tests? (?:are |is )?)?still (?:fail|broken|not work|doesn'?t|the same error|getting|seeing)"
-    r"|you (?:broke|forgot|missed|removed|deleted|shouldn'?t)|revert\b|undo\b|roll ?back\b|not what i (?:asked|wanted|meant)"
-    r"|why did you\b|das (?:geht|funktioniert|stimmt) (?:so )?nicht|ça ne (?:marche|fonctionne) pas|no funciona|不对|不行|还是报错)",
+    r"|(?:it|that) (?:doesn'?t|does not|didn'?t|did not|still doesn'?t|still does not) (?:work|help|fix"
+    r"|compile|build|pass)"
+    r"|(?:it'?s |that'?s |this is |the tests? (?:are |is )?)?still (?:fail|broken|not work|doesn'?t"
+    r"|the same error|getting|seeing)"
+    r"|you (?:broke|forgot|missed|removed|deleted|shouldn'?t)|revert\b|undo\b|roll ?back\b"
+    r"|not what i (?:asked|wanted|meant)"
+    r"|why did you\b|das (?:geht|funktioniert|stimmt) (?:so )?nicht|ça ne (?:marche|fonctionne) pas"
+    r"|no funciona|不对|不行|还是报错)",
     re.IGNORECASE,
 )
 _APPROVAL = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|yes|yeah|great|cool|nice|perfect|awesome|excellent|amazing|thanks?|thank you|ty|lgtm|looks? (?:good|great|right)"
-    r"|well done|good job|works?(?: now| great| fine)?|that works|it works|love it|super|sweet|prima|danke|merci|gracias|perfecto"
-    r"|很好|谢谢|可以了|ありがとう)\b|(?:now |and |then |please |can you |let'?s )*(?:commit|push|merge|ship|open a pr|create (?:a |the )?pr|make a pr)\b)",
+    r"^\W*(?:(?:ok(?:ay)?|yes|yeah|great|cool|nice|perfect|awesome|excellent|amazing|thanks?|thank you|ty"
+    r"|lgtm|looks? (?:good|great|right)"
+    r"|well done|good job|works?(?: now| great| fine)?|that works|it works|love it|super|sweet|prima|danke"
+    r"|merci|gracias|perfecto"
+    r"|很好|谢谢|可以了|ありがとう)\b|(?:now |and |then |please |can you |let'?s )*(?:commit|push|merge|ship|open a pr"
+    r"|create (?:a |the )?pr|make a pr)\b)",
     re.IGNORECASE,
 )
 _REFUSAL = re.compile(
-    r"\bI (?:can(?:'|no)?t|cannot|won't|will not|am (?:not able|unable) to|'m (?:not able|unable) to) "
-    r"(?:help|assist|comply|do (?:that|this)|provide|write|create|generate|support|participate)\b"
-    r"|\b(?:violat\w+|against) (?:[\w']+ ){0,4}(?:usage )?polic|\bI must decline\b|\bI(?:'m| am) going to decline\b",
+    r"\bI(?: can(?:['’]|no)?t| cannot| won['’]t| will not|(?: am|['’]m) (?:not able|unable) to) "
+    r"(?:help|assist|comply|do (?:that|this)|support|participate)\b"
+    r"|\b(?:violat\w+|against) (?:[\w'’]+ ){0,4}(?:usage )?polic|\bI must decline\b|\bI(?:['’]m"
+    r"| am) going to decline\b",
     re.IGNORECASE,
 )
 _ADMITS = re.compile(
-    r"\b(?:unable to|could(?: not|n'?t)|can(?:not|'t)|failed|fails|failing|not possible|blocked|did(?: not|n'?t) work|error)\b",
+    r"\b(?:unable to|could(?: not|n'?t)|can(?:not|'t)|failed|fails|failing|not possible|blocked|did(?: not"
+    r"|n'?t) work|error)\b",
     re.IGNORECASE,
 )
+
+# What can make a task of a request for which nothing was run.
+_WITHOUT_WORK = (FailureReason.API_ERROR, FailureReason.LLM_REFUSAL)
+
+ANSWERED = "answered"
 
 Status = Literal["done", "failed", "skipped", "unknown"]
 
@@ -46,15 +63,20 @@ class Verdict(Struct, frozen=True):
     reason: str = ""
     evidence: str = ""
 
+    @property
+    def proves(self) -> bool:
+        """Whether work was shown to be done; an answer shows only that something was said."""
+        return self.status == "done" and self.evidence != ANSWERED
+
 
 def judge(turn: Turn, after: Turn | None) -> Verdict:
     """How a turn ended. What stopped it counts first, then what it proved, then what the person said of it."""
     if turn.api_error:
         return Verdict("failed", FailureReason.API_ERROR, turn.api_error)
-    if turn.interrupted:
-        return Verdict("failed", FailureReason.INTERRUPTED, "interrupted by the user")
     if turn.rejected:
         return Verdict("failed", FailureReason.USER_REJECTED, "the user declined the next step")
+    if turn.interrupted:
+        return Verdict("failed", FailureReason.INTERRUPTED, "interrupted by the user")
     if turn.answered and not turn.edits and _REFUSAL.search(turn.final[:600]):
         return Verdict("failed", FailureReason.LLM_REFUSAL, _first_line(turn.final))
     for kind, check in turn.checks.items():
@@ -73,12 +95,18 @@ def _proof(turn: Turn, said: str) -> Verdict:
     """Evidence that something was achieved; without any, nobody knows."""
     if turn.commits:
         return Verdict("done", evidence=f"{turn.commits} commit{'s' if turn.commits > 1 else ''}")
+    if turn.published:
+        return Verdict("done", evidence="pushed")
     for kind, check in turn.checks.items():
         return Verdict("done", evidence=f"{kind} passed: {check.evidence}")
     if _APPROVAL.search(said):
         return Verdict("done", evidence=f"the user then said: {_first_line(said)}")
     if turn.answered and not turn.edits:
-        return Verdict("done", evidence="answered")
+        if _COMPLAINT.search(turn.text):
+            return Verdict(
+                "unknown", evidence="a complaint was answered, and nothing shows that it is settled"
+            )
+        return Verdict("done", evidence=ANSWERED)
     return Verdict("unknown", evidence="no test, commit or word of the user tells")
 
 
@@ -88,11 +116,12 @@ def tasks_of(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[TaskResu
     for text, item in todos.items():
         items.setdefault(item.turn, []).append((text, item))
     tasks: list[TaskResult] = []
-    for number, turn in enumerate(turns):
-        verdict = judge(turn, turns[number + 1] if number + 1 < len(turns) else None)
+    verdicts = judge_all(turns)
+    for number, (turn, verdict) in enumerate(zip(turns, verdicts, strict=True)):
         if number in items:
-            tasks += _listed(items[number], verdict)
-        elif turn.calls or (verdict.status == "failed" and turn.api_error):
+            proof = next((later for later in verdicts[number:] if later.proves), None)
+            tasks += _listed(items[number], verdict, proof)
+        elif turn.calls or verdict.reason in _WITHOUT_WORK:
             tasks.append(
                 TaskResult(
                     title=title_of(turn),
@@ -105,8 +134,15 @@ def tasks_of(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[TaskResu
     return tasks
 
 
-def _listed(items: list[tuple[str, TodoItem]], verdict: Verdict) -> list[TaskResult]:
-    """Items of one list. A list ticked off while the turn failed is an optimist's: its last item takes the blame."""
+def judge_all(turns: Sequence[Turn]) -> list[Verdict]:
+    return [judge(turn, after) for turn, after in zip_longest(turns, turns[1:]) if turn is not None]
+
+
+def _listed(items: list[tuple[str, TodoItem]], verdict: Verdict, proof: Verdict | None) -> list[TaskResult]:
+    """Items of one list. A tick is the agent's own word: it counts where this turn or a later one proves something.
+
+    A list ticked off while the turn failed is an optimist's: its last item takes the blame.
+    """
     blamed = -1
     if verdict.status == "failed":
         begun = [n for n, (_, item) in enumerate(items) if item.status == "in_progress"]
@@ -116,8 +152,10 @@ def _listed(items: list[tuple[str, TodoItem]], verdict: Verdict) -> list[TaskRes
     for number, (text, item) in enumerate(items):
         if number == blamed:
             status, reason, evidence = verdict.status, verdict.reason, verdict.evidence
+        elif item.status == "completed" and proof is not None:
+            status, reason, evidence = "done", "", f"ticked off; {proof.evidence}"
         elif item.status == "completed":
-            status, reason, evidence = "done", "", "ticked off in the agent's list"
+            status, reason, evidence = "unknown", "", "ticked off in the agent's list, and nothing proves it"
         else:
             status, reason, evidence = "skipped", "", f"left {item.status.replace('_', ' ')}"
         tasks.append(TaskResult(title=text, status=status, reason=reason, evidence=evidence, at=item.at))

@@ -9,6 +9,7 @@ from functools import cache
 from holdfast.guard.finding import Finding
 from holdfast.guard.secret_names import Strength, classify, is_shouted
 from holdfast.guard.secret_values import Style, is_secret, without_scheme
+from holdfast.guard.wordlike import words
 
 _LONGEST_NAME = 80
 _LONGEST_VALUE = 20_000
@@ -84,6 +85,12 @@ def _cut() -> re.Pattern[str]:
 
 
 @cache
+def _name_first() -> re.Pattern[str]:
+    """A value that is itself a name with a value, which is judged on its own."""
+    return re.compile(r"([A-Za-z_-]{3,40}+)[=:]")
+
+
+@cache
 def _name_tail() -> re.Pattern[str]:
     """The beginning of the name, read backwards from where its telling part starts."""
     return re.compile(r"[\w.-]{0,80}+")
@@ -114,7 +121,8 @@ def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[Finding]
         if not link or not opening or opening.end() == last_value:
             continue
         name = _full_name(text, hit.start(), link.end(1))
-        strength = classify(name)
+        # `AWS::IAM::AccessKey` names a type.
+        strength = None if text.endswith("::", 0, link.end(1) - len(name)) else classify(name)
         if not strength:
             continue
         last_value = opening.end()
@@ -155,13 +163,38 @@ def _notation(
         if style == "bare" and link["assign"] in {"==", "===", "!=", "!==", "->", "=>", "<-"}:
             return None
         return style
-    if link["comma"] or link["call"] or link["fallback"]:
-        quoted_name = bool(link["close"]) or not link["comma"]
-        return "call" if style != "bare" and quoted_name else None
+    if link["comma"]:
+        return (
+            "call" if style != "bare" and _is_argument(text, link.end(1) - len(name), link, opening) else None
+        )
+    if link["call"]:
+        return "call" if style != "bare" and _is_setter(name) else None
+    if link["fallback"]:
+        return "call" if style != "bare" else None
     if link["element"]:
         return "option" if style == "bare" and link["close"] in {"", '"', "'"} else None
     # A report's column says PASS; only longer names head a secret.
     return None if link["cell"] and len(name) < 6 else style
+
+
+def _is_argument(text: str, start: int, link: re.Match[str], opening: re.Match[str]) -> bool:
+    """`define("DB_PASSWORD", "…")`, `["--token", "…"]`; but not two neighbours in a list of words."""
+    if not link["close"] or "\n" in opening[0]:
+        return False
+    before = text[max(0, start - 12) : start].rstrip("\\\"'` \t")
+    return before.endswith("(") or text.startswith("-", start)
+
+
+def _is_setter(name: str) -> bool:
+    """`setPassword("…")`, `.token("…")`; but not `splitpasswd("…")` or `should_pass("…")`."""
+    method = name.rsplit(".", 1)[-1].lower().replace("_", "")
+    return method.startswith(("set", "with", "use", "add")) or method in _SETTERS
+
+
+_SETTERS = words(
+    "password passwd pwd passphrase token apikey secret apitoken accesstoken bearertoken bearerauth authtoken "
+    "secretkey clientsecret credentials"
+)
 
 
 def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
@@ -193,6 +226,8 @@ def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -
     start, end = span
     start += without_scheme(text[start : min(end, start + 20)])
     trimmed = style in {"bare", "option"}
+    if trimmed and (another := _name_first().match(text, start, end)) and classify(another[1]):
+        return None
     window_end = min(end, start + _JUDGED)
     value_end = _trimmed(text, start, window_end) if trimmed else window_end
     if not is_secret(text[start:value_end], strength, style):

@@ -117,7 +117,7 @@ def _in_command(segment: str, name: str, offset: int) -> Iterator[Finding]:
 
 
 def _is_argument_secret(value: str) -> bool:
-    if value.startswith(("-", "$")) or not_secret.stands_for_nothing(value) or len(value) < 4:
+    if value.startswith(("-", "$", "%")) or not_secret.stands_for_nothing(value) or len(value) < 4:
         return False
     return any(char.isdigit() for char in value) or not value.isalpha() or not is_wordlike(value)
 

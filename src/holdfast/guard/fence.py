@@ -62,13 +62,16 @@ def strip_fences(text: str) -> str:
 def _without_fences(text: str) -> str:
     kept: list[str] = []
     position = 0
+    alone = True
     while opening := _opening().search(text, position):
-        kept.append(_without_indentation(text[position : opening.start()]))
+        before = _without_indentation(text[position : opening.start()])
+        kept.append(before)
+        alone = before.endswith("\n") if before else alone
         closing = f"[/holdfast {opening['id']}]"
         end = text.find(closing, opening.end())
         if end < 0:
             return "".join(kept)
-        position = _past_line_end(text, end + len(closing), whole_line=_ends_line(kept))
+        position = _past_line_end(text, end + len(closing), whole_line=alone)
     return "".join(kept) + text[position:]
 
 
@@ -76,11 +79,6 @@ def _without_indentation(before: str) -> str:
     """Blanks that only indented the fence go with it."""
     bare = before.rstrip(" \t")
     return bare if not bare or bare.endswith("\n") else before
-
-
-def _ends_line(kept: list[str]) -> bool:
-    last = next((piece for piece in reversed(kept) if piece), "")
-    return not last or last.endswith("\n")
 
 
 def _past_line_end(text: str, position: int, whole_line: bool) -> int:

@@ -48,8 +48,14 @@ def _placeholder() -> re.Pattern[str]:
         r"\.{3}|…|•|"
         r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|"
         r"do[-_]not[-_]use|"
-        r"not[-_]?a[-_]?(?:real|secret)|12345|abcdef(?![0-9])|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
+        r"not[-_]?a[-_]?(?:real|secret)|12345|abcdef(?![0-9])|^(?:abc|def|ghi|xyz|foo|bar|123|456|789)+$|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
     )
+
+
+@cache
+def _names_itself() -> re.Pattern[str]:
+    """`magical_password`, `login#forgot_password`: made up by whoever wrote the example."""
+    return re.compile(r"password|passwd|secret|token|credential|api_?key")
 
 
 @cache
@@ -100,7 +106,7 @@ def _ids() -> re.Pattern[str]:
         r"\d{4}-\d\d-\d\d(?:[T ][\d:.,Z+-]*)?|"
         r"[+-]?\d+(?:[.,]\d+)*\s?(?:[a-zA-Z%]{1,3}|min|mins|days?|hours?|secs?|chars?|bytes)?|"
         r"#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,16}|"
-        r"[A-Z]{2,8}-?\d{1,4}(?:-[A-Z]{2,6})*|"
+        r"[A-Z]{2,8}-?\d{1,4}(?:-[A-Z]{2,6}(?:\d{1,3})?)*|[A-Z]{2,6}-[A-Z]{2,6}\d{0,3}|"
         r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\S+)(?:\s.*)?|data:[\w/+.-]+[;,].*|"
         r"(?:[A-Z][A-Za-z]{1,12}):\S+\[\S*|"
         r"[a-z][a-z0-9+.-]{1,20}://[^\s]*|"
@@ -141,6 +147,12 @@ def is_placeholder(value: str) -> bool:
     core = value.strip("\"'`<>[](){}*_-. ")
     if len(set(core.lower())) <= 2 or _placeholder().search(value[:_LOOKED_AT].lower()):
         return True
+    if (
+        _names_itself().search(core[:_LOOKED_AT].lower())
+        and not set(core) & set("!@$%^&*+=~?")
+        and is_wordlike(core)
+    ):
+        return True
     return all(word.lower() in _STAND_IN_WORDS or word.isdigit() for word in segments(core))
 
 
@@ -163,7 +175,10 @@ def is_code(value: str) -> bool:
 
 def is_path(value: str) -> bool:
     """A file's place; random base64 may hold slashes too, so the parts must read as words."""
-    return _path().fullmatch(value) is not None and is_wordlike(value)
+    if not _path().fullmatch(value):
+        return False
+    folders = re.match(r"(?:[a-z][a-z_-]{2,30}/){2}", value)
+    return is_wordlike(folders[0] if folders else value)
 
 
 def is_regex_source(value: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple, Protocol
 
 from holdfast.guard.environment import forms_of, secrets_of
 from holdfast.guard.finding import Finding, mark_of, mark_pattern
@@ -19,6 +20,36 @@ class Scanner(Protocol):
 
     def scan(self, text: str) -> Iterable[Finding]:
         """Places in `text` that hold a secret."""
+
+
+class _Rules(NamedTuple):
+    """The rules by what they are given: the text, its lower case too, or the secret-looking names in it."""
+
+    plain: tuple[Callable[[str], Iterator[Finding]], ...]
+    folded: tuple[Callable[[str, str], Iterator[Finding]], ...]
+    names: Callable[[str], Any]
+    assignments: Callable[[str, Any], Iterator[Finding]]
+    sentences: Callable[[str, str, Any], Iterator[Finding]]
+
+
+@cache
+def _rules() -> _Rules:
+    # Imported on first use: a process that redacts nothing pays for none of the rules.
+    from holdfast.guard.assignments import find_assignments, find_names
+    from holdfast.guard.code_arguments import find_arguments, find_aws_pairs
+    from holdfast.guard.commands import find_in_commands, find_spaced
+    from holdfast.guard.private_keys import find_private_keys
+    from holdfast.guard.sentences import find_in_sentences
+    from holdfast.guard.token_shapes import find_tokens
+    from holdfast.guard.urls_and_headers import find_cookies, find_in_urls, find_schemes
+
+    return _Rules(
+        plain=(find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs),
+        folded=(find_schemes, find_cookies, find_in_commands, find_arguments),
+        names=find_names,
+        assignments=find_assignments,
+        sentences=find_in_sentences,
+    )
 
 
 def _lower(text: str) -> str:
@@ -55,23 +86,15 @@ class Redactor:
         return _outside_marks(_merged(candidates), text)
 
     def _candidates(self, text: str) -> Iterator[Finding]:
-        # Imported on first use: a process that redacts nothing pays for none of the rules.
-        from holdfast.guard.assignments import find_assignments, find_names
-        from holdfast.guard.code_arguments import find_arguments, find_aws_pairs
-        from holdfast.guard.commands import find_in_commands, find_spaced
-        from holdfast.guard.private_keys import find_private_keys
-        from holdfast.guard.sentences import find_in_sentences
-        from holdfast.guard.token_shapes import find_tokens
-        from holdfast.guard.urls_and_headers import find_cookies, find_in_urls, find_schemes
-
+        rules = _rules()
         yield from self._exact(text)
-        for rule in (find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs):
+        for rule in rules.plain:
             yield from rule(text)
         lowered = _lower(text)
-        names = find_names(lowered)
-        yield from find_assignments(text, names)
-        yield from find_in_sentences(text, lowered, names)
-        for folded_rule in (find_schemes, find_cookies, find_in_commands, find_arguments):
+        names = rules.names(lowered)
+        yield from rules.assignments(text, names)
+        yield from rules.sentences(text, lowered, names)
+        for folded_rule in rules.folded:
             yield from folded_rule(text, lowered)
         if self._scanner:
             yield from self._scanner.scan(text)

@@ -81,7 +81,7 @@ def classify(name: str) -> Strength | None:
     if last.endswith(_PASSWORD_ENDINGS) or last in _PASSWORDS:
         # `pass` alone is also a verb and a step of a compiler: its value has to look random.
         return "secret" if last in {"pass", "pw"} and not before else "password"
-    if before in _HARMLESS_BEFORE:
+    if before in _HARMLESS_BEFORE or "public" in parts:
         return None
     if last == "key":
         return "secret" if before in _SECRET_PAIRS else "weak"

@@ -43,7 +43,7 @@ def is_secret(value: str, strength: Strength, style: Style) -> bool:
     """Judge one value; the less a name and a notation promise, the more random it must be."""
     core = value.rstrip(_SENTENCE_END) if style in _UNQUOTED else value
     if "\\" in core:
-        core = re.sub(r"\\+[nrt]", " ", core).strip()
+        core = _escape().sub(" ", core).strip()
     if strength == "weak" and (len(core) < _WEAK_LENGTH or not any(map(str.isdigit, core))):
         return False
     if len(core) < 5 or (style in _UNQUOTED and not_secret.is_code(core)):
@@ -134,6 +134,11 @@ def _is_machine_secret(value: str, style: Style) -> bool:
         fewest = {"quoted": 8, "env": 8, "call": 10, "option": 8, "bare": 10, "prose": 12}[style]
         return len(value) >= fewest
     return len(value) >= (12 if style in {"quoted", "env"} else 20)
+
+
+@cache
+def _escape() -> re.Pattern[str]:
+    return re.compile(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
 
 
 @cache

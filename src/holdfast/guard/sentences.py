@@ -15,7 +15,8 @@ _LOOK_BACK = 160
 @cache
 def _subject() -> re.Pattern[str]:
     return re.compile(
-        r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort|e)|pwd|kennwort|contraseña|senha|wachtwoord)s?|"
+        r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
+        r"senha|wachtwoord)s?|"
         r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
     )
 
@@ -100,7 +101,8 @@ def _told_before(text: str, position: int, is_told: Callable[[str], bool]) -> tu
         return None
     words = ahead[:joint].split()
     value = words[-1].strip("\"'`“”‘’«»<>(),") if words else ""
-    if len(value) < 6 or not any(char.isdigit() for char in value) or not is_told(value):
+    constant = value.isupper() and "_" in value
+    if len(value) < 6 or constant or not any(char.isdigit() for char in value) or not is_told(value):
         return None
     at = start + ahead.rindex(value, 0, joint)
     return at, at + len(value)

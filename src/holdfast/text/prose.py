@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 LOOK_AT = 20_000  # characters; a goal is said at the beginning
@@ -80,11 +81,13 @@ _CODE = re.compile(
       |[;{]$|=>\s*[{(]?$|^[\w.\[\]]+\s*(?::=|[+-]?=)\s*\S+.*[;)\]]$""",
     re.X,
 )
+_UNUSUAL = re.compile(r"[^ -~\n]")
 _COMPLAINT = re.compile(
     r"error|fail|exception|panic|fatal|cannot|could not|denied|not found|timed? ?out", re.IGNORECASE
 )
 
 
+@lru_cache(maxsize=32)  # the same goal is asked for its words and for its kind
 def prose_of(goal: str) -> Prose:
     """The lines of `goal` that a person wrote. Never raises, whatever the text holds."""
     text = _cleaned(goal.lstrip()[:LOOK_AT])
@@ -96,14 +99,13 @@ def prose_of(goal: str) -> Prose:
 
 def _cleaned(text: str) -> str:
     """NFC, full-width letters narrowed, invisible and control characters gone, markers of removal gone."""
-    text = "".join(map(_plain_character, text.replace("\r\n", "\n").replace("\r", "\n")))
+    text = _UNUSUAL.sub(_plain_character, text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _MARKER.sub(" ", unicodedata.normalize("NFC", text))
     return _TOLD.sub(r"\1 ", _REMOVED.sub(" ", text))
 
 
-def _plain_character(char: str) -> str:
-    if " " <= char <= "~" or char == "\n":
-        return char
+def _plain_character(found: re.Match[str]) -> str:
+    char = found[0]
     if "\uff01" <= char <= "\uff5e":
         return chr(ord(char) - 0xFEE0)
     category = unicodedata.category(char)

@@ -280,8 +280,12 @@ class ClaudeReading:
         task = str(arguments.get("taskId", ""))
         if task in self._state.tasks:
             subject, status = self._state.tasks[task]
-            status = _status(arguments.get("status"), status)
-            self._state.tasks[task] = (_string(arguments, "subject") or subject, status)
+            self._state.tasks[task] = (
+                _string(arguments, "subject") or subject,
+                _status(arguments.get("status"), status),
+            )
+            if arguments.get("status") == "deleted":
+                del self._state.tasks[task]
             yield self._task_list(at)
 
     def _task_list(self, at: float | None) -> TodoList:

@@ -22,7 +22,7 @@ LONGEST_LINE = 96 * 1024 * 1024
 DEEPEST = 400  # JSON nested deeper than this is nobody's transcript, and would exhaust the stack
 
 T = TypeVar("T")
-_plain = json.JSONDecoder()
+_plain = json.JSONDecoder(strict=False)
 
 
 class JsonLines(Generic[T]):
@@ -185,17 +185,18 @@ def clean_strings(value: Any) -> Any:
 
 def seconds(stamp: object) -> float | None:
     """An ISO time or an epoch in seconds or milliseconds, as epoch seconds; None for anything else."""
-    if isinstance(stamp, str):
-        try:
+    try:
+        if isinstance(stamp, str):
             moment = datetime.fromisoformat(stamp)
-        except ValueError:
+            value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        elif isinstance(stamp, int | float) and not isinstance(stamp, bool):
+            value = float(stamp)
+            value = value / 1000 if value > 1e11 else value
+        else:
             return None
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if isinstance(stamp, int | float) and not isinstance(stamp, bool):
-        value = float(stamp)
-        value = value / 1000 if value > 1e11 else value
-        return value if 0 < value < 1e11 else None
-    return None
+    except (ValueError, OverflowError):
+        return None
+    return value if 0 < value < 1e11 else None
 
 
 def excerpt(text: str, limit: int = 4000) -> str:
