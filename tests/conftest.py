@@ -22,6 +22,13 @@ _PERSONAL = (
     "CODEX_HOME",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
+    "GOOSE_PATH_ROOT",
+    "CLINE_DIR",
+    "CLINE_DATA_DIR",
+    "AIDER_CHAT_HISTORY_FILE",
+    "APPDATA",
+    "COPILOT_HOME",
+    "HOLDFAST_EVENTS",
     "CI",
 )
 

@@ -26,7 +26,11 @@ SURFACES = TIERS[-1]
 APART = "hot"  # the hooks' path: imports nothing of ours, and only a host's hook entry imports it
 
 # The demo makes a scratch project to show things in and removes it: nobody's memory, so not the store's work.
-MAY_WRITE = {"store": "", "app/demo.py": "makes and removes its scratch project"}
+MAY_WRITE = {
+    "store": "",
+    "app/demo.py": "makes and removes its scratch project",
+    "transcripts/entire.py": "holds a checkpoint in memory, or in a private folder that it removes, to be read",
+}
 
 
 def name_of(path: Path) -> str:

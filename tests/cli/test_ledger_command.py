@@ -189,7 +189,7 @@ def test_sharing_outside_git_says_what_to_do(holdfast: Holdfast, tmp_path: Path)
 def test_one_session_is_shown_with_its_tasks_and_the_evidence(holdfast: Holdfast) -> None:
     holdfast("import", DEMO, check=0)
     rows = holdfast("ledger", "--json").json()
-    unfinished = next(row for row in rows if row["outcome"] == "partial")
+    unfinished = next(row for row in rows if row["outcome"] == "failed")
     shown = holdfast("ledger", "show", unfinished["session"][:8], check=0).stdout
     assert (
         "test_failure" in shown

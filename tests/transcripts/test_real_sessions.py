@@ -48,7 +48,8 @@ def test_every_real_file_reads_without_a_warning_and_gives_plausible_figures(
         assert glance.cwd
         assert glance.started is not None and abs(glance.started - digest.first_at) < 24 * 3600
         session = conclude(digest.parent or digest.session, [Part(str(path), digest)], None, None)
-        assert 0 <= session.active_s <= session.wall_s + 1
+        if session.active_s is not None and session.wall_s is not None:
+            assert 0 <= session.active_s <= session.wall_s + 1
         assert session.failed_calls <= session.tool_calls
         assert session.outcome in set(Outcome)
         assert session.kind in set(Kind)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from holdfast.app.finding import Found, discovered, importers_for
+from holdfast.app.finding import Found, discovered, importers_for, of_project
 from holdfast.app.importing import ImportReport, Progress, import_found
 from holdfast.app.wiring import Machine
 from holdfast.store.layout import Project
+from holdfast.transcripts.contract import Importer
 
 
 class Everything(Struct):
@@ -55,9 +57,11 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
     result = Everything()
     settings = machine.settings()
     groups: dict[Path, tuple[Project, list[Found]]] = {}
-    for item in discovered(machine, importers_for(agent), {}):
+    importers = importers_for(agent)
+    result.agents = {importer.agent: 0 for importer in importers}
+    for item in discovered(machine, importers, {}):
         cwd = item.glance.cwd
-        result.agents[item.importer.agent] = result.agents.get(item.importer.agent, 0) + 1
+        result.agents[item.importer.agent] += 1
         if settings.excludes(cwd, machine.user_home):
             result.excluded += 1
         elif not cwd or not Path(cwd).is_dir():
@@ -66,6 +70,15 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
         else:
             project = machine.project(Path(cwd))
             groups.setdefault(project.memory, (project, []))[1].append(item)
+    inside = _inside_projects(machine, importers)
     for project, found in groups.values():
+        for item in of_project(discovered(machine, inside, {}, project), project, ()):
+            result.agents[item.importer.agent] += 1
+            found.append(item)
         result.projects[str(project.root)] = import_found(machine, project, found, (), progress)
     return result
+
+
+def _inside_projects(machine: Machine, importers: Sequence[Importer]) -> list[Importer]:
+    """Those that keep their sessions in the project itself: without one they have no place to look at."""
+    return [importer for importer in importers if not list(importer.roots(machine.places()))]

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from holdfast.app.finding import Found, discovered, importers_for, named, of_project
 from holdfast.app.wiring import Machine
+from holdfast.errors import TranscriptError
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession
 from holdfast.store import files
@@ -133,7 +134,11 @@ class _Run:
         following = self.store.next_source()
         for item in changed:
             self.progress(done, total, item.path.name)
-            waiting.append(self._read_one(item, following))
+            try:
+                waiting.append(self._read_one(item, following))
+            except TranscriptError as error:
+                # It was there when it was found. The others are read; this one is tried again next time.
+                self.report.warnings.append(Warned(item.key, 0, "unreadable", error.problem))
             following += 1
             done += item.size
             batch += item.size
@@ -246,5 +251,10 @@ def _same_start(head: bytes, before: Cursor, path: Path) -> bool:
 
 
 def _first_bytes(path: Path) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(HEAD_BYTES)
+    try:
+        with open(path, "rb") as file:
+            return file.read(HEAD_BYTES)
+    except OSError as error:
+        raise TranscriptError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="Try again"
+        ) from error

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast.app.finding import discovered, of_project
+from holdfast.app.finding import Found, discovered, of_project
 from holdfast.app.importing import known_stamps
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.wiring import Machine
@@ -30,13 +30,17 @@ class Status(Struct, frozen=True, kw_only=True):
 
 
 class AgentSeen(Struct, frozen=True, kw_only=True):
+    """`sessions` are all that were found, `here` those of this project; `host` says whether hooks can be installed."""
+
     agent: str
     title: str
     found: bool
     folders: tuple[str, ...]
-    transcripts: int
+    sessions: int
     here: int
     last: datetime | None
+    importer: bool
+    host: bool
 
 
 def status_of(machine: Machine, project: Project) -> Status:
@@ -78,16 +82,23 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
     for importer in IMPORTERS:
         folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
         found = discovered(machine, (importer,), {}, project)
-        latest = max((item.mtime_ns for item in found), default=0)
+        latest = max((_last_seen(item) for item in found), default=0.0)
         seen.append(
             AgentSeen(
                 agent=importer.agent,
                 title=importer.title,
-                found=bool(folders),
+                found=bool(found) or (bool(folders) and bool(list(importer.roots(machine.places())))),
                 folders=tuple(str(folder) for folder in folders),
-                transcripts=len(found),
+                sessions=len(found),
                 here=len(of_project(found, project, ())),
-                last=datetime.fromtimestamp(latest / 1e9).astimezone() if latest else None,
+                last=datetime.fromtimestamp(latest).astimezone() if latest else None,
+                importer=True,
+                host=False,
             )
         )
     return seen
+
+
+def _last_seen(item: Found) -> float:
+    """When a session was last written to, or began where a file holds several."""
+    return (item.glance.started or 0.0) if item.glance.part else item.mtime_ns / 1e9

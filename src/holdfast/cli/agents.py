@@ -26,9 +26,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                 Column("Agent", style="cyan"),
                 Column("Name"),
                 Column("Found"),
-                Column("Transcripts", "right"),
+                Column("Sessions", "right"),
                 Column("Here", "right"),
                 Column("Last"),
+                Column("Importer", dispensable=2),
+                Column("Hooks", dispensable=1),
                 Column("Folder", flexible=True),
             ),
             rows=[
@@ -36,9 +38,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                     agent.agent,
                     agent.title,
                     "yes" if agent.found else "no",
-                    str(agent.transcripts),
-                    str(agent.here),
+                    str(agent.sessions) if agent.found else "",
+                    str(agent.here) if agent.found else "",
                     day(agent.last) if agent.last else "",
+                    "yes" if agent.importer else "no",
+                    "yes" if agent.host else "not yet",
                     agent.folders[0] if agent.folders else "",
                 )
                 for agent in seen

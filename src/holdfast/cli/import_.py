@@ -54,8 +54,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if everything is not None:
         for root, part in everything.projects.items():
             output.line(f"  {root}: {part.sessions} sessions, {part.added} new")
+        found = ", ".join(f"{agent} {count}" for agent, count in everything.agents.items() if count)
+        output.line(f"Found: {found or 'no agent has recorded anything'}.")
         for cwd, count in everything.homeless.items():
-            output.line(f"  {cwd}: {count} transcripts left out, the directory is gone")
+            output.line(f"  {cwd}: {count} left out, the directory is gone")
     elif report.sessions:
         output.line(f"Rows are in {project.window / 'ledger.md'}. See them with: holdfast ledger")
     elif not options.paths:

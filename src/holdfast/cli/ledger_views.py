@@ -115,7 +115,7 @@ def show_session(entry: LedgerEntry, record: DistilledSession | None, *, as_json
         ("tasks", f"{number(entry.tasks)}, {number(entry.failed)} failed, {number(entry.skipped)} left open"),
         ("cost", dollars(entry.cost_usd, exact=True)),
         ("time", f"{render_duration(entry.duration_s) or '?'} active"
-         + (f" of {render_duration(record.wall_s)}" if record else "")),
+         + (f" of {render_duration(record.wall_s)}" if record and record.wall_s else "")),
         ("tokens", "?" if tokens is None else f"{tokens.input:,} in, {tokens.output:,} out, "
          f"{tokens.cache_read:,} cache read, {tokens.cache_write:,} cache write"),
         ("project", f"{entry.project_type or '?'} / {entry.framework or '?'}"),
@@ -262,8 +262,10 @@ def dollars(value: Decimal | float | None, *, exact: bool = False) -> str:
     """Cents for reading, every digit when asked; small amounts never read as nothing."""
     if value is None:
         return "unknown" if exact else "?"
-    if exact or 0 < value < Decimal("0.01"):
+    if exact:
         return f"${Decimal(str(value)).normalize():f}" if value else "$0.00"
+    if 0 < value < Decimal("0.01"):
+        return f"${value:.4f}"
     return f"${value:,.2f}"
 
 

@@ -52,6 +52,7 @@ def conclude(
         (part.digest.first_at for part in ordered if part.digest.first_at is not None), default=None
     )
     ended = max((part.digest.last_at for part in ordered if part.digest.last_at is not None), default=None)
+    lasted = ended - started if started is not None and ended is not None else 0.0
     calls = sum(part.digest.tool_calls for part in ordered)
     first = main[0]
     return DistilledSession(
@@ -59,8 +60,8 @@ def conclude(
         agent=first.agent,
         started=started,
         ended=ended,
-        active_s=active_seconds(span for part in ordered for span in part.digest.spans),
-        wall_s=round((ended or 0.0) - (started or 0.0)),
+        active_s=active_seconds(span for part in ordered for span in part.digest.spans) if lasted else None,
+        wall_s=round(lasted) if lasted else None,
         cwd=first.cwd,
         branch=main[-1].branch,
         version=main[-1].version,

@@ -183,8 +183,8 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     agent: str
     started: float | None
     ended: float | None
-    active_s: int
-    wall_s: int
+    active_s: int | None  # None where the transcript has no more than one moment
+    wall_s: int | None
     cwd: str
     branch: str
     version: str

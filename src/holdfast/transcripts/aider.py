@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from holdfast.errors import TranscriptError
@@ -41,6 +42,7 @@ _REFUSED = re.compile(r"## \w*NoExactMatch: .* match lines in (.+)")
 _SKIPPED = re.compile(r"Skipping edits to (.+)")
 _COMMIT = re.compile(r"Commit ([0-9a-f]{5,40}) (.*)")
 _RUNNING = re.compile(r"(?:## )?Running:? (.+)")
+_TEST_RUN = re.compile(r"^={3,} .+ ={3,}$", re.MULTILINE)
 _FAULT = re.compile(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
 
 
@@ -80,28 +82,31 @@ class ChatReading:
                 yield Began(
                     chat.at, session=chat.identity, cwd=str(self._path.absolute().parent), version=version
                 )
-            yield from self._block(block, chat, number, said)
+            yield from self._block(found, number, chat, said)
             said = block.text if block.kind == "person" else said
 
-    def _block(self, block: Block, chat: Chat, number: int, said: str) -> Iterator[Event]:
+    def _block(self, found: list[Block], number: int, chat: Chat, said: str) -> Iterator[Event]:
+        block = found[number]
         if block.kind == "answer":
-            if self._calls and command_line(Block("person", (said,), 0)):
-                yield ToolResult(chat.at, self._name(chat), ok=None, text=excerpt(block.text))
             yield AgentTurn(chat.at, _after_output(block.text))
-        elif block.kind == "person":
-            yield from self._person(block, chat, said)
-        else:
+        elif block.kind == "aider":
             yield from self._printed(block, chat, number)
-
-    def _person(self, block: Block, chat: Chat, said: str) -> Iterator[Event]:
-        if command := command_line(block):
-            yield self._call(chat, "run", "shell", command)
+        elif command := command_line(block):
+            yield from self._commanded(command, list(takewhile(_not_person, found[number + 1 :])), chat)
         elif (asked := request(block)) is not None:
             words, name = asked
             if not (
                 said.startswith("/") and said.partition(" ")[2].strip() == words
             ):  # written a second time
                 yield UserTurn(chat.at, words, command=name)
+
+    def _commanded(self, command: str, later: list[Block], chat: Chat) -> Iterator[Event]:
+        """A command that a person gave; when it failed and the model was asked about it, it is a request too."""
+        if any(line.startswith("Tokens: ") for block in later for line in block.lines):
+            yield UserTurn(chat.at, command, command="/test")
+        yield self._call(chat, "run", "shell", command)
+        output = "\n".join(block.text for block in later[:2])
+        yield ToolResult(chat.at, self._name(chat), ok=None, text=excerpt(output))
 
     def _printed(self, block: Block, chat: Chat, number: int) -> Iterator[Event]:
         failing = False
@@ -225,7 +230,11 @@ def _amount(digits: str | None, suffix: str | None) -> int:
     return int(value * {"k": 1000, "M": 1_000_000}.get(suffix or "", 1))
 
 
+def _not_person(block: Block) -> bool:
+    return block.kind != "person"
+
+
 def _after_output(text: str) -> str:
     """The answer, where the output of a test run stands before it."""
-    _, mark, rest = text.rpartition("\n====")
-    return rest.partition("\n")[2].strip() or text if mark else text
+    ends = [found.end() for found in _TEST_RUN.finditer(text)]
+    return text[ends[-1] :].strip() or text if ends else text

@@ -65,18 +65,16 @@ class Chat(Struct, frozen=True):
 
 
 def chats(content: bytes) -> Iterator[Chat]:
-    """The chats in which somebody asked for something; starts without a word leave nothing to remember."""
+    """The chats in which work was asked for or paid for; a start without either leaves nothing to remember."""
     starts = list(START.finditer(content))
     for number, start in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(content)
         body, line = content[start.end() : end], content.count(b"\n", 0, start.end()) + 1
-        asked = next(
-            (words for block in blocks(body, line) if block.kind == "person" and (words := request(block))),
-            None,
-        )
-        if asked is not None:
+        people = (block for block in blocks(body, line) if block.kind == "person")
+        asked = next((words for block in people if (words := request(block))), None)
+        if asked is not None or b"\n> Tokens: " in body:
             stamp = start[1].decode("ascii")
-            seed = f"{stamp}\n{asked[0]} {asked[1]}".encode("utf-8", "replace")
+            seed = f"{stamp}\n{' '.join(asked or ())}".encode("utf-8", "replace")
             yield Chat(f"aider-{blake2b(seed, digest_size=8).hexdigest()}", stamp, body, line)
 
 

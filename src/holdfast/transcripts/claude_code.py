@@ -373,7 +373,7 @@ class ClaudeCode(OneSessionPerFile):
                     return True
                 continue
             if "sessionId" in line and ("uuid" in line or line.get("type") in _OWN_TYPES):
-                return isinstance(line.get("type"), str)
+                return isinstance(line.get("type"), str) and not _is_qwen(line)
             if line.get("type") in ("file-history-snapshot", "summary") and (
                 "messageId" in line or "leafUuid" in line
             ):
@@ -390,6 +390,14 @@ class ClaudeCode(OneSessionPerFile):
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ClaudeReading:
         return ClaudeReading(path, offset, state, claims)
+
+
+def _is_qwen(line: dict[str, Any]) -> bool:
+    """Qwen Code writes lines of the same frame around messages of Gemini's shape."""
+    message = line.get("message")
+    return (
+        (isinstance(message, dict) and "parts" in message) or "systemPayload" in line or "provenance" in line
+    )
 
 
 _OWN_TYPES = (

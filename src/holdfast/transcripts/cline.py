@@ -78,12 +78,17 @@ class TaskReading:
         for message in screen:
             yield from walk.events(message)
         yield from walk.close()
-        if not screen:
+        if not screen and not self._blank(SCREEN):
             yield from conversation_events(task, history, subtask)
+
+    def _blank(self, name: str) -> bool:
+        """Whether there is a file with nothing in it: a task that has not begun, not one of which half is lost."""
+        path = self._folder / name
+        return path.is_file() and not path.stat().st_size
 
     def _load(self, name: str) -> object:
         path = self._folder / name
-        if not path.is_file():
+        if not path.is_file() or self._blank(name):
             return []
         document = Document(path)
         try:
@@ -127,9 +132,11 @@ class Cline:
             yield base / "tasks"
 
     def candidates(self, root: Path) -> Iterable[Path]:
-        for folder in sorted(root.iterdir()):
-            names = [name for name in (SCREEN, CONVERSATION) if (folder / name).is_file()]
-            yield from (folder / name for name in names[:1])
+        for folder in sorted(
+            {path.parent for name in (SCREEN, CONVERSATION) for path in root.glob(f"*/{name}")}
+        ):
+            screen = folder / SCREEN
+            yield screen if screen.is_file() else folder / CONVERSATION
 
     def recognise(self, path: Path, head: bytes) -> bool:
         if not (_is_screen(head) or _is_conversation(path, head)):

@@ -54,6 +54,7 @@ _LOOK_AFTER = (
     "stop_powershell",
     "write_powershell",
 )
+_BEGINNINGS = ("session.start", "session.resume")
 _REFUSED = ("rejected", "denied")
 _FEEDBACK = re.compile(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
 
@@ -74,7 +75,7 @@ _texts = msgspec.json.Decoder(str)
 
 
 class CopilotReading(LineReading[Line, _State]):
-    def events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[Event]:
         takers = {
             "session.start": self._began,
             "session.resume": self._began,
@@ -92,8 +93,8 @@ class CopilotReading(LineReading[Line, _State]):
             "abort": self._abort,
         }
         for line in self._lines:
-            if line.id and self._claims.repeated(line.id):
-                continue
+            if line.id and self._claims.repeated(line.id) and line.type not in _BEGINNINGS:
+                continue  # a copy; where it goes on by itself, its beginning still says whose it is
             at = seconds(line.timestamp)
             taker = takers.get(line.type or "")
             if taker is not None and line.data is not None:

@@ -8,10 +8,13 @@ importer that recognises it, and is that agent's session.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -115,12 +118,11 @@ class CheckpointReading:
         return chosen[::-1]
 
     def _read(self, found: Checkpoint) -> Iterator[Event]:
-        with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
-            path = Path(folder, f"{re.sub(r'[^A-Za-z0-9._-]', '_', found.session)[:100]}.jsonl")
-            with open(path, "wb") as file:
-                for piece in found.pieces:
-                    copy_blob(self._git, piece.identity, file)
-                    file.seek(0, 2)
+        with _unwritten_file() as (file, path):
+            for piece in found.pieces:
+                copy_blob(self._git, piece.identity, file)
+                file.seek(0, 2)
+            file.flush()
             self._size += found.size
             yield from self._inner(path, found)
 
@@ -143,6 +145,22 @@ class CheckpointReading:
                     )
                 yield event
             self.warnings += [replace(warning, path=found.place) for warning in reading.warnings]
+
+
+@contextmanager
+def _unwritten_file() -> Iterator[tuple[BinaryIO, Path]]:
+    """A file for the inner importer that has a path and, where the system can, never reaches a disk.
+
+    A checkpoint is unredacted; elsewhere it lies in a private temporary folder until it is read.
+    """
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        with open(os.memfd_create("holdfast"), "w+b") as file:
+            yield file, Path(f"/proc/self/fd/{file.fileno()}")
+        return
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+        path = Path(folder, "checkpoint.jsonl")
+        with open(path, "w+b") as file:
+            yield file, path
 
 
 class Entire:

@@ -41,8 +41,8 @@ from holdfast.transcripts.gemini_shape import (
     spoken,
     stopped,
 )
-from holdfast.transcripts.jsonl import LONGEST_LINE, JsonLines, decoded, seconds, too_deep
-from holdfast.transcripts.lines import HEAD, object_in, string_after, todo_items
+from holdfast.transcripts.jsonl import LONGEST_LINE, decoded, seconds, too_deep
+from holdfast.transcripts.lines import HEAD, LineReading, PassState, object_in, string_after, todo_items
 
 _DOCUMENT = re.compile(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
 _OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
@@ -100,8 +100,7 @@ class _Line(_Message):
     rewind: str | None = field(default=None, name="$rewindTo")
 
 
-class _State(Struct):
-    line: int = 0
+class _State(PassState):
     session: str = ""
     subagent: bool = False
 
@@ -113,31 +112,22 @@ _UNREADABLE = _Header()
 _NO_MESSAGE = _Message()
 
 
-class GeminiReading:
+class GeminiReading(LineReading[_Line, _State]):
     """One pass over either form. A document is read whole each time; what was counted before is claimed."""
 
-    def __init__(self, path: Path, offset: int, state: bytes, claims: Claims) -> None:
-        self._path = path
-        self._state = msgspec.msgpack.decode(state, type=_State) if state else _State()
-        self._lines = JsonLines(path, offset, self._state.line, _lines)
-        self._claims = claims
-        self._consumed: int | None = None
-        self.warnings: list[Warned] = self._lines.warnings
+    _consumed: int | None = None
 
     def position(self) -> int:
         return self._lines.position if self._consumed is None else self._consumed
 
-    def state(self) -> bytes:
-        self._state.line = self._lines.line
-        return msgspec.msgpack.encode(self._state)
-
-    def events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[Event]:
         if _OLDER.match(_first_bytes(self._path, 256)):
             yield from self._document()
             return
         for line in self._lines:
             if line.rewind is not None:
-                yield Interruption(None)
+                if self._new(line.rewind, "taken back"):
+                    yield Interruption(None)
             elif line.update is not None:
                 yield from self._header(line.update)
             elif line.id is not None:
@@ -211,11 +201,11 @@ class GeminiReading:
             yield Tick(at)
 
     def _model(self, message: _Message, at: float | None) -> Iterator[Event]:
+        if self._new(message.id) and at is not None:
+            yield Tick(at)
         text = spoken(parts_of(message.content)).strip()
         if text and self._new(message.id, "said") and not self._state.subagent:
             yield AgentTurn(at, text)
-        elif at is not None:
-            yield Tick(at)
         if message.tokens is not None:
             yield from self._usage(message, message.tokens, at)
         for call in message.toolCalls or ():
@@ -273,7 +263,7 @@ class Gemini(OneSessionPerFile):
         return Glance(cwd=project_root(path, head), started=seconds(string_after("startTime", head[:4096])))
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> GeminiReading:
-        return GeminiReading(path, offset, state, claims)
+        return GeminiReading(path, offset, state, claims, _lines, _State)
 
 
 def _first_bytes(path: Path, size: int) -> bytes:

@@ -149,7 +149,7 @@ class _State(PassState):
 
 
 class GenericReading(LineReading[Line, _State]):
-    def events(self) -> Iterator[model.Event]:
+    def _events(self) -> Iterator[model.Event]:
         state = self._state
         for line in self._lines:
             state.objects += 1

@@ -50,6 +50,7 @@ _INTERRUPTED = "Interrupted by the user"
 _COMPACTED = "Your context was compacted"
 _INJECTED = ("<info-msg>", "<system-reminder>")
 _EXIT = re.compile(r"Command exited with code (-?\d+)\s*\Z")
+_CODE = re.compile(r"\A-?\d+: ")  # an error is written with its number
 _TRY_AGAIN = "Please resend your message to try again"
 
 
@@ -110,7 +111,7 @@ def _target(action: Action, arguments: Record) -> str:
 def _result(item: Record, at: float | None) -> Iterator[Event]:
     result = record(item, "toolResult")
     value = result.get("value")
-    output = text(result, "error") or _text_of(value)
+    output = _CODE.sub("", text(result, "error")) or _text_of(value)
     failed = result.get("status") == "error" or record(value).get("isError") is True
     interrupted = output.startswith(_INTERRUPTED)
     declined = output.startswith(_DECLINED)
@@ -125,7 +126,7 @@ def _result(item: Record, at: float | None) -> Iterator[Event]:
         text=excerpt(output),
         exit_code=code,
         rejected=declined,
-        own_fault=failed and not declined and result.get("status") == "error" and not code,
+        own_fault=result.get("status") == "error" and not (declined or interrupted or code),
     )
     if interrupted:
         yield Interruption(at)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.model.session import Action, Event, Todo, TodoStatus
+from holdfast.model.session import Action, Began, Event, Todo, TodoStatus
 from holdfast.transcripts.contract import Claims, Warned
 from holdfast.transcripts.jsonl import JsonLines, decoded
 from holdfast.transcripts.loose import checklist
@@ -35,6 +35,8 @@ class PassState(Struct):
     """What a later pass over a grown file must know; readers add to it."""
 
     line: int = 0
+    opening: list[Began] = []  # who and where, kept back until something of this file's own happens
+    opened: bool = False
 
 
 L = TypeVar("L")
@@ -66,8 +68,22 @@ class LineReading(ABC, Generic[L, S]):
         self._state.line = self._lines.line
         return msgspec.msgpack.encode(self._state)
 
+    def events(self) -> Iterator[Event]:
+        """What the file tells; nothing at all when it only repeats what was counted elsewhere."""
+        state = self._state
+        for event in self._events():
+            if not state.opened and isinstance(event, Began):
+                state.opening.append(event)
+                continue
+            if not state.opened:
+                state.opened = True
+                yield from state.opening
+                state.opening = []
+            yield event
+
     @abstractmethod
-    def events(self) -> Iterator[Event]: ...
+    def _events(self) -> Iterator[Event]:
+        """The events of the lines that are new."""
 
 
 def first_object(head: bytes) -> dict[str, Any]:

@@ -112,7 +112,7 @@ _blocks = msgspec.json.Decoder(list[_Block])
 
 
 class PiReading(LineReading[_Line, _State]):
-    def events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[Event]:
         for line in self._lines:
             at = seconds(line.timestamp)
             if line.type == "session":

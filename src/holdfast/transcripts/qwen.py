@@ -103,7 +103,7 @@ _lines = msgspec.json.Decoder(_Line)
 
 
 class QwenReading(LineReading[_Line, _State]):
-    def events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[Event]:
         for line in self._lines:
             if line.uuid and self._claims.repeated(line.uuid):
                 continue

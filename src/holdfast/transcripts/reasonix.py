@@ -118,7 +118,7 @@ _lines = msgspec.json.Decoder(_Line)
 
 
 class ReasonixReading(LineReading[_Line, _State]):
-    def events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[Event]:
         state = self._state
         for line in self._lines:
             if line.type is None or line.ts is None:

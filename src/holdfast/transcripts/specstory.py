@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
@@ -27,7 +28,7 @@ _HEADER = re.compile(r"_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*)\))?\
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\Z")
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"(`{3,}|~{3,})")
-_TOOL_START, _TOOL_END = "<tool-use", "</tool-use>"
+_TOOL_START, _TOOL_END = "<tool-use data-tool-", "</tool-use>"
 _COMMAND = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _CLIENT_BLOCK = re.compile(
@@ -59,6 +60,12 @@ class Entry(Struct):
     text: list[str]
     tools: list[str]
 
+    @property
+    def key(self) -> str:
+        """The same in every version of the file: what was left out before it may differ."""
+        said = blake2b("\n".join(self.text + self.tools).encode("utf-8", "replace"), digest_size=8)
+        return f"{self.at or self.number}:{self.role}:{said.hexdigest()}"
+
 
 class HistoryReading:
     def __init__(self, path: Path, claims: Claims) -> None:
@@ -83,7 +90,7 @@ class HistoryReading:
         began = False
         command_at: float | None = None
         for entry in entries(source[named.end() :]):
-            if self._claims.repeated(f"specstory:{session}:{entry.number}:{entry.at}"):
+            if self._claims.foreign(f"specstory:{session}:{entry.key}"):
                 continue
             if not began:
                 began = True

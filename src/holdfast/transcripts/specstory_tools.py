@@ -25,11 +25,18 @@ _SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 _FENCED = re.compile(r"^(`{3,}|~{3,})([\w+-]*)[^\n]*\n(.*?)(?:\n\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _WRITTEN = re.compile(r"(?:File created successfully at: |The file )(/\S+|[A-Za-z]:\\\S+)")
+_TITLED = re.compile(r"• \w+ file: ([^\n<]+)")  # as the IDE's tools are summed up
 _EXIT = re.compile(r"\A(?:Exit code:? (\d+)|.{0,200}?Process exited with code (\d+))", re.DOTALL)
 _TODO = re.compile(r"^- \[(.{1,2})\] (?:[🔥🌡❄]\ufe0f? )?(.+?)\s*$", re.MULTILINE)
 _REJECTED = "The user doesn't want to proceed with this tool use"
 _USER_SAID = "the user said:\n"
 _KINDS: dict[str, Action] = {"shell": "shell", "read": "read", "write": "edit", "search": "search"}
+_NAMES: dict[str, Action] = {
+    "shell": "shell",
+    "exec_command": "shell",
+    "update_plan": "todo",
+    "apply_patch": "edit",
+}
 _MARKS: dict[str, TodoStatus] = {"X": "completed", "x": "completed", "⚡": "in_progress"}
 
 
@@ -38,7 +45,7 @@ def tool_events(block: str, call: str, at: float | None, agent: str) -> Iterator
     kind, name = (opening[1] or "", opening[2] or "") if opening else ("", "")
     if not name and (bold := re.search(r"\*\*([^*]+)\*\*", block)):
         name = bold[1]
-    action = ACTIONS.get(name) or _KINDS.get(kind, "other")
+    action = ACTIONS.get(name) or _KINDS.get(kind) or _NAMES.get(name, "other")
     body = _SUMMARY.sub(lambda found: found[1], block.partition(">")[2], count=1)
     fences = [(found[2], found[3]) for found in _FENCED.finditer(body)]
     output = fences[-1][1] if fences and fences[-1][0] in ("", "text") else ""
@@ -75,8 +82,9 @@ def _paths(action: Action, body: str, output: str) -> tuple[str, ...]:
         return ()
     if patched := patched_paths(body):
         return patched
-    if named := _INLINE.search(_before_output(body)):
-        return (named[1].removeprefix("./"),)
+    before = _before_output(body)
+    if named := _TITLED.search(before) or _INLINE.search(before):
+        return (named[1].strip().removeprefix("./"),)
     written = _WRITTEN.search(output[:500])
     return (written[1].rstrip(".,"),) if written else ()
 
@@ -86,11 +94,12 @@ def _target(action: Action, body: str, fences: list[tuple[str, str]], paths: tup
         return paths[0] if paths else ""
     if action == "shell" and fences and fences[0][0] in ("bash", "sh", "shell", "powershell"):
         return fences[0][1]
-    before = _before_output(body)
-    named = _INLINE.findall(before) if action != "shell" else _INLINE.findall(before)[-1:]
-    if action == "shell" and not named:
+    if action == "todo":
         return ""
-    return " ".join(named) if named else before.partition("\n")[2].strip()[:500]
+    named = _INLINE.findall(_before_output(body))
+    if action == "shell":
+        return named[-1] if named else ""
+    return " ".join(named)
 
 
 def _todos(body: str) -> tuple[Todo, ...]:

@@ -20,6 +20,8 @@ from holdfast.transcripts.contract import Warned
 
 MAGIC = b"SQLite format 3\x00"
 WAIT_SECONDS = 2.0
+# A broken file may also fail in what SQLite says of it: its messages quote names from the file.
+BROKEN = (sqlite3.Error, OverflowError, ValueError)
 Row = dict[str, Any]
 
 
@@ -59,7 +61,7 @@ class Database:
             with closing(self._connection.execute(query, values)) as cursor:
                 names = [column[0] for column in cursor.description or ()]
                 return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-        except (sqlite3.Error, OverflowError) as error:
+        except BROKEN as error:
             raise refused(self._path, error) from error
 
 
@@ -67,7 +69,7 @@ class Database:
 def opened(path: Path) -> Iterator[Database]:
     try:
         connection = _connect(path)
-    except (sqlite3.Error, OSError) as error:
+    except (*BROKEN, OSError) as error:
         raise refused(path, error) from error
     try:
         yield Database(connection, path)
@@ -80,15 +82,16 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise OSError("no such file")
     if _idle_in_wal_mode(path):
         return _open(path, "mode=ro&immutable=1")
+    connection = _open(path, "mode=ro")
     try:
-        connection = _open(path, "mode=ro")
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-        return connection
-    except sqlite3.OperationalError as error:
+    except BROKEN as error:
+        connection.close()
         # A log without its index, in a folder that may not be written: what is in the file itself is read.
         if "unable to open" not in str(error) and "readonly" not in str(error):
             raise
         return _open(path, "mode=ro&immutable=1")
+    return connection
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
