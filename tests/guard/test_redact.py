@@ -288,7 +288,7 @@ PATHOLOGICAL: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", PATHOLOGICAL.values(), ids=PATHOLOGICAL.keys())
-def test_twice_the_text_takes_about_twice_the_time(make: Callable[[int], str]) -> None:
+def test_four_times_the_text_takes_about_four_times_the_time(make: Callable[[int], str]) -> None:
     redactor = Redactor()
     redactor.redact(make(1000))
 
@@ -296,12 +296,12 @@ def test_twice_the_text_takes_about_twice_the_time(make: Callable[[int], str]) -
         text = make(size)
         best = float("inf")
         for _ in range(2):
-            start = time.perf_counter()
+            start = time.process_time()  # this process alone: its neighbours come and go
             redactor.redact(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(2_000_000) / max(seconds(1_000_000), 0.02) < 3.2
+    assert seconds(400_000) / max(seconds(100_000), 0.01) < 9, "were it quadratic, it would take sixteen times as long"
 
 
 def test_the_module_loads_without_its_rules() -> None:

@@ -1,0 +1,165 @@
+"""What a project remembers besides rows: what was decided, asked, found, tried in vain, left open, and verified.
+
+Ids never count up: a letter and a short hash of the content, so that the same thing has the same id on every
+machine and in every export.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Literal
+
+from msgspec import Struct
+
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o, u: ids are read aloud and typed
+
+
+class FactCategory(StrEnum):
+    ENDPOINT = "endpoint"
+    ID = "id"
+    COMMAND = "command"
+    ENVIRONMENT = "environment"
+    DEPENDENCY = "dependency"
+    BUILD = "build"
+    TESTING = "testing"
+    RESULT = "result"
+    DECISION = "decision"
+    OTHER = "other"
+
+
+Owner = Literal["user", "agent", ""]
+Priority = Literal["high", "normal", "low"]
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """Something settled, why, and by whom."""
+
+    text: str
+    rationale: str = ""
+    by: Owner = ""
+    session: str = ""
+    at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("D", self.text)
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """Something asked. It is open until it has an answer; a closed one is not asked again."""
+
+    text: str
+    answer: str = ""
+    by: Owner = ""
+    session: str = ""
+    at: float | None = None
+    answered_at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("Q", self.text)
+
+    @property
+    def open(self) -> bool:
+        return not self.answer
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """Something learned that was not known before, surprises above all."""
+
+    text: str
+    session: str = ""
+    at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("N", self.text)
+
+
+class DeadEnd(Struct, frozen=True, kw_only=True):
+    """What was tried, how it failed, and what worked instead (empty when nothing did)."""
+
+    tried: str
+    failed: str
+    instead: str = ""
+    session: str = ""
+    at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("X", f"{self.tried}\n{self.failed}")
+
+
+class OpenItem(Struct, frozen=True, kw_only=True):
+    """Something begun or planned and not finished."""
+
+    text: str
+    why: str = ""
+    owner: Owner = ""
+    priority: Priority = "normal"
+    session: str = ""
+    at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("T", self.text)
+
+
+class Fact(Struct, frozen=True, kw_only=True):
+    """Something verified. There is no fact without evidence: the command or query, and the line it answered."""
+
+    text: str
+    category: str = FactCategory.OTHER
+    command: str = ""
+    evidence: str = ""
+    session: str = ""
+    at: float | None = None
+    verified_at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("F", self.text)
+
+
+class LogEntry(Struct, frozen=True, kw_only=True):
+    """One session in the project's history, short enough to be read in ten lines."""
+
+    session: str
+    agent: str
+    at: float | None
+    branch: str = ""
+    context: str = ""
+    outcome: str = ""
+    decisions: tuple[Decision, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    dead_ends: tuple[DeadEnd, ...] = ()
+    questions: tuple[Question, ...] = ()
+    open_items: tuple[OpenItem, ...] = ()
+    files: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    summary: str = ""
+    transcript: str = ""
+
+
+class Harvest(Struct, frozen=True, kw_only=True):
+    """What agents and people already wrote in a session, taken out of its transcript."""
+
+    decisions: tuple[Decision, ...] = ()
+    questions: tuple[Question, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    dead_ends: tuple[DeadEnd, ...] = ()
+    open_items: tuple[OpenItem, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    commits: tuple[str, ...] = ()
+
+
+def content_id(letter: str, text: str) -> str:
+    """The same for the same words, whatever their case, spacing and final punctuation."""
+    folded = " ".join(text.casefold().split()).rstrip(".!?;: ")
+    number = int.from_bytes(blake2b(folded.encode("utf-8", "replace"), digest_size=4).digest(), "big")
+    digits = ""
+    for _ in range(6):
+        number, digit = divmod(number, 32)
+        digits += _DIGITS[digit]
+    return f"{letter}-{digits}"
