@@ -20,6 +20,7 @@ class ModelStats(Struct, frozen=True, kw_only=True):
     tasks: int
     failed_tasks: int
     failed_sessions: int
+    judged_sessions: int
     avg_cost: float | None
     known_costs: int
     total_cost: float | None
@@ -50,7 +51,7 @@ class LedgerStats(Struct, frozen=True, kw_only=True):
 
 
 def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
-    tasks, failed = _total(e.tasks for e in entries), _total(e.failed for e in entries)
+    tasks, failed = _tasks(entries)
     costs = [e.cost_usd for e in entries if e.cost_usd is not None]
     models: dict[str, list[LedgerEntry]] = {}
     for entry in entries:
@@ -81,15 +82,16 @@ def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
 
 
 def _model_stats(entries: Sequence[LedgerEntry]) -> ModelStats:
-    tasks, failed = _total(e.tasks for e in entries), _total(e.failed for e in entries)
-    costs = [e.cost_usd for e in entries if e.cost_usd is not None]
     judged = [e for e in entries if e.failed is not None]
+    tasks, failed = _tasks(entries)
+    costs = [e.cost_usd for e in entries if e.cost_usd is not None]
     failed_sessions = sum(1 for e in judged if e.failed)
     return ModelStats(
         sessions=len(entries),
         tasks=tasks,
         failed_tasks=failed,
         failed_sessions=failed_sessions,
+        judged_sessions=len(judged),
         avg_cost=_mean_cost(costs),
         known_costs=len(costs),
         total_cost=float(sum(costs)) if costs else None,
@@ -97,6 +99,12 @@ def _model_stats(entries: Sequence[LedgerEntry]) -> ModelStats:
         failure_rate=failed / tasks if tasks else None,
         session_failure_rate=failed_sessions / len(judged) if judged else None,
     )
+
+
+def _tasks(entries: Sequence[LedgerEntry]) -> tuple[int, int]:
+    """Tasks and failed ones, of the rows that know both: a rate needs one base."""
+    known = [entry for entry in entries if entry.tasks is not None and entry.failed is not None]
+    return _total(e.tasks for e in known), _total(e.failed for e in known)
 
 
 def _total(values: Iterable[int | None]) -> int:

@@ -15,7 +15,7 @@ from holdfast.app.next_session import told_next
 from holdfast.app.wiring import Machine
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.capture import CaptureStore
-from holdfast.store.layout import Project
+from holdfast.store.layout import Project, project_at
 
 SESSIONS = Path(__file__).parent.parent / "demo_sessions"
 
@@ -38,7 +38,7 @@ def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstr
         root.mkdir(parents=True, exist_ok=True)
         env = {**machine.env, "HOLDFAST_HOME": str(base / "home")}
         visitor = Machine(env=env, cwd=root)
-        project = visitor.project()
+        project = project_at(root, visitor.home)
         first = import_into(visitor, project, [SESSIONS])
         again = import_into(visitor, project, [SESSIONS])
         store = CaptureStore(project.capture)

@@ -6,7 +6,7 @@ must not pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,14 @@ from holdfast.distill.session import Part, conclude, ledger_entry
 from holdfast.errors import NameRefused
 from holdfast.guard.names import safe_name
 from holdfast.model.ledger import LedgerEntry
-from holdfast.model.session import DistilledSession
+from holdfast.model.session import DistilledSession, Event
 from holdfast.repo.stack import Stack, stack_from_evidence, stack_of
 from holdfast.store.capture import Cursor, Stamp
 from holdfast.store.layout import Project
-from holdfast.transcripts.contract import Claims, Warned
+from holdfast.transcripts.contract import Claims, Reading, Warned
 from holdfast.transcripts.registry import BY_AGENT
+
+EVENTS_BETWEEN_WORDS = 20_000
 
 
 class Pass(Struct, frozen=True):
@@ -40,7 +42,12 @@ class Pass(Struct, frozen=True):
 
 
 def read_source(
-    machine: Machine, item: Found, before: Cursor | None, claims: Claims, number: int, head: bytes
+    machine: Machine,
+    item: Found,
+    before: Cursor | None,
+    claims: Claims,
+    number: int,
+    advance: Callable[[int], None],
 ) -> Pass:
     """Reads a transcript on from its cursor, or from its start when there is none."""
     if before is None:
@@ -49,21 +56,32 @@ def read_source(
         digest = msgspec.msgpack.decode(before.digest, type=Digest)
         start, state = before.position, before.reader
     reading = item.importer.open(item.path, start, state, claims, item.glance.part)
-    Reducer(digest).take_all(reading.events())
+    Reducer(digest).take_all(_counted(reading, start, advance))
+    if digest.first_at is None and digest.turns and not item.glance.part:
+        digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line is dated: the file itself is
+    session, parent = digest.session, digest.parent
     digest.seal(machine.clean)
     cursor = Cursor(
         id=number,
         path=item.key,
         agent=item.importer.agent,
-        own=_name_of(digest.session.replace("/", ":") if digest.parent else digest.session),
-        session=_name_of(digest.parent or digest.session),
+        own=_name_of(session.replace("/", ":") if parent else session, machine.clean),
+        session=_name_of(parent or session, machine.clean),
         position=reading.position(),
         stamp=Stamp(item.size, item.mtime_ns),
-        head=head,
+        head=b"",
         reader=_sealed(reading.state(), machine.clean),
         digest=msgspec.msgpack.encode(digest),
     )
     return Pass(cursor, reading.position() - start, list(reading.warnings))
+
+
+def _counted(reading: Reading, start: int, advance: Callable[[int], None]) -> Iterator[Event]:
+    """The events, with a word about progress now and then."""
+    for number, event in enumerate(reading.events(), 1):
+        if not number % EVENTS_BETWEEN_WORDS:
+            advance(reading.position() - start)
+        yield event
 
 
 def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:
@@ -104,18 +122,20 @@ class Conclusions:
         root = self.project.root
         if cwd and (Path(cwd) == root or root in Path(cwd).parents):
             if self._stack is None:
-                settings = self.machine.settings(self.project)
-                seen = stack_of(root)
-                self._stack = replace(
-                    seen,
-                    project_type=settings.project_type or seen.project_type,
-                    framework=settings.framework or seen.framework,
-                )
+                self._stack = self._overridden(stack_of(root))
             if self._stack.project_type:
                 return self._stack
         touched = [path for part in parts for path in part.digest.files]
         commands = [command for part in parts for command in part.digest.commands]
-        return stack_from_evidence(touched, commands)
+        return self._overridden(stack_from_evidence(touched, commands))
+
+    def _overridden(self, stack: Stack) -> Stack:
+        settings = self.machine.settings(self.project)
+        return replace(
+            stack,
+            project_type=settings.project_type or stack.project_type,
+            framework=settings.framework or stack.framework,
+        )
 
     def _clean_row(self, entry: LedgerEntry) -> LedgerEntry:
         """Names that came from a transcript are texts like any other."""
@@ -138,11 +158,13 @@ def _parts(cursors: Sequence[Cursor]) -> list[Part]:
     return originals or copies
 
 
-def _name_of(session: str) -> str:
-    """A session id that is safe to show and to store; one that is not is replaced by its hash."""
+def _name_of(session: str, clean: Callable[[str], str]) -> str:
+    """A session id that is safe to show and to store; one that is a path or holds a secret is replaced by its hash."""
     if not session:
         return ""
     try:
-        return safe_name(session)
+        if clean(session) == session:
+            return safe_name(session)
     except NameRefused:
-        return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+        pass
+    return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"

@@ -10,6 +10,7 @@ from msgspec import Struct
 from holdfast.app.ledger import open_ledger
 from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.errors import HoldfastError
+from holdfast.store import files
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import FORMAT, Project, check_format, git
 from holdfast.store.upgrade import upgrade
@@ -58,31 +59,27 @@ def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
 
 
 def _ledger(machine: Machine, project: Project) -> Iterator[Finding]:
-    if not os.path.lexists(project.ledger):
+    ledger = open_ledger(project)
+    if not ledger.exists:
         yield Finding("note", "ledger", "there is no ledger yet: holdfast import makes it")
         return
-    ledger = open_ledger(project).read()
-    for problem in ledger.problems:
+    read = ledger.read()
+    for problem in read.problems:
         yield Finding("problem", "ledger", problem.message)
-    if ledger.read_only:
+    if read.read_only:
         yield Finding(
             "note", "ledger", "written by a newer holdfast: it is read, not written. Upgrade holdfast."
         )
-    rows, known = len(ledger.entries), len(current(ledger.entries))
-    yield Finding("ok", "ledger", f"{rows} rows, {known} sessions")
+    yield Finding("ok", "ledger", f"{len(read.entries)} rows, {len(current(read.entries))} sessions")
 
 
 def _secrets(machine: Machine, project: Project) -> Iterator[Finding]:
-    if not os.path.lexists(project.ledger):
-        return
-    text = project.ledger.read_bytes().decode("utf-8", "replace") if project.ledger.is_file() else ""
-    for number, line in enumerate(text.split("\n"), 1):
-        for found in machine.redactor.findings(line):
-            yield Finding(
-                "problem",
-                "secrets",
-                f"ledger.md:{number}: looks like a secret ({found.kind}). Replace it, and rotate it.",
-            )
+    for path in (project.ledger, project.window_ledger):
+        text = (files.read(path) or b"").decode("utf-8", "replace") if path is not None else ""
+        for number, line in enumerate(text.split("\n"), 1):
+            for found in machine.redactor.findings(line):
+                message = f"{path}:{number}: looks like a secret ({found.kind}). Replace it, and rotate it."
+                yield Finding("problem", "secrets", message)
 
 
 def _memory(machine: Machine, project: Project) -> Iterator[Finding]:

@@ -11,11 +11,13 @@ from msgspec import Struct
 
 from holdfast.app.wiring import Machine
 from holdfast.errors import TranscriptError, UsageError
+from holdfast.guard.visible import path_text
 from holdfast.store.layout import Project, find_git, worktrees
-from holdfast.transcripts.contract import Glance, Importer
+from holdfast.transcripts.contract import Glance, Importer, Warned
 from holdfast.transcripts.registry import BY_AGENT, IMPORTERS
 
 HEAD = 64 * 1024
+LONG_HEAD = 16 * 1024 * 1024
 _IGNORED_DIRECTORIES = frozenset((".git", "node_modules", "__pycache__", ".venv", ".holdfast"))
 
 
@@ -30,8 +32,9 @@ class Found(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What identifies it in the capture store and in messages."""
-        return f"{self.path}#{self.glance.part}" if self.glance.part else str(self.path)
+        """What identifies it in the capture store and in messages: one spelling for one file."""
+        name = path_text(os.path.realpath(self.path))
+        return f"{name}#{self.glance.part}" if self.glance.part else name
 
 
 class Search(Struct):
@@ -39,6 +42,11 @@ class Search(Struct):
 
     found: list[Found] = []
     skipped: list[str] = []
+    warnings: list[Warned] = []
+
+    def settled(self) -> Search:
+        """Each session once, however often it was named."""
+        return Search(list({item.key: item for item in self.found}.values()), self.skipped, self.warnings)
 
 
 def importers_for(agent: str | None) -> Sequence[Importer]:
@@ -58,7 +66,7 @@ def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:
         if path.is_dir():
             before = len(search.found)
             for file in _files_below(path):
-                _look(file, importers, search)
+                _look_or_warn(file, importers, search)
             if len(search.found) == before:
                 raise TranscriptError(
                     f"no transcript of {_titles(importers)} in this folder",
@@ -74,7 +82,7 @@ def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:
                     where=str(path),
                     fix="Name a session file that one of them wrote; holdfast import --help says where they are",
                 )
-    return search
+    return search.settled()
 
 
 def discovered(
@@ -82,15 +90,15 @@ def discovered(
     importers: Sequence[Importer],
     known: dict[str, tuple[int, int]],
     project: Project | None = None,
-) -> list[Found]:
+) -> Search:
     """Everything in the agents' own folders; what is known and unchanged is not even opened."""
     search = Search()
     for importer in importers:
         for root in importer.roots(machine.places(project)):
             if root.is_dir():
                 for path in importer.candidates(root):
-                    _look(path, (importer,), search, known)
-    return search.found
+                    _look_or_warn(path, (importer,), search, known)
+    return search.settled()
 
 
 def of_project(found: Iterable[Found], project: Project, known: Iterable[str]) -> list[Found]:
@@ -112,10 +120,20 @@ def _belongs(cwd: str, roots: Sequence[Path]) -> bool:
     return git is None or Path(os.path.realpath(git[0])) in roots
 
 
+def _look_or_warn(
+    path: Path, importers: Sequence[Importer], search: Search, known: dict[str, tuple[int, int]] | None = None
+) -> None:
+    """One file among many: that it cannot be read must not keep the others from being read."""
+    try:
+        _look(path, importers, search, known)
+    except TranscriptError as error:
+        search.warnings.append(Warned(path_text(str(path)), 0, "unreadable", error.problem))
+
+
 def _look(
     path: Path, importers: Sequence[Importer], search: Search, known: dict[str, tuple[int, int]] | None = None
 ) -> None:
-    path = path.absolute()
+    path = Path(os.path.abspath(path))
     try:
         status = path.stat()
     except OSError as error:
@@ -123,26 +141,44 @@ def _look(
             f"cannot be read: {error.strerror}", where=str(path), fix="Check the name and the permissions"
         ) from error
     if not stat.S_ISREG(status.st_mode):
-        search.skipped.append(str(path))
+        search.skipped.append(path_text(str(path)))
         return
-    if known is not None and known.get(str(path)) == (status.st_size, status.st_mtime_ns):
+    if known is not None and known.get(path_text(os.path.realpath(path))) == (
+        status.st_size,
+        status.st_mtime_ns,
+    ):
         search.found.append(Found(path, importers[0], status.st_size, status.st_mtime_ns, Glance()))
         return
     head = _head(path)
-    for importer in importers:
-        if importer.recognise(path, head):
-            for glance in importer.sessions(path, head):
-                size = status.st_size if glance.size is None else glance.size
-                changed = status.st_mtime_ns if glance.changed is None else glance.changed
-                search.found.append(Found(path, importer, size, changed, glance))
-            return
-    search.skipped.append(str(path))
+    importer = _recognising(importers, path, head)
+    if importer is None and status.st_size > len(head) and b"\n" not in head:
+        head = _head(path, LONG_HEAD)  # a first line longer than the head tells nothing until it is whole
+        importer = _recognising(importers, path, head)
+    if importer is None:
+        search.skipped.append(path_text(str(path)))
+        return
+    for glance in _glances(importer, path, head, status.st_size):
+        size = status.st_size if glance.size is None else glance.size
+        changed = status.st_mtime_ns if glance.changed is None else glance.changed
+        search.found.append(Found(path, importer, size, changed, glance))
 
 
-def _head(path: Path) -> bytes:
+def _recognising(importers: Sequence[Importer], path: Path, head: bytes) -> Importer | None:
+    return next((importer for importer in importers if importer.recognise(path, head)), None)
+
+
+def _glances(importer: Importer, path: Path, head: bytes, size: int) -> Iterable[Glance]:
+    """The sessions of a file. A pasted image in the first prompt can push its directory far down the file."""
+    glances = list(importer.sessions(path, head))
+    if size > len(head) and len(glances) == 1 and not glances[0].cwd and not glances[0].part:
+        return importer.sessions(path, _head(path, LONG_HEAD))
+    return glances
+
+
+def _head(path: Path, size: int = HEAD) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(HEAD)
+            return file.read(size)
     except OSError as error:
         raise TranscriptError(
             f"cannot be read: {error.strerror}", where=str(path), fix="Check that you may read it"

@@ -8,11 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.app.finding import Found, discovered, importers_for, of_project
+from holdfast.app.finding import Found, Search, discovered, importers_for, of_project
 from holdfast.app.importing import ImportReport, Progress, import_found
 from holdfast.app.wiring import Machine
-from holdfast.store.layout import Project
-from holdfast.transcripts.contract import Importer
+from holdfast.errors import HoldfastError
+from holdfast.store.layout import Project, find_git
+from holdfast.transcripts.contract import Importer, Warned
 
 
 class Everything(Struct):
@@ -22,9 +23,10 @@ class Everything(Struct):
     agents: dict[str, int] = {}
     homeless: dict[str, int] = {}
     excluded: int = 0
+    warnings: list[Warned] = []
 
     def total(self) -> ImportReport:
-        total = ImportReport()
+        total = ImportReport(warnings=list(self.warnings))
         for report in self.projects.values():
             total.sessions += report.sessions
             total.added += report.added
@@ -59,26 +61,45 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
     groups: dict[Path, tuple[Project, list[Found]]] = {}
     importers = importers_for(agent)
     result.agents = {importer.agent: 0 for importer in importers}
-    for item in discovered(machine, importers, {}):
+    search = discovered(machine, importers, {})
+    result.warnings = search.warnings
+    for item in search.found:
         cwd = item.glance.cwd
         result.agents[item.importer.agent] += 1
         if settings.excludes(cwd, machine.user_home):
             result.excluded += 1
-        elif not cwd or not Path(cwd).is_dir():
-            place = cwd or "(no directory)"
-            result.homeless[place] = result.homeless.get(place, 0) + 1
+        elif (place := _place_of(cwd)) is None:
+            gone = cwd or "(no directory)"
+            result.homeless[gone] = result.homeless.get(gone, 0) + 1
         else:
-            project = machine.project(Path(cwd))
+            project = machine.project(place)
             groups.setdefault(project.memory, (project, []))[1].append(item)
     inside = _inside_projects(machine, importers)
     for project, found in groups.values():
-        for item in of_project(discovered(machine, inside, {}, project), project, ()):
+        for item in of_project(discovered(machine, inside, {}, project).found, project, ()):
             result.agents[item.importer.agent] += 1
             found.append(item)
-        result.projects[str(project.root)] = import_found(machine, project, found, (), progress)
+        try:
+            result.projects[str(project.root)] = import_found(
+                machine, project, Search(found, [], []), progress
+            )
+        except HoldfastError as error:
+            result.warnings.append(Warned(str(project.root), 0, error.code, error.line()))
     return result
 
 
 def _inside_projects(machine: Machine, importers: Sequence[Importer]) -> list[Importer]:
     """Those that keep their sessions in the project itself: without one they have no place to look at."""
     return [importer for importer in importers if not list(importer.roots(machine.places()))]
+
+
+def _place_of(cwd: str) -> Path | None:
+    """The directory a session ran in, or the repository around it when only a part of that is gone."""
+    if not cwd:
+        return None
+    place = Path(cwd)
+    if place.is_dir():
+        return place
+    nearest = next((parent for parent in place.parents if parent.is_dir()), None)
+    git = find_git(nearest) if nearest is not None else None
+    return git[0] if git is not None else None

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.app.finding import Found, discovered, importers_for, named, of_project
+from holdfast.app.finding import Found, Search, discovered, importers_for, named, of_project
 from holdfast.app.wiring import Machine
 from holdfast.errors import TranscriptError
 from holdfast.model.ledger import LedgerEntry
@@ -23,13 +23,13 @@ from holdfast.model.session import DistilledSession
 from holdfast.store import files
 from holdfast.store.capture import CaptureStore, ClaimRun, Cursor, SourceClaims, Stamp
 from holdfast.store.layout import Project
-from holdfast.store.ledger import LedgerStore
+from holdfast.store.project_ledger import ProjectLedger
 from holdfast.text.ledger_md import current
 from holdfast.transcripts.contract import Warned
 
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_FILES = 64
-HEAD_BYTES = 1024  # enough to notice that a path holds another file than before
+MARK_BYTES = 1024  # enough to notice that a path holds another file than before
 
 Progress = Callable[[int, int, str], None]
 """Called with bytes done, bytes in all, and the name of what is being read."""
@@ -53,57 +53,57 @@ def import_into(
     paths: Sequence[Path] = (),
     agent: str | None = None,
     progress: Progress | None = None,
+    *,
+    rows: bool = True,
 ) -> ImportReport:
-    """Imports the named transcripts, or those that agents recorded in this project."""
+    """Imports the named transcripts, or those that agents recorded in this project.
+
+    Without `rows` only the records are brought up to date: the session goes on, and its row is written at its end.
+    """
     importers = importers_for(agent)
     known = known_stamps(project)
     if paths:
-        search = named(paths, importers)
-        found, skipped = search.found, search.skipped
-    else:
-        settings = machine.settings(project)
-        everything = discovered(machine, importers, known, project)
-        found = [
-            item
-            for item in of_project(everything, project, known)
-            if not settings.excludes(item.glance.cwd, machine.user_home)
-        ]
-        skipped = []
-    return import_found(machine, project, found, skipped, progress)
+        return import_found(machine, project, named(paths, importers), progress, rows=rows)
+    settings = machine.settings(project)
+    search = discovered(machine, importers, known, project)
+    found = [
+        item
+        for item in of_project(search.found, project, known)
+        if not settings.excludes(item.glance.cwd, machine.user_home)
+    ]
+    return import_found(machine, project, Search(found, [], search.warnings), progress, rows=rows)
 
 
 def import_found(
-    machine: Machine,
-    project: Project,
-    found: Sequence[Found],
-    skipped: Sequence[str],
-    progress: Progress | None = None,
+    machine: Machine, project: Project, search: Search, progress: Progress | None = None, *, rows: bool = True
 ) -> ImportReport:
     """Imports transcripts that were chosen already."""
-    return _Run(machine, project, progress).run(found, skipped)
+    return _Run(machine, project, progress, rows=rows).run(search)
 
 
 def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
-    if not project.capture.exists():
-        return {}
-    store = CaptureStore(project.capture)
-    try:
+    def stamps(store: CaptureStore) -> dict[str, tuple[int, int]]:
         return {path: (stamp.size, stamp.mtime_ns) for path, (stamp, _) in store.stamps().items()}
-    finally:
-        store.close()
+
+    return CaptureStore.glimpse(project.capture, stamps, {})
 
 
 class _Run:
     """One import into one project."""
 
-    def __init__(self, machine: Machine, project: Project, progress: Progress | None) -> None:
+    def __init__(self, machine: Machine, project: Project, progress: Progress | None, *, rows: bool) -> None:
+        self.rows = rows
         self.machine = machine
         self.project = project
         self.progress = progress or (lambda done, total, name: None)
         self.report = ImportReport()
+        self._so_far = (0, 0, "")
+        self._written: set[str] = set()
 
-    def run(self, found: Sequence[Found], skipped: Sequence[str]) -> ImportReport:
-        self.report.skipped = list(skipped)
+    def run(self, search: Search) -> ImportReport:
+        found = search.found
+        self.report.skipped = list(search.skipped)
+        self.report.warnings = list(search.warnings)
         if not found and not self.project.known:
             return self.report
         self.project.prepare()
@@ -113,7 +113,10 @@ class _Run:
             try:
                 with _no_cycle_search():
                     self._read(found)
-                    self._write_rows()
+                    if self.rows:
+                        self._write_rows({*self.store.pending(), *self._sessions_of(found)})
+                    else:
+                        self._update_records(self._sessions_of(found))
                 self._count(found)
             finally:
                 self.store.close()
@@ -134,6 +137,7 @@ class _Run:
         following = self.store.next_source()
         for item in changed:
             self.progress(done, total, item.path.name)
+            self._so_far = (done, total, item.path.name)
             try:
                 waiting.append(self._read_one(item, following))
             except TranscriptError as error:
@@ -151,24 +155,24 @@ class _Run:
     def _read_one(self, item: Found, number: int) -> tuple[Cursor, SourceClaims]:
         from holdfast.app.distilling import read_source
 
-        head = blake2b(_first_bytes(item.path), digest_size=16).digest()
         before = self.store.cursor(item.key)
         if before is not None:
             number = before.id
-            grown = (
-                item.importer.appends
-                and item.size >= before.position
-                and _same_start(head, before, item.path)
-            )
-            if not grown:
+            grown = item.importer.appends and item.size >= before.position
+            if not grown or _marks(item.path, before.position) != before.head:
                 with self.store.transaction():
                     self.store.release(number)
                 before = None
         claims = SourceClaims(self.claims, number)
-        done = read_source(self.machine, item, before, claims, number, head)
+        done = read_source(self.machine, item, before, claims, number, self._advance)
         self.report.bytes += done.bytes
         self.report.warnings += done.warnings
-        return done.cursor, claims
+        return replace(done.cursor, head=_marks(item.path, done.cursor.position)), claims
+
+    def _advance(self, read: int) -> None:
+        """Within one file, for those that take long by themselves."""
+        done, total, name = self._so_far
+        self.progress(min(done + read, total), total, name)
 
     def _commit(self, read: list[tuple[Cursor, SourceClaims]]) -> None:
         if not read:
@@ -183,23 +187,35 @@ class _Run:
                     self.store.mark_pending(root)
         self.claims.rest()
 
-    def _write_rows(self) -> None:
-        """Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost."""
-        sessions = self.store.pending()
-        if not sessions:
-            return
-        from holdfast.app.distilling import Conclusions
+    def _sessions_of(self, found: Sequence[Found]) -> set[str]:
+        stamps = self.store.stamps()
+        return {stamps[item.key][1] for item in found if item.key in stamps} - {""}
 
-        ledger = LedgerStore(self.project.ledger, self.project.lock("ledger"))
+    def _write_rows(self, sessions: set[str]) -> None:
+        """Rows of sessions of which something new was read, or whose row is gone.
+
+        Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost.
+        """
+        ledger = ProjectLedger(self.project)
         entries = ledger.read().entries
         known = {entry.session: entry for entry in current(entries)}
         forgotten = {entry.session for entry in entries if entry.forgotten}
+        pending = set(self.store.pending())
+        due = sorted(
+            session for session in sessions - forgotten if session in pending or session not in known
+        )
+        if not due:
+            with self.store.transaction():
+                self.store.settle(pending)
+            return
+        from holdfast.app.distilling import Conclusions
+
         conclusions = Conclusions(self.machine, self.project)
         rows: list[LedgerEntry] = []
         records: list[DistilledSession] = []
-        for session in sessions:
+        for session in due:
             concluded = conclusions.of(session, self.store.cursors_of(session))
-            if concluded is None or session in forgotten:
+            if concluded is None:
                 continue
             record, entry = concluded
             records.append(record)
@@ -217,12 +233,24 @@ class _Run:
         with self.store.transaction():
             for record in records:
                 self.store.put_record(record)
+            self.store.settle(pending)
+        self._written = {record.session for record in records}
+
+    def _update_records(self, sessions: set[str]) -> None:
+        """What is known of sessions that still go on. Others' marks stay; these are set again at their end."""
+        from holdfast.app.distilling import Conclusions
+
+        conclusions = Conclusions(self.machine, self.project)
+        concluded = [conclusions.of(session, self.store.cursors_of(session)) for session in sorted(sessions)]
+        with self.store.transaction():
+            for pair in concluded:
+                if pair is not None:
+                    self.store.put_record(pair[0])
             self.store.settle(sessions)
 
     def _count(self, found: Sequence[Found]) -> None:
-        stamps = self.store.stamps()
-        sessions = {stamps[item.key][1] for item in found if item.key in stamps}
-        self.report.sessions = len(sessions - {""})
+        """Sessions that were looked at, and those that an earlier, interrupted import had left to be written."""
+        self.report.sessions = len(self._sessions_of(found) | self._written)
         self.report.unchanged = self.report.sessions - self.report.added - self.report.updated
 
 
@@ -242,19 +270,15 @@ def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
     return replace(before, recorded=None, extra=()) == replace(after, recorded=None, extra=())
 
 
-def _same_start(head: bytes, before: Cursor, path: Path) -> bool:
-    """Whether the file still begins as it did; a short one may have grown within the compared part."""
-    if head == before.head:
-        return True
-    size = before.stamp.size
-    return size < HEAD_BYTES and blake2b(_first_bytes(path)[:size], digest_size=16).digest() == before.head
-
-
-def _first_bytes(path: Path) -> bytes:
+def _marks(path: Path, position: int) -> bytes:
+    """The file's beginning and what stands before the position: another file at its path differs in one of them."""
     try:
         with open(path, "rb") as file:
-            return file.read(HEAD_BYTES)
+            start = file.read(min(position, MARK_BYTES))
+            file.seek(max(position - MARK_BYTES, 0))
+            end = file.read(min(position, MARK_BYTES))
     except OSError as error:
         raise TranscriptError(
             f"cannot be read: {error.strerror}", where=str(path), fix="Try again"
         ) from error
+    return blake2b(start, digest_size=8).digest() + blake2b(end, digest_size=8).digest()

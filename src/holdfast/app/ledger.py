@@ -10,13 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.wiring import Machine
-from holdfast.errors import NotFound, UsageError
+from holdfast.errors import NameRefused, NotFound, StoreError, UsageError
 from holdfast.guard.names import safe_name
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
-from holdfast.store.layout import Project, git, share_ledger, unshare_ledger
-from holdfast.store.ledger import LedgerStore
+from holdfast.store.layout import Project, git, git_complaint
+from holdfast.store.project_ledger import ProjectLedger
 from holdfast.text.ledger_md import LedgerFile, current
 
 
@@ -27,8 +27,8 @@ class Filter(Struct, frozen=True):
     last: int | None = None
 
 
-def open_ledger(project: Project) -> LedgerStore:
-    return LedgerStore(project.ledger, project.lock("ledger"))
+def open_ledger(project: Project) -> ProjectLedger:
+    return ProjectLedger(project)
 
 
 def read_ledger(project: Project) -> LedgerFile:
@@ -66,20 +66,18 @@ def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
 
 def record_of(project: Project, session: str) -> DistilledSession | None:
     """What local state knows of a session beyond its row."""
-    if not project.capture.exists():
-        return None
-    store = CaptureStore(project.capture)
-    try:
-        return store.record(session)
-    finally:
-        store.close()
+    return CaptureStore.glimpse(project.capture, lambda store: store.record(session), None)
 
 
 def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEntry:
     """Writes a row given by hand. Without a session id it gets one from its content and the moment."""
-    moment = machine.now()
+    moment, clean = machine.now(), machine.clean
     if entry.session:
         session = safe_name(entry.session)
+        if clean(session) != session:
+            raise NameRefused("the session id looks like a secret", fix="Choose another name for it")
+        if any(known.session == session and known.forgotten for known in read_ledger(project).entries):
+            raise UsageError(f"session {session!r} was forgotten and stays so", fix="Choose another id")
     else:
         seed = f"{entry}{moment.isoformat()}".encode("utf-8", "replace")
         session = f"s-{blake2b(seed, digest_size=5).hexdigest()}"
@@ -87,7 +85,11 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
         raise UsageError(
             f"{entry.failed} failed tasks of {entry.tasks}", fix="--failed cannot exceed --tasks"
         )
-    clean = machine.clean
+    if entry.failed is not None and len(entry.failures) > entry.failed:
+        raise UsageError(
+            f"{len(entry.failures)} reasons for {entry.failed} failed tasks",
+            fix="Give one --failure for each",
+        )
     written = replace(
         entry,
         session=session,
@@ -104,18 +106,27 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
     return written
 
 
+SHARED_FILES = (".holdfast/ledger.md", ".holdfast/.gitignore", ".holdfast/.gitattributes")
+
+
 def share(project: Project) -> list[str]:
     """Makes the ledger a tracked file; the commit is left to its owner. Returns what was staged."""
     if not git(project.root, "rev-parse", "--git-dir"):
         raise UsageError(
             "this project is not in a git repository", where=str(project.root), fix="Run git init first"
         )
-    paths = share_ledger(project)
-    names = [str(path.relative_to(project.root)) for path in paths]
-    git(project.root, "add", "--force", *names)
-    return names
+    open_ledger(project).share()
+    _git_or_fail(project, "add", "--force", *SHARED_FILES)
+    return list(SHARED_FILES)
 
 
 def unshare(project: Project) -> None:
-    git(project.root, "rm", "--cached", "--quiet", "--ignore-unmatch", "-r", ".holdfast")
-    unshare_ledger(project)
+    _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *SHARED_FILES)
+    open_ledger(project).unshare()
+
+
+def _git_or_fail(project: Project, *arguments: str) -> None:
+    if trouble := git_complaint(project.root, *arguments):
+        raise StoreError(
+            f"git {arguments[0]} failed: {trouble}", where=str(project.root), fix="Mend that and try again"
+        )

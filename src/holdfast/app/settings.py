@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from holdfast.errors import ConfigError
 
+MOST_BYTES = 100_000
+
 
 class Option(Struct, frozen=True):
     name: str
@@ -71,13 +73,24 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
     warnings: list[str] = []
     known = {option.name: option for option in OPTIONS}
     for path, is_personal in ((repository, False), (personal, True)):
-        for key, value in _read(path).items():
+        if path == personal and not is_personal:
+            continue  # the home directory as a project: one file, read once
+        try:
+            found = _read(path)
+        except ConfigError as error:
+            if is_personal:
+                raise
+            warnings.append(error.line())  # a clone's file must not stop anybody's work
+            continue
+        for key, value in found.items():
             option = known.get(key)
             if option is None:
                 warnings.append(f"{path}: unknown option {key!r} is ignored.")
             elif option.personal_only and not is_personal:
                 warnings.append(f"{path}: {key!r} is obeyed from {personal} only and is ignored here.")
-            elif problem := _problem(option, value):
+            elif (problem := _problem(option, value)) and not is_personal:
+                warnings.append(f"{path}: {key} {problem}, and is ignored.")
+            elif problem:
                 raise ConfigError(
                     f"{key} {problem}", where=str(path), fix="Correct the value or remove the line"
                 )
@@ -106,8 +119,10 @@ def _read(path: Path | None) -> dict[str, Any]:
     if path is None or not path.is_file() or path.is_symlink():
         return {}
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ConfigError("is too large to be a configuration", where=str(path), fix="Move it away")
         return tomllib.loads(path.read_bytes().decode("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(
             f"cannot be read: {error}", where=str(path), fix="Correct the file or remove it"
         ) from error

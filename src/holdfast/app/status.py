@@ -10,6 +10,7 @@ from holdfast.app.finding import Found, discovered, of_project
 from holdfast.app.importing import known_stamps
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.wiring import Machine
+from holdfast.guard.visible import path_text
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
@@ -48,9 +49,9 @@ def status_of(machine: Machine, project: Project) -> Status:
     known = rows(ledger)
     latest = latest_record(project)
     return Status(
-        project=project.name,
-        root=str(project.root),
-        ledger=str(project.window / "ledger.md"),
+        project=path_text(project.name),
+        root=path_text(str(project.root)),
+        ledger=path_text(str(project.window / "ledger.md")),
         shared=project.shared,
         sessions=len(known),
         last=known[-1] if known else None,
@@ -61,27 +62,27 @@ def status_of(machine: Machine, project: Project) -> Status:
 
 
 def latest_record(project: Project) -> DistilledSession | None:
-    if not project.capture.exists():
-        return None
-    store = CaptureStore(project.capture)
-    try:
-        return next(iter(store.records(1)), None)
-    finally:
-        store.close()
+    return CaptureStore.glimpse(project.capture, lambda store: next(iter(store.records(1)), None), None)
 
 
 def _waiting(machine: Machine, project: Project) -> int:
     """Transcripts of this project that are new or have grown since they were read."""
     stamps = known_stamps(project)
-    found = of_project(discovered(machine, IMPORTERS, stamps, project), project, stamps)
-    return sum(1 for item in found if stamps.get(item.key) != (item.size, item.mtime_ns))
+    search = discovered(machine, IMPORTERS, stamps, project)
+    settings = machine.settings(project)
+    return sum(
+        1
+        for item in of_project(search.found, project, stamps)
+        if stamps.get(item.key) != (item.size, item.mtime_ns)
+        and not settings.excludes(item.glance.cwd, machine.user_home)
+    )
 
 
 def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
     seen = []
     for importer in IMPORTERS:
         folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
-        found = discovered(machine, (importer,), {}, project)
+        found = discovered(machine, (importer,), {}, project).found
         latest = max((_last_seen(item) for item in found), default=0.0)
         seen.append(
             AgentSeen(

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from holdfast.app.settings import Settings, load_settings
+from holdfast.errors import StoreError
 from holdfast.guard.fence import strip_fences
 from holdfast.guard.private import strip_private
 from holdfast.guard.redact import Redactor, Scanner, secrets_of
@@ -26,7 +27,7 @@ class Machine:
 
     def __init__(self, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
         self.env = dict(os.environ if env is None else env)
-        self.cwd = cwd or Path.cwd()
+        self.cwd = cwd or _here()
         self._cleaned: dict[str, str] = {}
 
     @cached_property
@@ -73,6 +74,13 @@ class Machine:
         return known
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise StoreError("the current directory is gone", fix="Change to one that exists") from error
 
 
 def scanner_installed() -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from holdfast.app import ledger as app
 from holdfast.app.wiring import Machine
@@ -29,15 +30,21 @@ EXAMPLES = """examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     listing = verbs.add_parser("list", help="the sessions of this project (the default)")
-    for target in (parser, listing):
-        _filters(target)
-        target.add_argument("--json", action="store_true", help="rows as a JSON array")
+    # What is said before the verb counts too: a verb's own default must not overwrite it.
+    _filters(parser, None)
+    parser.add_argument("--json", action="store_true", help="rows as a JSON array")
+    _filters(listing, argparse.SUPPRESS)
+    listing.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="rows as a JSON array"
+    )
     show = verbs.add_parser("show", help="one session: its row, its tasks and what decided them")
     show.add_argument("session", help="the session id, or the beginning of it")
-    show.add_argument("--json", action="store_true", help="row and local record as JSON")
+    show.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="row and local record as JSON"
+    )
     stats = verbs.add_parser("stats", help="totals, averages, failures and cost per model")
-    _filters(stats)
-    stats.add_argument("--json", action="store_true", help="the figures as JSON")
+    _filters(stats, argparse.SUPPRESS)
+    stats.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the figures as JSON")
     sharing = verbs.add_parser("share", help="track the ledger in git; commits nothing")
     sharing.add_argument(
         "--undo", action="store_true", help="take it out of git again (history keeps what was committed)"
@@ -45,11 +52,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _configure_add(verbs.add_parser("add", help="write a row by hand"))
 
 
-def _filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--agent", help="only this agent's sessions, e.g. claude-code")
-    parser.add_argument("--model", help="only models whose name contains this")
-    parser.add_argument("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD)")
-    parser.add_argument("-n", "--last", type=int, metavar="N", help="only the last N sessions")
+def _filters(parser: argparse.ArgumentParser, default: str | None) -> None:
+    def add(*names: str, **options: Any) -> None:
+        parser.add_argument(*names, default=default, **options)
+
+    add("--agent", help="only this agent's sessions, e.g. claude-code")
+    add("--model", help="only models whose name contains this")
+    add("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)")
+    add("-n", "--last", type=_at_least_one, metavar="N", help="only the last N sessions")
 
 
 _ADD_TEXTS = {
@@ -88,13 +98,21 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--complexity", choices=[str(level) for level in Complexity], help="how hard it was")
     parser.add_argument("--outcome", choices=outcomes, help="how it ended")
     parser.add_argument("--time", metavar="ISO", help="when it began (default: now)")
-    parser.add_argument("--json", action="store_true", help="print the row as JSON")
+    parser.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print the row as JSON"
+    )
 
 
 def _count(text: str) -> int:
-    value = int(text)
+    value = int(text) if len(text) <= 16 else -1
     if value < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
+        raise argparse.ArgumentTypeError("must be a whole number from 0 to 10^15")
+    return value
+
+
+def _at_least_one(text: str) -> int:
+    if (value := _count(text)) < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
     return value
 
 
@@ -105,7 +123,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         if options.json:
             output.show_json(views.as_json(entry))
         else:
-            output.line(f"added {entry.session} to {project.ledger}")
+            output.line(f"added {entry.session} to {project.window / 'ledger.md'}")
         return 0
     if options.verb == "share":
         if options.undo:
@@ -143,7 +161,7 @@ def _day(text: str | None) -> datetime | None:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.astimezone()
 
 
 def _entry(options: argparse.Namespace, machine: Machine) -> LedgerEntry:
@@ -180,7 +198,7 @@ def _dollars(text: str | None) -> Decimal | None:
         value = Decimal(text.removeprefix("$"))
     except InvalidOperation as error:
         raise UsageError(f"{text!r} is no amount", fix="Write dollars as 0.12") from error
-    if not value.is_finite() or value < 0:
+    if not value.is_finite() or not 0 <= value < 10**9 or value.as_tuple().exponent < -12:  # type: ignore[operator]
         raise UsageError(
             f"{text!r} is no cost", fix="Write dollars as 0.12, or leave --cost out when unknown"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -84,7 +85,7 @@ def rows_table(rows: Sequence[LedgerEntry], title: str = "") -> Table:
         rows=[
             (
                 short_id(row.session),
-                day(row.timestamp),
+                day(row.timestamp)[:10],
                 row.agent or "?",
                 short_model(row.model),
                 row.kind or "?",
@@ -172,7 +173,7 @@ def show_stats(rows: Sequence[LedgerEntry], *, as_json: bool) -> None:
     output.heading("Average per Session")
     output.line(
         f"  Tasks: {decimal(stats.avg_task_count)} | Cost: {dollars(stats.avg_cost)} | "
-        f"Duration: {decimal(stats.avg_duration_minutes)}min"
+        f"Duration: {minutes(stats.avg_duration_minutes)}"
     )
     failed = f"{stats.total_failed_tasks} of {stats.total_tasks}"
     output.line(f"  Failed Tasks: {failed} ({percent(stats.failure_rate)} failure rate)")
@@ -193,16 +194,16 @@ def _show_models(stats: LedgerStats) -> None:
                 Column("Avg cost", "right"),
                 Column("Avg time", "right", dispensable=1),
                 Column("Tasks failed", "right"),
-                Column("Sessions with failures", "right"),
+                Column("Sessions with failures", "right", dispensable=2),
             ),
             rows=[
                 (
                     short_model(model),
                     str(m.sessions),
                     dollars(m.avg_cost) + (f" (n={m.known_costs})" if m.known_costs != m.sessions else ""),
-                    f"{decimal(m.avg_duration)}min",
+                    minutes(m.avg_duration),
                     f"{m.failed_tasks}/{m.tasks} ({percent(m.failure_rate)})",
-                    f"{m.failed_sessions}/{m.sessions} ({percent(m.session_failure_rate)})",
+                    f"{m.failed_sessions}/{m.judged_sessions} ({percent(m.session_failure_rate)})",
                 )
                 for model, m in stats.model_performance.items()
             ],
@@ -243,7 +244,13 @@ def short_model(model: str | None) -> str:
 
 
 def day(moment: datetime | None) -> str:
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else "?"
+    if moment is None:
+        return "?"
+    with contextlib.suppress(
+        OverflowError, ValueError, OSError
+    ):  # the first and the last year have no other zone
+        moment = moment.astimezone()
+    return moment.strftime("%Y-%m-%d %H:%M")
 
 
 def number(value: int | None) -> str:
@@ -252,6 +259,10 @@ def number(value: int | None) -> str:
 
 def decimal(value: float | None) -> str:
     return "?" if value is None else f"{value:.1f}"
+
+
+def minutes(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1f}min"
 
 
 def percent(value: float | None) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from typing import Any, Literal
+from unicodedata import combining, east_asian_width
 
 from msgspec import Struct
 
 from holdfast.guard.visible import visible
 
 GAP = 3  # what stands between two columns on a terminal
-LEAST_FLEXIBLE = 16
+LEAST_FLEXIBLE = 14
 
 
 class Column(Struct, frozen=True):
@@ -41,12 +42,14 @@ def show(table: Table) -> None:
 
 def plain(table: Table) -> str:
     """Columns separated by two spaces: easy to read, cut and grep."""
-    rows = [[visible(cell) for cell in row] for row in table.rows]
+    rows = [[_cell(cell) for cell in row] for row in table.rows]
     widths = _widths(table)
     lines = [f"{table.title}\n"] if table.title else []
     for row in [[column.title for column in table.columns], *rows]:
         cells = [
-            cell.rjust(width) if column.align == "right" else cell.ljust(width)
+            " " * (width - _width(cell)) + cell
+            if column.align == "right"
+            else cell + " " * (width - _width(cell))
             for cell, width, column in zip(row, widths, table.columns, strict=True)
         ]
         lines.append("  ".join(cells).rstrip() + "\n")
@@ -69,7 +72,7 @@ def _rich(table: Table) -> None:
             column.title, justify=column.align, style=column.style or None, no_wrap=True, width=width
         )
     for row in table.rows:
-        drawn.add_row(*(Text(visible(cell)) for cell in row))
+        drawn.add_row(*(Text(_cell(cell)) for cell in row))
     console.print(drawn)
 
 
@@ -90,25 +93,43 @@ def fitted(table: Table, width: int) -> Table:
         allowed = min(widths[number], max(room // (len(flexible) - place), 1))
         room -= allowed
         for row in rows:
-            row[number] = cut(visible(row[number]), allowed)
+            row[number] = cut(_cell(row[number]), allowed)
     return Table(columns, rows, table.title)
 
 
 def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
     widths = _widths(Table(columns, rows))
-    return sum(
-        (min(own, LEAST_FLEXIBLE) if column.flexible else own) + GAP
+    least = [
+        min(own, LEAST_FLEXIBLE) if column.flexible else own
         for column, own in zip(columns, widths, strict=True)
-    )
+    ]
+    return sum(least) + GAP * (len(columns) - 1)
 
 
 def cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+    """The text, or as much of it as fits with a sign that there is more."""
+    if _width(text) <= limit:
+        return text
+    while text and _width(text) > limit - 1:
+        text = text[:-1] if len(text) < 2 * limit else text[: 2 * limit - 1]
+    return text + "…"
+
+
+def _cell(text: str) -> str:
+    """A text as a cell can hold it: one line, nothing that a terminal would obey."""
+    return visible(text.replace("\n", "\\n").replace("\t", " "))
+
+
+def _width(text: str) -> int:
+    """Columns on a screen: letters of East Asian scripts take two."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _widths(table: Table) -> list[int]:
     return [
-        max([len(column.title), *(len(visible(row[number])) for row in table.rows)])
+        max([len(column.title), *(_width(_cell(row[number])) for row in table.rows)])
         for number, column in enumerate(table.columns)
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Protocol, cast
 
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, UsageError
+from holdfast.guard.visible import visible
 
 INTERRUPTED = 130
 
@@ -41,20 +43,42 @@ def parser_for(name: str, command: Command, about: str) -> argparse.ArgumentPars
 def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int:
     command = load(module)
     parser = parser_for(name, command, about)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that cannot show a letter still gets the rest
     try:
         options = parser.parse_args(list(words))
         code = command.run(options, Machine())
         sys.stdout.flush()
         return code
     except HoldfastError as error:
-        sys.stderr.write(f"holdfast: {error.line()}\n")
+        _complain(error.line())
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
-        sys.stderr.write(
-            "\nholdfast: interrupted; what was written is whole, and the next run goes on from there.\n"
-        )
+        _complain("interrupted; what was written is whole, and the next run goes on from there.")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone (`holdfast ledger | head`): nobody is left to be told.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        if os.environ.get("HOLDFAST_DEBUG"):
+            raise
+        _complain(
+            f"{type(error).__name__}: {error}. This is a fault of holdfast; HOLDFAST_DEBUG=1 shows where."
+        )
+        _abandon_output()
+        return 1
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"holdfast: {visible(' '.join(text.split()))}\n")
+
+
+def _abandon_output() -> None:
+    """What is still buffered cannot be written (a full disk, a closed stream): the interpreter must not try again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,13 +6,11 @@ subagents, later copies) merge into one session. Texts in it are raw until `seal
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from msgspec import Struct, field
 
-from msgspec import Struct
-
+from holdfast.distill.bounds import Clean, kept
+from holdfast.distill.harvest_state import Gathered
 from holdfast.model.session import Action, TodoStatus, Usage
-
-Clean = Callable[[str], str]
 
 PROMPT_LENGTH = 1500
 FINAL_LENGTH = 1500
@@ -25,7 +23,6 @@ MOST_COMMANDS = 200
 MOST_FILES = 1000
 MOST_TODOS = 500
 OPEN_RESPONSES = 512  # how many responses may still be repeated before their usage is settled
-LEEWAY = 2  # raw text kept per character shown, so that a cut never falls inside a secret
 
 
 class Check(Struct):
@@ -107,6 +104,7 @@ class Digest(Struct):
     failed_calls: int = 0
     commits: int = 0
     compactions: int = 0
+    harvest: Gathered = field(default_factory=Gathered)
 
     @property
     def empty(self) -> bool:
@@ -123,14 +121,23 @@ class Digest(Struct):
         self.commands = {kept(text, COMMAND_LENGTH, clean): count for text, count in self.commands.items()}
         self.verified = {kind: kept(text, COMMAND_LENGTH, clean) for kind, text in self.verified.items()}
         self.todos = {kept(text, TITLE_LENGTH, clean): item for text, item in self.todos.items()}
+        self.open_calls = {clean(name): call for name, call in self.open_calls.items()}
         for call in self.open_calls.values():
             call.target = kept(call.target, TARGET_LENGTH, clean)
+        self.open_responses = {clean(key): response for key, response in self.open_responses.items()}
+        for response in self.open_responses.values():
+            response.model = clean(response.model)
+        for total in self.usage:
+            total.model = clean(total.model)
+        self.session, self.parent = clean(self.session), clean(self.parent)
         self.files = {clean(path): touched for path, touched in self.files.items()}
         self.cwd, self.branch = clean(self.cwd), clean(self.branch)
+        self.harvest.seal(clean)
         self.version, self.provider = clean(self.version), clean(self.provider)
 
 
 def _seal_turn(turn: Turn, clean: Clean) -> None:
+    turn.command = kept(turn.command, TITLE_LENGTH, clean)
     turn.text = kept(turn.text, PROMPT_LENGTH, clean)
     turn.final = kept(turn.final, FINAL_LENGTH, clean)
     turn.api_error = kept(turn.api_error, EVIDENCE_LENGTH, clean)
@@ -138,11 +145,3 @@ def _seal_turn(turn: Turn, clean: Clean) -> None:
     for check in [*turn.checks.values(), *([turn.failure] if turn.failure else [])]:
         check.evidence = kept(check.evidence, EVIDENCE_LENGTH, clean)
     turn.sealed = True
-
-
-def kept(text: str, limit: int, clean: Clean) -> str:
-    """A text as it may be stored: cleaned first and cut afterwards, never the other way round."""
-    if not text:
-        return text
-    cleaned = clean(text[: limit * LEEWAY])
-    return cleaned if len(cleaned) <= limit else cleaned[: limit - 1] + "…"

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from holdfast.model.ledger import Complexity
 
+MOST_SPANS = 10_000  # years of work; more are a clock gone mad
 IDLE_SECONDS = 300.0  # a longer silence is nobody working; it counts as this much
 
 
 def extend(spans: list[tuple[float, float]], at: float) -> None:
-    """Adds a moment to the activity spans of one transcript, in which time runs forward but for small steps back."""
-    if not spans:
-        spans.append((at, at))
+    """Adds a moment to the activity spans of one transcript, kept in order and as few as possible."""
+    if spans and spans[-1][0] <= at <= spans[-1][1] + IDLE_SECONDS:  # time runs forward, mostly
+        if at > spans[-1][1]:
+            spans[-1] = (spans[-1][0], at)
         return
-    start, end = spans[-1]
-    if start <= at <= end + IDLE_SECONDS:
-        if at > end:
-            spans[-1] = (start, at)
-    elif at > end:
-        spans.append((at, at))
-    else:
-        spans[:] = merged([*spans, (at, at)])
+    place = bisect_left(spans, (at, at))
+    start = end = at
+    if place and at <= spans[place - 1][1] + IDLE_SECONDS:
+        place -= 1
+        start, end = spans[place][0], max(spans[place][1], at)
+        del spans[place]
+    if place < len(spans) and spans[place][0] <= end + IDLE_SECONDS:
+        end = max(end, spans[place][1])
+        del spans[place]
+    if len(spans) < MOST_SPANS:
+        spans.insert(place, (start, end))
 
 
 def merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from holdfast.distill.digest import Turn
@@ -9,6 +10,11 @@ from holdfast.distill.tasks import ANSWERED, judge_all
 from holdfast.model.ledger import FailureReason, Outcome
 from holdfast.model.session import TaskResult
 
+_QUESTION = re.compile(
+    r"\?|^\W*(?:what|who|when|where|which|why|how|is|are|do|does|did|can|could|would|should|explain|tell me|show me"
+    r"|was|wie|warum|qu[eé]|cómo|pourquoi|comment)\b",
+    re.IGNORECASE,
+)
 _GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
 
 
@@ -18,8 +24,11 @@ def outcome_of(turns: Sequence[Turn], tasks: Sequence[TaskResult]) -> tuple[Outc
     if not worked:
         if tasks:
             return Outcome.FAILED, f"{tasks[-1].reason}: {tasks[-1].evidence}"
-        if any(turn.answered and turn.text for turn in turns):
+        asked = [turn for turn in turns if turn.answered and turn.text]
+        if any(_QUESTION.search(turn.text) for turn in asked):
             return Outcome.DONE, "answered without tools"
+        if asked:
+            return Outcome.UNKNOWN, "talked about, and nothing was done"
         return Outcome.UNKNOWN, "nothing was asked or done"
     last = worked[-1]
     verdicts = judge_all(turns)

@@ -7,12 +7,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
+
 from holdfast.distill import checks
+from holdfast.distill.bounds import LEEWAY, clipped
 from holdfast.distill.digest import (
     COMMAND_LENGTH,
     EVIDENCE_LENGTH,
     FINAL_LENGTH,
-    LEEWAY,
     MOST_COMMANDS,
     MOST_FILES,
     MOST_TODOS,
@@ -30,13 +32,16 @@ from holdfast.distill.digest import (
     UsageTotal,
 )
 from holdfast.distill.effort import extend
+from holdfast.distill.harvest import Harvester
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,
+    Asked,
     Began,
     Compaction,
     Event,
     Interruption,
+    Planned,
     Tick,
     TodoList,
     ToolCall,
@@ -57,6 +62,7 @@ _GO_ON = re.compile(
 )
 
 
+MOST_TOKENS = 10**12  # of one response
 _PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
 
@@ -65,6 +71,7 @@ class Reducer:
 
     def __init__(self, digest: Digest) -> None:
         self.digest = digest
+        self.harvester = Harvester(digest.harvest)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
         self._takers: dict[type, Callable[[Any], None]] = {
             Began: self._began,
@@ -73,6 +80,8 @@ class Reducer:
             ToolCall: self._call,
             ToolResult: self._result,
             TodoList: self._todos,
+            Asked: self.harvester.asked,
+            Planned: self.harvester.planned,
             UsageReport: self._usage,
             Compaction: self._compaction,
             Interruption: self._interruption,
@@ -113,8 +122,9 @@ class Reducer:
         return self.digest.turns[-1]
 
     def _user(self, event: UserTurn) -> None:
+        self.harvester.person(event)
         turns = self.digest.turns
-        text = event.text[: PROMPT_LENGTH * LEEWAY]
+        text = clipped(event.text, PROMPT_LENGTH)
         if turns and not event.command and (_GO_ON.fullmatch(text[:60]) or _asked_again(turns[-1], text)):
             # The same work goes on: whatever stopped it did not end it.
             turns[-1].interrupted = turns[-1].rejected = False
@@ -124,7 +134,7 @@ class Reducer:
             # Words that come with a declined step, or right after it, steer the same work.
             turns[-1].rejected = turns[-1].interrupted = False
             turns[-1].sealed = False
-            turns[-1].feedback.append(text[: EVIDENCE_LENGTH * LEEWAY])
+            turns[-1].feedback.append(clipped(text, EVIDENCE_LENGTH))
             return
         if len(turns) >= MOST_TURNS:
             turns[-1].answered = False
@@ -132,8 +142,9 @@ class Reducer:
         turns.append(Turn(event.at, text, command=event.command))
 
     def _agent(self, event: AgentTurn) -> None:
+        self.harvester.agent(event)
         turn = self._turn()
-        turn.final = event.text[: FINAL_LENGTH * LEEWAY]
+        turn.final = clipped(event.text, FINAL_LENGTH)
         turn.answered = True
         turn.interrupted = turn.rejected = False
         turn.api_error = ""
@@ -145,21 +156,35 @@ class Reducer:
         turn.answered = turn.interrupted = turn.rejected = False
         target = event.target
         if event.action == "shell":
-            command = target[: COMMAND_LENGTH * LEEWAY]
+            command = clipped(target, COMMAND_LENGTH // LEEWAY)
             commands = digest.commands
             if command in commands or len(commands) < MOST_COMMANDS:
                 commands[command] = commands.get(command, 0) + 1
         if event.action == "edit":
             target = "\n".join(event.paths)
-        digest.open_calls[event.call] = OpenCall(event.action, target[:TARGET_LENGTH], len(digest.turns) - 1)
+        digest.open_calls[event.call] = OpenCall(
+            event.action, clipped(target, TARGET_LENGTH // LEEWAY), len(digest.turns) - 1
+        )
         if event.action in ("read", "edit"):
             for path in event.paths:
                 self._touch(path, edited=False)
 
+    def _relative(self, path: str) -> str:
+        cwd = self.digest.cwd
+        return path[len(cwd) + 1 :] if cwd and path.startswith(cwd + "/") else path
+
+    def _from_here(self, command: str) -> str:
+        """A command without the change into the directory that the session is in anyway."""
+        here = f"cd {self.digest.cwd}"
+        if len(here) > 3 and command.startswith(here):
+            rest = command[len(here) :]
+            if rest.startswith("/"):
+                return f"cd {rest[1:]}"
+            return rest.lstrip().removeprefix("&&").lstrip() if rest.lstrip().startswith("&&") else command
+        return command
+
     def _touch(self, path: str, *, edited: bool) -> None:
-        files, cwd = self.digest.files, self.digest.cwd
-        if cwd and path.startswith(cwd + "/"):
-            path = path[len(cwd) + 1 :]
+        files, path = self.digest.files, self._relative(path)
         if path in files or len(files) < MOST_FILES:
             reads, edits = files.get(path, (0, 0))
             files[path] = (reads, edits + 1) if edited else (reads + 1, edits)
@@ -171,6 +196,10 @@ class Reducer:
             return
         turn = digest.turns[call.turn] if 0 <= call.turn < len(digest.turns) else self._turn()
         turn.sealed = False
+        if call.action == "shell":
+            self.harvester.ended("shell", self._from_here(call.target), event)
+        elif call.action in ("edit", "read"):
+            self.harvester.ended(call.action, self._relative(call.target), event)
         if event.rejected:
             turn.rejected = True
             return
@@ -194,9 +223,7 @@ class Reducer:
 
     def _edited(self, path: str) -> None:
         """The touch counted at the call was an edit, as it turned out."""
-        files, cwd = self.digest.files, self.digest.cwd
-        if cwd and path.startswith(cwd + "/"):
-            path = path[len(cwd) + 1 :]
+        files, path = self.digest.files, self._relative(path)
         if path in files:
             reads, edits = files[path]
             files[path] = (max(reads - 1, 0), edits + 1)
@@ -207,11 +234,13 @@ class Reducer:
         made = checks.commits_in(command, event.text, event.ok)
         self.digest.commits += made
         turn.commits += made
+        if made:
+            self.harvester.committed(command, event)
         trusted = event.ok is not None and checks.exit_tells(command)
         said = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or said:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
-            failure = Check(False, reason, (evidence or said)[: EVIDENCE_LENGTH * LEEWAY])
+            failure = Check(False, reason, clipped(evidence or said, EVIDENCE_LENGTH))
             turn.failure = failure
             if kind and checks.is_to_blame(command, event.text):
                 turn.checks[kind] = failure
@@ -219,16 +248,17 @@ class Reducer:
         turn.failure = None
         turn.published = turn.published or (bool(event.ok) and checks.publishes(command))
         if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
+            self.harvester.verified(self._from_here(command), event)
             for passed in kinds:
-                turn.checks[passed] = Check(True, "", command[: EVIDENCE_LENGTH * LEEWAY])
-                self.digest.verified[passed] = command[: COMMAND_LENGTH * LEEWAY]
+                turn.checks[passed] = Check(True, "", clipped(command, EVIDENCE_LENGTH))
+                self.digest.verified[passed] = clipped(command, COMMAND_LENGTH)
 
     def _todos(self, event: TodoList) -> None:
         todos = self.digest.todos
         turn = self._turn()
         number = len(self.digest.turns) - 1
         turn.sealed = False
-        listed = {" ".join(item.text.split())[:TITLE_LENGTH]: item for item in event.items}
+        listed = {clipped(" ".join(item.text.split()), TITLE_LENGTH // LEEWAY): item for item in event.items}
         if not listed.keys() <= todos.keys():
             # Planned anew: new items replace the open ones that are gone. Without new ones these were dropped.
             gone = [
@@ -245,6 +275,7 @@ class Reducer:
                 known.status = item.status
 
     def _usage(self, event: UsageReport) -> None:
+        event = _sane(event)
         waiting = self.digest.open_responses
         known = waiting.get(event.key)
         if known is not None:
@@ -257,6 +288,7 @@ class Reducer:
 
     def _compaction(self, event: Compaction) -> None:
         self.digest.compactions += 1
+        self.harvester.summary(event)
 
     def _interruption(self, event: Interruption) -> None:
         turn = self._turn()
@@ -265,8 +297,16 @@ class Reducer:
 
     def _api_failure(self, event: ApiFailure) -> None:
         turn = self._turn()
-        turn.api_error = event.text[: EVIDENCE_LENGTH * LEEWAY] or "the model's service failed"
+        turn.api_error = clipped(event.text, EVIDENCE_LENGTH) or "the model's service failed"
         turn.sealed = False
+
+
+def _sane(event: UsageReport) -> UsageReport:
+    """Counts that can be counts: a hostile file may say less than nothing, or more than there ever was."""
+    counts = msgspec.structs.astuple(event.usage)
+    if min(counts) >= 0 and max(counts) <= MOST_TOKENS:
+        return event
+    return msgspec.structs.replace(event, usage=Usage(*(min(max(count, 0), MOST_TOKENS) for count in counts)))
 
 
 def _asked_again(turn: Turn, text: str) -> bool:

@@ -11,12 +11,15 @@ from msgspec import Struct
 from holdfast.distill.cost import cost_of
 from holdfast.distill.digest import Digest, TodoItem, Turn
 from holdfast.distill.effort import active_seconds, complexity_of
+from holdfast.distill.harvest import harvest_of
+from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.outcome import outcome_of
 from holdfast.distill.reduce import settle
 from holdfast.distill.tasks import tasks_of
 from holdfast.model.ledger import Kind, LedgerEntry, Tokens
-from holdfast.model.session import DistilledSession, FileTouch, ModelUsage, TaskResult, Usage
+from holdfast.model.memory import OpenItem
+from holdfast.model.session import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
 from holdfast.text.keywords import keywords
 
 MOST_PROMPTS = 60
@@ -90,6 +93,12 @@ def conclude(
         subagents=sum(1 for part in ordered if part.digest.parent),
         final_message=next((turn.final for turn in reversed(turns) if turn.final), ""),
         sources=tuple(part.source for part in ordered),
+        harvest=harvest_of(
+            session,
+            [digest.harvest for digest in main],
+            [part.digest.harvest for part in ordered],
+            _left_open(turns, todos),
+        ),
     )
 
 
@@ -175,6 +184,24 @@ def _open_items(tasks: Sequence[TaskResult]) -> tuple[str, ...]:
         if task.status in ("failed", "skipped")
     ]
     return tuple(dict.fromkeys(item for item in items if item))[-MOST_OPEN_ITEMS:]
+
+
+def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenItem]:
+    """To-dos that nobody got to, and checks that still fail at the end."""
+    stopped = bool(turns) and not turns[-1].answered
+    left: list[TodoStatus] = ["pending", "in_progress"] if stopped else ["pending"]
+    items = [
+        OpenItem(text=text, why="left on the agent's list", owner="agent", at=item.at)
+        for text, item in todos.items()
+        if item.status in left and text and not is_chore(text)
+    ]
+    for turn in turns[-1:]:
+        for kind, check in turn.checks.items():
+            if not check.passed:
+                text = f"{kind} fails: {' '.join(check.evidence.split())}"
+                why = f"{check.reason} at the end of the session"
+                items.append(OpenItem(text=text, why=why, owner="agent", priority="high", at=turn.at))
+    return items
 
 
 def ledger_entry(session: DistilledSession) -> LedgerEntry:

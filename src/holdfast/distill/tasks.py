@@ -55,6 +55,17 @@ _WITHOUT_WORK = (FailureReason.API_ERROR, FailureReason.LLM_REFUSAL)
 
 ANSWERED = "answered"
 
+# What a passed check proves, the strongest first. That code is well-formed does not show that it works.
+_PROOFS = ("test", "types", "build", "lint")
+_ABOUT_LINT = re.compile(
+    r"\blint|\bformat|\bfmt\b|\bstyle|\bwarnings?\b|\bruff\b|\beslint\b|\bclippy\b", re.IGNORECASE
+)
+_ONLY_PRAISE = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|great|cool|nice|perfect|awesome|excellent|thanks?(?: you| a lot)?|thank you"
+    r"|ty|lgtm|works?(?: now)?|looks? (?:good|great)|that works|it works|love it|super|well done|good job|danke|merci|gracias)\W*){1,4}",
+    re.IGNORECASE,
+)
+
 Status = Literal["done", "failed", "skipped", "unknown"]
 
 
@@ -97,8 +108,9 @@ def _proof(turn: Turn, said: str) -> Verdict:
         return Verdict("done", evidence=f"{turn.commits} commit{'s' if turn.commits > 1 else ''}")
     if turn.published:
         return Verdict("done", evidence="pushed")
-    for kind, check in turn.checks.items():
-        return Verdict("done", evidence=f"{kind} passed: {check.evidence}")
+    for kind in _PROOFS:
+        if kind in turn.checks and (kind != "lint" or _ABOUT_LINT.search(turn.text)):
+            return Verdict("done", evidence=f"{kind} passed: {turn.checks[kind].evidence}")
     if _APPROVAL.search(said):
         return Verdict("done", evidence=f"the user then said: {_first_line(said)}")
     if turn.answered and not turn.edits:
@@ -107,6 +119,8 @@ def _proof(turn: Turn, said: str) -> Verdict:
                 "unknown", evidence="a complaint was answered, and nothing shows that it is settled"
             )
         return Verdict("done", evidence=ANSWERED)
+    if "lint" in turn.checks:
+        return Verdict("unknown", evidence="only a linter passed")
     return Verdict("unknown", evidence="no test, commit or word of the user tells")
 
 
@@ -121,6 +135,8 @@ def tasks_of(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[TaskResu
         if number in items:
             proof = next((later for later in verdicts[number:] if later.proves), None)
             tasks += _listed(items[number], verdict, proof)
+        elif _ONLY_PRAISE.fullmatch(turn.text) and not (turn.edits or turn.commits or turn.published):
+            continue  # words of approval ask for nothing
         elif turn.calls or verdict.reason in _WITHOUT_WORK:
             tasks.append(
                 TaskResult(

@@ -119,3 +119,8 @@ def _is_in_flag(text: str, at: int) -> bool:
 
 def _within(char: str, ranges: tuple[tuple[int, int], ...]) -> bool:
     return bool(char) and any(low <= ord(char) <= high for low, high in ranges)
+
+
+def path_text(path: str) -> str:
+    """A path that can be stored and printed: bytes that are no text are shown as escapes."""
+    return path if path.isprintable() else path.encode("utf-8", "backslashreplace").decode("utf-8")

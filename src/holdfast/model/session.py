@@ -10,6 +10,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from holdfast.model.memory import Harvest, Owner
+
 Action = Literal["shell", "edit", "read", "search", "web", "ask", "plan", "todo", "agent", "other"]
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
@@ -106,6 +108,27 @@ class TodoList(Struct, frozen=True, gc=False):
     items: tuple[Todo, ...]
 
 
+class Asked(Struct, frozen=True, gc=False):
+    """A question that the agent put through its host, and the answer ('' when there was none).
+
+    `options` are the choices that were offered, each with what the agent said of it.
+    """
+
+    at: float | None
+    question: str
+    options: tuple[tuple[str, str], ...] = ()
+    answer: str = ""
+    by: Owner = "user"
+
+
+class Planned(Struct, frozen=True, gc=False):
+    """A plan that was shown to a person. `approved` is None while nobody has said anything of it."""
+
+    at: float | None
+    text: str
+    approved: bool | None = None
+
+
 class UsageReport(Struct, frozen=True, gc=False):
     """Tokens of one response. Reports with one `key` are repeats of one response: the largest output counts."""
 
@@ -143,6 +166,8 @@ Event = (
     | ToolCall
     | ToolResult
     | TodoList
+    | Asked
+    | Planned
     | UsageReport
     | Compaction
     | Interruption
@@ -213,3 +238,4 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     subagents: int
     final_message: str
     sources: tuple[str, ...]
+    harvest: Harvest = Harvest()

@@ -7,16 +7,19 @@ ledger. It holds what the ledger must not: goals, tasks and the evidence for the
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.errors import FormatTooNew, StoreError
 from holdfast.model.session import DistilledSession
+
+T = TypeVar("T")
 
 CAPTURE_FORMAT = 1
 BUSY_SECONDS = 30
@@ -73,8 +76,22 @@ class CaptureStore:
         except sqlite3.Error as error:
             raise _refused(path, error) from error
 
+    @classmethod
+    def glimpse(cls, path: Path, ask: Callable[[CaptureStore], T], otherwise: T) -> T:
+        """An answer from the store without write access; `otherwise` where it is missing, newer or unreadable."""
+        for mode in ("mode=ro", "mode=ro&immutable=1"):
+            store = cls.__new__(cls)
+            store.path = path
+            try:
+                store._db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=5)
+                with closing(store._db):
+                    return ask(store)
+            except (sqlite3.Error, StoreError, msgspec.MsgspecError, ValueError):
+                continue
+        return otherwise
+
     def _prepare(self) -> None:
-        (number,) = self._db.execute("PRAGMA user_version").fetchone()
+        (number,) = self._ask("PRAGMA user_version").fetchone()
         if number > CAPTURE_FORMAT:
             raise FormatTooNew(
                 f"was written by a newer holdfast (format {number}, this one knows {CAPTURE_FORMAT})",
@@ -84,8 +101,20 @@ class CaptureStore:
         if number < CAPTURE_FORMAT:
             with self.transaction():
                 for statement in _SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version={CAPTURE_FORMAT}")
+                    self._ask(statement)
+                self._ask(f"PRAGMA user_version={CAPTURE_FORMAT}")
+
+    def _ask(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(statement, values)
+        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
+            raise _refused(self.path, error) from error
+
+    def _ask_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        try:
+            self._db.executemany(statement, rows)
+        except sqlite3.Error as error:
+            raise _refused(self.path, error) from error
 
     def close(self) -> None:
         self._db.close()
@@ -94,19 +123,19 @@ class CaptureStore:
     def transaction(self) -> Iterator[None]:
         """Writes take their lock at once: one that is taken late fails instead of waiting."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
+            self._ask("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
-                self._db.execute("ROLLBACK")
+                self._ask("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+            self._ask("COMMIT")
         except sqlite3.Error as error:
             raise _refused(self.path, error) from error
 
     def stamps(self) -> dict[str, tuple[Stamp, str]]:
         """Every transcript read so far: its stamp then, and the session it belongs to."""
-        rows = self._db.execute("SELECT path, size, mtime_ns, session FROM source")
+        rows = self._ask("SELECT path, size, mtime_ns, session FROM source")
         return {path: (Stamp(size, mtime_ns), session) for path, size, mtime_ns, session in rows}
 
     def cursor(self, path: str) -> Cursor | None:
@@ -116,7 +145,7 @@ class CaptureStore:
         return list(self._cursors("session = ?", session))
 
     def _cursors(self, where: str, value: str) -> Iterator[Cursor]:
-        rows = self._db.execute(
+        rows = self._ask(
             "SELECT id, path, agent, own, session, position, size, mtime_ns, head, reader, digest "
             f"FROM source WHERE {where}",
             (value,),
@@ -138,32 +167,30 @@ class CaptureStore:
 
     def root_of(self, own: str) -> str:
         """The session that a transcript with this id counts for; the id itself when it is unknown."""
-        row = self._db.execute(
-            "SELECT session FROM source WHERE own = ? AND session != ''", (own,)
-        ).fetchone()
+        row = self._ask("SELECT session FROM source WHERE own = ? AND session != ''", (own,)).fetchone()
         return str(row[0]) if row else own
 
     def adopt(self, own: str, session: str) -> None:
         """Parts that named a subagent as their parent before its own parent was known."""
         if own != session:
-            self._db.execute("UPDATE source SET session = ? WHERE session = ?", (session, own))
+            self._ask("UPDATE source SET session = ? WHERE session = ?", (session, own))
 
     def pending(self) -> list[str]:
         """Sessions of which something new was read and no row has been written yet."""
-        return [session for (session,) in self._db.execute("SELECT session FROM pending ORDER BY session")]
+        return [session for (session,) in self._ask("SELECT session FROM pending ORDER BY session")]
 
     def mark_pending(self, session: str) -> None:
-        self._db.execute("INSERT OR IGNORE INTO pending VALUES (?)", (session,))
+        self._ask("INSERT OR IGNORE INTO pending VALUES (?)", (session,))
 
     def settle(self, sessions: Iterable[str]) -> None:
-        self._db.executemany("DELETE FROM pending WHERE session = ?", ((session,) for session in sessions))
+        self._ask_many("DELETE FROM pending WHERE session = ?", ((session,) for session in sessions))
 
     def next_source(self) -> int:
-        (number,) = self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM source").fetchone()
+        (number,) = self._ask("SELECT coalesce(max(id), 0) + 1 FROM source").fetchone()
         return int(number)
 
     def put(self, cursor: Cursor) -> None:
-        self._db.execute(
+        self._ask(
             "INSERT OR REPLACE INTO source VALUES (?,?,?,?,?,?,?,?,?,?,?)",
             (
                 cursor.id,
@@ -182,37 +209,37 @@ class CaptureStore:
 
     def release(self, source: int) -> None:
         """Forgets what a source claimed: it is read again from its start."""
-        self._db.execute("DELETE FROM claim WHERE source = ?", (source,))
+        self._ask("DELETE FROM claim WHERE source = ?", (source,))
 
     def claims_exist(self) -> bool:
-        return self._db.execute("SELECT 1 FROM claim LIMIT 1").fetchone() is not None
+        return self._ask("SELECT 1 FROM claim LIMIT 1").fetchone() is not None
 
     def claimed_by(self, key: int) -> int | None:
-        row = self._db.execute("SELECT source FROM claim WHERE key = ?", (key,)).fetchone()
+        row = self._ask("SELECT source FROM claim WHERE key = ?", (key,)).fetchone()
         return None if row is None else int(row[0])
 
     def claim(self, keys: Iterable[int], source: int) -> None:
-        self._db.executemany("INSERT OR IGNORE INTO claim VALUES (?, ?)", ((key, source) for key in keys))
+        self._ask_many("INSERT OR IGNORE INTO claim VALUES (?, ?)", ((key, source) for key in keys))
 
     def put_record(self, record: DistilledSession) -> None:
-        self._db.execute(
+        self._ask(
             "INSERT OR REPLACE INTO session VALUES (?,?,?)",
             (record.session, record.started, msgspec.json.encode(record)),
         )
 
     def record(self, session: str) -> DistilledSession | None:
-        row = self._db.execute("SELECT record FROM session WHERE id = ?", (session,)).fetchone()
+        row = self._ask("SELECT record FROM session WHERE id = ?", (session,)).fetchone()
         return None if row is None else msgspec.json.decode(row[0], type=DistilledSession)
 
     def records(self, limit: int) -> list[DistilledSession]:
         """The latest sessions, newest first."""
-        rows = self._db.execute("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,))
+        rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,))
         return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
 
     def check(self) -> str:
         """'' when the file is sound, else what SQLite says of it."""
         try:
-            (answer,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+            (answer,) = self._ask("PRAGMA quick_check(1)").fetchone()
         except sqlite3.Error as error:
             return str(error)
         return "" if answer == "ok" else str(answer)
@@ -285,7 +312,7 @@ def _number(key: str) -> int:
     return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
 
 
-def _refused(path: Path, error: sqlite3.Error) -> StoreError:
+def _refused(path: Path, error: Exception) -> StoreError:
     message = str(error)
     if "locked" in message:
         fix = "Another holdfast holds it: wait for it to finish"

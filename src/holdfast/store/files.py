@@ -369,6 +369,16 @@ def _sweep(path: Path) -> None:
 # --- directories ---------------------------------------------------------------------------------------
 
 
+def make_private(path: Path) -> None:
+    """A folder that nobody else may look into. One that is there already keeps its rights."""
+    with _explained(path, "make"):
+        if not path.is_dir():
+            _make_directory(path.parent)
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(mode=0o700)
+                _sync_directory(path.parent)
+
+
 def _make_directory(path: Path) -> None:
     if path.is_dir():
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import subprocess
 from hashlib import blake2b
 from pathlib import Path
@@ -50,14 +51,18 @@ class Project(Struct, frozen=True):
 
     @property
     def ledger(self) -> Path:
-        """The file that holds the rows: the repository's where it is a file of its own, else memory's.
+        """All rows that this machine wrote, shared or not."""
+        return self.memory / "ledger.md"
+
+    @property
+    def window_ledger(self) -> Path | None:
+        """The ledger in the repository where it is a file of its own: shared through git, or somebody's own.
 
         A link is never followed: one that came with a clone could point anywhere.
         """
         shown = self.window / "ledger.md"
-        if os.path.lexists(shown) and not shown.is_symlink():
-            return shown
-        return self.memory / "ledger.md" if LINKS else shown
+        real = os.path.lexists(shown) and not shown.is_symlink()
+        return shown if real or not LINKS else None
 
     @property
     def capture(self) -> Path:
@@ -82,21 +87,39 @@ class Project(Struct, frozen=True):
 
     def prepare(self) -> None:
         """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""
-        if self.window.is_symlink():
-            raise StoreError(
-                "is a link, and holdfast writes only inside the repository",
-                where=str(self.window),
-                fix="Remove the link and run the command again",
-            )
+        self._refuse_bad_window()
         if (number := check_format(self)) != FORMAT:
             raise _other_format(self.memory, number)
+        for folder in (self.memory.parent.parent, self.memory.parent, self.memory):
+            files.make_private(folder)
+        self._put_new(self.identity_file, f"{self.memory.name}\n")
+        if _text_of(self.identity_file).strip() != self.memory.name:
+            raise StoreError(
+                "another command has set this project up at the same moment",
+                where=str(self.identity_file),
+                fix="Run the command again",
+            )
         self._put_new(self.memory / "format", f"{FORMAT}\n")
+        self._put_new(self.memory / "root", f"{self.root}\n")
         self._put_new(self.window / ".gitignore", IGNORE_ALL)
         self._put_new(self.window / ".gitattributes", UNION_MERGE)
-        self._put_new(self.identity_file, f"{self.memory.name}\n")
         self._link("local", self.memory)
-        if self.ledger != self.window / "ledger.md":
+        if LINKS:
             self._link("ledger.md", Path("local") / "ledger.md")
+
+    def _refuse_bad_window(self) -> None:
+        if self.window.is_symlink():
+            problem, fix = "is a link, and holdfast writes only inside the repository", "Remove the link"
+        elif self.window == self.memory.parent.parent:
+            problem, fix = (
+                "is holdfast's own store, so this directory cannot be a project",
+                "Work in a project's folder",
+            )
+        elif self.window.exists() and not self.window.is_dir():
+            problem, fix = "is a file where holdfast's folder belongs", "Move it away"
+        else:
+            return
+        raise StoreError(problem, where=str(self.window), fix=f"{fix} and run the command again")
 
     def _put_new(self, path: Path, text: str) -> None:
         if not os.path.lexists(path):
@@ -160,54 +183,70 @@ def worktrees(project: Project) -> list[Path]:
     return [tree for tree in trees if tree != project.root]
 
 
+def project_at(root: Path, home: Path) -> Project:
+    """The project of exactly this directory, whatever lies around it."""
+    return _project(root, root / ".holdfast" / "id", home)
+
+
 def _project(root: Path, identity_file: Path, home: Path) -> Project:
     identity = _text_of(identity_file).strip()
-    if not _IDENTITY.fullmatch(identity):
+    if not _IDENTITY.fullmatch(identity) or not _is_ours(identity, root, identity_file, home):
         slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "project"
-        identity = f"{slug}-{_stable_suffix(identity_file)}"
+        identity = f"{slug}-{_suffix(root, identity_file)}"
     return Project(root, root / ".holdfast", home / "projects" / identity, identity_file)
 
 
-def _stable_suffix(identity_file: Path) -> str:
-    """The same for one place until the identity is written, so that two first commands at once agree."""
-    return blake2b(os.fsencode(identity_file.resolve()), digest_size=4).hexdigest()
+def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool:
+    """An id inside git's own directory is ours: git copies it nowhere. One in a plain folder may have come with it,
+
+    and counts only where the memory of that name belongs to this folder.
+    """
+    if identity_file.name == "holdfast-id":
+        return True
+    recorded = _text_of(home / "projects" / identity / "root").strip()
+    return not recorded or recorded == str(root)
 
 
-def share_ledger(project: Project) -> list[Path]:
-    """Makes the ledger a file of the repository; returns what git should know about."""
-    project.prepare()
-    shown, kept = project.window / "ledger.md", project.memory / "ledger.md"
-    with files.lock(project.lock("ledger")) as held:
-        if shown.is_symlink() or not shown.exists():
-            content = files.read(kept) or b""
-            shown.unlink(missing_ok=True)
-            files.replace_held(held, shown, content, files.ANYTHING)
-            if kept.exists():
-                kept.rename(project.memory / f"ledger.before-sharing-{os.urandom(3).hex()}.md")
-    _rewrite(project, ".gitignore", IGNORE_BUT_LEDGER)
-    _rewrite(project, ".gitattributes", UNION_MERGE)
-    return [shown, project.window / ".gitignore", project.window / ".gitattributes"]
+def _suffix(root: Path, identity_file: Path) -> str:
+    """The same repository cloned again to the same place finds its memory; another one there does not.
+
+    Two first commands at the same moment must agree, so nothing here is left to chance.
+    """
+    made = b""
+    if identity_file.name == "holdfast-id":
+        made = git(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(identity_file.parent)
+    return blake2b(os.fsencode(root.resolve()) + made, digest_size=4).hexdigest()
 
 
-def unshare_ledger(project: Project) -> None:
-    """Takes the ledger back into memory. What git has recorded stays in its history."""
-    shown, kept = project.window / "ledger.md", project.memory / "ledger.md"
-    with files.lock(project.lock("ledger")) as held:
-        if LINKS and shown.is_file() and not shown.is_symlink():
-            files.replace_held(held, kept, files.read(shown) or b"", files.ANYTHING)
-            shown.unlink()
-    _rewrite(project, ".gitignore", IGNORE_ALL)
-    project.prepare()
-
-
-def _rewrite(project: Project, name: str, text: str) -> None:
-    files.replace(project.window / name, text.encode(), project.lock("layout"), files.ANYTHING)
+def _made_at(common: Path) -> bytes:
+    """When a repository without commits was made: git writes these files then and never again."""
+    for name in ("description", "info/exclude"):
+        with contextlib.suppress(OSError):
+            return str((common / name).stat().st_mtime_ns).encode()
+    return b""
 
 
 def git(root: Path, *arguments: str) -> str:
     """What git answers, or '' when it does not: no git, no repository, no commit yet."""
+    done = _run_git(root, arguments)
+    return done.stdout.strip() if done is not None and done.returncode == 0 else ""
+
+
+def git_complaint(root: Path, *arguments: str) -> str:
+    """Runs git for its effect: '' when it worked, else what it says."""
+    done = _run_git(root, arguments)
+    if done is None:
+        return "git cannot be run"
+    return (
+        ""
+        if done.returncode == 0
+        else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
+    )
+
+
+def _run_git(root: Path, arguments: tuple[str, ...]) -> subprocess.CompletedProcess[str] | None:
     try:
-        done = subprocess.run(
+        return subprocess.run(
             ["git", "-C", str(root), *arguments],
             capture_output=True,
             encoding="utf-8",
@@ -216,15 +255,22 @@ def git(root: Path, *arguments: str) -> str:
             check=False,
         )
     except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+        return None
 
 
 def _text_of(path: Path) -> str:
+    """The beginning of a small regular file; '' for anything else, which a clone may have put there."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")[:10_000]
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError:
         return ""
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        try:
+            return file.read(10_000).decode("utf-8", "replace")
+        except OSError:
+            return ""
 
 
 def _other_format(memory: Path, number: int) -> FormatTooNew:

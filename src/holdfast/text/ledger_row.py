@@ -57,10 +57,12 @@ def _session_reader(decode: Decode) -> Read:
 
 def _number_reader(decode: Decode) -> Read:
     def read(cell: str) -> int | None:
-        try:
-            return int(cell)
-        except ValueError:
-            return values.parse_number(decode(cell))
+        if len(cell) <= values.MOST_DIGITS:
+            try:
+                return int(cell)
+            except ValueError:
+                pass
+        return values.parse_number(decode(cell))
 
     return read
 

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
+MOST_DIGITS = 24  # no count has so many; arithmetic on a longer one would have no end
 _UNKNOWN = frozenset({"", "?", "-", "unknown"})
 _COST = re.compile(r"(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)", re.ASCII)
 _AMOUNT = r"(?:(\d+(?:\.\d+)?) ?{unit} ?)?"
@@ -35,6 +36,8 @@ def render_cost(cost: Decimal | None) -> str:
 
 
 def parse_cost(cell: str) -> Decimal | None:
+    if len(cell) > 60:
+        raise ValueError(cell[:24])
     match = _COST.fullmatch(cell)
     if match is None:
         if is_unknown(cell):
@@ -109,4 +112,6 @@ def render_number(number: int | None) -> str:
 def parse_number(cell: str) -> int | None:
     if is_unknown(cell):
         return None
+    if len(cell) > MOST_DIGITS:
+        raise ValueError(cell[:MOST_DIGITS])
     return int(cell.replace(",", ""))

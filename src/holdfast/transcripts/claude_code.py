@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -31,6 +31,15 @@ from holdfast.model.session import (
     Usage,
     UsageReport,
     UserTurn,
+)
+from holdfast.transcripts.claude_tools import (
+    LONGEST_PLAN,
+    OpenQuestion,
+    answered,
+    planned,
+    questions_in,
+    todo_items,
+    todo_status,
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
 from holdfast.transcripts.jsonl import JsonLines, decoded, excerpt, seconds
@@ -89,6 +98,7 @@ _REJECTED = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",
 )
+_SPEAKING = ("shell", "todo", "ask", "plan")  # actions whose answer says more than that it worked
 _TOOL_REFUSED = "<tool_use_error>"
 _IN_BACKGROUND = "Command running in background with ID"
 _USER_SAID = "To tell you how to proceed, the user said:\n"
@@ -161,7 +171,8 @@ class _Line(Struct):
 class _OpenCall(Struct):
     action: Action
     tool: str
-    subject: str = ""
+    subject: str = ""  # what the task, or the plan, says
+    questions: tuple[OpenQuestion, ...] = ()
 
 
 class _State(Struct):
@@ -265,13 +276,18 @@ class ClaudeReading:
         arguments = _arguments(block.input)
         call = block.id or ""
         action: Action = ACTIONS.get(name, "other")
-        subject = _string(arguments, "subject") if name == "TaskCreate" else ""
-        self._state.open_calls[call] = _OpenCall(action, name, subject)
+        opened = self._state.open_calls[call] = _OpenCall(action, name)
+        if name == "TaskCreate":
+            opened.subject = _string(arguments, "subject")
+        elif action == "plan":
+            opened.subject = _string(arguments, "plan")[:LONGEST_PLAN]
+        elif action == "ask":
+            opened.questions = questions_in(arguments)
         target = _target(action, arguments)
         paths = (target,) if action in ("edit", "read") and target else ()
         yield ToolCall(at, call, name, action, target, paths)
         if name == "TodoWrite":
-            if items := _todo_items(arguments.get("todos")):
+            if items := todo_items(arguments.get("todos")):
                 yield TodoList(at, items)
         elif name == "TaskUpdate":
             yield from self._task_update(arguments, at)
@@ -282,7 +298,7 @@ class ClaudeReading:
             subject, status = self._state.tasks[task]
             self._state.tasks[task] = (
                 _string(arguments, "subject") or subject,
-                _status(arguments.get("status"), status),
+                todo_status(arguments.get("status"), status),
             )
             if arguments.get("status") == "deleted":
                 del self._state.tasks[task]
@@ -324,7 +340,7 @@ class ClaudeReading:
         call = block.tool_use_id or ""
         opened = self._state.open_calls.pop(call, None)
         failed = bool(block.is_error)
-        wanted = failed or (opened is not None and (opened.action == "shell" or opened.tool == "TaskCreate"))
+        wanted = failed or (opened is not None and opened.action in _SPEAKING)
         text = excerpt(_text_of(block.content)) if wanted else ""
         rejected = failed and text.startswith(_REJECTED)
         code = _EXIT_CODE.match(text) if failed else None
@@ -337,6 +353,10 @@ class ClaudeReading:
             rejected=rejected,
             own_fault=failed and text.startswith(_TOOL_REFUSED),
         )
+        if opened is not None and opened.questions:
+            yield from answered(at, opened.questions, text, failed=failed)
+        elif opened is not None and opened.action == "plan":
+            yield from planned(at, opened.subject, text, failed=failed, rejected=rejected)
         if rejected and _USER_SAID in text:
             yield UserTurn(at, text.split(_USER_SAID, 1)[1].strip(), feedback=True)
         if failed and text.startswith(_INTERRUPTED):
@@ -476,23 +496,3 @@ def _target(action: Action, arguments: dict[str, Any]) -> str:
     if action == "plan":
         return _string(arguments, "plan")
     return _string(arguments, "pattern", "query", "url", "description", "skill")
-
-
-def _todo_items(value: object) -> tuple[Todo, ...]:
-    items = value if isinstance(value, list) else []
-    return tuple(
-        Todo(item["content"], _status(item.get("status"), "pending"))
-        for item in items
-        if isinstance(item, dict) and isinstance(item.get("content"), str) and item["content"].strip()
-    )
-
-
-def _status(value: object, default: TodoStatus) -> TodoStatus:
-    known: dict[object, Literal["pending", "in_progress", "completed", "cancelled"]] = {
-        "pending": "pending",
-        "in_progress": "in_progress",
-        "completed": "completed",
-        "cancelled": "cancelled",
-        "deleted": "cancelled",
-    }
-    return known.get(value, default)

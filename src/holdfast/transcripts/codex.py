@@ -22,6 +22,7 @@ from holdfast.model.session import (
     Compaction,
     Event,
     Interruption,
+    Planned,
     Tick,
     Todo,
     TodoList,
@@ -33,6 +34,13 @@ from holdfast.model.session import (
     UserTurn,
 )
 from holdfast.transcripts.codex_output import Output, read_output
+from holdfast.transcripts.codex_questions import (
+    GO_AHEAD,
+    OpenQuestion,
+    answered,
+    proposed_plan,
+    questions_in,
+)
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
 from holdfast.transcripts.jsonl import JsonLines, decoded, excerpt, seconds
 
@@ -121,6 +129,8 @@ class _State(Struct):
     exit_codes: dict[str, int] = {}
     running: dict[str, str] = {}  # background process -> the call that started it
     waiting: dict[str, str] = {}  # call that polls -> background process
+    questions: dict[str, list[OpenQuestion]] = {}
+    plan: str = ""  # proposed and not answered yet
     said: dict[str, str] = {}  # a person's words -> which of the two copies of them was seen
 
 
@@ -248,6 +258,7 @@ class CodexReading:
         elif kind == "message" and payload.role == "assistant":
             if text := _message_text(payload.content):
                 yield AgentTurn(at, text)
+                yield from self._proposed(text, at)
         elif kind == "function_call":
             yield from self._call(payload, _json_in_string(payload.arguments), "", at)
         elif kind == "custom_tool_call":
@@ -271,6 +282,15 @@ class CodexReading:
         if other == copy:
             self._state.said[words] = copy
             yield UserTurn(at, words)
+            if self._state.plan and words.casefold().startswith(GO_AHEAD):
+                yield Planned(at, self._state.plan, approved=True)
+            self._state.plan = ""
+
+    def _proposed(self, text: str, at: float | None) -> Iterator[Event]:
+        """Plan mode: the plan stands in the agent's message, and the person's next words decide on it."""
+        if plan := proposed_plan(text):
+            self._state.plan = plan
+            yield Planned(at, plan)
 
     def _usage(self, usage: _Tokens, last: _Tokens | None, at: float | None) -> Iterator[Event]:
         """Counts changes of the running total; a total that fell started anew, so the last request is the change."""
@@ -297,6 +317,8 @@ class CodexReading:
         self._state.open_calls[call] = name
         if name == "write_stdin" or name == "wait":
             self._state.waiting[call] = str(arguments.get("session_id", arguments.get("cell_id", "")))
+        if name == "request_user_input":
+            self._state.questions[call] = questions_in(arguments)
         action, target, paths = _describe(name, arguments, script)
         yield ToolCall(at, call, name, action, target, paths)
         if name == "update_plan" and (items := _plan(arguments.get("plan"))):
@@ -306,6 +328,8 @@ class CodexReading:
         state, call = self._state, payload.call_id or ""
         tool = state.open_calls.pop(call, "")
         output = read_output(payload.output)
+        if questions := state.questions.pop(call, None):
+            yield from answered(at, questions, output.text)
         code = state.exit_codes.pop(call, None)
         if process := state.waiting.pop(call, ""):
             yield ToolResult(at, call, ok=None)

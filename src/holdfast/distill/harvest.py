@@ -1,0 +1,218 @@
+"""What a session decided, asked, found, tried in vain, left open and verified, in words already written.
+
+No model is called. Words count where somebody concludes: a person's turns, the message that ends an agent's
+turn, compaction summaries, plans, answers. What tools print counts where it proves a command right or wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from holdfast.distill import harvest_decisions as decisions
+from holdfast.distill import harvest_facts as facts
+from holdfast.distill import harvest_reports as reports
+from holdfast.distill import harvest_stumbles as stumbles
+from holdfast.distill.bounds import clipped
+from holdfast.distill.harvest_prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
+from holdfast.distill.harvest_state import REPORT_LENGTH, Gathered, Said, add, alike, raw, words_of
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
+from holdfast.model.session import Action, AgentTurn, Asked, Compaction, Planned, ToolResult, UserTurn
+
+MOST = 6
+MOST_COMMITS_SHOWN = 20
+LONGEST_SUMMARY = 40_000
+LONGEST_ANSWER = 300
+
+
+class Harvester:
+    """Feeds what is gathered, one event at a time."""
+
+    def __init__(self, state: Gathered) -> None:
+        self.state = state
+
+    def person(self, event: UserTurn) -> None:
+        """A person speaks: the agent's report is final, and its question is answered or passed over."""
+        state = self.state
+        conclude_report(state)
+        if not event.command:
+            _answer(state, event)
+            for decision in decisions.of_person(event.text, event.at):
+                add(state.decisions, decision, _decision_text)
+
+    def agent(self, event: AgentTurn) -> None:
+        self.state.report = clipped(event.text, REPORT_LENGTH)
+        self.state.report_at = event.at
+
+    def summary(self, event: Compaction) -> None:
+        if event.summary:
+            _read(self.state, event.summary[:LONGEST_SUMMARY], event.at)
+
+    def asked(self, event: Asked) -> None:
+        state = self.state
+        if len(event.question) > LONGEST or decisions.asks_about_workflow(event.question):
+            return
+        text, answer = " ".join(event.question.split()), " ".join(event.answer.split())
+        question = Question(text=text, at=event.at)
+        if not answer:
+            state.question = question
+            return
+        for decision in decisions.of_answer(event):
+            add(state.decisions, decision, _decision_text)
+        if len(answer) <= LONGEST_ANSWER:
+            answered = replace(question, answer=answer, by=event.by, answered_at=event.at)
+            add(state.questions, answered, _question_text)
+
+    def planned(self, event: Planned) -> None:
+        for decision in decisions.of_plan(event):
+            add(self.state.decisions, decision, _decision_text)
+
+    def ended(self, action: Action, target: str, event: ToolResult) -> None:
+        """A call came to its end, whatever that was."""
+        state = self.state
+        if action == "shell":
+            if not event.own_fault and not event.rejected:
+                stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
+                if event.ok:
+                    facts.watch_command(state, target, event.text, event.at)
+        elif action == "edit":
+            if event.ok is not False:
+                state.edited = True
+                state.failures = [failure for failure in state.failures if failure.read]
+        elif action == "read" and (state.failures or event.ok is False):
+            stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
+
+    def verified(self, command: str, event: ToolResult) -> None:
+        facts.watch_checks(self.state, command, event.text, event.at)
+
+    def committed(self, command: str, event: ToolResult) -> None:
+        facts.watch_commit(self.state, command, event.text, event.at)
+
+
+def conclude_report(state: Gathered) -> None:
+    """Reads the agent's last message, now that nothing of its turn can follow."""
+    if not state.report:
+        return
+    state.question = None
+    _read(state, whole_lines(state.report, REPORT_LENGTH), state.report_at, replaces=state.edited)
+    state.report, state.report_at, state.edited = "", None, False
+
+
+def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = False) -> None:
+    every = list(statements(text))
+    if every and (question := reports.closing_question(every[-1], at)) is not None:
+        state.question = question
+    said = [statement for statement in every if SHORTEST_ITEM <= len(statement.text) <= LONGEST]
+    for decision in decisions.of_report(said, at):
+        add(state.decisions, decision, _decision_text)
+    for finding in reports.findings(said, at):
+        add(state.findings, finding, _finding_text)
+    for dead_end in reports.abandoned(said, at):
+        add(state.dead_ends, dead_end, _dead_end_text)
+    left = reports.open_items(said, at)
+    if left or replaces:
+        # Work went on and was reported anew: what an older report left open is done or said again.
+        state.open_items = []
+    for item in left:
+        add(state.open_items, item, _open_text)
+
+
+def _answer(state: Gathered, event: UserTurn) -> None:
+    question, state.question = state.question, None
+    if question is None:
+        return
+    first = next(iter(event.text.strip().splitlines()), "").strip()
+    answer = first if len(first) <= LONGEST_ANSWER else next(iter(sentences(first)), "")
+    if (
+        not 2 <= len(answer) <= LONGEST_ANSWER
+        or answer.endswith("?")
+        or answer.startswith(("/", "<", "#", "@"))
+    ):
+        return  # passed over: the person spoke of something else
+    add(
+        state.questions,
+        replace(question, answer=raw(answer), by="user", answered_at=event.at),
+        _question_text,
+    )
+
+
+def harvest_of(
+    session: str, main: Sequence[Gathered], all_of_them: Sequence[Gathered], left: Iterable[OpenItem]
+) -> Harvest:
+    """The best of each kind. Words come from the main transcripts, proofs from those of subagents too."""
+    ended = [_ended(state) for state in main]
+    proofs = [*(state for state in all_of_them if not any(state is known for known in main)), *ended]
+    words = [item for state in ended for item in state.decisions]
+    questions = [item for state in ended for item in state.questions]
+    if ended and (asked := ended[-1].question) is not None:
+        questions.append(asked)
+    open_items = [*left, *(ended[-1].open_items if ended else ())]
+    return Harvest(
+        decisions=_best(sorted(words, key=_weight), session, _decision_text),
+        questions=_best(questions, session, _question_text),
+        findings=_best([item for state in ended for item in state.findings], session, _finding_text),
+        dead_ends=_best([item for state in proofs for item in state.dead_ends], session, _dead_end_text),
+        open_items=_best(open_items[::-1], session, _open_text)[::-1],
+        facts=_best([item for state in proofs for item in facts.facts_of(state)][::-1], session, _fact_text)[
+            ::-1
+        ],
+        commits=tuple(dict.fromkeys(text for state in proofs for text in state.commits))[
+            -MOST_COMMITS_SHOWN:
+        ],
+    )
+
+
+def _ended(state: Gathered) -> Gathered:
+    """The state as if nothing followed; the state itself may still grow."""
+    copied = replace(
+        state,
+        decisions=list(state.decisions),
+        questions=list(state.questions),
+        findings=list(state.findings),
+        dead_ends=list(state.dead_ends),
+        open_items=list(state.open_items),
+    )
+    conclude_report(copied)
+    return copied
+
+
+def _weight(item: Decision) -> tuple[bool, bool]:
+    """What a person settled outweighs an agent's choice, and a reason outweighs none; the best come last."""
+    return item.by == "user", bool(item.rationale)
+
+
+def _best(items: Sequence[Said], session: str, text: Callable[[Said], str]) -> tuple[Said, ...]:
+    """The last few that differ, in their order."""
+    chosen: list[Said] = []
+    for item in reversed(items):
+        words = words_of(text(item))
+        if not any(alike(words, words_of(text(known))) for known in chosen):
+            chosen.append(replace(item, session=session))
+        if len(chosen) == MOST:
+            break
+    return tuple(reversed(chosen))
+
+
+def _decision_text(item: Decision) -> str:
+    return item.text
+
+
+def _question_text(item: Question) -> str:
+    return item.text
+
+
+def _finding_text(item: Finding) -> str:
+    return item.text
+
+
+def _dead_end_text(item: DeadEnd) -> str:
+    return f"{item.tried} {item.failed}"
+
+
+def _open_text(item: OpenItem) -> str:
+    return item.text
+
+
+def _fact_text(item: Fact) -> str:
+    return item.text

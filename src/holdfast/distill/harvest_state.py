@@ -1,0 +1,138 @@
+"""What is kept while a session's words stream by: a bounded list of each kind, and what is still undecided.
+
+Sentences are taken whole or not at all, so nothing here is cut in the middle of a secret; command lines and
+output are kept with leeway and cut when they have been cleaned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.distill.bounds import Clean, clipped, kept
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
+
+REPORT_LENGTH = 8000  # of an agent's message: what is worth keeping stands in its first pages
+LINE_LENGTH = 300
+MOST_OF_A_KIND = 24
+MOST_COMMITS = 40
+MOST_FAILURES = 4
+MOST_COMMANDS = 40
+
+_WORD = re.compile(r"\w{3,}")
+ALIKE = 0.7  # share of words in common from which two texts say the same
+
+Said = TypeVar("Said", Decision, Question, Finding, DeadEnd, OpenItem, Fact)
+
+
+class Failure(Struct):
+    """A call that failed in a way that another call may remedy, and what was run since."""
+
+    command: str
+    line: str
+    at: float | None
+    age: int = 0
+    read: bool = False  # a file that was looked for, not a command
+    remedies: list[str] = []
+
+
+class Working(Struct):
+    """A verification that passed: how often, and the line that proves it."""
+
+    kind: str
+    line: str
+    at: float | None
+    times: int = 1
+
+
+class Mention(Struct):
+    """An endpoint or id in commands that worked: how often, and the line that it answered."""
+
+    category: str
+    command: str
+    line: str
+    at: float | None
+    times: int = 1
+
+
+class Gathered(Struct):
+    decisions: list[Decision] = []
+    questions: list[Question] = []
+    findings: list[Finding] = []
+    dead_ends: list[DeadEnd] = []
+    open_items: list[OpenItem] = []
+    facts: list[Fact] = []
+    commits: list[str] = []
+    report: str = ""  # the agent's last words, undecided until the person speaks
+    report_at: float | None = None
+    edited: bool = False  # since the last report was read
+    question: Question | None = None  # asked, and the next words may answer it
+    failures: list[Failure] = []
+    working: dict[str, Working] = {}
+    mentions: dict[str, Mention] = {}
+
+    def seal(self, clean: Clean) -> None:
+        """Cleans every text."""
+
+        def line(text: str) -> str:
+            return kept(text, LINE_LENGTH, clean)
+
+        self.report = kept(self.report, REPORT_LENGTH, clean)
+        self.decisions = [
+            replace(item, text=line(item.text), rationale=line(item.rationale)) for item in self.decisions
+        ]
+        self.questions = [_sealed_question(item, line) for item in self.questions]
+        self.question = _sealed_question(self.question, line) if self.question else None
+        self.findings = [replace(item, text=line(item.text)) for item in self.findings]
+        self.dead_ends = [
+            replace(item, tried=line(item.tried), failed=line(item.failed), instead=line(item.instead))
+            for item in self.dead_ends
+        ]
+        self.open_items = [
+            replace(item, text=line(item.text), why=line(item.why)) for item in self.open_items
+        ]
+        self.facts = [
+            replace(item, text=line(item.text), command=line(item.command), evidence=line(item.evidence))
+            for item in self.facts
+        ]
+        self.commits = [line(text) for text in self.commits]
+        for failure in self.failures:
+            failure.command, failure.line = line(failure.command), line(failure.line)
+            failure.remedies = [line(text) for text in failure.remedies]
+        for working in self.working.values():
+            working.line = line(working.line)
+        for mention in self.mentions.values():
+            mention.command, mention.line = line(mention.command), line(mention.line)
+        self.working = {line(command): working for command, working in self.working.items()}
+        self.mentions = {line(text): mention for text, mention in self.mentions.items()}
+
+
+def _sealed_question(item: Question, line: Callable[[str], str]) -> Question:
+    return replace(item, text=line(item.text), answer=line(item.answer))
+
+
+def raw(text: str) -> str:
+    """As much of a line as may wait for its cleaning."""
+    return clipped(text, LINE_LENGTH)
+
+
+def add(items: list[Said], item: Said, text: Callable[[Said], str]) -> None:
+    """Adds what is not there yet in the same or in other words; the newest stay when there are too many."""
+    words = words_of(text(item))
+    if any(alike(words, words_of(text(known))) for known in items):
+        return
+    items.append(item)
+    if len(items) > MOST_OF_A_KIND:
+        del items[0]
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def alike(some: frozenset[str], other: frozenset[str]) -> bool:
+    return some == other or len(some & other) > ALIKE * len(some | other)

@@ -1,0 +1,245 @@
+"""The memory of a project on disk: state, history, facts and questions, written so that nothing is lost.
+
+One lock guards it all. A file that changes is read, changed and replaced under it; who edits by hand knows no
+lock, so the content is compared once more before the replacement, and the change is made again on what they wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from holdfast.errors import NameRefused, StoreError, UsageError
+from holdfast.guard.names import inside, safe_name
+from holdfast.model.memory import LogEntry, Question
+from holdfast.store import files
+from holdfast.store.files import Held
+from holdfast.store.layout import Project
+from holdfast.store.session_log import LONGEST, Entries, SessionLog
+from holdfast.store.versions import UNDO, Change, Versions
+from holdfast.text import current_md, questions_md, reference_md, style_md
+from holdfast.text.current_md import Current, CurrentFile
+from holdfast.text.questions_md import QuestionsFile
+from holdfast.text.reference_md import Reference, ReferenceFile
+
+_ATTEMPTS = 50
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """The memory of one project of a repository; `current.md` and `style.md` are common to all its projects."""
+
+    def __init__(self, project: Project, name: str, clock: Callable[[], float] = time.time) -> None:
+        self.project = project
+        self.name = safe_name(name)
+        self._clock = clock
+        self._root = project.memory
+        self._folder = self._root / "projects" / self.name
+        self.log_file = self._folder / "log.md"
+        self.reference_file = self._folder / "reference.md"
+        self.questions_file = self._folder / "open-questions.md"
+        self.archive_folder = self._folder / "archive"
+        self.current_file = self._root / "current.md"
+        self.style_file = self._root / "style.md"
+        self.versions = Versions(self._root / "history")
+
+    @property
+    def lock_path(self) -> Path:
+        return self.project.lock("memory")
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    def entries(self) -> Entries:
+        """One entry per session, archived ones too."""
+        return self._log().entries()
+
+    def facts(self) -> ReferenceFile:
+        return reference_md.parse_reference(self._text(self.reference_file), self._shown(self.reference_file))
+
+    def questions(self) -> QuestionsFile:
+        return questions_md.parse_questions(self._text(self.questions_file), self._shown(self.questions_file))
+
+    def current(self) -> CurrentFile:
+        return current_md.parse_current(self._text(self.current_file), self._shown(self.current_file))
+
+    def style(self) -> str:
+        return self._text(self.style_file)
+
+    # --- history: only ever added to -------------------------------------------------------------------
+
+    def record(self, entry: LogEntry, *, longest: int = LONGEST) -> bool:
+        """Log a session; False when it is logged and has not changed. A long log is archived afterwards."""
+        if not entry.session or entry.at is None:
+            raise UsageError("a log entry needs a session and a date", fix="Import the session again")
+        with files.lock(self.lock_path) as held:
+            added = self._log().add(held, entry)
+        if added:
+            self.archive(longest=longest)
+        return added
+
+    def archive(self, *, longest: int = LONGEST) -> int:
+        """Move older sessions of a log of more than `longest` lines to the archive; how many were moved."""
+        with files.lock(self.lock_path) as held:
+            log = self._log()
+            return _until_undisturbed(lambda: log.archive(held, longest))
+
+    # --- files that change -----------------------------------------------------------------------------
+
+    def change_current(self, change: Callable[[CurrentFile], Current], reason: str = "") -> bool:
+        """Write the state that `change` makes of what is there; a person's words stay."""
+
+        def rewrite(text: str) -> str:
+            file = current_md.parse_current(text or current_md.BEGINNING, self._shown(self.current_file))
+            return current_md.render_current(file.document, change(file))
+
+        return self.change(self.current_file, rewrite, reason)
+
+    def change_facts(self, change: Callable[[Reference], Reference], reason: str = "") -> bool:
+        def rewrite(text: str) -> str:
+            beginning = reference_md.beginning(self.name)
+            file = reference_md.parse_reference(text or beginning, self._shown(self.reference_file))
+            return reference_md.render_reference(file, change(file.reference))
+
+        return self.change(self.reference_file, rewrite, reason)
+
+    def change_questions(
+        self, change: Callable[[tuple[Question, ...]], Iterable[Question]], reason: str = ""
+    ) -> bool:
+        def rewrite(text: str) -> str:
+            beginning = questions_md.beginning(self.name)
+            file = questions_md.parse_questions(text or beginning, self._shown(self.questions_file))
+            return questions_md.render_questions(file, change(file.questions))
+
+        return self.change(self.questions_file, rewrite, reason)
+
+    def propose(self, corrections: Iterable[str], reason: str = "") -> bool:
+        """Propose corrections to the operating manual."""
+        proposed = tuple(corrections)
+        shown = self._shown(self.style_file)
+        return self.change(self.style_file, lambda text: style_md.propose(text, proposed, shown), reason)
+
+    def change(self, path: Path, rewrite: Callable[[str], str], reason: str = "") -> bool:
+        """Replace a file by what `rewrite` makes of it; False when that is the same.
+
+        `rewrite` is called again whenever somebody was faster, so it must do nothing else.
+        """
+        with files.lock(self.lock_path) as held:
+
+            def attempt() -> bool:
+                before = files.read(self._checked(path))
+                after = _encode(rewrite(_decode(before or b"")))
+                return after != (before or b"") and self._put(held, path, before, after, reason)
+
+            return _until_undisturbed(attempt)
+
+    def _put(self, held: Held, path: Path, before: bytes | None, after: bytes | None, reason: str) -> bool:
+        self.versions.record(held, self._shown(path), before, after, self._clock(), reason)
+        if after is not None:
+            files.replace_held(held, path, after, files.digest(before))
+        elif files.read(path) == before:
+            path.unlink(missing_ok=True)
+        else:
+            raise files.Conflict("it was changed by someone else meanwhile", where=str(path))
+        return True
+
+    # --- versions --------------------------------------------------------------------------------------
+
+    def history(self, file: str) -> list[Change]:
+        """The changes of a file (`current.md`, `reference.md` …), the newest first."""
+        return self.versions.changes(self._shown(self._file(file)))[::-1]
+
+    def content(self, file: str, n: int) -> bytes | None:
+        """What a file held after its change `n`."""
+        after = self.versions.version(self._shown(self._file(file)), n).after
+        return None if after is None else self.versions.content(after)
+
+    def restore(self, file: str, n: int) -> bool:
+        """Bring back what a file held after its change `n`; what it holds now becomes a version too."""
+        path = self._file(file)
+        wanted = self.content(file, n)
+        with files.lock(self.lock_path) as held:
+
+            def attempt() -> bool:
+                now = files.read(self._checked(path))
+                return now != wanted and self._put(held, path, now, wanted, f"restore {n}")
+
+            return _until_undisturbed(attempt)
+
+    def undo(self, file: str | None = None) -> Change | None:
+        """Take back the last change of ours; twice brings it back. None when there is nothing to take back."""
+        with files.lock(self.lock_path) as held:
+            if file is None:
+                ours = [change for change in self.versions.changes() if self._is_mine(change.file)]
+                if not ours:
+                    return None
+                path = self._root / ours[-1].file
+            else:
+                path = self._file(file)
+            now = files.read(self._checked(path))
+            change = self.versions.last_change(self._shown(path), now)
+            if change is not None:
+                content = None if change.before is None else self.versions.content(change.before)
+                self._put(held, path, now, content, UNDO)
+            return change
+
+    # --- places ----------------------------------------------------------------------------------------
+
+    def _mutable(self) -> tuple[Path, ...]:
+        return (self.current_file, self.style_file, self.reference_file, self.questions_file)
+
+    def _file(self, name: str) -> Path:
+        for path in self._mutable():
+            if name in (path.name, self._shown(path)):
+                return path
+        names = ", ".join(path.name for path in self._mutable())
+        raise UsageError(f"{name!r} keeps no versions", fix=f"Name one of {names}")
+
+    def _is_mine(self, shown: str) -> bool:
+        return any(self._shown(path) == shown for path in self._mutable())
+
+    def _shown(self, path: Path) -> str:
+        return path.relative_to(self._root).as_posix()
+
+    def _text(self, path: Path) -> str:
+        return _decode(files.read(self._checked(path)) or b"")
+
+    def _log(self) -> SessionLog:
+        log = SessionLog(self._checked(self.log_file), self._checked(self.archive_folder), self.name)
+        for path in log.archives():
+            self._checked(path)
+        return log
+
+    def _checked(self, path: Path) -> Path:
+        """The path, if it is no link and no link leads to it: memory is neither read nor written elsewhere."""
+        fix = "Move it away and put the file itself there"
+        if path.is_symlink():
+            raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
+        try:
+            inside(self._root, path)
+        except NameRefused as error:
+            raise StoreError("a link on the way leads out of the memory", where=str(path), fix=fix) from error
+        return path
+
+
+def _until_undisturbed(attempt: Callable[[], T]) -> T:
+    """Somebody who edits by hand may be faster, a few times."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return attempt()
+        except files.Conflict:
+            continue
+    return attempt()
+
+
+# Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was.
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,160 @@
+"""The log of a project on disk: entries are only ever added; old ones move whole to the archive, once.
+
+An archived entry is first in the archive, then gone from the log. A crash between the two leaves it in both;
+readers take each session once, and the next archiving knows it again by its bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.errors import StoreError
+from holdfast.model.memory import LogEntry
+from holdfast.store import files
+from holdfast.store.files import Held
+from holdfast.text import log_md
+from holdfast.text.log_md import Block, LogFile
+from holdfast.text.memory_md import Problem, render_month
+
+LONGEST = 500
+_KEPT = 0.6  # of the longest: archiving a little at every session would move the log's beginning all the time
+_ARCHIVE = re.compile(r"(?:\d{4}-\d\d|undated)\.md")
+
+
+class Entries(Struct, frozen=True):
+    """One entry per session, oldest first, and what could not be read."""
+
+    entries: tuple[LogEntry, ...]
+    problems: tuple[Problem, ...]
+
+
+class SessionLog:
+    """`log.md` and `archive/` of one project. The caller holds the lock, and has checked the places."""
+
+    def __init__(self, path: Path, archive: Path, project: str) -> None:
+        self.path = path
+        self.archive_folder = archive
+        self.project = project
+
+    def read(self) -> LogFile:
+        return self._read(self.path, "log.md")
+
+    def archives(self) -> Iterator[Path]:
+        """The files of the archive, oldest month first; those without a date stand before all others."""
+        if self.archive_folder.is_dir():
+            found = [path for path in self.archive_folder.iterdir() if _ARCHIVE.fullmatch(path.name)]
+            yield from sorted(found, key=lambda path: (path.name != "undated.md", path.name))
+
+    def entries(self) -> Entries:
+        """All that was ever logged. Of a session the last entry counts, and the log's is later than the archive's."""
+        found: list[LogEntry] = []
+        problems: list[Problem] = []
+        for path in (*self.archives(), self.path):
+            shown = path.relative_to(self.path.parent).as_posix()
+            log = self._read(path, shown)
+            found += log.entries
+            problems += log.problems
+        ordered = sorted(log_md.latest(found), key=lambda entry: entry.at if entry.at is not None else 0)
+        return Entries(tuple(ordered), tuple(problems))
+
+    def add(self, held: Held, entry: LogEntry) -> bool:
+        """Append an entry; False when the session's last one says the same already."""
+        before = files.read(self.path) or b""
+        if self._last_of(entry.session) == entry:
+            return False
+        text = log_md.render_entry(entry)
+        if not before:
+            text = log_md.render_beginning(self.project) + text
+        files.append_held(held, self.path, text.encode())
+        after = files.read(self.path) or b""
+        if not (after.startswith(before) and after.endswith(text.encode())):
+            what = "somebody else changed the log while an entry was added"
+            raise StoreError(what, where=str(self.path), fix="Look at its end, and run the command again")
+        return True
+
+    def _last_of(self, session: str) -> LogEntry | None:
+        """The entry that counts. Archives are searched for the session's name before they are parsed."""
+        name = log_md.end_prefix(session).encode()
+        for path in (self.path, *reversed([*self.archives()])):
+            data = files.read(path) or b""
+            if name in data:
+                found = [e for e in self._parse(data, path.name).entries if e.session == session]
+                if found:
+                    return found[-1]
+        return None
+
+    def archive(self, held: Held, longest: int = LONGEST) -> int:
+        """Move the oldest entries of a log that has grown too long; how many went. Conflict: try again."""
+        data = files.read(self.path) or b""
+        log = self._parse(data, "log.md")
+        moved = _oldest(log, longest)
+        if not moved:
+            return 0
+        self._put_into_archive(held, log, moved)
+        rest = "".join([log.preamble, *(log.text(block) for block in log.blocks[len(moved) :])])
+        files.replace_held(held, self.path, _encode(rest), files.digest(data))
+        return len(moved)
+
+    def _put_into_archive(self, held: Held, log: LogFile, moved: list[Block]) -> None:
+        by_file: dict[Path, list[str]] = {}
+        places: dict[str, Path] = {}
+        path = self.archive_folder / "undated.md"
+        for block in moved:
+            if block.entry is not None:  # what is torn goes with the entry above it
+                path = places.setdefault(block.entry.session, self._place_of(block.entry))
+            by_file.setdefault(path, []).append(log.text(block))
+        for path, texts in by_file.items():
+            there = files.read(path) or b""
+            beginning = b"" if there else f"# Sessions of {path.stem}\n\n".encode()
+            new = texts[_how_many_are_there(there, texts) :]
+            if new:
+                files.append_held(held, path, beginning + _encode("".join(new)))
+
+    def _place_of(self, entry: LogEntry) -> Path:
+        """The file of its month; all entries of a session lie in one file, so that the last one there counts."""
+        name = log_md.end_prefix(entry.session).encode()
+        known = (path for path in self.archives() if name in (files.read(path) or b""))
+        return next(known, self.archive_folder / f"{render_month(entry.at)}.md")
+
+    def _read(self, path: Path, shown: str) -> LogFile:
+        return self._parse(files.read(path) or b"", shown)
+
+    def _parse(self, data: bytes, shown: str) -> LogFile:
+        return log_md.parse_log(_decode(data), shown)
+
+
+def _oldest(log: LogFile, longest: int) -> list[Block]:
+    """The blocks that must go; the newest always stays."""
+    left = len(log.lines)
+    if left <= longest:
+        return []
+    count = 0
+    for block in log.blocks[:-1]:
+        if left <= longest * _KEPT:
+            break
+        left -= block.stop - block.start
+        count += 1
+    return log.blocks[:count]
+
+
+def _how_many_are_there(archive: bytes, texts: list[str]) -> int:
+    """How many of the first texts an archiving that crashed has left at the end of the file."""
+    for count in range(len(texts), 0, -1):
+        if archive.endswith(_encode("".join(texts[:count]))):
+            return count
+    return 0
+
+
+# Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was.
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,144 @@
+"""The versions of the files that change: what each held before and after every change, so that any can return.
+
+`history/changes.jsonl` has a line per change, written before the change is made; `history/contents/<hash>`
+holds each content once. The caller holds the lock of the memory throughout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.errors import NotFound, StoreError
+from holdfast.store import files
+from holdfast.store.files import Held
+
+KEPT = 50
+_SLACK = 20  # pruned in batches, so that not every change rewrites the list of changes
+BY_HAND = "edited by hand"
+UNDO = "undo"
+_CONTENT = re.compile(r"[0-9a-f]{64}")
+
+
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One change of one file. `before` and `after` are hashes; None is no file."""
+
+    n: int
+    file: str
+    at: float
+    reason: str = ""
+    before: str | None = None
+    after: str | None = None
+
+
+class Versions:
+    """The folder `history/` of a memory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._journal = directory / "changes.jsonl"
+        self._decoder = msgspec.json.Decoder(Change)
+
+    def changes(self, file: str | None = None) -> list[Change]:
+        """Oldest first. A line that a crash tore is no change: it is written before anything else happens."""
+        found: list[Change] = []
+        for line in files.read_lines(self._journal):
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                change = self._decoder.decode(line)
+                if file is None or change.file == file:
+                    found.append(change)
+        return found
+
+    def content(self, digest: str) -> bytes:
+        data = files.read(self._content_file(digest))
+        if data is None or files.digest(data) != digest:
+            where = str(self._content_file(digest))
+            raise StoreError("this version is no longer whole", where=where, fix="Choose another version")
+        return data
+
+    def version(self, file: str, n: int) -> Change:
+        for change in self.changes(file):
+            if change.n == n:
+                return change
+        raise NotFound(f"{file} has no version {n}", fix=f"holdfast history {file} lists them")
+
+    def record(
+        self, held: Held, file: str, before: bytes | None, after: bytes | None, at: float, reason: str
+    ) -> None:
+        """Keep both contents and say what is about to happen; an edit that nobody told us of comes first."""
+        changes = self.changes()
+        number = changes[-1].n + 1 if changes else 1
+        old, new = self._keep(held, before), self._keep(held, after)
+        last = next((change for change in reversed(changes) if change.file == file), None)
+        added: list[Change] = []
+        known = {last.before, last.after} if last else {None}  # `before`: the change may not have come about
+        if old not in known:
+            was = last.after if last else None
+            by_hand = Change(n=number, file=file, at=at, reason=BY_HAND, before=was, after=old)
+            added.append(by_hand)
+        number += len(added)
+        added.append(Change(n=number, file=file, at=at, reason=reason, before=old, after=new))
+        if len(changes) > KEPT + _SLACK:
+            pruned = _newest(changes)
+            if len(changes) - len(pruned) > _SLACK:
+                files.replace_held(held, self._journal, _lines([*pruned, *added]), files.ANYTHING)
+                self._sweep([*pruned, *added])
+                return
+        files.append_held(held, self._journal, _lines(added))
+
+    def last_change(self, file: str, now: bytes | None) -> Change | None:
+        """The last change of ours to a file that holds `now`; None when there is none to take back.
+
+        StoreError when a person has edited the file since: their words are not ours to take back.
+        """
+        digest = files.digest(now)
+        for change in reversed(self.changes(file)):
+            if change.after == digest and change.reason != BY_HAND:
+                return change
+            if change.before != digest or change.reason == BY_HAND:  # else it was announced and never made
+                what = "it was edited by hand since holdfast last changed it"
+                raise StoreError(what, where=file, fix=f"Choose a version: holdfast history {file}")
+        return None
+
+    def _keep(self, held: Held, data: bytes | None) -> str | None:
+        digest = files.digest(data)
+        if data is None or digest is None:
+            return None
+        path = self._content_file(digest)
+        if files.digest(files.read(path)) != digest:
+            files.replace_held(held, path, data, files.ANYTHING)
+        return digest
+
+    def _content_file(self, digest: str) -> Path:
+        if not _CONTENT.fullmatch(digest):
+            raise StoreError(
+                f"{digest[:20]!r} is no version", where=str(self._journal), fix="Delete the line"
+            )
+        return self.directory / "contents" / digest
+
+    def _sweep(self, kept: Iterable[Change]) -> None:
+        """Remove contents that no change names any more."""
+        wanted = {digest for change in kept for digest in (change.before, change.after)}
+        for path in (self.directory / "contents").iterdir():
+            if _CONTENT.fullmatch(path.name) and path.name not in wanted:
+                path.unlink()
+
+
+def _newest(changes: Sequence[Change]) -> list[Change]:
+    """The last changes of each file, in their order."""
+    count: dict[str, int] = {}
+    kept: list[Change] = []
+    for change in reversed(changes):
+        count[change.file] = count.get(change.file, 0) + 1
+        if count[change.file] <= KEPT:
+            kept.append(change)
+    return kept[::-1]
+
+
+def _lines(changes: Iterable[Change]) -> bytes:
+    return b"".join(msgspec.json.encode(change) + b"\n" for change in changes)

@@ -1,0 +1,150 @@
+"""current.md: the state now, the one file read at the start of a session; its digest within a budget.
+
+Managed parts: next steps per branch, to-dos, open questions, what was done last, active projects, the file
+index. A person's lines, also those written inside a part, are never read as ours and never lost.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import Struct, field
+
+from holdfast.model.memory import OpenItem, Owner, Question
+from holdfast.text import memory_md as md
+from holdfast.text import sections
+from holdfast.text.memory_md import Field, Form, Problem
+from holdfast.text.sections import Document
+
+BEGINNING = """\
+# Current state
+
+Read this first; load other files when a task needs them. Times are UTC. Your own words survive anywhere.
+"""
+_BULLET = re.compile(r"- ")
+_BOX = re.compile(r"- (?:\[([ xX])\] )?")
+
+
+class ActiveProject(Struct, frozen=True, kw_only=True):
+    """A project in one line, and where to read on."""
+
+    name: str
+    status: str = ""
+    pointers: tuple[str, ...] = ()
+    at: float | None = None
+
+
+class NextStep(Struct, frozen=True, kw_only=True):
+    """What to do next on a branch. What a person or an agent handed over says `by`; derived steps do not."""
+
+    text: str
+    branch: str = ""
+    by: Owner = ""
+    session: str = ""
+    at: float | None = None
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """What a session did, in one line."""
+
+    text: str
+    branch: str = ""
+    agent: str = ""
+    session: str = ""
+    at: float | None = None
+
+
+class FileHint(Struct, frozen=True, kw_only=True):
+    """A file and when it is worth loading."""
+
+    path: str
+    when: str = ""
+
+
+class Current(Struct, frozen=True, kw_only=True):
+    """The state of all projects of a repository."""
+
+    next: tuple[NextStep, ...] = ()
+    todo: tuple[OpenItem, ...] = ()
+    questions: tuple[Question, ...] = ()
+    done: tuple[Done, ...] = ()
+    projects: tuple[ActiveProject, ...] = ()
+    files: tuple[FileHint, ...] = ()
+
+
+class CurrentFile(Struct):
+    """A current.md as read. `ticked` are to-dos of ours that a person ticked; they are not in `current.todo`."""
+
+    document: Document
+    current: Current
+    ticked: tuple[OpenItem, ...] = ()
+    person: tuple[str, ...] = ()
+    problems: list[Problem] = field(default_factory=list)
+
+
+class _PartForm(Struct, frozen=True):
+    name: str  # of the part, and of the attribute of Current
+    heading: str
+    form: Form[Any]
+    box: bool = False
+
+
+_BRANCH = Field("branch", "branch")
+_BY = Field("by", "by", one_of=("user", "agent", ""))
+_PARTS = (
+    _PartForm("next", "Next", Form(NextStep, "text", (_BRANCH, _BY, md.AT))),
+    _PartForm("todo", "TODO", md.OPEN_ITEM, box=True),
+    _PartForm("questions", "Open questions", md.QUESTION),
+    _PartForm("done", "Done last", Form(Done, "text", (_BRANCH, Field("agent", "agent"), md.AT))),
+    _PartForm(
+        "projects",
+        "Active projects",
+        Form(ActiveProject, "name", (Field("status", "status"), Field("see", "pointers", "list"), md.AT)),
+    ),
+    _PartForm("files", "File index", Form(FileHint, "path", (Field("load when", "when"),))),
+)
+
+
+def render_current(document: Document, current: Current) -> str:
+    """The file with this state in its managed parts, and a person's words as they were."""
+    for part in _PARTS:
+        items = getattr(current, part.name)
+        bullet = "- [ ] " if part.box else "- "
+        lines = [f"{bullet}{part.form.render(item)}" for item in items] or ["(none)"]
+        document = document.replace(part.name, lines, heading=part.heading)
+    return document.render()
+
+
+def parse_current(text: str, where: str = "current.md") -> CurrentFile:
+    """What a current.md holds; StoreError when its markers are broken."""
+    document = sections.parse(text, where)
+    file = CurrentFile(document, Current())
+    values: dict[str, tuple[Any, ...]] = {}
+    for part in _PARTS:
+        values[part.name] = _read_part(file, part)
+    file.current = Current(**values)
+    return file
+
+
+def _read_part(file: CurrentFile, part: _PartForm) -> tuple[Any, ...]:
+    items: list[Any] = []
+    ours = file.document.ours(part.name)
+    for number, line in enumerate(file.document.body(part.name)):
+        if number not in ours:
+            file.person += (line,) if line.strip() else ()
+            continue
+        bullet = (_BOX if part.box else _BULLET).match(line)
+        if bullet is None:
+            continue
+        try:
+            item = part.form.parse(line[bullet.end() :])
+        except (ValueError, OverflowError) as error:
+            place = file.document.line_number(part.name, number)
+            file.problems.append(md.problem(file.document.where, place, str(error)))
+            continue
+        if part.box and bullet[1] in ("x", "X"):
+            file.ticked += (item,)
+        else:
+            items.append(item)
+    return tuple(items)
