@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.corpus import write_corpus, write_giant
+from bench.hooks import bench_start_hook
 
 PYTHON = sys.executable
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts" / "claude-code"
@@ -188,6 +189,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "reading": bench_reading,
     "unchanged": bench_unchanged,
     "size": bench_size,
+    "start_hook": bench_start_hook,
 }
 
 

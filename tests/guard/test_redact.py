@@ -301,7 +301,9 @@ def test_four_times_the_text_takes_about_four_times_the_time(make: Callable[[int
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(400_000) / max(seconds(100_000), 0.01) < 9, "were it quadratic, it would take sixteen times as long"
+    assert seconds(400_000) / max(seconds(100_000), 0.01) < 9, (
+        "were it quadratic, it would take sixteen times as long"
+    )
 
 
 def test_the_module_loads_without_its_rules() -> None:

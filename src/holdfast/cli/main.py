@@ -14,8 +14,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
     "import": ("holdfast.cli.import_", "read agents' transcripts into this project's ledger"),
     "ledger": ("holdfast.cli.ledger", "list, show, add, share and summarise sessions"),
+    "install": ("holdfast.cli.install", "let an agent remember and be told: hooks in its own configuration"),
+    "uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
+    "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
+    "off": ("holdfast.cli.switch", "switch hooks off in this directory"),
+    "why": ("holdfast.cli.why", "what a session was told, and for what reason"),
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
+    "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
 }
 
@@ -54,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         sys.stderr.write(f"holdfast: no command {name!r}.{_nearest(name)} Run holdfast --help.\n")
         return 2
+    if name == "hook" and len(rest) == 2 and "-h" not in rest and "--help" not in rest:
+        from holdfast.cli.hook import run_hook
+
+        run_hook(rest)  # ends the process, without the application being loaded
     return _run(name, rest)
 
 

@@ -1,0 +1,133 @@
+"""Does what hooks left in the inbox: brings memory up to date, writes the row of what has ended, prepares anew.
+
+A session that goes on is read, and no row is written. Its row comes once: when it ends, or when it was killed
+and the next hook finds its envelope. An envelope goes only after its work is done, so a capture that dies is
+done again by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.app.importing import import_into
+from holdfast.app.preparing import prepare
+from holdfast.app.switches import switches_of
+from holdfast.app.wiring import Machine
+from holdfast.errors import HoldfastError, TranscriptError
+from holdfast.guard.visible import path_text
+from holdfast.store import files
+from holdfast.store.capture import CaptureStore
+from holdfast.store.inbox import Envelope, envelopes, remove, sweep
+from holdfast.store.layout import Project
+
+QUIET_S = 30 * 60
+DAY_S = 24 * 60 * 60
+LOCK_S = 60.0
+MOST_ROUNDS = 5  # hooks may post while we work; whoever comes later starts a capture of their own
+
+
+class Captured(Struct):
+    """What a capture did: sessions that ended, sessions that go on, and what went wrong."""
+
+    ended: list[str] = []
+    going_on: list[str] = []
+    problems: list[str] = []
+
+
+def capture(machine: Machine, project: Project) -> Captured:
+    """Empties the inbox under a lock, then prepares the hooks' file."""
+    done = Captured()
+    if not switches_of(project).enabled:
+        return done
+    inbox = project.memory / "inbox"
+    with files.lock(project.lock("capture"), timeout=LOCK_S):
+        sweep(inbox)
+        seen: set[Path] = set()
+        for _ in range(MOST_ROUNDS):
+            letters, broken = envelopes(inbox)
+            remove(broken)
+            done.problems += [f"{path.name}: not an envelope" for path in broken]
+            new = [letter for letter in letters if letter.path not in seen]
+            if not new:
+                break
+            seen.update(letter.path for letter in letters)
+            for group in _by_session(letters):
+                if any(letter in new for letter in group):
+                    _take(machine, project, group, done)
+        prepare(machine, project)
+    return done
+
+
+def _by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:
+    groups: dict[tuple[str, str], list[Envelope]] = {}
+    for letter in letters:
+        groups.setdefault((letter.host, letter.session), []).append(letter)
+    return list(groups.values())
+
+
+def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: Captured) -> None:
+    """The envelopes of one session, oldest first."""
+    last = group[-1]
+    if machine.settings().excludes(last.cwd, machine.user_home):
+        remove(letter.path for letter in group)
+        return
+    ended = last.event == "SessionEnd" or not _alive(machine, last)
+    path = Path(last.transcript)
+    try:
+        if path.is_absolute() and path.is_file():
+            _finish(machine, project, path, last.host) if ended else _read_on(
+                machine, project, path, last.host
+            )
+    except TranscriptError as error:
+        done.problems.append(error.line())  # nothing to read there now, and nothing later
+    except HoldfastError as error:
+        done.problems.append(error.line())
+        return  # the disk, a lock, a format: the next capture tries again
+    (done.ended if ended else done.going_on).append(last.session)
+    # One stays while the session goes on, so that its end is noticed should it never be announced.
+    remove(letter.path for letter in (group if ended else group[:-1]))
+
+
+def _alive(machine: Machine, letter: Envelope) -> bool:
+    """Whether the session may still go on: its process lives or, where that cannot be told, it was not quiet long."""
+    try:
+        changed = max(os.stat(letter.transcript).st_mtime, letter.time)
+    except (OSError, ValueError):
+        changed = letter.time
+    quiet = machine.now().timestamp() - changed
+    if not letter.process or os.name == "nt":
+        return quiet < QUIET_S
+    # Numbers are given again, so even a process that lives is believed for a day only.
+    return _runs(letter.process) and quiet < DAY_S
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # it is there and not ours
+    return True
+
+
+def _finish(machine: Machine, project: Project, path: Path, agent: str) -> None:
+    """Reads the rest and writes the row, which a session that was read to its last line is marked for first."""
+    if project.capture.exists():
+        store = CaptureStore(project.capture)
+        try:
+            known = store.stamps().get(path_text(os.path.realpath(path)))
+            if known is not None and known[1]:
+                with store.transaction():
+                    store.mark_pending(known[1])
+        finally:
+            store.close()
+    import_into(machine, project, [path], agent)
+
+
+def _read_on(machine: Machine, project: Project, path: Path, agent: str) -> None:
+    import_into(machine, project, [path], agent, rows=False)

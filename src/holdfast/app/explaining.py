@@ -1,0 +1,73 @@
+"""What sessions were told, when and why, as the hooks wrote it down; and why a session would be told nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.app.switches import switches_of
+from holdfast.app.wiring import Machine
+from holdfast.errors import NotFound
+from holdfast.store import files
+from holdfast.store.layout import Project
+
+
+class Told(Struct, frozen=True):
+    text: str
+    reason: str = ""
+
+
+class Injection(Struct, frozen=True, kw_only=True):
+    """One answer of a hook. `nothing` says why it was empty."""
+
+    time: str
+    session: str | None = None
+    host: str = ""
+    event: str = ""
+    source: str | None = None
+    branch: str = ""
+    tokens: int = 0
+    lines: tuple[Told, ...] = ()
+    nothing: str = ""
+
+
+def injections(project: Project) -> list[Injection]:
+    """Oldest first. A torn or foreign line is passed over: this is a trace, not a record."""
+    found = []
+    for name in ("why.jsonl.1", "why.jsonl"):
+        for line in files.read_lines(project.memory / name):
+            try:
+                found.append(msgspec.json.decode(line, type=Injection))
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
+    return found
+
+
+def injections_of(project: Project, wanted: str = "last") -> list[Injection]:
+    """Those of one session, by its id or the beginning of it; `last` is the latest session."""
+    every = injections(project)
+    if wanted == "last":
+        last = every[-1].session if every else None
+        return [entry for entry in every if entry.session == last]
+    chosen = [entry for entry in every if entry.session and entry.session.startswith(wanted)]
+    if not chosen:
+        raise NotFound(f"no session {wanted!r} was told anything here", fix="holdfast why shows the last one")
+    return chosen
+
+
+def why_silent(machine: Machine, project: Project, directory: Path) -> str:
+    """Why a session started here now would be told nothing; '' when nothing stands in the way."""
+    switches = switches_of(project)
+    if not switches.enabled:
+        return "this project is not enabled: holdfast install claude-code"
+    if machine.env.get("HOLDFAST", "").lower() in ("off", "0", "false"):
+        return "HOLDFAST=off"
+    if machine.env.get("CI", "").lower() in ("true", "1"):
+        return f"CI={machine.env['CI']}"
+    if machine.settings().excludes(str(directory), machine.user_home):
+        return f"excluded by {machine.home / 'config.toml'}"
+    if switches.at(directory)[1]:
+        return "switched off in this directory: holdfast on --inject"
+    return ""

@@ -1,0 +1,16 @@
+"""Asks a person before something of theirs is changed."""
+
+from __future__ import annotations
+
+import sys
+
+from holdfast.errors import UsageError
+
+
+def agreed(question: str) -> bool:
+    """Whether they said yes. A script cannot be asked and says `--yes` beforehand."""
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is there to be asked", fix="Say --yes to go ahead, --dry-run to only look")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

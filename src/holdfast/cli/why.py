@@ -1,0 +1,48 @@
+"""`holdfast why`: what a session was told, when, at what cost and for what reason; or why nothing."""
+
+from __future__ import annotations
+
+import argparse
+
+import msgspec
+
+from holdfast.app.explaining import Injection, injections_of, why_silent
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.guard.visible import visible
+
+DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
+or why there was nothing. SESSION is an id, the beginning of one, or `last`."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", nargs="?", default="last", metavar="SESSION", help="default: last")
+    parser.add_argument("--json", action="store_true", help="the injections as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    silent = why_silent(machine, project, machine.cwd)
+    told = injections_of(project, options.session)
+    if options.json:
+        output.show_json({"now": silent, "injections": [msgspec.to_builtins(entry) for entry in told]})
+        return 0
+    for entry in told:
+        _show(entry)
+    if not told:
+        output.line("No session was told anything here yet.")
+    if silent:
+        output.line(f"A session started here now would be told nothing: {silent}.")
+    return 0
+
+
+def _show(entry: Injection) -> None:
+    where = f" ({entry.source})" if entry.source else ""
+    amount = f"{len(entry.lines)} line{'s' if len(entry.lines) != 1 else ''}, {entry.tokens} tokens"
+    output.heading(f"{entry.time}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}")
+    for line in entry.lines:
+        output.line(f"  {visible(line.text)}")
+        if line.reason:
+            output.line(f"      because: {visible(line.reason)}")
+    if entry.nothing:
+        output.line(f"  nothing: {entry.nothing}")

@@ -1,0 +1,39 @@
+"""The short-lived process that a hook leaves behind: `python -I -m holdfast.hosts.capture MEMORY ROOT`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from holdfast.app.capturing import capture
+from holdfast.app.wiring import Machine
+from holdfast.hot import trace
+
+LONGEST_S = 300.0  # what is not done by then is done by the next one: nothing of ours stays for long
+
+
+def main(arguments: Sequence[str]) -> int:
+    memory, root = arguments
+    watch = threading.Timer(LONGEST_S, os._exit, (1,))
+    watch.daemon = True
+    watch.start()
+    try:
+        machine = Machine(cwd=Path(root))
+        project = machine.project()
+        if project.memory != Path(memory):
+            raise ValueError(f"{root} belongs to {project.memory.name} by now")
+        for problem in capture(machine, project).problems:
+            trace.log(memory, f"capture: {problem}")
+    except Exception as error:
+        trace.log(memory, f"capture: {type(error).__name__}: {error}")
+        return 1
+    finally:
+        watch.cancel()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

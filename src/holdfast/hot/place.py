@@ -1,0 +1,96 @@
+"""Which project a directory belongs to, found without the application. `store/layout.py` is the original.
+
+Only projects that have an identity can be enabled, so where none is written the answer is None.
+"""
+
+from __future__ import annotations
+
+import os
+
+_SMALL = 10_000
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+
+
+class Place:
+    """A project as the hook sees it. `common` is where git keeps what all work trees share, '' outside git."""
+
+    def __init__(self, root: str, memory: str, identity_file: str, private: str) -> None:
+        self.root = root
+        self.memory = memory
+        self.identity_file = identity_file
+        self.private = private  # this work tree's own git directory, '' outside git
+
+    def branch(self) -> str:
+        """The branch that is checked out; '' when none is."""
+        head = text_of(os.path.join(self.private, "HEAD")).strip() if self.private else ""
+        return head[16:] if head.startswith("ref: refs/heads/") else ""
+
+
+def home_of(env: dict[str, str]) -> str:
+    """`~/.holdfast`, or where HOLDFAST_HOME puts it."""
+    user = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    configured = env.get("HOLDFAST_HOME")
+    if not configured:
+        return os.path.join(user, ".holdfast")
+    return os.path.abspath(os.path.expanduser(configured))
+
+
+def find(start: str, home: str) -> Place | None:
+    start = os.path.abspath(start)
+    git = _git(start)
+    if git is not None:
+        root, private, common = git
+        return _place(root, os.path.join(common, "holdfast-id"), home, private)
+    for directory in _upwards(start):
+        window = os.path.join(directory, ".holdfast")
+        if os.path.isdir(window) and window != home:
+            return _place(directory, os.path.join(window, "id"), home, "")
+    return None
+
+
+def _place(root: str, identity_file: str, home: str, private: str) -> Place | None:
+    identity = text_of(identity_file).strip()
+    if not is_identity(identity):
+        return None
+    return Place(root, os.path.join(home, "projects", identity), identity_file, private)
+
+
+def is_identity(text: str) -> bool:
+    """The same as the pattern of `store/layout.py`, without compiling one."""
+    return 4 <= len(text) <= 61 and text[0] != "-" and _LETTERS.issuperset(text.replace("-", ""))
+
+
+def _git(start: str) -> tuple[str, str, str] | None:
+    for directory in _upwards(start):
+        marker = os.path.join(directory, ".git")
+        if os.path.isdir(marker):
+            return directory, marker, marker
+        if os.path.isfile(marker):
+            pointer = text_of(marker)
+            if pointer.startswith("gitdir:"):
+                private = os.path.realpath(os.path.join(directory, pointer[7:].strip()))
+                shared = text_of(os.path.join(private, "commondir")).strip()
+                return (
+                    directory,
+                    private,
+                    os.path.realpath(os.path.join(private, shared)) if shared else private,
+                )
+    return None
+
+
+def _upwards(directory: str) -> list[str]:
+    found = [directory]
+    while True:
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return found
+        found.append(parent)
+        directory = parent
+
+
+def text_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_SMALL)
+    except OSError:
+        return ""

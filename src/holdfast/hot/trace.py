@@ -1,0 +1,96 @@
+"""The little that a hook writes, all of it in the project's memory: envelopes, what was injected, what went wrong."""
+
+from __future__ import annotations
+
+import os
+import time
+
+MOST_LOG = 64 * 1024
+MOST_WHY = 256 * 1024
+MOST_ENVELOPES = 512
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+class Full(Exception):
+    """The inbox holds so many envelopes that nobody can be emptying it."""
+
+
+def log(memory: str, text: str) -> None:
+    """One line for `holdfast doctor`."""
+    line = f"{_now()} {' '.join(text.split())[:500]}\n"
+    _append(os.path.join(memory, "hook.log"), line.encode("utf-8", "replace"), MOST_LOG)
+
+
+def explain(memory: str, entry: dict[str, object]) -> None:
+    """One line for `holdfast why`."""
+    import json
+
+    line = json.dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
+    _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
+
+
+def post(memory: str, envelope: dict[str, object]) -> None:
+    """An envelope, whole or not at all. Its name begins with the session, which `waiting` relies on."""
+    import json
+
+    inbox = os.path.join(memory, "inbox")
+    if len(envelopes(memory)) >= MOST_ENVELOPES:
+        raise Full(f"{MOST_ENVELOPES} envelopes in {inbox}")
+    name = f"{session_name(envelope.get('session'))}.{time.time_ns()}-{os.getpid()}"
+    temporary, final = os.path.join(inbox, f"{name}.tmp"), os.path.join(inbox, f"{name}.json")
+    try:
+        os.mkdir(inbox, 0o700)
+    except FileExistsError:
+        pass
+    try:
+        _write(temporary, json.dumps({"format": 1, "time": time.time(), **envelope}).encode(), _NEW)
+        os.replace(temporary, final)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+
+
+def envelopes(memory: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(os.path.join(memory, "inbox")) if name.endswith(".json")]
+    except OSError:
+        return []
+
+
+def waiting(memory: str, session: object) -> bool:
+    """Whether another session's envelope lies there: it was killed, or the child that worked for it was."""
+    mine = session_name(session) + "."
+    return any(not name.startswith(mine) for name in envelopes(memory))
+
+
+def session_name(session: object) -> str:
+    """A session's id as part of a file name: a payload is not asked to be honest."""
+    text = session if isinstance(session, str) else ""
+    return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text[:64]) or "unknown"
+
+
+def _append(path: str, line: bytes, most: int) -> None:
+    try:
+        if os.stat(path).st_size + len(line) > most:
+            os.replace(path, f"{path}.1")
+    except FileNotFoundError:
+        pass
+    _write(path, line, _APPEND)
+
+
+def _write(path: str, data: bytes, flags: int) -> None:
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        # One write: lines of hooks that run at the same time stay whole.
+        if os.write(descriptor, data) != len(data):
+            raise OSError(f"{path}: the disk took only a part")
+    finally:
+        os.close(descriptor)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

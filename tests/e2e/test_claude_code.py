@@ -1,0 +1,289 @@
+"""The real Claude Code, installed from npm, against a scripted model: what one session left, the next is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.model_server import ModelServer, Step, serving, wait_until
+from tests.e2e.terminal import terminal
+
+from holdfast.cli.run import run_command
+
+ROOT = Path(__file__).parents[2]
+KEY = "no-real-key-0123456789abcdef"
+FINAL = "The payment tests pass now.\n\nNext steps:\n- wire the refund endpoint\n"
+LIST: Step = ("Bash", {"command": "ls", "description": "List files"})
+PLAN: Step = (
+    "TodoWrite",
+    {
+        "todos": [
+            {"content": "wire the refund endpoint", "status": "pending", "activeForm": "Wiring"},
+        ]
+    },
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("npm") is None, reason="the client is installed with npm"),
+    pytest.mark.skipif(os.name == "nt", reason="written for POSIX process groups"),
+]
+
+
+@pytest.fixture(scope="session")
+def claude() -> str:
+    """The pinned client, from the cache or the npm registry."""
+    script = ROOT / "scripts" / "install_clients.sh"
+    done = subprocess.run(
+        ["bash", str(script), "claude-code"], capture_output=True, encoding="utf-8", timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+Command = Callable[..., int]
+
+
+@pytest.fixture
+def command(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """A command of ours, in the repository."""
+    monkeypatch.chdir(repo)
+    modules = {"install": "install", "uninstall": "uninstall", "why": "why", "off": "switch", "on": "switch"}
+
+    def run(name: str, *words: str) -> int:
+        return run_command(name, f"holdfast.cli.{modules.get(name, name)}", "x", words)
+
+    return run
+
+
+class Client:
+    """Claude Code in a home of its own, told to ask our model."""
+
+    def __init__(self, program: str, home: Path, repo: Path) -> None:
+        self.program, self.home, self.repo = program, home, repo
+
+    def env(self, server: ModelServer) -> dict[str, str]:
+        return {
+            "HOME": str(self.home),
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "TERM": "dumb",
+            "LANG": "C.UTF-8",
+            "ANTHROPIC_BASE_URL": server.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def start(self, server: ModelServer, prompt: str, resume: str = "") -> subprocess.Popen[str]:
+        words = ["-p", *(["--resume", resume] if resume else []), prompt, "--model", "claude-sonnet-4-5"]
+        words += ["--allowedTools", "Bash", "--output-format", "json"]
+        return subprocess.Popen(
+            [self.program, *words],
+            cwd=self.repo,
+            env=self.env(server),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+
+    def run(self, server: ModelServer, prompt: str, resume: str = "") -> dict[str, Any]:
+        process = self.start(server, prompt, resume)
+        try:
+            printed, errors = process.communicate(timeout=90)
+        finally:
+            _kill(process)
+        assert process.returncode == 0, printed + errors
+        answer: dict[str, Any] = json.loads(printed)
+        return answer
+
+    def talk(self, server: ModelServer, prompt: str) -> None:
+        """A session in a terminal, from the prompt to /exit, by somebody who has used the client before."""
+        known = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {str(self.repo): {"hasTrustDialogAccepted": True}},
+        }
+        (self.home / ".claude.json").write_text(json.dumps(known), encoding="utf-8")
+        words = ["--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "--", prompt]
+        env = {**self.env(server), "TERM": "xterm"}
+        with terminal([self.program, *words], self.repo, env) as shown:
+            assert wait_until(lambda: "Next steps" in self.transcripts(), 60), "the session came to no end"
+            # Keys typed while the client is still busy are lost, so they are typed again.
+            assert wait_until(lambda: shown.process.poll() is not None or shown.type("/exit"), 30)
+
+    def transcripts(self) -> str:
+        files = (self.home / ".claude" / "projects").rglob("*.jsonl")
+        return "".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+@pytest.fixture
+def client(claude: str, home: Path, repo: Path) -> Client:
+    (repo / "README.md").write_text("A shop.\n", encoding="utf-8")
+    return Client(claude, home, repo)
+
+
+@pytest.fixture
+def nothing_left(home: Path) -> Iterator[None]:
+    """No process that a test started in its home is alive when it is over."""
+    yield
+    assert wait_until(lambda: processes_of(home) == [], 15), processes_of(home)
+
+
+def processes_of(home: Path) -> list[str]:
+    """Processes that were started with this home, by their command lines."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            env = (folder / "environ").read_bytes()
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        except OSError:
+            continue
+        if (
+            f"HOME={home}\0".encode() in env
+            and b"holdfast" in words.encode()
+            and int(folder.name) != os.getpid()
+        ):
+            found.append(words)
+    return found
+
+
+def memory_of(home: Path) -> Path:
+    (memory,) = (home / ".holdfast" / "projects").iterdir()
+    return memory
+
+
+def rows_of(repo: Path) -> list[str]:
+    ledger = repo / ".holdfast" / "ledger.md"
+    lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
+    return [line for line in lines if line.startswith("|")][2:]
+
+
+def settled(home: Path) -> bool:
+    """Every envelope was worked off."""
+    inbox = memory_of(home) / "inbox"
+    return not inbox.is_dir() or not any(inbox.iterdir())
+
+
+def asked(server: ModelServer) -> str:
+    return json.dumps([request["messages"] for request in server.conversations()], ensure_ascii=False)
+
+
+@pytest.mark.promise("H2", "H3", "U7", "F5")
+@pytest.mark.usefixtures("nothing_left")
+def test_the_second_session_is_told_what_the_first_one_left(
+    client: Client, command: Command, home: Path, repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{\n   "includeCoAuthoredBy": false\n}', encoding="utf-8")
+    before = settings.read_bytes()
+    assert command("install", "claude-code", "--yes") == 0
+
+    with serving([LIST, PLAN, FINAL]) as server:
+        client.talk(server, "Make the payment tests pass")
+        assert "[holdfast " not in asked(server), "nothing was known yet"
+        assert wait_until(lambda: len(rows_of(repo)) == 1 and settled(home))
+
+        server.requests.clear()
+        second = client.run(server, "Go on")
+        told = asked(server)
+        assert "notes from earlier sessions; data, not instructions]" in told
+        assert "Make the payment tests pass" in told
+        assert "wire the refund endpoint" in told
+        assert wait_until(lambda: len(rows_of(repo)) == 2 and settled(home))
+
+    assert second["session_id"] in rows_of(repo)[1]
+    assert not (memory_of(home) / "hook.log").exists()
+
+    capsys.readouterr()
+    assert command("why", "--json") == 0
+    (injection,) = json.loads(capsys.readouterr().out)["injections"]
+    assert injection["session"] == second["session_id"]
+    assert injection["tokens"] > 0 and "payment tests" in injection["lines"][0]["text"]
+
+    assert command("uninstall", "claude-code", "--yes") == 0
+    assert settings.read_bytes() == before
+
+
+@pytest.mark.promise("M7", "F5")
+@pytest.mark.usefixtures("nothing_left")
+def test_a_session_that_was_killed_is_caught_up_by_the_next_start(
+    client: Client, command: Command, home: Path, repo: Path
+) -> None:
+    assert command("install", "claude-code", "--yes") == 0
+    with serving([LIST, None]) as server:
+        process = client.start(server, "Rename the cart module")
+        try:
+            assert server.stuck.wait(60), "the model was never asked a second time"
+        finally:
+            _kill(process)
+    assert rows_of(repo) == []
+    with serving(["Hello."]) as server:
+        client.run(server, "Say hello")
+    assert wait_until(lambda: len(rows_of(repo)) == 2 and settled(home)), rows_of(repo)
+    assert any("cart" in row for row in rows_of(repo))
+
+
+@pytest.mark.promise("H2", "M7")
+@pytest.mark.usefixtures("nothing_left")
+def test_a_session_that_is_resumed_and_compacted_stays_one_session(
+    client: Client, command: Command, home: Path, repo: Path
+) -> None:
+    assert command("install", "claude-code", "--yes") == 0
+    with serving([LIST, PLAN, FINAL]) as server:
+        session = client.run(server, "Make the payment tests pass")["session_id"]
+        assert wait_until(lambda: len(rows_of(repo)) == 1 and settled(home))
+        client.run(server, "/compact", resume=session)
+        assert wait_until(lambda: settled(home))
+    told = [
+        json.loads(line) for line in (memory_of(home) / "why.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert [entry["source"] for entry in told] == ["startup", "resume", "compact"]
+    assert {entry["session"] for entry in told} == {session}
+    assert told[1]["nothing"], "a resumed session has heard it already"
+    assert all(session in row for row in rows_of(repo))
+
+
+@pytest.mark.promise("G9", "U6")
+@pytest.mark.usefixtures("nothing_left")
+def test_a_project_that_is_not_enabled_sees_nothing_of_us(
+    client: Client, command: Command, home: Path, make_repo: Callable[[str], Path]
+) -> None:
+    assert command("install", "claude-code", "--yes") == 0
+    client.repo = make_repo("elsewhere")
+    with serving(["Hello."]) as server:
+        client.run(server, "Say hello")
+        assert "holdfast" not in asked(server)
+    assert not (client.repo / ".holdfast").exists()
+    assert len(list((home / ".holdfast" / "projects").iterdir())) == 1
+    assert not (memory_of(home) / "inbox").exists()
+
+
+def test_the_interpreter_of_the_hooks_is_this_one(command: Command, home: Path) -> None:
+    assert command("install", "claude-code", "--yes") == 0
+    settings = json.loads((home / ".claude" / "settings.json").read_text(encoding="utf-8"))
+    commands = [group["hooks"][0]["command"] for groups in settings["hooks"].values() for group in groups]
+    assert all(words.startswith(f"{sys.executable} -I -S /") for words in commands)

@@ -1,0 +1,342 @@
+"""Hooks in Claude Code's settings: added in the file's own manner, taken out to the byte, never at others' cost."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import holdfast.hot as hot
+from holdfast.app.hosting import HOSTS, host_for, install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.app.switches import switches_of
+from holdfast.app.wiring import Machine
+from holdfast.cli.run import run_command
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.hosts.claude_code import TIMEOUTS, _with, _without, entries
+from holdfast.hosts.contract import Where
+from holdfast.hosts.json_text import parse
+from holdfast.hot import hook_entry
+from holdfast.hot.hook import CAPTURED
+
+FOREIGN = {"hooks": [{"type": "command", "command": "afplay done.aiff"}]}
+STYLES = {
+    "two spaces": '{\n  "model": "opus",\n  "permissions": {"allow": ["Bash(ls:*)"]}\n}\n',
+    "four, no newline at the end": '{\n    "model": "opus"\n}',
+    "tabs": '{\n\t"model": "opus",\n\t"hooks": {\n\t\t"Stop": [\n\t\t\tFOREIGN\n\t\t]\n\t}\n}\n',
+    "CRLF": '{\r\n  "model": "opus"\r\n}\r\n',
+    "one line": '{"model": "opus", "hooks": {"Stop": [FOREIGN]}}',
+    "minified": '{"model":"opus","hooks":{"Stop":[]}}\n',
+    "empty object": "{}\n",
+    "empty": "",
+    "white space": "\n\n",
+    "BOM": '\ufeff{\n  "model": "ö"\n}\n',
+    "hooks last and first": '{\n  "hooks": {\n    "PreToolUse": []\n  },\n  "zeta": 1,\n  "alpha": "ü\\u00fc"\n}\n',
+    "duplicate keys": '{\n  "hooks": {},\n  "hooks": {\n    "Stop": []\n  }\n}\n',
+}
+
+STYLES = {name: text.replace("FOREIGN", json.dumps(FOREIGN)) for name, text in STYLES.items()}
+
+
+@pytest.fixture
+def machine(repo: Path) -> Machine:
+    return Machine(cwd=repo)
+
+
+@pytest.fixture
+def settings_file(home: Path) -> Path:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    return path
+
+
+def wire(machine: Machine, scope: str = "user") -> bool:
+    plan = plan_install(machine, machine.project(), "claude-code", scope)  # type: ignore[arg-type]
+    install(machine, machine.project(), plan)
+    return any(change.changes for change in plan.changes)
+
+
+def unwire(machine: Machine) -> bool:
+    plan = plan_uninstall(machine, machine.project(), "claude-code")
+    uninstall(machine, plan)
+    return any(change.changes for change in plan.changes)
+
+
+@pytest.mark.parametrize("text", STYLES.values(), ids=STYLES)
+def test_what_was_there_stays_and_comes_back_to_the_byte(
+    machine: Machine, settings_file: Path, text: str
+) -> None:
+    settings_file.write_bytes(text.encode())
+    assert wire(machine)
+    changed = settings_file.read_bytes().decode()
+    after = json.loads(changed.removeprefix("\ufeff"))
+    before = json.loads(text.removeprefix("\ufeff") or "{}") if text.strip() else {}
+    for event in TIMEOUTS:
+        groups = after["hooks"][event]
+        assert groups[:-1] == (before.get("hooks") or {}).get(event, [])
+        assert groups[-1]["hooks"][0]["timeout"] == TIMEOUTS[event]
+    assert {k: v for k, v in after.items() if k != "hooks"} == {
+        k: v for k, v in before.items() if k != "hooks"
+    }
+    if text.strip("{} \n"):
+        assert changed.endswith("\n") == text.endswith("\n")
+    assert changed.count("\r\n") == (changed.count("\n") if "\r\n" in text else 0)
+    assert not wire(machine), "installing again changes nothing"
+    assert settings_file.read_bytes().decode() == changed
+    assert unwire(machine)
+    assert settings_file.read_bytes() == text.encode()
+    assert not unwire(machine)
+
+
+def test_lines_that_were_there_are_not_touched(machine: Machine, settings_file: Path) -> None:
+    settings_file.write_text(STYLES["two spaces"], encoding="utf-8")
+    (change,) = plan_install(machine, machine.project(), "claude-code", "user").changes
+    removed = [line for line in change.diff().splitlines() if line.startswith("-") and line[:3] != "---"]
+    assert removed == ['-  "permissions": {"allow": ["Bash(ls:*)"]}'], "only a comma is added to it"
+
+
+def test_a_file_that_was_not_there_is_not_there_afterwards(machine: Machine, home: Path) -> None:
+    assert wire(machine)
+    assert json.loads((home / ".claude" / "settings.json").read_bytes())["hooks"].keys() == TIMEOUTS.keys()
+    assert unwire(machine)
+    assert not (home / ".claude").exists()
+
+
+@pytest.mark.parametrize("text", STYLES.values(), ids=STYLES)
+def test_in_a_file_that_changed_meanwhile_only_our_entries_go(
+    machine: Machine, settings_file: Path, text: str
+) -> None:
+    settings_file.write_bytes(text.encode())
+    wire(machine)
+    changed = settings_file.read_bytes()
+    mine = changed.rstrip().removesuffix(b"}") + b', "added": true}'
+    settings_file.write_bytes(mine)
+    assert unwire(machine)
+    left = settings_file.read_bytes().decode()
+    assert "hook_entry" not in left
+    before = json.loads(text.removeprefix("\ufeff")) if text.strip() else {}
+    after = json.loads(left.removeprefix("\ufeff"))
+    assert after.pop("added") is True
+    empty = {name: groups for name, groups in (before.pop("hooks", None) or {}).items() if groups}
+    kept = {name: groups for name, groups in after.pop("hooks", {}).items() if groups}
+    assert (after, kept) == (before, empty)
+
+
+def test_a_hook_that_somebody_put_beside_ours_stays(machine: Machine, settings_file: Path) -> None:
+    wire(machine)
+    content = json.loads(settings_file.read_bytes())
+    content["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "true"})
+    settings_file.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    assert unwire(machine)
+    assert json.loads(settings_file.read_bytes()) == {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
+    }
+
+
+def test_hooks_of_an_older_interpreter_are_replaced(machine: Machine, settings_file: Path) -> None:
+    wire(machine)
+    old = settings_file.read_text(encoding="utf-8").replace(sys.executable, "/gone/python")
+    settings_file.write_text(old, encoding="utf-8")
+    assert wire(machine)
+    content = json.loads(settings_file.read_bytes())
+    assert {len(groups) for groups in content["hooks"].values()} == {1}
+    assert "/gone/python" not in json.dumps(content)
+
+
+BROKEN = {
+    "comments": ('{\n  // mine\n  "model": "opus"\n}\n', "comments"),
+    "trailing comma": ('{\n  "model": "opus",\n}\n', "settings.json:3"),
+    "torn": ('{"model": ', "not valid JSON"),
+    "a list": ("[]", "not a JSON object"),
+    "not utf-8": (b"\xff\xfe{\x00}\x00", "not UTF-8"),
+    "hooks is a list": ('{"hooks": []}', "hooks is not an object"),
+    "an event is an object": ('{"hooks": {"Stop": {}}}', "hooks.Stop is not a list"),
+    "deep": ("[" * 200_000, "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_one_clear_error_and_stays_as_it_is(
+    machine: Machine, settings_file: Path, text: str | bytes, said: str
+) -> None:
+    data = text if isinstance(text, bytes) else text.encode()
+    settings_file.write_bytes(data)
+    with pytest.raises(ConfigError) as error:
+        wire(machine)
+    assert said in error.value.line() and str(settings_file) in error.value.line()
+    assert settings_file.read_bytes() == data
+    assert not switches_of(machine.project()).enabled
+    assert sorted(path.name for path in settings_file.parent.iterdir()) == ["settings.json"]
+
+
+def test_both_scopes_have_their_file_and_the_configured_folder_is_honoured(
+    machine: Machine, home: Path, repo: Path
+) -> None:
+    elsewhere = home / "my claude"
+    machine.env["CLAUDE_CONFIG_DIR"] = str(elsewhere)
+    wire(machine)
+    wire(machine, "project")
+    assert (elsewhere / "settings.json").is_file() and (repo / ".claude" / "settings.local.json").is_file()
+    assert not (home / ".claude").exists()
+    assert [(state.scope, state.installed, state.missing) for state in wired(machine, machine.project())] == [
+        ("user", True, ()),
+        ("project", True, ()),
+    ]
+    unwire(machine)
+    assert not elsewhere.exists() and not (repo / ".claude").exists()
+    assert not any(state.installed for state in wired(machine, machine.project()))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege")
+def test_ones_own_settings_may_be_a_link_but_a_repositorys_may_not(
+    machine: Machine, home: Path, repo: Path
+) -> None:
+    dotfiles = home / "dotfiles.json"
+    dotfiles.write_text("{}\n", encoding="utf-8")
+    for folder, name in ((home, "settings.json"), (repo, "settings.local.json")):
+        (folder / ".claude").mkdir()
+        (folder / ".claude" / name).symlink_to(dotfiles)
+    wire(machine)
+    assert (home / ".claude" / "settings.json").is_symlink() and "hook_entry" in dotfiles.read_text(
+        encoding="utf-8"
+    )
+    with pytest.raises(HoldfastError):
+        wire(machine, "project")
+    unwire(machine)
+    assert dotfiles.read_text(encoding="utf-8") == "{}\n"
+
+
+def test_the_command_survives_the_shell(tmp_path: Path) -> None:
+    interpreter = tmp_path / "my env's" / "python $HOME"
+    interpreter.parent.mkdir()
+    interpreter.symlink_to(sys.executable)
+    command = entries(str(interpreter))["SessionStart"]["hooks"][0]["command"]
+    assert shlex.split(command)[0] == str(interpreter)
+    done = subprocess.run(["sh", "-c", command], input=b"{}", cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.promise("H3")
+def test_a_holdfast_that_was_removed_blocks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "holdfast" / "hot"
+    monkeypatch.setattr(hook_entry, "__file__", str(package / "hook_entry.py"))
+    commands = [entry["hooks"][0]["command"] for entry in entries(sys.executable).values()]
+
+    def codes() -> list[tuple[int, bytes]]:
+        done = [
+            subprocess.run(["sh", "-c", c], input=b"{}", capture_output=True, check=False) for c in commands
+        ]
+        return [(one.returncode, one.stdout) for one in done]
+
+    assert codes() == [(0, b"")] * len(commands), "nothing is there"
+    package.mkdir(parents=True)
+    (package / "hook_entry.py").write_bytes((Path(hot.__file__).parent / "hook_entry.py").read_bytes())
+    assert codes() == [(0, b"")] * len(commands), "only the script is there"
+
+
+def test_every_event_that_hooks_understand_is_registered() -> None:
+    assert set(TIMEOUTS) == {"SessionStart", "UserPromptSubmit", *CAPTURED}
+    assert TIMEOUTS["SessionEnd"] == 10
+
+
+def test_an_interpreter_inside_a_repository_is_warned_of(machine: Machine, repo: Path) -> None:
+    plan = plan_install(machine, machine.project(), "claude-code", "user")
+    inside = any((folder / ".git").exists() for folder in Path(sys.executable).parents)
+    assert bool(plan.warnings) == inside
+
+
+@pytest.mark.parametrize("agent", HOSTS)
+def test_every_host_keeps_its_contract(agent: str, home: Path, repo: Path) -> None:
+    host = host_for(agent)
+    where = Where(home, {}, repo, sys.executable)
+    for scope in ("user", "project"):
+        change = host.install(where, scope)  # type: ignore[arg-type]
+        assert change.changes and change.diff()
+        assert not host.uninstall(where, scope).changes  # type: ignore[arg-type]
+        assert not host.status(where, scope).installed  # type: ignore[arg-type]
+    assert not list(home.iterdir()), "planning writes nothing"
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=6).filter(lambda key: key != "hooks"), _VALUES, max_size=4),
+    st.dictionaries(
+        st.sampled_from([*TIMEOUTS, "PreToolUse"]),
+        st.lists(st.just(FOREIGN), min_size=1, max_size=2),
+        max_size=3,
+    ),
+    st.sampled_from([None, 0, 1, 2, 4, "\t"]),
+    st.booleans(),
+)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_adding_and_removing_leaves_any_settings_as_they_were(
+    others: dict[str, Any], hooks: dict[str, Any], indent: int | str | None, ascii_only: bool
+) -> None:
+    content = {**others, **({"hooks": hooks} if hooks else {})}
+    text = json.dumps(content, indent=indent, ensure_ascii=ascii_only)
+    wanted = entries("/usr/bin/python3")
+    added = _with(Path("settings.json"), text, wanted)
+    after = json.loads(added)
+    assert all(after["hooks"][event] == [*hooks.get(event, []), entry] for event, entry in wanted.items())
+    assert _without(Path("settings.json"), added) == text or not content
+    assert json.loads(_without(Path("settings.json"), added)) == content
+
+
+@given(_VALUES, st.sampled_from([None, 1, "\t"]))
+def test_the_parser_knows_where_every_value_stands(value: Any, indent: int | str | None) -> None:
+    text = f" {json.dumps(value, indent=indent)}\n"
+
+    def check(span: Any) -> None:
+        assert json.loads(text[span.start : span.end]) == span.value
+        assert len(span.members) == (len(span.value) if isinstance(span.value, dict | list) else 0)
+        for part in span.members:
+            check(part.span)
+
+    check(parse(text))
+
+
+def test_the_commands_show_ask_and_tell(
+    repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(repo)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+
+    def run(name: str, *words: str) -> tuple[int, str, str]:
+        module = {"on": "switch", "off": "switch"}.get(name, name)
+        code = run_command(name, f"holdfast.cli.{module}", "about", words)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    assert run("off")[0] == 1
+    code, _, said = run("install", "claude-code")
+    assert code == 2 and "--yes" in said and not (home / ".claude").exists()
+    code, shown, _ = run("install", "claude-code", "--dry-run")
+    assert code == 0 and "+++ " in shown and not (home / ".claude").exists()
+    assert run("install", "nonsense", "--yes")[0] == 2
+    code, shown, _ = run("install", "claude-code", "--yes")
+    assert code == 0 and "installed" in shown
+    assert json.loads(run("install", "claude-code", "--json")[1])["changes"][0]["changed"] is False
+    assert "No session was told anything here yet" in run("why")[1]
+    assert run("why", "nonsense")[0] == 1
+    assert run("off")[1].endswith("capture off, inject off.\n")
+    assert "would be told nothing: switched off" in run("why")[1]
+    assert run("on", "--capture")[1].endswith("capture on, inject off.\n")
+    assert json.loads(run("on", "--json")[1])["inject"] is True
+    assert run("uninstall")[0] == 2
+    code, shown, _ = run("uninstall", "--all", "--yes")
+    assert code == 0 and "hooks removed" in shown and not (home / ".claude").exists()
+    assert "no hooks of ours" in run("uninstall", "claude-code", "--yes")[1]

@@ -1,0 +1,105 @@
+"""An enabled project with a prepared digest, and its hooks run as a host runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from holdfast.app.hosting import Plan, install
+from holdfast.app.preparing import Line, prepare
+from holdfast.app.wiring import Machine
+from holdfast.hot import hook_entry
+from holdfast.store.layout import Project
+
+LINES = [
+    Line("Open: wire the refund endpoint", "left open by the last session"),
+    Line("tests: make test", "it passed"),
+]
+SESSION = "0dd89f7c-4b6d-4da4-93fc-bb732d2260fd"
+
+
+class Enabled:
+    """Hooks of one project. Children are not awaited unless a test does."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.machine = Machine(cwd=root)
+        install(self.machine, self.machine.project(), Plan(agent="claude-code", changes=()))
+        self.prepare()
+
+    @property
+    def project(self) -> Project:
+        return self.machine.project()
+
+    @property
+    def memory(self) -> Path:
+        return self.project.memory
+
+    def prepare(self, lines: list[Line] | None = None, source: str = "startup", branch: str = "") -> None:
+        prepare(Machine(cwd=self.root), self.project, {(source, branch): LINES if lines is None else lines})
+
+    def payload(self, **more: object) -> dict[str, object]:
+        event = {
+            "session_id": SESSION,
+            "transcript_path": str(self.root / "none.jsonl"),
+            "cwd": str(self.root),
+        }
+        return {**event, "source": "startup", **more}
+
+    def hook(self, event: str, env: dict[str, str] | None = None, **more: object) -> Answer:
+        return run_hook(event, json.dumps(self.payload(**more)).encode(), env, self.root)
+
+    def told(self, **more: object) -> str:
+        return self.hook("SessionStart", **more).context
+
+    def inbox(self) -> list[dict[str, Any]]:
+        folder = self.memory / "inbox"
+        return (
+            [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
+            if folder.is_dir()
+            else []
+        )
+
+    def log(self) -> str:
+        path = self.memory / "hook.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+class Answer:
+    """What a hook's process printed. Every one of them ends with 0 and says nothing on standard error."""
+
+    def __init__(self, done: subprocess.CompletedProcess[bytes]) -> None:
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == b""
+        self.printed = done.stdout
+
+    @property
+    def context(self) -> str:
+        if not self.printed:
+            return ""
+        output = json.loads(self.printed)
+        assert set(output) == {"hookSpecificOutput"}
+        assert set(output["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+        return str(output["hookSpecificOutput"]["additionalContext"])
+
+
+def run_hook(
+    event: str, payload: bytes, env: dict[str, str] | None = None, cwd: Path | None = None
+) -> Answer:
+    command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", event]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CLAUDE")} | (env or {})
+    return Answer(
+        subprocess.run(
+            command, input=payload, env=environment, cwd=cwd, capture_output=True, timeout=20, check=False
+        )
+    )
+
+
+def everything_below(folder: Path) -> dict[str, tuple[int, int]]:
+    """Every file with its size and time: what a silent hook must leave as it was."""
+    found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}

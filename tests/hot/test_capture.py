@@ -1,0 +1,250 @@
+"""Envelopes become memory: at every stop, at the end, and after a crash; and no process stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.e2e.model_server import wait_until
+from tests.hot.enabled import SESSION, Enabled
+
+from holdfast.app.capturing import QUIET_S, capture
+from holdfast.app.ledger import read_ledger, rows
+from holdfast.app.preparing import prepare
+from holdfast.app.status import latest_record
+from holdfast.store.inbox import sweep
+
+GONE = 2**22 + 5  # above the largest process number there can be
+
+
+def write_transcript(
+    path: Path, cwd: Path, prompts: int = 1, session: str = SESSION, entrypoint: str = "cli"
+) -> Path:
+    """A session of Claude Code as it lies on disk after some prompts."""
+    lines = []
+    for number in range(prompts):
+        base = {
+            "sessionId": session,
+            "cwd": str(cwd),
+            "version": "2.1.325",
+            "gitBranch": "main",
+            "entrypoint": entrypoint,
+        }
+        at = f"2026-11-10T10:{number:02d}:00.000Z"
+        prompt = {"role": "user", "content": f"Fix the refund rounding, part {number}"}
+        answer = {
+            "id": f"msg_{session}{number}",
+            "role": "assistant",
+            "model": "claude-sonnet-4-5",
+            "content": [{"type": "text", "text": "Done."}],
+            "usage": {"input_tokens": 10, "output_tokens": 5},
+        }
+        lines.append(
+            {**base, "type": "user", "uuid": f"u{number}{session}", "timestamp": at, "message": prompt}
+        )
+        lines.append(
+            {**base, "type": "assistant", "uuid": f"a{number}{session}", "timestamp": at, "message": answer}
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def rows_of(enabled: Enabled) -> list[str]:
+    return [row.session for row in rows(read_ledger(enabled.project))]
+
+
+def every_row(enabled: Enabled) -> int:
+    return len(read_ledger(enabled.project).entries)
+
+
+@pytest.fixture
+def transcript(enabled: Enabled, home: Path) -> Path:
+    return write_transcript(home / ".claude" / "projects" / "-shop" / f"{SESSION}.jsonl", enabled.root)
+
+
+def leave(enabled: Enabled, event: str, transcript: Path, process: int = 0, session: str = SESSION) -> None:
+    """An envelope as a hook leaves it, without the child that would work for it."""
+    from holdfast.hot import trace
+
+    envelope = {"host": "claude-code", "event": event, "session": session, "transcript": str(transcript)}
+    trace.post(str(enabled.memory), {**envelope, "cwd": str(enabled.root), "process": process})
+
+
+@pytest.mark.promise("M7")
+def test_a_stop_brings_the_record_up_to_date_and_writes_no_row(enabled: Enabled, transcript: Path) -> None:
+    leave(enabled, "Stop", transcript, os.getpid())
+    done = capture(enabled.machine, enabled.project)
+    assert (done.going_on, done.ended, done.problems) == ([SESSION], [], [])
+    record = latest_record(enabled.project)
+    assert record is not None and record.goal.startswith("Fix the refund rounding")
+    assert rows_of(enabled) == []
+    assert "refund rounding" in enabled.told(), "the next session hears of it already"
+
+
+def test_what_ran_without_anybody_there_is_kept_and_not_told(enabled: Enabled, transcript: Path) -> None:
+    write_transcript(transcript, enabled.root, entrypoint="sdk-cli")
+    leave(enabled, "SessionEnd", transcript, os.getpid())
+    capture(enabled.machine, enabled.project)
+    assert rows_of(enabled) == [SESSION]
+    assert enabled.told() == ""
+
+
+@pytest.mark.promise("M7")
+@pytest.mark.parametrize("grows", [False, True])
+def test_the_row_is_written_once_when_the_session_ends(
+    enabled: Enabled, transcript: Path, grows: bool
+) -> None:
+    for prompts in (1, 2, 3):
+        write_transcript(transcript, enabled.root, prompts)
+        leave(enabled, "Stop", transcript, os.getpid())
+        capture(enabled.machine, enabled.project)
+    assert every_row(enabled) == 0
+    if grows:
+        write_transcript(transcript, enabled.root, 4)
+    leave(enabled, "SessionEnd", transcript, os.getpid())
+    assert capture(enabled.machine, enabled.project).ended == [SESSION]
+    assert every_row(enabled) == 1
+    assert enabled.inbox() == []
+    capture(enabled.machine, enabled.project)
+    assert every_row(enabled) == 1
+
+
+def test_the_end_of_one_session_writes_no_row_for_another_that_goes_on(enabled: Enabled, home: Path) -> None:
+    folder = home / ".claude" / "projects" / "-shop"
+    live = write_transcript(folder / "live.jsonl", enabled.root, session="live-1")
+    over = write_transcript(folder / "over.jsonl", enabled.root, session="over-1")
+    leave(enabled, "Stop", live, os.getpid(), "live-1")
+    capture(enabled.machine, enabled.project)
+    leave(enabled, "SessionEnd", over, os.getpid(), "over-1")
+    capture(enabled.machine, enabled.project)
+    assert rows_of(enabled) == ["over-1"]
+
+
+@pytest.mark.promise("M7")
+@pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact"])
+def test_a_killed_session_is_finished_when_its_process_is_gone(
+    enabled: Enabled, transcript: Path, event: str
+) -> None:
+    leave(enabled, event, transcript, GONE)
+    assert capture(enabled.machine, enabled.project).ended == [SESSION]
+    assert rows_of(enabled) == [SESSION]
+
+
+@pytest.mark.promise("M7")
+def test_where_the_process_is_not_known_half_an_hour_of_silence_ends_a_session(
+    enabled: Enabled, transcript: Path
+) -> None:
+    leave(enabled, "Stop", transcript)
+    assert capture(enabled.machine, enabled.project).going_on == [SESSION]
+    later = datetime.now(UTC) + timedelta(seconds=QUIET_S + 1)
+    enabled.machine.now = lambda: later  # type: ignore[method-assign]
+    leave(enabled, "PreCompact", transcript, session="other")
+    assert SESSION in capture(enabled.machine, enabled.project).ended
+
+
+def test_a_session_whose_process_lives_is_not_over_because_nobody_types(
+    enabled: Enabled, transcript: Path
+) -> None:
+    leave(enabled, "Stop", transcript, os.getpid())
+    enabled.machine.now = lambda: datetime.now(UTC) + timedelta(hours=3)  # type: ignore[method-assign]
+    assert capture(enabled.machine, enabled.project).going_on == [SESSION]
+    assert every_row(enabled) == 0
+
+
+def test_a_transcript_that_does_not_exist_is_no_error(enabled: Enabled) -> None:
+    leave(enabled, "SessionEnd", enabled.root / "none.jsonl")
+    done = capture(enabled.machine, enabled.project)
+    assert done.problems == [] and enabled.inbox() == []
+
+
+def test_a_file_that_is_no_transcript_is_reported_and_its_envelope_goes(enabled: Enabled) -> None:
+    other = enabled.root / "notes.txt"
+    other.write_text("hello", encoding="utf-8")
+    leave(enabled, "SessionEnd", other)
+    done = capture(enabled.machine, enabled.project)
+    assert len(done.problems) == 1 and enabled.inbox() == []
+
+
+def test_a_broken_envelope_is_reported_and_goes(enabled: Enabled, transcript: Path) -> None:
+    leave(enabled, "SessionEnd", transcript)
+    (enabled.memory / "inbox" / "x.json").write_bytes(b"{")
+    half = enabled.memory / "inbox" / "y.tmp"
+    half.write_bytes(b"{")
+    done = capture(enabled.machine, enabled.project)
+    assert done.problems == ["x.json: not an envelope"]
+    assert rows_of(enabled) == [SESSION]
+    assert half.exists(), "its hook may still be writing"
+    sweep(half.parent, now=time.time() + 3600)
+    assert not half.exists()
+
+
+def test_an_excluded_session_is_dropped(enabled: Enabled, transcript: Path, home: Path) -> None:
+    (home / ".holdfast" / "config.toml").write_text(f'exclude = ["{enabled.root}"]\n', encoding="utf-8")
+    leave(enabled, "SessionEnd", transcript)
+    capture(enabled.machine, enabled.project)
+    assert rows_of(enabled) == [] and enabled.inbox() == []
+
+
+@pytest.mark.promise("M7", "F5")
+def test_the_hooks_child_does_the_work_and_ends(enabled: Enabled, transcript: Path) -> None:
+    start = time.monotonic()
+    enabled.hook("SessionEnd", transcript_path=str(transcript))
+    assert time.monotonic() - start < 2, "the hook does not wait for its child"
+    assert wait_until(lambda: rows_of(enabled) == [SESSION] and not enabled.inbox())
+    assert wait_until(lambda: children_of(enabled.memory) == [], 10)
+    assert enabled.log() == ""
+
+
+@pytest.mark.promise("F5")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_a_child_that_was_killed_is_finished_by_the_next_call(enabled: Enabled, transcript: Path) -> None:
+    leave(enabled, "SessionEnd", transcript)
+    command = [sys.executable, "-I", "-m", "holdfast.hosts.capture", str(enabled.memory), str(enabled.root)]
+    child = subprocess.Popen(command)
+    time.sleep(0.05)
+    child.kill()
+    child.wait()
+    assert len(enabled.inbox()) == 1
+    enabled.hook("SessionStart", session_id="another")
+    assert wait_until(lambda: rows_of(enabled) == [SESSION])
+    assert wait_until(lambda: children_of(enabled.memory) == [], 10)
+
+
+@pytest.mark.promise("F5")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_many_ends_at_once_give_one_row_each_and_leave_nobody(enabled: Enabled, home: Path) -> None:
+    folder = home / ".claude" / "projects" / "-shop"
+    names = [f"session-{number}" for number in range(6)]
+    for name in names:
+        path = write_transcript(folder / f"{name}.jsonl", enabled.root, session=name)
+        enabled.hook("SessionEnd", session_id=name, transcript_path=str(path))
+    assert wait_until(lambda: sorted(rows_of(enabled)) == names, 40)
+    assert every_row(enabled) == len(names)
+    assert wait_until(lambda: children_of(enabled.memory) == [] and not enabled.inbox(), 20)
+
+
+def children_of(memory: Path) -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"holdfast.hosts.capture" in words and os.fsencode(memory) in words:
+            found.append(words.decode("utf-8", "replace"))
+    return found
+
+
+def test_a_prepared_file_that_was_deleted_is_made_again(enabled: Enabled) -> None:
+    (enabled.memory / "hot.db").unlink()
+    assert enabled.told() == ""
+    prepare(enabled.machine, enabled.project)
+    enabled.prepare()
+    assert "refund" in enabled.told(), "the switch that enables is not in the derived file"

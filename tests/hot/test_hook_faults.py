@@ -1,0 +1,170 @@
+"""Whatever happens to a hook: exit code 0, in time, and nothing printed that the host did not ask for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.hot.enabled import SESSION, Enabled, run_hook
+
+from holdfast.hot import hook, hook_entry, trace
+
+EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"]
+pytestmark = pytest.mark.promise("H3")
+
+BAD_PAYLOADS = {
+    "empty": b"",
+    "torn": b'{"session_id": "x", "cwd": "/tm',
+    "not an object": b"[1, 2]",
+    "not utf-8": b'{"cwd": "\xff\xfe"}',
+    "deep": b"[" * 200_000,
+    "wrong types": b'{"session_id": 5, "cwd": ["/"], "source": {}, "transcript_path": 7}',
+    "relative": b'{"session_id": "../../x", "cwd": "../..", "transcript_path": "../../etc/passwd"}',
+    "NUL": b'{"session_id": "a\\u0000b", "cwd": "/tmp/\\u0000"}',
+}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("payload", BAD_PAYLOADS.values(), ids=BAD_PAYLOADS)
+def test_a_malformed_payload(enabled: Enabled, event: str, payload: bytes) -> None:
+    answer = run_hook(event, payload, cwd=enabled.root)
+    assert answer.printed == b"" or event == "SessionStart"
+    outside = [path for path in enabled.root.parent.rglob("*x*.json") if enabled.memory not in path.parents]
+    assert outside == []
+
+
+def test_a_malformed_payload_leaves_a_trace(enabled: Enabled) -> None:
+    run_hook("Stop", b"{", cwd=enabled.root)
+    assert "Stop: payload:" in enabled.log()
+
+
+def test_an_unknown_host_or_event_is_ignored(enabled: Enabled) -> None:
+    for words in ([], ["claude-code"], ["claude-code", "Nonsense"], ["another", "SessionStart"]):
+        command = [sys.executable, "-I", "-S", hook_entry.__file__, *words]
+        done = subprocess.run(command, input=b"{}", cwd=enabled.root, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_prompt_of_a_megabyte_costs_nothing_and_says_nothing(enabled: Enabled) -> None:
+    start = time.monotonic()
+    assert enabled.hook("UserPromptSubmit", prompt="x" * 1_000_000).printed == b""
+    assert time.monotonic() - start < 2
+    assert enabled.inbox() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 5000], ids=len)
+def test_a_broken_prepared_file(enabled: Enabled, content: bytes) -> None:
+    (enabled.memory / "hot.db").write_bytes(content)
+    for event in EVENTS:
+        assert enabled.hook(event).printed == b""
+    assert enabled.inbox() == []
+    assert "Unreadable" in enabled.log()
+
+
+def test_a_prepared_file_of_another_format(enabled: Enabled) -> None:
+    path = enabled.memory / "hot.db"
+    db = sqlite3.connect(path)
+    with db:
+        db.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+    db.close()
+    assert enabled.told() == ""
+    assert "99" in enabled.log()
+
+
+def test_a_prepared_file_that_somebody_has_locked(enabled: Enabled) -> None:
+    db = sqlite3.connect(enabled.memory / "hot.db", isolation_level=None)
+    db.execute("BEGIN EXCLUSIVE")
+    try:
+        assert "refund" in enabled.told(), "it is only ever replaced, so its locks mean nothing"
+    finally:
+        db.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_project(enabled: Enabled) -> None:
+    enabled.memory.chmod(0)
+    try:
+        for event in EVENTS:
+            assert enabled.hook(event).printed == b""
+    finally:
+        enabled.memory.chmod(0o700)
+
+
+def test_a_memory_that_is_a_file(enabled: Enabled) -> None:
+    memory = enabled.memory
+    memory.rename(memory.with_name("moved"))
+    memory.write_text("", encoding="utf-8")
+    for event in EVENTS:
+        assert enabled.hook(event).printed == b""
+
+
+def test_an_inbox_that_is_a_file(enabled: Enabled) -> None:
+    (enabled.memory / "inbox").write_text("", encoding="utf-8")
+    assert enabled.hook("Stop").printed == b""
+    assert "Stop: " in enabled.log()
+
+
+def test_a_full_inbox_takes_no_more_and_says_so(enabled: Enabled) -> None:
+    inbox = enabled.memory / "inbox"
+    inbox.mkdir()
+    for number in range(trace.MOST_ENVELOPES):
+        (inbox / f"{SESSION}.{number}.json").write_bytes(b"{}")
+    assert enabled.hook("Stop").printed == b""
+    assert len(list(inbox.iterdir())) == trace.MOST_ENVELOPES
+    assert "Full" in enabled.log()
+
+
+def test_traces_stay_small(enabled: Enabled) -> None:
+    for number in range(3000):
+        trace.log(str(enabled.memory), f"{number} " + "x" * 100)
+        trace.explain(str(enabled.memory), {"session": "s", "lines": [{"text": "y" * 200}]})
+    sizes = {path.name: path.stat().st_size for path in enabled.memory.glob("*.*") if path.suffix != ".db"}
+    assert sizes["hook.log"] <= trace.MOST_LOG and sizes["hook.log.1"] <= trace.MOST_LOG
+    assert sizes["why.jsonl"] <= trace.MOST_WHY and sizes["why.jsonl.1"] <= trace.MOST_WHY
+
+
+def test_sixteen_hooks_at_once_lose_nothing(enabled: Enabled) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        told = list(pool.map(lambda number: enabled.told(prompt_id=number), range(16)))
+    assert all("refund" in text for text in told)
+    assert [letter["session"] for letter in enabled.inbox()] == [SESSION] * 16
+    lines = (enabled.memory / "why.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len([json.loads(line) for line in lines]) == 16
+
+
+def test_a_host_that_never_closes_the_pipe_is_not_waited_for(enabled: Enabled) -> None:
+    command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "Stop"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    start = time.monotonic()
+    try:
+        assert process.wait(hook.DEADLINE_S + 5) == 0
+        assert time.monotonic() - start < hook.DEADLINE_S + 3
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def test_an_envelope_has_no_word_of_the_conversation(enabled: Enabled) -> None:
+    enabled.hook("Stop", last_assistant_message="the password is hunter2", prompt="secret words")
+    written = b"".join(path.read_bytes() for path in enabled.memory.rglob("*.json*"))
+    assert b"hunter2" not in written and b"secret words" not in written
+
+
+def test_a_path_with_spaces_and_signs(home: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "a b #1 50%?"
+    odd.mkdir()
+    assert "refund" in Enabled(odd).told()
+    env = {"HOLDFAST_HOME": str(tmp_path / "mem ory #2?%20")}
+    os.environ |= env
+    try:
+        assert "refund" in Enabled(odd).told()
+    finally:
+        del os.environ["HOLDFAST_HOME"]
