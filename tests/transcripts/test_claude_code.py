@@ -20,6 +20,7 @@ from tests.transcripts.builders import (
     text_block,
 )
 
+from holdfast.distill.reduce import settle
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,
@@ -52,7 +53,8 @@ def file() -> ClaudeFile:
 def totals(path: Path, **options: Any) -> tuple[int, int, int, int]:
     """Input, output, cache reads and cache writes as the ledger will count them."""
     digest = digest_of(read_claude(path, **options).events)
-    used = [response.usage for response in digest.open_responses.values()]
+    settle(digest, 0)
+    used = [total.usage for total in digest.usage]
     return (
         sum(usage.input for usage in used),
         sum(usage.output for usage in used),
@@ -591,7 +593,8 @@ def test_a_side_branch_within_the_main_file_counts_and_does_not_speak(
     digest = digest_of(reading.events)
     assert (digest.session, digest.parent, digest.branch) == (SESSION, "", "main")
     assert digest.tool_calls == 1
-    assert sum(response.usage.output for response in digest.open_responses.values()) == 1040
+    settle(digest, 0)
+    assert sum(total.usage.output for total in digest.usage) == 1040
 
 
 # --- recognition: gotcha 14 -------------------------------------------------------------------------------

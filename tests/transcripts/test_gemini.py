@@ -24,7 +24,7 @@ from tests.transcripts.agent_checks import (
     assert_the_short_session,
     read_all,
 )
-from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry, digest_of, read, stamp
+from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry, read, stamp
 
 from holdfast.model.session import (
     AgentTurn,
@@ -52,8 +52,14 @@ EXPECTED = {
 
 
 def usage_of(done: Read) -> dict[str, Usage]:
-    responses = digest_of(done.events).open_responses
-    return {key: response.usage for key, response in responses.items()}
+    """What each response used: of its repeats the one with the largest output counts."""
+    used: dict[str, Usage] = {}
+    for event in done.events:
+        if isinstance(event, UsageReport) and (
+            event.key not in used or event.usage.output >= used[event.key].output
+        ):
+            used[event.key] = event.usage
+    return used
 
 
 def one(tmp_path: Path, *records: Json) -> Read:

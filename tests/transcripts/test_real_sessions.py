@@ -6,10 +6,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.transcripts.builders import Registry, digest_of, read
+from tests.transcripts.builders import Read, Registry, digest_of, read
 
 from holdfast.distill.session import Part, conclude, ledger_entry
 from holdfast.model.ledger import Complexity, FailureReason, Kind, Outcome
+from holdfast.model.session import UsageReport
 from holdfast.transcripts.registry import BY_AGENT, IMPORTERS
 
 AGENTS = ("claude-code", "codex")
@@ -65,19 +66,23 @@ def test_every_real_file_reads_without_a_warning_and_gives_plausible_figures(
         assert entry.tasks is not None and entry.failed is not None and entry.failed <= entry.tasks
 
 
+def responses_in(done: Read) -> set[str]:
+    return {event.key for event in done.events if isinstance(event, UsageReport)}
+
+
 @pytest.mark.promise("C2", "L17")
 @pytest.mark.parametrize("agent", AGENTS)
 def test_real_histories_that_were_copied_count_once(shared: Path, agent: str) -> None:
     files = real_files(shared, agent)
-    alone = sum(len(digest_of(read(BY_AGENT[agent], path).events).open_responses) for path in files)
+    alone = sum(len(responses_in(read(BY_AGENT[agent], path))) for path in files)
     registry = Registry()
     together = 0
     keys: set[str] = set()
     for path in files:
-        digest = digest_of(read(BY_AGENT[agent], path, claims=registry.source(str(path))).events)
-        assert keys.isdisjoint(digest.open_responses)
-        keys |= set(digest.open_responses)
-        together += len(digest.open_responses)
+        responses = responses_in(read(BY_AGENT[agent], path, claims=registry.source(str(path))))
+        assert keys.isdisjoint(responses)
+        keys |= responses
+        together += len(responses)
     assert together <= alone
 
 

@@ -60,6 +60,7 @@ def read_source(
     if digest.first_at is None and digest.turns and not item.glance.part:
         digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line is dated: the file itself is
     session, parent = digest.session, digest.parent
+    machine.look_over(_texts_in(msgspec.to_builtins(digest)))
     digest.seal(machine.clean)
     cursor = Cursor(
         id=number,
@@ -82,6 +83,19 @@ def _counted(reading: Reading, start: int, advance: Callable[[int], None]) -> It
         if not number % EVENTS_BETWEEN_WORDS:
             advance(reading.position() - start)
         yield event
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text in a structure of plain values."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts_in(item)
 
 
 def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.util import find_spec
@@ -68,10 +68,25 @@ class Machine:
         """A text as it may be stored: without our own injected blocks, private parts and secrets."""
         known = self._cleaned.get(text)
         if known is None:
-            known = self.redactor.redact(strip_private(strip_fences(text)))
+            known = self._cleaned_now(text)
             if len(text) <= SHORT and len(self._cleaned) < MOST_CLEANED:
                 self._cleaned[text] = known
         return known
+
+    def look_over(self, texts: Iterable[str]) -> None:
+        """Looks at many texts at once: together they cost a fraction of what they cost one by one.
+
+        Where nothing is found in all of them, nothing is in any; else each is cleaned by itself when it is asked for.
+        """
+        if len(self._cleaned) > MOST_CLEANED:
+            self._cleaned.clear()
+        unknown = [text for text in dict.fromkeys(texts) if text and text not in self._cleaned]
+        together = "\n".join(unknown)
+        if self._cleaned_now(together) == together:
+            self._cleaned.update((text, text) for text in unknown)
+
+    def _cleaned_now(self, text: str) -> str:
+        return self.redactor.redact(strip_private(strip_fences(text)))
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
 

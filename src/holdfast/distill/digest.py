@@ -95,7 +95,7 @@ class Digest(Struct):
     turns: list[Turn] = []
     todos: dict[str, TodoItem] = {}
     open_calls: dict[str, OpenCall] = {}
-    open_responses: dict[str, OpenResponse] = {}
+    open_responses: dict[str, OpenResponse] = {}  # by a hash of the response's id
     usage: list[UsageTotal] = []
     files: dict[str, tuple[int, int]] = {}
     commands: dict[str, int] = {}
@@ -124,7 +124,6 @@ class Digest(Struct):
         self.open_calls = {clean(name): call for name, call in self.open_calls.items()}
         for call in self.open_calls.values():
             call.target = kept(call.target, TARGET_LENGTH, clean)
-        self.open_responses = {clean(key): response for key, response in self.open_responses.items()}
         for response in self.open_responses.values():
             response.model = clean(response.model)
         for total in self.usage:

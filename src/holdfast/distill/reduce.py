@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -62,6 +63,9 @@ _GO_ON = re.compile(
 )
 
 
+RECENT_RESPONSES = (
+    16  # repeats of a response stand close together: these may still have some in the next pass
+)
 MOST_TOKENS = 10**12  # of one response
 _PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
@@ -98,6 +102,7 @@ class Reducer:
                 extend(spans, at)
                 self._last = at
             takers[type(event)](event)
+        settle(self.digest, RECENT_RESPONSES)
         if spans:
             self.digest.first_at, self.digest.last_at = spans[0][0], spans[-1][1]
 
@@ -144,7 +149,7 @@ class Reducer:
     def _agent(self, event: AgentTurn) -> None:
         self.harvester.agent(event)
         turn = self._turn()
-        turn.final = clipped(event.text, FINAL_LENGTH)
+        turn.final = clipped(event.text, FINAL_LENGTH // LEEWAY)
         turn.answered = True
         turn.interrupted = turn.rejected = False
         turn.api_error = ""
@@ -240,7 +245,7 @@ class Reducer:
         said = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or said:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
-            failure = Check(False, reason, clipped(evidence or said, EVIDENCE_LENGTH))
+            failure = Check(False, reason, clipped(evidence or said, EVIDENCE_LENGTH // LEEWAY))
             turn.failure = failure
             if kind and checks.is_to_blame(command, event.text):
                 turn.checks[kind] = failure
@@ -250,8 +255,8 @@ class Reducer:
         if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
             self.harvester.verified(self._from_here(command), event)
             for passed in kinds:
-                turn.checks[passed] = Check(True, "", clipped(command, EVIDENCE_LENGTH))
-                self.digest.verified[passed] = clipped(command, COMMAND_LENGTH)
+                turn.checks[passed] = Check(True, "", clipped(command, EVIDENCE_LENGTH // LEEWAY))
+                self.digest.verified[passed] = clipped(command, COMMAND_LENGTH // LEEWAY)
 
     def _todos(self, event: TodoList) -> None:
         todos = self.digest.todos
@@ -277,12 +282,13 @@ class Reducer:
     def _usage(self, event: UsageReport) -> None:
         event = _sane(event)
         waiting = self.digest.open_responses
-        known = waiting.get(event.key)
+        key = blake2b(event.key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        known = waiting.get(key)
         if known is not None:
             if event.usage.output >= known.usage.output:
                 known.usage, known.model = event.usage, event.model
             return
-        waiting[event.key] = OpenResponse(event.model, event.usage, event.cost_usd)
+        waiting[key] = OpenResponse(event.model, event.usage, event.cost_usd)
         if len(waiting) > OPEN_RESPONSES:
             settle(self.digest, OPEN_RESPONSES // 2)
 

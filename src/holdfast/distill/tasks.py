@@ -62,7 +62,8 @@ _ABOUT_LINT = re.compile(
 )
 _ONLY_PRAISE = re.compile(
     r"\W*(?:(?:ok(?:ay)?|yes|great|cool|nice|perfect|awesome|excellent|thanks?(?: you| a lot)?|thank you"
-    r"|ty|lgtm|works?(?: now)?|looks? (?:good|great)|that works|it works|love it|super|well done|good job|danke|merci|gracias)\W*){1,4}",
+    r"|ty|lgtm|works?(?: now)?|looks? (?:good|great)|that works|it works|love it|super|well done|good job|danke|merci"
+    r"|gracias)\W*){1,4}",
     re.IGNORECASE,
 )
 
