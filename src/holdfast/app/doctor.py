@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from holdfast.app.hosting import wired
 from holdfast.app.ledger import open_ledger
 from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.errors import HoldfastError
@@ -15,6 +16,8 @@ from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import FORMAT, Project, check_format, git
 from holdfast.store.upgrade import upgrade
 from holdfast.text.ledger_md import current
+
+RECENT_S = 86_400
 
 
 class Finding(Struct, frozen=True):
@@ -148,6 +151,20 @@ def _settings(machine: Machine, project: Project) -> Iterator[Finding]:
         yield Finding("note", "configuration", warning)
 
 
+def _hooks(machine: Machine, project: Project) -> Iterator[Finding]:
+    """Whether agents are wired, and what their hooks complained about since yesterday."""
+    for host in wired(machine, project):
+        if host.installed and host.missing:
+            lost = f"{host.path}: {', '.join(host.missing)} of {host.agent} missing or changed."
+            yield Finding("problem", "hooks", f"{lost} Run holdfast install {host.agent}.")
+        elif host.installed:
+            yield Finding("ok", "hooks", f"{host.agent} in {host.path}")
+    log = project.memory / "hook.log"
+    if log.is_file() and machine.now().timestamp() - log.stat().st_mtime < RECENT_S:
+        last = (files.read(log) or b"").decode("utf-8", "replace").strip().splitlines()[-1:]
+        yield Finding("note", "hooks", f"{log}: {last[0] if last else 'empty'}")
+
+
 def _redaction(machine: Machine, project: Project) -> Iterator[Finding]:
     if not scanner_installed():
         yield Finding(
@@ -167,6 +184,7 @@ CHECKS: dict[str, Callable[[Machine, Project], Iterator[Finding]]] = {
     "memory": _memory,
     "capture": _capture,
     "git": _git,
+    "hooks": _hooks,
     "redaction": _redaction,
     "configuration": _settings,
 }

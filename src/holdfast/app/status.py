@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from holdfast.app.finding import Found, discovered, of_project
+from holdfast.app.hosting import HOSTS
 from holdfast.app.importing import known_stamps
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.wiring import Machine
@@ -94,7 +95,7 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
                 here=len(of_project(found, project, ())),
                 last=datetime.fromtimestamp(latest).astimezone() if latest else None,
                 importer=True,
-                host=False,
+                host=importer.agent in HOSTS,
             )
         )
     return seen
