@@ -224,12 +224,14 @@ def rate_limiting() -> None:
     s.say("I'll look at how the gateway is built.")
     s.read("tidepool/gateway.py")
     s.read("tests/test_gateway.py")
+    missing = "Exit code 127\n/bin/bash: line 1: python: command not found"
+    s.bash("python -m pytest tests/test_gateway.py", missing, error=True)
+    s.bash("uv run pytest tests/test_gateway.py", "============ 9 passed in 1.02s ============")
     s.todos(
         ("Token bucket per client", "in_progress"), ("Retry-After header", "pending"), ("Tests", "pending")
     )
     s.edit("tidepool/limits.py", "", "class TokenBucket: ...")
     s.edit("tidepool/gateway.py", "app.add_route", "app.add_middleware(RateLimit)\napp.add_route")
-    s.bash("python -m pytest", "Exit code 127\n/bin/bash: line 1: python: command not found", error=True)
     s.bash("uv run pytest tests/test_gateway.py", "Exit code 1\nFAILED tests/test_gateway.py::test_retry_after - KeyError\n"
            "==== 1 failed, 11 passed in 1.24s ====", error=True)  # fmt: skip
     s.edit("tidepool/limits.py", "return 429", "return 429, {'Retry-After': wait}")
@@ -248,7 +250,7 @@ def flaky_refresh() -> None:
     s.user("tests/test_tokens.py::test_refresh is flaky in CI, find out why and fix it")
     s.shell("rg -n refresh tidepool tests", 0, "tidepool/tokens.py:41:def refresh(token):")
     s.shell("python -m pytest tests/test_tokens.py", 127, "bash: python: command not found")
-    s.shell("uv run pytest tests/test_tokens.py -x --count 20", 4, "ERROR: unrecognized arguments: --count")
+    s.shell("uv run pytest tests/test_tokens.py", 0, "7 passed in 0.69s")
     s.shell("for i in $(seq 20); do uv run pytest -q tests/test_tokens.py || break; done", 1,
             "FAILED tests/test_tokens.py::test_refresh - AssertionError: expired\n1 failed, 6 passed in 0.80s")  # fmt: skip
     s.patch("tidepool/tokens.py", "-    now = time.time()\n+    now = clock()")

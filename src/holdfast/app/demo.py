@@ -43,7 +43,7 @@ def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstr
         again = import_into(visitor, project, [SESSIONS])
         store = CaptureStore(project.capture)
         try:
-            told = told_next(store.records(20))
+            told = told_next(store.records(100))
         finally:
             store.close()
         yield Demonstration(

@@ -80,7 +80,7 @@ def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:
                 raise TranscriptError(
                     f"not a transcript of {_titles(importers)}",
                     where=str(path),
-                    fix="Name a session file that one of them wrote; holdfast import --help says where they are",
+                    fix="Name a session file that an agent wrote; holdfast agents lists those it knows and their folders",
                 )
     return search.settled()
 
@@ -196,5 +196,4 @@ def _files_below(folder: Path) -> Iterable[Path]:
 
 
 def _titles(importers: Sequence[Importer]) -> str:
-    titles = [importer.title for importer in importers]
-    return titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} or {titles[-1]}"
+    return importers[0].title if len(importers) == 1 else "any agent that holdfast reads"

@@ -129,8 +129,11 @@ class _Run:
             for item in found
             if (entry := stamps.get(item.key)) is None or entry[0] != Stamp(item.size, item.mtime_ns)
         ]
-        # The original before its copies, a parent before its subagents: who comes first counts a line.
-        changed.sort(key=lambda item: (item.glance.started or 0.0, len(item.path.parts), item.key))
+        # The original before its copies, a parent before its subagents: who comes first counts a line. A copy begins
+        # with the same line as its original, and was written to later.
+        changed.sort(
+            key=lambda item: (item.glance.started or 0.0, len(item.path.parts), item.mtime_ns, item.key)
+        )
         total = sum(item.size for item in changed)
         done = batch = 0
         waiting: list[tuple[Cursor, SourceClaims]] = []

@@ -27,7 +27,7 @@ from holdfast.text.tokens import count_tokens
 
 HOT_FORMAT = "1"
 SOURCES = ("startup", "resume", "compact")
-LATEST = 20  # sessions that the digest may draw on
+LATEST = 100  # sessions that the digest may draw on
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
