@@ -612,3 +612,16 @@ def test_content_is_recognised_whatever_the_file_is_called(file: CodexFile) -> N
 )
 def test_other_content_is_not_recognised(head: bytes) -> None:
     assert not Codex().recognise(Path("rollout-2026.jsonl"), head)
+
+
+@pytest.mark.promise("F4")
+@pytest.mark.parametrize("status", [["x"], {"a": 1}, 5, None])
+def test_a_plan_whose_status_is_no_word_is_read_as_pending(tmp_path: Path, status: object) -> None:
+    from holdfast.transcripts.codex import _plan
+    from holdfast.transcripts.lines import todo_items
+
+    assert [item.status for item in _plan([{"step": "write it", "status": status}])] == ["pending"]
+    assert [item.status for item in todo_items([{"content": "write it", "status": status}])] in (
+        ["pending"],
+        [],
+    )

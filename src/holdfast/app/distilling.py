@@ -31,6 +31,8 @@ from holdfast.transcripts.contract import Claims, Reading, Warned
 from holdfast.transcripts.registry import BY_AGENT
 
 EVENTS_BETWEEN_WORDS = 20_000
+MOST_TOUCHED = 200  # files and commands that show what a project is made of; more tell nothing new
+MOST_COMMANDS = 60
 
 
 class Pass(Struct, frozen=True):
@@ -141,7 +143,7 @@ class Conclusions:
                 return self._stack
         touched = [path for part in parts for path in part.digest.files]
         commands = [command for part in parts for command in part.digest.commands]
-        return self._overridden(stack_from_evidence(touched, commands))
+        return self._overridden(stack_from_evidence(touched[:MOST_TOUCHED], commands[:MOST_COMMANDS]))
 
     def _overridden(self, stack: Stack) -> Stack:
         settings = self.machine.settings(self.project)

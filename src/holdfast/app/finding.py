@@ -80,7 +80,7 @@ def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:
                 raise TranscriptError(
                     f"not a transcript of {_titles(importers)}",
                     where=str(path),
-                    fix="Name a session file that an agent wrote; holdfast agents lists those it knows and their folders",
+                    fix="Name a session file that an agent wrote; holdfast agents lists those it knows",
                 )
     return search.settled()
 

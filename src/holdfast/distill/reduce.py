@@ -63,9 +63,8 @@ _GO_ON = re.compile(
 )
 
 
-RECENT_RESPONSES = (
-    16  # repeats of a response stand close together: these may still have some in the next pass
-)
+JUDGED_LENGTH = 600  # of an agent's last words in a turn: whether it refuses or gives up is said at once
+RECENT_RESPONSES = 16  # repeats of a response stand close together; these may have some in the next pass
 MOST_TOKENS = 10**12  # of one response
 _PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
@@ -144,6 +143,8 @@ class Reducer:
         if len(turns) >= MOST_TURNS:
             turns[-1].answered = False
             return
+        if turns:  # only the last words of a session are shown whole
+            turns[-1].final = clipped(turns[-1].final, JUDGED_LENGTH // LEEWAY)
         turns.append(Turn(event.at, text, command=event.command))
 
     def _agent(self, event: AgentTurn) -> None:

@@ -24,6 +24,7 @@ from holdfast.text.keywords import keywords
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20
+MOST_GOAL = 900  # what a session is about is said at the beginning
 FEW_KEYWORDS = 3  # a goal that yields fewer says too little; the next prompt may say more
 
 
@@ -147,7 +148,7 @@ def _goal_keywords(prompts: Sequence[str]) -> tuple[str, ...]:
     found: tuple[str, ...] = ()
     for prompt in prompts[:4]:
         text = f"{text}\n{prompt}" if text else prompt
-        found = keywords(text)
+        found = keywords(text[:MOST_GOAL])
         if len(found) >= FEW_KEYWORDS:
             break
     return found

@@ -25,8 +25,8 @@ from holdfast.model.session import (
     UserTurn,
 )
 from holdfast.transcripts.aider_chat import START, Block, Chat, blocks, chats, command_line, request
-from holdfast.transcripts.contract import Claims, Glance, Places, Warned
-from holdfast.transcripts.jsonl import excerpt
+from holdfast.transcripts.contract import Claims, Glance, Places, ReadAnew
+from holdfast.transcripts.jsonl import excerpt, unreadable
 
 HISTORY = ".aider.chat.history.md"
 LARGEST = 256 * 1024 * 1024
@@ -46,21 +46,13 @@ _TEST_RUN = re.compile(r"^={3,} .+ ={3,}$", re.MULTILINE)
 _FAULT = re.compile(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
 
 
-class ChatReading:
+class ChatReading(ReadAnew):
     def __init__(self, path: Path, part: str, claims: Claims) -> None:
+        super().__init__(claims)
         self._path = path
         self._part = part
-        self._claims = claims
-        self._size = 0
         self._calls = 0
         self._model = ""
-        self.warnings: list[Warned] = []
-
-    def position(self) -> int:
-        return self._size
-
-    def state(self) -> bytes:
-        return b""
 
     def events(self) -> Iterator[Event]:
         chat = next((chat for chat in _chats_of(self._path) if chat.identity == self._part), None)
@@ -214,11 +206,7 @@ def _chats_of(path: Path) -> Iterator[Chat]:
             )
         content = path.read_bytes()
     except OSError as error:
-        raise TranscriptError(
-            f"cannot be read: {error.strerror or error}",
-            where=str(path),
-            fix="Check that the file exists and that you may read it",
-        ) from error
+        raise unreadable(path, error) from error
     yield from chats(content)
 
 

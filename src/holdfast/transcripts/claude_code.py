@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from holdfast.model.session import (
     Action,
@@ -42,7 +42,16 @@ from holdfast.transcripts.claude_tools import (
     todo_status,
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
-from holdfast.transcripts.jsonl import JsonLines, decoded, excerpt, seconds
+from holdfast.transcripts.jsonl import (
+    JsonLinesReading,
+    LineCount,
+    decoded,
+    excerpt,
+    glance_at,
+    seconds,
+    string_in,
+    text_in,
+)
 
 ACTIONS: dict[str, Action] = {
     "Bash": "shell",
@@ -84,7 +93,7 @@ _SYSTEM_BLOCK = re.compile(
     r"|task-notification|agent-notification|new-diagnostics)\b[^>]*>.*?(?:</\1>|\Z)",
     re.DOTALL,
 )
-_COMMAND_NAME = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
+COMMAND_NAME = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _NOT_HUMAN = (
     "<local-command-stdout>",
@@ -93,7 +102,7 @@ _NOT_HUMAN = (
     "<bash-stdout>",
     "<bash-stderr>",
 )
-_INTERRUPTED = "[Request interrupted by user"
+INTERRUPTED = "[Request interrupted by user"
 _REJECTED = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",
@@ -175,38 +184,20 @@ class _OpenCall(Struct):
     questions: tuple[OpenQuestion, ...] = ()
 
 
-class _State(Struct):
-    """What a later pass over the grown file must know."""
-
-    line: int = 0
+class _State(LineCount):
     began: tuple[str, str, str, str] = ("", "", "", "")
     subagent: bool = False
-    open_calls: dict[str, _OpenCall] = {}
-    tasks: dict[str, tuple[str, TodoStatus]] = {}
+    open_calls: dict[str, _OpenCall] = field(default_factory=dict)
+    tasks: dict[str, tuple[str, TodoStatus]] = field(default_factory=dict)
     copied: bool = False  # within a history that another file has counted
 
 
 _lines = msgspec.json.Decoder(_Line)
-_states = msgspec.msgpack.Decoder(_State)
-_texts = msgspec.json.Decoder(str)
 _blocks = msgspec.json.Decoder(list[_Block])
 _inputs = msgspec.json.Decoder(dict[str, Any])
 
 
-class ClaudeReading:
-    def __init__(self, path: Path, offset: int, state: bytes, claims: Claims) -> None:
-        self._state = _states.decode(state) if state else _State()
-        self._lines = JsonLines(path, offset, self._state.line, _lines)
-        self._claims = claims
-        self.warnings = self._lines.warnings
-
-    def position(self) -> int:
-        return self._lines.position
-
-    def state(self) -> bytes:
-        self._state.line = self._lines.line
-        return msgspec.msgpack.encode(self._state)
-
+class ClaudeReading(JsonLinesReading[_Line, _State]):
     def events(self) -> Iterator[Event]:
         repeated, state = self._claims.repeated, self._state
         for line in self._lines:
@@ -278,9 +269,9 @@ class ClaudeReading:
         action: Action = ACTIONS.get(name, "other")
         opened = self._state.open_calls[call] = _OpenCall(action, name)
         if name == "TaskCreate":
-            opened.subject = _string(arguments, "subject")
+            opened.subject = text_in(arguments, "subject")
         elif action == "plan":
-            opened.subject = _string(arguments, "plan")[:LONGEST_PLAN]
+            opened.subject = text_in(arguments, "plan")[:LONGEST_PLAN]
         elif action == "ask":
             opened.questions = questions_in(arguments)
         target = _target(action, arguments)
@@ -297,7 +288,7 @@ class ClaudeReading:
         if task in self._state.tasks:
             subject, status = self._state.tasks[task]
             self._state.tasks[task] = (
-                _string(arguments, "subject") or subject,
+                text_in(arguments, "subject") or subject,
                 todo_status(arguments.get("status"), status),
             )
             if arguments.get("status") == "deleted":
@@ -359,7 +350,7 @@ class ClaudeReading:
             yield from planned(at, opened.subject, text, failed=failed, rejected=rejected)
         if rejected and _USER_SAID in text:
             yield UserTurn(at, text.split(_USER_SAID, 1)[1].strip(), feedback=True)
-        if failed and text.startswith(_INTERRUPTED):
+        if failed and text.startswith(INTERRUPTED):
             yield Interruption(at)
         if opened is not None and opened.tool == "TaskCreate" and not failed:
             number = _TASK_ID.search(text)
@@ -401,15 +392,10 @@ class ClaudeCode(OneSessionPerFile):
         return False
 
     def glance(self, path: Path, head: bytes) -> Glance:
-        cwd = re.search(rb'"cwd":\s*("(?:[^"\\]|\\.)*")', head)
-        stamp = re.search(rb'"timestamp":\s*"([^"]+)"', head)
-        return Glance(
-            cwd=decoded(_texts, Raw(cwd[1]), "") if cwd else "",
-            started=seconds(stamp[1].decode("ascii", "replace")) if stamp else None,
-        )
+        return glance_at(head)
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ClaudeReading:
-        return ClaudeReading(path, offset, state, claims)
+        return ClaudeReading(path, offset, state, claims, _lines, _State)
 
 
 def _is_qwen(line: dict[str, Any]) -> bool:
@@ -445,19 +431,24 @@ def _usage(usage: _Usage) -> Usage:
 def _human(text: str, at: float | None) -> Iterator[Event]:
     """A person's words without what the client wrapped around them; commands of the client itself are dropped."""
     stripped = text.lstrip()
-    if stripped.startswith(_INTERRUPTED):
+    if stripped.startswith(INTERRUPTED):
         yield Interruption(at)
         return
     if stripped.startswith(_NOT_HUMAN):
         return
-    if name := _COMMAND_NAME.search(text):
-        arguments = _COMMAND_ARGS.search(text)
-        if name[1] not in LOCAL_COMMANDS:
-            yield UserTurn(at, arguments[1].strip() if arguments else "", command=f"/{name[1]}")
+    if name := COMMAND_NAME.search(text):
+        yield from commanded(name[1], text, at)
         return
     words = _SYSTEM_BLOCK.sub("", text).strip() if "<" in text else stripped.rstrip()
     if words:
         yield UserTurn(at, words)
+
+
+def commanded(name: str, text: str, at: float | None) -> Iterator[Event]:
+    """A command with what was given to it, unless the client answers it itself."""
+    if name not in LOCAL_COMMANDS:
+        arguments = _COMMAND_ARGS.search(text)
+        yield UserTurn(at, arguments[1].strip() if arguments else "", command=f"/{name}")
 
 
 def _joined(content: str | list[_Block] | None) -> str:
@@ -468,31 +459,20 @@ def _joined(content: str | list[_Block] | None) -> str:
 
 def _text_of(raw: Raw) -> str:
     """A tool's answer: a string, or blocks of which the text ones count."""
-    start = bytes(memoryview(raw)[:1])
-    if start == b'"':
-        return decoded(_texts, raw, "")
-    if start == b"[":
+    if bytes(memoryview(raw)[:1]) == b"[":
         return "\n".join(block.text or "" for block in decoded(_blocks, raw, []) if block.type == "text")
-    return ""
+    return string_in(raw)
 
 
 def _arguments(raw: Raw) -> dict[str, Any]:
     return decoded(_inputs, raw, {})
 
 
-def _string(arguments: dict[str, Any], *names: str) -> str:
-    for name in names:
-        value = arguments.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return ""
-
-
 def _target(action: Action, arguments: dict[str, Any]) -> str:
     if action == "shell":
-        return _string(arguments, "command")
+        return text_in(arguments, "command")
     if action in ("edit", "read"):
-        return _string(arguments, "file_path", "notebook_path", "path")
+        return text_in(arguments, "file_path", "notebook_path", "path")
     if action == "plan":
-        return _string(arguments, "plan")
-    return _string(arguments, "pattern", "query", "url", "description", "skill")
+        return text_in(arguments, "plan")
+    return text_in(arguments, "pattern", "query", "url", "description", "skill")

@@ -14,9 +14,9 @@ from holdfast.errors import TranscriptError
 from holdfast.model.session import Began, Event
 from holdfast.transcripts.cline_events import Screen, conversation_events
 from holdfast.transcripts.cline_history import History
-from holdfast.transcripts.contract import Claims, Glance, Places, Warned
-from holdfast.transcripts.jsonl import seconds
-from holdfast.transcripts.loose import Document, Record, object_in, record, records, text
+from holdfast.transcripts.contract import Claims, Glance, Places, ReadAnew, Warned
+from holdfast.transcripts.jsonl import seconds, text_in
+from holdfast.transcripts.loose import Document, Record, object_in, record, records
 
 SCREEN = "ui_messages.json"
 CONVERSATION = "api_conversation_history.json"
@@ -38,18 +38,10 @@ _STAMP = re.compile(rb'"ts"\s*:\s*(\d{10,14})')
 _GLANCED = 256 * 1024
 
 
-class TaskReading:
+class TaskReading(ReadAnew):
     def __init__(self, folder: Path, claims: Claims) -> None:
+        super().__init__(claims)
         self._folder = folder
-        self._claims = claims
-        self._size = 0
-        self.warnings: list[Warned] = []
-
-    def position(self) -> int:
-        return self._size
-
-    def state(self) -> bytes:
-        return b""
 
     def events(self) -> Iterator[Event]:
         task = self._folder.name
@@ -58,9 +50,9 @@ class TaskReading:
         history = History(records(self._load(CONVERSATION)))
         screen = records(self._load(SCREEN))
         item, metadata = self._side("history_item.json"), self._side("task_metadata.json")
-        subtask = bool(text(item, "parentTaskId"))
+        subtask = bool(text_in(item, "parentTaskId"))
         models = [
-            (at, text(use, "model_id"))
+            (at, text_in(use, "model_id"))
             for use in records(metadata.get("model_usage"))
             if (at := seconds(use.get("ts"))) is not None
         ]
@@ -69,8 +61,8 @@ class TaskReading:
             yield Began(
                 first or seconds(_number(task)),
                 session=task,
-                parent=text(item, "parentTaskId"),
-                cwd=text(item, "workspace") or history.cwd,
+                parent=text_in(item, "parentTaskId"),
+                cwd=text_in(item, "workspace") or history.cwd,
                 version=_version(metadata),
                 provider=_provider(metadata),
             )
@@ -201,7 +193,7 @@ def _global_storages(places: Places) -> Iterator[Path]:
 
 def _cwd_of(folder: Path, head: bytes) -> str:
     try:
-        if workspace := text(object_in((folder / "history_item.json").read_bytes()), "workspace"):
+        if workspace := text_in(object_in((folder / "history_item.json").read_bytes()), "workspace"):
             return workspace
     except OSError:
         pass
@@ -221,12 +213,12 @@ def _number(name: str) -> int | None:
 
 def _version(metadata: Record) -> str:
     seen = records(metadata.get("environment_history"))
-    return text(seen[-1], "cline_version") if seen else ""
+    return text_in(seen[-1], "cline_version") if seen else ""
 
 
 def _provider(metadata: Record) -> str:
     used = records(metadata.get("model_usage"))
-    return text(record(used[-1]), "model_provider_id") if used else ""
+    return text_in(record(used[-1]), "model_provider_id") if used else ""
 
 
 CLINE = Cline()

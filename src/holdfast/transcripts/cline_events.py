@@ -28,8 +28,8 @@ from holdfast.transcripts.cline_history import (
     spoken,
     verdict,
 )
-from holdfast.transcripts.jsonl import excerpt, seconds
-from holdfast.transcripts.loose import Record, checklist, count, money, object_in, record, text, todo_items
+from holdfast.transcripts.jsonl import excerpt, seconds, text_in
+from holdfast.transcripts.loose import Record, checklist, count, money, object_in, record, todo_items
 
 SCREEN_TOOLS: dict[str, Action] = {
     "editedExistingFile": "edit",
@@ -68,8 +68,8 @@ class Screen:
 
     def events(self, message: Record) -> Iterator[Event]:
         at = seconds(message.get("ts"))
-        kind = text(message, "say") or text(message, "ask")
-        words = text(message, "text")
+        kind = text_in(message, "say") or text_in(message, "ask")
+        words = text_in(message, "text")
         if kind == "command_output":
             if self._running is not None:
                 self._running[2].append(words)
@@ -102,7 +102,7 @@ class Screen:
         yield from self._finish(None)
 
     def _notice(self, kind: str, message: Record, at: float | None) -> Iterator[Event]:
-        words = text(message, "text")
+        words = text_in(message, "text")
         if kind == "api_req_failed":
             yield ApiFailure(at, words)
         elif kind == "resume_task":
@@ -110,7 +110,7 @@ class Screen:
         elif kind == "task_progress" and (items := checklist(words)):
             yield TodoList(at, items)
         elif kind == "condense_context":
-            yield Compaction(at, text(record(message, "contextCondense"), "summary"))
+            yield Compaction(at, text_in(record(message, "contextCondense"), "summary"))
         elif kind == "sliding_window_truncation" or (
             kind == "compaction" and object_in(words).get("status") == "completed"
         ):
@@ -119,19 +119,19 @@ class Screen:
             yield ToolResult(at, self._name(), ok=False, text=excerpt(words), own_fault=True)
 
     def _request(self, message: Record, at: float | None) -> Iterator[Event]:
-        spent = object_in(text(message, "text"))
+        spent = object_in(text_in(message, "text"))
         reads, writes = count(spent.get("cacheReads")), count(spent.get("cacheWrites"))
         prompt = count(spent.get("tokensIn"))
         if spent.get("apiProtocol") == "openai":
             prompt = max(prompt - reads - writes, 0)  # there the cached tokens are counted within
         usage = Usage(prompt, count(spent.get("tokensOut")), reads, writes)
         if usage != Usage():
-            model = text(record(message, "modelInfo"), "modelId") or self._model_at(at)
+            model = text_in(record(message, "modelInfo"), "modelId") or self._model_at(at)
             yield UsageReport(at, f"{self._task}:{message.get('ts')}", model, usage, money(spent.get("cost")))
         if spent.get("cancelReason") == "user_cancelled":
             yield Interruption(at)
         elif spent.get("cancelReason"):
-            yield ApiFailure(at, text(spent, "streamingFailedMessage") or text(spent, "cancelReason"))
+            yield ApiFailure(at, text_in(spent, "streamingFailedMessage") or text_in(spent, "cancelReason"))
 
     def _model_at(self, at: float | None) -> str:
         used = [name for since, name in self._models if at is None or since <= at]
@@ -148,11 +148,11 @@ class Screen:
             self._running = (self._name(), command, [])
             return
         shown = object_in(words)
-        name = text(shown, "tool", "toolName", "type") or kind
+        name = text_in(shown, "tool", "toolName", "type") or kind
         action: Action = "agent" if kind == "use_subagents" else SCREEN_TOOLS.get(name, "other")
         if kind == "browser_action_launch":
             action = "web"
-        target = text(shown, "path", "regex", "query", "uri", "content") if shown else words
+        target = text_in(shown, "path", "regex", "query", "uri", "content") if shown else words
         paths = (target,) if action in ("edit", "read") and target else ()
         yield ToolCall(at, self._name(), name, action, target, paths)
         if name == "updateTodoList" and (items := todo_items(shown.get("todos"))):
@@ -184,7 +184,7 @@ class Screen:
 
     def _question(self, kind: str, words: str, at: float | None) -> Iterator[Event]:
         shown = object_in(words) if words.startswith("{") else {}
-        said = text(shown, "question", "response") or words
+        said = text_in(shown, "question", "response") or words
         self._calls += 1
         action: Action = "ask" if kind == "followup" else "plan"
         yield ToolCall(at, self._name(), kind, action, said)
@@ -204,7 +204,9 @@ def conversation_events(task: str, history: History, subtask: bool) -> Iterator[
             paths = (call.subject,) if action in ("edit", "read") and call.subject else ()
             yield ToolCall(at, f"{task}:{number}", call.name, action, call.subject, paths)
             yield verdict(at, f"{task}:{number}", action, call.result)
-        said = "\n".join(text(block, "text") for block in blocks_of(message) if block.get("type") == "text")
+        said = "\n".join(
+            text_in(block, "text") for block in blocks_of(message) if block.get("type") == "text"
+        )
         if subtask:
             continue
         if message.get("role") == "user":

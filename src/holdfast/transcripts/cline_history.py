@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from holdfast.model.session import Action, ToolResult
-from holdfast.transcripts.jsonl import excerpt
-from holdfast.transcripts.loose import Record, object_in, record, records, text
+from holdfast.transcripts.jsonl import excerpt, text_in
+from holdfast.transcripts.loose import Record, object_in, record, records
 
 _HEADING = re.compile(r"\A\[(\w+)(?: for '(.*?)')?\] Result:\s*", re.DOTALL)
 _TAG = re.compile(r"<(\w+)>\s*(.*?)\s*</\1>", re.DOTALL)
@@ -92,18 +92,20 @@ class History:
             ended: list[Call] = []
             blocks = blocks_of(message)
             for number, block in enumerate(blocks):
-                words = text(block, "text")
+                words = text_in(block, "text")
                 if block.get("type") == "tool_use":
-                    native[text(block, "id")] = Call(text(block, "name"), subject_of(record(block, "input")))
+                    native[text_in(block, "id")] = Call(
+                        text_in(block, "name"), subject_of(record(block, "input"))
+                    )
                 elif block.get("type") == "tool_result":
-                    call = native.pop(text(block, "tool_use_id"), None)
+                    call = native.pop(text_in(block, "tool_use_id"), None)
                     if call is not None:
                         call.result = result_text(block)
                         ended.append(call)
                 elif message.get("role") == "user":
                     self._notice(words)
                     if heading := _HEADING.match(words):
-                        following = text(blocks[number + 1], "text") if number + 1 < len(blocks) else ""
+                        following = text_in(blocks[number + 1], "text") if number + 1 < len(blocks) else ""
                         ended.append(Call(heading[1], heading[2] or "", words[heading.end() :] or following))
             yield message, ended
 
@@ -123,11 +125,11 @@ def result_text(block: Record) -> str:
     content = block.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(text(item, "text") for item in records(content))
+    return "\n".join(text_in(item, "text") for item in records(content))
 
 
 def subject_of(arguments: Record) -> str:
-    return text(
+    return text_in(
         arguments, "command", "path", "file_path", "regex", "query", "url", "question", "message", "response"
     )
 
@@ -174,4 +176,4 @@ def denial_feedback(result: str | None) -> str:
     if not result or not result.startswith("{"):
         return ""
     stated = object_in(result)
-    return text(stated, "feedback") if stated.get("status") == "denied" else ""
+    return text_in(stated, "feedback") if stated.get("status") == "denied" else ""

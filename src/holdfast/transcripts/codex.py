@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from holdfast.model.session import (
     Action,
@@ -42,10 +42,19 @@ from holdfast.transcripts.codex_questions import (
     questions_in,
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
-from holdfast.transcripts.jsonl import JsonLines, decoded, excerpt, seconds
+from holdfast.transcripts.jsonl import (
+    JsonLinesReading,
+    LineCount,
+    decoded,
+    excerpt,
+    glance_at,
+    seconds,
+    string_in,
+)
 
 REPLAY_SECONDS = 1.0  # how long after the first line a fork without dated turn ids may still be replaying
 _SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
+# As in `loose`, which would be loaded for this line alone.
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 _SCRIPTED_COMMAND = re.compile(
     r"\bcmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)"
@@ -114,8 +123,7 @@ class _Line(Struct):
     payload: _Payload | None = None
 
 
-class _State(Struct):
-    line: int = 0
+class _State(LineCount):
     objects: int = 0
     session: str = ""
     parent: str = ""
@@ -125,36 +133,22 @@ class _State(Struct):
     replaying: bool = False
     total: tuple[int, int, int, int] = (0, 0, 0, 0)
     reports: int = 0
-    open_calls: dict[str, str] = {}  # call id -> tool
-    exit_codes: dict[str, int] = {}
-    running: dict[str, str] = {}  # background process -> the call that started it
-    waiting: dict[str, str] = {}  # call that polls -> background process
-    questions: dict[str, list[OpenQuestion]] = {}
+    open_calls: dict[str, str] = field(default_factory=dict)  # call id -> tool
+    exit_codes: dict[str, int] = field(default_factory=dict)
+    running: dict[str, str] = field(default_factory=dict)  # background process -> the call that started it
+    waiting: dict[str, str] = field(default_factory=dict)  # call that polls -> background process
+    questions: dict[str, list[OpenQuestion]] = field(default_factory=dict)
     plan: str = ""  # proposed and not answered yet
-    said: dict[str, str] = {}  # a person's words -> which of the two copies of them was seen
+    # A person's words -> which of the two copies of them was seen.
+    said: dict[str, str] = field(default_factory=dict)
 
 
 _lines = msgspec.json.Decoder(_Line)
-_states = msgspec.msgpack.Decoder(_State)
 _contents = msgspec.json.Decoder(list[_Content])
 _objects = msgspec.json.Decoder(dict[str, Any])
-_texts = msgspec.json.Decoder(str)
 
 
-class CodexReading:
-    def __init__(self, path: Path, offset: int, state: bytes, claims: Claims) -> None:
-        self._state = _states.decode(state) if state else _State()
-        self._lines = JsonLines(path, offset, self._state.line, _lines)
-        self._claims = claims
-        self.warnings = self._lines.warnings
-
-    def position(self) -> int:
-        return self._lines.position
-
-    def state(self) -> bytes:
-        self._state.line = self._lines.line
-        return msgspec.msgpack.encode(self._state)
-
+class CodexReading(JsonLinesReading[_Line, _State]):
     def events(self) -> Iterator[Event]:
         state = self._state
         for line in self._lines:
@@ -225,7 +219,7 @@ class CodexReading:
             if payload.cwd:
                 yield Began(at, cwd=payload.cwd)
         elif line.type == "compacted":
-            yield Compaction(at, _text(payload.message))
+            yield Compaction(at, string_in(payload.message))
         elif line.type == "token_usage_record" and payload.thread_token_usage is not None:
             yield from self._usage(payload.thread_token_usage, None, at)
         elif line.type == "event_msg":
@@ -237,7 +231,7 @@ class CodexReading:
             if payload.info is not None and payload.info.total_token_usage is not None:
                 yield from self._usage(payload.info.total_token_usage, payload.info.last_token_usage, at)
         elif kind == "user_message":
-            yield from self._person(_text(payload.message), "event", at)
+            yield from self._person(string_in(payload.message), "event", at)
         elif kind == "exec_command_end" and payload.call_id and payload.exit_code is not None:
             state.exit_codes[payload.call_id] = payload.exit_code
         elif kind == "patch_apply_end" and payload.call_id and payload.success is not None:
@@ -245,7 +239,7 @@ class CodexReading:
         elif kind == "turn_aborted":
             yield Interruption(at)
         elif kind in ("error", "stream_error"):
-            yield ApiFailure(at, _text(payload.message))
+            yield ApiFailure(at, string_in(payload.message))
         elif kind == "task_started":
             state.said.clear()
         elif at is not None:
@@ -262,7 +256,7 @@ class CodexReading:
         elif kind == "function_call":
             yield from self._call(payload, _json_in_string(payload.arguments), "", at)
         elif kind == "custom_tool_call":
-            yield from self._call(payload, {}, _text(payload.input), at)
+            yield from self._call(payload, {}, string_in(payload.input), at)
         elif kind == "local_shell_call":
             payload.name = "local_shell"
             yield from self._call(payload, _object(payload.action), "", at)
@@ -361,15 +355,10 @@ class Codex(OneSessionPerFile):
         return first.startswith(b"{") and b'"type":"session_meta"' in first[:400].replace(b'": ', b'":')
 
     def glance(self, path: Path, head: bytes) -> Glance:
-        cwd = re.search(rb'"cwd":\s*("(?:[^"\\]|\\.)*")', head)
-        stamp = re.search(rb'"timestamp":\s*"([^"]+)"', head)
-        return Glance(
-            cwd=decoded(_texts, Raw(cwd[1]), "") if cwd else "",
-            started=seconds(stamp[1].decode("ascii", "replace")) if stamp else None,
-        )
+        return glance_at(head)
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CodexReading:
-        return CodexReading(path, offset, state, claims)
+        return CodexReading(path, offset, state, claims, _lines, _State)
 
 
 def _verdict(at: float | None, call: str, tool: str, output: Output, code: int | None) -> ToolResult:
@@ -417,7 +406,7 @@ def _describe(name: str, arguments: dict[str, Any], script: str) -> tuple[Action
 
 def _script_string(literal: str) -> str:
     """A string of a script; escapes that JSON does not know stand for the character itself."""
-    return decoded(_texts, Raw(literal.encode()), "") or re.sub(r"\\(.)", r"\1", literal[1:-1])
+    return string_in(Raw(literal.encode())) or re.sub(r"\\(.)", r"\1", literal[1:-1])
 
 
 def _command_line(arguments: dict[str, Any]) -> str:
@@ -438,7 +427,7 @@ def _plan(value: object) -> tuple[Todo, ...]:
     known: dict[object, TodoStatus] = {"in_progress": "in_progress", "completed": "completed"}
     items = value if isinstance(value, list) else []
     return tuple(
-        Todo(item["step"], known.get(item.get("status"), "pending"))
+        Todo(item["step"], known.get(str(item.get("status")), "pending"))
         for item in items
         if isinstance(item, dict) and isinstance(item.get("step"), str) and item["step"].strip()
     )
@@ -466,14 +455,10 @@ def _spawned_by(source: Raw) -> str:
 
 def _message_text(raw: Raw) -> str:
     if bytes(memoryview(raw)[:1]) == b'"':
-        return _text(raw)
+        return string_in(raw)
     return "\n".join(
         part.text for part in decoded(_contents, raw, []) if part.text and not _IMAGE.fullmatch(part.text)
     )
-
-
-def _text(raw: Raw) -> str:
-    return decoded(_texts, raw, "")
 
 
 def _object(raw: Raw) -> dict[str, Any]:
@@ -481,5 +466,5 @@ def _object(raw: Raw) -> dict[str, Any]:
 
 
 def _json_in_string(raw: Raw) -> dict[str, Any]:
-    text = _text(raw)
+    text = string_in(raw)
     return decoded(_objects, Raw(text.encode()), {}) if text else _object(raw)

@@ -108,3 +108,22 @@ class OneSessionPerFile(ABC):
 
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         return (self.glance(path, head),)
+
+
+class ReadAnew(ABC):
+    """For sources that are read whole each time: nothing is carried to the next pass."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+        self._size = 0
+        self.warnings: list[Warned] = []
+
+    @abstractmethod
+    def events(self) -> Iterator[Event]:
+        """What the source tells."""
+
+    def position(self) -> int:
+        return self._size
+
+    def state(self) -> bytes:
+        return b""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
-from msgspec import Raw, field
+from msgspec import field
 
 from holdfast.model.session import (
     Action,
@@ -32,15 +32,13 @@ from holdfast.model.session import (
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
 from holdfast.transcripts.copilot_lines import ACTIONS, Context, Data, Line, Tokens, usage_of
 from holdfast.transcripts.copilot_shell import ShellOutput, read_shell
-from holdfast.transcripts.jsonl import decoded, excerpt, seconds
+from holdfast.transcripts.jsonl import decoded, excerpt, glance_at, seconds, string_after, string_in, text_in
 from holdfast.transcripts.lines import (
     LineReading,
     PassState,
     first_object,
     object_in,
-    string_after,
     target_of,
-    text_in,
     todo_items,
 )
 from holdfast.transcripts.loose import patched_paths
@@ -71,7 +69,6 @@ class _State(PassState):
 _lines = msgspec.json.Decoder(Line)
 _contexts = msgspec.json.Decoder(Context)
 _tokens = msgspec.json.Decoder(Tokens)
-_texts = msgspec.json.Decoder(str)
 
 
 class CopilotReading(LineReading[Line, _State]):
@@ -121,7 +118,7 @@ class CopilotReading(LineReading[Line, _State]):
             yield Tick(at)
 
     def _person(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
-        words = _text(data.content).strip()
+        words = string_in(data.content).strip()
         injected = (data.source or "user") != "user" or words.startswith(_INJECTED)
         if words and not (injected or line.agentId or data.parentToolCallId):
             yield UserTurn(at, words)
@@ -129,7 +126,7 @@ class CopilotReading(LineReading[Line, _State]):
             yield Tick(at)
 
     def _model(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
-        text = _text(data.content).strip()
+        text = string_in(data.content).strip()
         if text and not (line.agentId or data.parentToolCallId):
             yield AgentTurn(at, text)
         elif at is not None:
@@ -143,7 +140,7 @@ class CopilotReading(LineReading[Line, _State]):
         target = target_of(action, arguments)
         paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
         if name == "apply_patch":
-            paths = patched_paths(text_in(arguments, "patch", "input") or _text(data.arguments))
+            paths = patched_paths(text_in(arguments, "patch", "input") or string_in(data.arguments))
             target = paths[0] if paths else ""
         self._state.open_calls[call] = action
         if name in _LOOK_AFTER:
@@ -162,7 +159,9 @@ class CopilotReading(LineReading[Line, _State]):
     def _result(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
         state, call, error = self._state, data.toolCallId or "", object_in(data.error)
         action = state.open_calls.pop(call, "other")
-        text = text_in(error, "message") or text_in(object_in(data.result), "content") or _text(data.result)
+        text = (
+            text_in(error, "message") or text_in(object_in(data.result), "content") or string_in(data.result)
+        )
         shell = state.polling.pop(call, "")
         output = read_shell(text) if action == "shell" or shell else ShellOutput(text)
         if action == "shell" and output.running:
@@ -226,7 +225,7 @@ class CopilotReading(LineReading[Line, _State]):
             yield Compaction(at, data.summaryContent or "")
 
     def _error(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
-        yield ApiFailure(at, _text(data.message))
+        yield ApiFailure(at, string_in(data.message))
 
     def _abort(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
         yield Interruption(at)
@@ -253,11 +252,7 @@ class Copilot(OneSessionPerFile):
         return own and b'"data":' in first.replace(b'": ', b'":') and b'"format":"holdfast' not in first
 
     def glance(self, path: Path, head: bytes) -> Glance:
-        return Glance(cwd=string_after("cwd", head), started=seconds(string_after("timestamp", head)))
+        return glance_at(head)
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CopilotReading:
         return CopilotReading(path, offset, state, claims, _lines, _State)
-
-
-def _text(raw: Raw) -> str:
-    return decoded(_texts, raw, "") if bytes(memoryview(raw)[:1]) == b'"' else ""

@@ -26,13 +26,13 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Claims, Glance, Places, Warned
+from holdfast.transcripts.contract import Claims, Glance, Places, ReadAnew, Warned
 from holdfast.transcripts.cursor_folder import folder_of
 from holdfast.transcripts.cursor_store import TABLES, Bubble, Composer, conversation, conversations, moment
 from holdfast.transcripts.cursor_tools import called, used
-from holdfast.transcripts.jsonl import JsonLines, decoded
-from holdfast.transcripts.lines import first_object, object_in, text_in, todo_items
-from holdfast.transcripts.sqlite_source import Unreadable, has_tables, is_sqlite
+from holdfast.transcripts.jsonl import JsonLines, decoded, string_in, text_in
+from holdfast.transcripts.lines import first_object, object_in, todo_items
+from holdfast.transcripts.sqlite_source import Unreadable, has_tables, is_sqlite, sessions_of
 
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
 _INJECTED = re.compile(
@@ -59,7 +59,6 @@ class _Line(Struct):
 
 
 _lines = msgspec.json.Decoder(_Line)
-_texts = msgspec.json.Decoder(str)
 _blocks = msgspec.json.Decoder(list[_Block])
 
 
@@ -104,21 +103,13 @@ class TranscriptReading:
                 yield AgentTurn(at, block.text)
 
 
-class ConversationReading:
+class ConversationReading(ReadAnew):
     """One conversation of the editor's database."""
 
     def __init__(self, path: Path, part: str, claims: Claims) -> None:
+        super().__init__(claims)
         self._path = path
         self._part = part
-        self._claims = claims
-        self._read = 0
-        self.warnings: list[Warned] = []
-
-    def position(self) -> int:
-        return self._read
-
-    def state(self) -> bytes:
-        return b""
 
     def events(self) -> Iterator[Event]:
         if self._claims.foreign(f"cursor:{self._part}"):
@@ -128,7 +119,7 @@ class ConversationReading:
         except TranscriptError as error:
             self.warnings.append(Warned(str(self._path), 0, "unreadable", error.problem))
             return
-        self._read = len(bubbles)
+        self._size = len(bubbles)
         parent = text_in(object_in(composer.subagentInfo), "parentComposerId")
         yield Began(
             composer.started,
@@ -199,10 +190,7 @@ class Cursor:
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         if not is_sqlite(head):
             return (Glance(folder_of(path, head), _file_time(path)),)
-        try:
-            return list(conversations(path))
-        except TranscriptError:
-            return (Glance(size=0, changed=0),)  # differs from every stamp once it can be read again
+        return sessions_of(path, conversations)
 
     def open(
         self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
@@ -232,7 +220,7 @@ def _ending(composer: Composer) -> Iterator[Event]:
 
 def _blocks_of(raw: Raw) -> list[_Block]:
     if bytes(memoryview(raw)[:1]) == b'"':
-        return [_Block(type="text", text=decoded(_texts, raw, ""))]
+        return [_Block(type="text", text=string_in(raw))]
     return decoded(_blocks, raw, []) if bytes(memoryview(raw)[:1]) == b"[" else []
 
 

@@ -16,9 +16,9 @@ from msgspec import Raw, Struct
 
 from holdfast.errors import TranscriptError
 from holdfast.transcripts.contract import Glance
-from holdfast.transcripts.jsonl import decoded, seconds
+from holdfast.transcripts.jsonl import decoded, seconds, text_in
 from holdfast.transcripts.lines import object_in
-from holdfast.transcripts.loose import record, records, text
+from holdfast.transcripts.loose import record, records
 from holdfast.transcripts.sqlite_source import Database, opened
 
 TABLES = {"cursorDiskKV": {"key", "value"}}
@@ -96,7 +96,7 @@ def conversations(path: Path) -> Iterator[Glance]:
         if not folder:
             folders = _listed(path) if folders is None else folders
             folder = folders.get(identity) or folders.get(
-                text(object_in(composer.workspaceIdentifier), "id"), ""
+                text_in(object_in(composer.workspaceIdentifier), "id"), ""
             )
         changed = composer.changed
         size = len(row["value"])
@@ -114,14 +114,14 @@ def conversation(path: Path, identity: str) -> tuple[Composer, str, list[Bubble]
             )
         bubbles = composer.conversation or _stored_bubbles(database, identity, composer)
     folders = {} if (folder := named_folder(composer)) else _listed(path)
-    known = text(object_in(composer.workspaceIdentifier), "id")
+    known = text_in(object_in(composer.workspaceIdentifier), "id")
     return composer, folder or folders.get(identity) or folders.get(known, ""), bubbles
 
 
 def named_folder(composer: Composer) -> str:
     """The folder that the conversation itself names."""
     place = record(object_in(composer.workspaceIdentifier), "uri")
-    return text(place, "fsPath", "path")
+    return text_in(place, "fsPath", "path")
 
 
 def _stored_bubbles(database: Database, identity: str, composer: Composer) -> list[Bubble]:
@@ -156,7 +156,7 @@ def _listed(path: Path) -> dict[str, str]:
     folders: dict[str, str] = {}
     for workspace in path.parent.parent.glob("workspaceStorage/*/workspace.json"):
         try:
-            folder = _local(text(object_in(Raw(workspace.read_bytes())), "folder"))
+            folder = _local(text_in(object_in(Raw(workspace.read_bytes())), "folder"))
         except OSError:
             continue
         if folder:
@@ -173,7 +173,7 @@ def _members(path: Path) -> list[str]:
         return []  # a workspace that cannot be asked leaves the folder unknown, nothing more
     listed = object_in(Raw(_bytes(rows[0]["value"]))) if rows else {}
     return [
-        identity for item in records(listed.get("allComposers")) if (identity := text(item, "composerId"))
+        identity for item in records(listed.get("allComposers")) if (identity := text_in(item, "composerId"))
     ]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Raw
 
 from holdfast.model.session import Action, Event, TodoList, ToolCall, ToolResult
-from holdfast.transcripts.jsonl import excerpt
-from holdfast.transcripts.lines import object_in, target_of, text_in, todo_items
+from holdfast.transcripts.jsonl import excerpt, text_in
+from holdfast.transcripts.lines import object_in, target_of, todo_items
 from holdfast.transcripts.loose import patched_paths
 
 _NAMES: tuple[tuple[str, Action], ...] = (

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from holdfast.errors import TranscriptError
 from holdfast.model.session import Began, Event
-from holdfast.transcripts.contract import Claims, Glance, Importer, Places, Warned
+from holdfast.transcripts.contract import Claims, Glance, Importer, Places, ReadAnew, Warned
 from holdfast.transcripts.git_objects import (
     Blob,
     Ref,
@@ -33,8 +33,8 @@ from holdfast.transcripts.git_objects import (
     start_of,
     work_tree_of,
 )
-from holdfast.transcripts.jsonl import seconds
-from holdfast.transcripts.loose import Record, object_in, text
+from holdfast.transcripts.jsonl import seconds, text_in
+from holdfast.transcripts.loose import Record, object_in
 
 HEAD = 64 * 1024
 _PLACES = ("refs/heads/entire/checkpoints", "refs/entire/checkpoints", "refs/remotes")
@@ -76,20 +76,12 @@ class Kept(Struct):
         return sum(int(piece.identity[:12], 16) for found in self.checkpoints for piece in found.pieces)
 
 
-class CheckpointReading:
+class CheckpointReading(ReadAnew):
     def __init__(self, git: Path, kept: Kept | None, importers: Sequence[Importer], claims: Claims) -> None:
+        super().__init__(claims)
         self._git = git
         self._kept = kept
         self._importers = importers
-        self._claims = claims
-        self._size = 0
-        self.warnings: list[Warned] = []
-
-    def position(self) -> int:
-        return self._size
-
-    def state(self) -> bytes:
-        return b""
 
     def events(self) -> Iterator[Event]:
         if self._kept is None:
@@ -251,9 +243,9 @@ def _listed(git: Path, ref: Ref) -> Iterator[Checkpoint]:
         about: Record = object_in(known.get(folder, b"{}"))
         ordered = tuple(pieces[number] for number in sorted(pieces))
         yield Checkpoint(
-            session=text(about, "session_id") or ordered[0].identity,
+            session=text_in(about, "session_id") or ordered[0].identity,
             ref=ref.name,
             made=seconds(about.get("created_at")) or 0.0,
             pieces=ordered,
-            branch=text(about, "branch"),
+            branch=text_in(about, "branch"),
         )

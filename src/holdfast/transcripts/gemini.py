@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.errors import TranscriptError
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,
@@ -41,8 +40,8 @@ from holdfast.transcripts.gemini_shape import (
     spoken,
     stopped,
 )
-from holdfast.transcripts.jsonl import LONGEST_LINE, decoded, seconds, too_deep
-from holdfast.transcripts.lines import HEAD, LineReading, PassState, object_in, string_after, todo_items
+from holdfast.transcripts.jsonl import LONGEST_LINE, decoded, seconds, string_after, too_deep, unreadable
+from holdfast.transcripts.lines import HEAD, LineReading, PassState, object_in, todo_items
 
 _DOCUMENT = re.compile(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
 _OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
@@ -271,8 +270,4 @@ def _first_bytes(path: Path, size: int) -> bytes:
         with open(path, "rb") as file:
             return file.read(size)
     except OSError as error:
-        raise TranscriptError(
-            f"cannot be read: {error.strerror or error}",
-            where=str(path),
-            fix="Check that the file exists and that you may read it",
-        ) from error
+        raise unreadable(path, error) from error

@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from holdfast.transcripts.jsonl import decoded
-from holdfast.transcripts.lines import string_after
+from holdfast.transcripts.jsonl import decoded, string_after
 
 _ABSOLUTE = re.compile(
     rb'(?<![\w.~/])(/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}|[A-Za-z]:(?:\\\\|/)[^\s"<>|*?,;()\[\]{}\']{2,300})'

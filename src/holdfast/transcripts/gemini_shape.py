@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from holdfast.model.session import Action, ToolCall, ToolResult
-from holdfast.transcripts.jsonl import decoded, excerpt
+from holdfast.transcripts.jsonl import decoded, excerpt, string_in
 from holdfast.transcripts.lines import target_of
 
 ACTIONS: dict[str, Action] = {
@@ -79,7 +79,6 @@ class ContentPart(Struct):
     functionResponse: Response | None = None
 
 
-_texts = msgspec.json.Decoder(str)
 _parts = msgspec.json.Decoder(list[str | ContentPart])
 _part = msgspec.json.Decoder(ContentPart)
 _anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
@@ -89,7 +88,7 @@ def parts_of(raw: Raw) -> list[ContentPart]:
     """Content as the API knows it: one text, one part, or a list of either."""
     start = bytes(memoryview(raw)[:1])
     if start == b'"':
-        return [ContentPart(text=decoded(_texts, raw, ""))]
+        return [ContentPart(text=string_in(raw))]
     if start == b"{":
         return [decoded(_part, raw, ContentPart())]
     if start == b"[":

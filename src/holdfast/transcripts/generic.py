@@ -16,8 +16,8 @@ from msgspec import Meta, Struct
 
 from holdfast.model import session as model
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
-from holdfast.transcripts.jsonl import excerpt, seconds
-from holdfast.transcripts.lines import LineReading, PassState, first_object, text_in
+from holdfast.transcripts.jsonl import excerpt, seconds, text_in
+from holdfast.transcripts.lines import LineReading, PassState, first_object
 
 FORMAT: Literal["holdfast-events-1"] = "holdfast-events-1"
 

@@ -10,33 +10,28 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
-from holdfast.errors import TranscriptError
 from holdfast.model.session import Began, Event, Usage, UsageReport
 from holdfast.transcripts.contract import Claims, Glance, Places, Warned
 from holdfast.transcripts.goose_events import message_events
-from holdfast.transcripts.jsonl import JsonLines, seconds
-from holdfast.transcripts.loose import Record, count, object_in, record, records, text
-from holdfast.transcripts.sqlite_source import Unreadable, has_tables, is_sqlite, opened
+from holdfast.transcripts.jsonl import JsonLines, seconds, text_in
+from holdfast.transcripts.loose import Record, count, object_in, record, records
+from holdfast.transcripts.sqlite_source import (
+    StoreReading,
+    Unreadable,
+    has_tables,
+    is_sqlite,
+    opened,
+    sessions_of,
+)
 
 TABLES = {"sessions": {"id", "working_dir"}, "messages": {"session_id", "role", "content_json"}}
 _SPAWN_SECONDS = 120  # how long after the call a subagent's session may begin
 _SPAWNING = ("%delegate%", "%subagent%", "%create_task%")
 _objects = msgspec.json.Decoder(dict[str, Any])
-
-
-class Store(Protocol):
-    warnings: list[Warned]
-
-    @property
-    def size(self) -> int: ...
-
-    def info(self) -> Record: ...
-
-    def messages(self) -> Iterator[Record]: ...
 
 
 class StoredSession:
@@ -112,27 +107,10 @@ class SessionFile:
                 yield line
 
 
-class GooseReading:
-    def __init__(self, store: Store, claims: Claims) -> None:
-        self._store = store
-        self._claims = claims
-        self.warnings = store.warnings
-
-    def position(self) -> int:
-        return self._store.size
-
-    def state(self) -> bytes:
-        return b""
-
-    def events(self) -> Iterator[Event]:
-        try:
-            yield from self._events()
-        except TranscriptError as error:
-            self.warnings.append(Warned(error.where, 0, "unreadable", error.problem))
-
+class GooseReading(StoreReading[Record]):
     def _events(self) -> Iterator[Event]:
         info = self._store.info()
-        kind = text(info, "session_type")
+        kind = text_in(info, "session_type")
         began = False
         answers: list[float | None] = []
         for message in self._store.messages():
@@ -150,12 +128,12 @@ class GooseReading:
 
     def _usage(self, info: Record, answers: list[float | None]) -> Iterator[Event]:
         """The session's total, spread over its responses: prices depend on the size of a single request."""
-        session = text(info, "id")
+        session = text_in(info, "id")
         shares = max(len(answers), 1)
         totals = (count(info.get("accumulated_input_tokens")), count(info.get("accumulated_output_tokens")))
         if not any(totals) or self._claims.foreign(f"goose:{session}:usage"):
             return
-        model = text(object_in(text(info, "model_config_json")), "model_name")
+        model = text_in(object_in(text_in(info, "model_config_json")), "model_name")
         for number in range(shares):
             prompt, output = (total // shares + (number < total % shares) for total in totals)
             at = answers[number] if answers else None
@@ -196,13 +174,10 @@ class Goose:
 
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         if is_sqlite(head):
-            try:
-                return list(_stored_sessions(path))
-            except TranscriptError:
-                return (Glance(size=0, changed=0),)  # differs from every stamp once it can be read again
+            return sessions_of(path, _stored_sessions)
         first = object_in(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])
         created = re.search(rb'"created"\s*:\s*(\d{10,13})', head)
-        return (Glance(text(first, "working_dir"), seconds(int(created[1])) if created else None),)
+        return (Glance(text_in(first, "working_dir"), seconds(int(created[1])) if created else None),)
 
     def open(
         self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
@@ -217,10 +192,10 @@ class Goose:
 def _began(info: Record, kind: str, at: float | None) -> Began:
     return Began(
         at,
-        session=text(info, "id"),
-        parent=text(info, "parent"),
-        cwd=text(info, "working_dir"),
-        provider=text(info, "provider_name"),
+        session=text_in(info, "id"),
+        parent=text_in(info, "parent"),
+        cwd=text_in(info, "working_dir"),
+        provider=text_in(info, "provider_name"),
         headless=kind in ("scheduled", "hidden", "sub_agent") or bool(info.get("schedule_id")),
     )
 
@@ -250,7 +225,7 @@ def _stored_sessions(path: Path) -> Iterator[Glance]:
 
 def _key(message: Record) -> str:
     """What a message is in every copy of it: imported from the old form, copied into another session."""
-    parts = [text(item, "id", "text") for item in records(message.get("content"))]
+    parts = [text_in(item, "id", "text") for item in records(message.get("content"))]
     digest = blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
     return f"goose:{message.get('created')}:{message.get('role')}:{digest}"
 

@@ -18,8 +18,8 @@ from holdfast.model.session import (
     ToolResult,
     UserTurn,
 )
-from holdfast.transcripts.jsonl import excerpt
-from holdfast.transcripts.loose import Record, checklist, record, records, text
+from holdfast.transcripts.jsonl import excerpt, text_in
+from holdfast.transcripts.loose import Record, checklist, record, records
 
 ACTIONS: dict[str, Action] = {
     "shell": "shell",
@@ -58,7 +58,7 @@ def message_events(message: Record, at: float | None, *, human: bool) -> Iterato
     visible = record(message, "metadata").get("userVisible") is not False
     role = message.get("role")
     items = records(message.get("content"))
-    words = "\n".join(text(item, "text") for item in items if item.get("type") == "text").strip()
+    words = "\n".join(text_in(item, "text") for item in items if item.get("type") == "text").strip()
     if role == "user" and words:
         yield from _person(words, at, human=human and visible)
     elif role == "assistant" and words and visible and human:
@@ -70,7 +70,7 @@ def message_events(message: Record, at: float | None, *, human: bool) -> Iterato
         elif kind == "toolResponse":
             yield from _result(item, at)
         elif kind == "conversationCompacted":
-            yield Compaction(at, text(item, "msg"))
+            yield Compaction(at, text_in(item, "msg"))
     if at is not None:
         yield Tick(at)
 
@@ -84,12 +84,12 @@ def _person(words: str, at: float | None, *, human: bool) -> Iterator[Event]:
 
 def _call(item: Record, at: float | None) -> Iterator[Event]:
     request = record(item, "toolCall", "value")
-    name, arguments = text(request, "name"), record(request, "arguments")
+    name, arguments = text_in(request, "name"), record(request, "arguments")
     action = _action(name, arguments)
     target = _target(action, arguments)
     paths = (target,) if action in ("edit", "read") and target else ()
-    yield ToolCall(at, text(item, "id"), name or "invalid", action, target, paths)
-    if action == "todo" and (todos := checklist(text(arguments, "content"))):
+    yield ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths)
+    if action == "todo" and (todos := checklist(text_in(arguments, "content"))):
         yield TodoList(at, todos)
 
 
@@ -102,16 +102,16 @@ def _action(name: str, arguments: Record) -> Action:
 
 def _target(action: Action, arguments: Record) -> str:
     if action == "shell":
-        return text(arguments, "command")
+        return text_in(arguments, "command")
     if action in ("edit", "read"):
-        return text(arguments, "path", "file_path")
-    return text(arguments, "pattern", "query", "url", "path", "instructions", "description")
+        return text_in(arguments, "path", "file_path")
+    return text_in(arguments, "pattern", "query", "url", "path", "instructions", "description")
 
 
 def _result(item: Record, at: float | None) -> Iterator[Event]:
     result = record(item, "toolResult")
     value = result.get("value")
-    output = _CODE.sub("", text(result, "error")) or _text_of(value)
+    output = _CODE.sub("", text_in(result, "error")) or _text_of(value)
     failed = result.get("status") == "error" or record(value).get("isError") is True
     interrupted = output.startswith(_INTERRUPTED)
     declined = output.startswith(_DECLINED)
@@ -121,7 +121,7 @@ def _result(item: Record, at: float | None) -> Iterator[Event]:
         code = int(match[1])
     yield ToolResult(
         at,
-        text(item, "id"),
+        text_in(item, "id"),
         ok=None if interrupted else not (failed or declined or bool(code)),
         text=excerpt(output),
         exit_code=code,
@@ -135,4 +135,4 @@ def _result(item: Record, at: float | None) -> Iterator[Event]:
 def _text_of(value: object) -> str:
     """A tool's answer: content items, once a bare list and now within an object; not those for the agent alone."""
     items = value if isinstance(value, list) else record(value).get("content")
-    return "\n".join(text(item, "text") for item in records(items) if item.get("type", "text") == "text")
+    return "\n".join(text_in(item, "text") for item in records(items) if item.get("type", "text") == "text")

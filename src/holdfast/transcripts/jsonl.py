@@ -7,22 +7,26 @@ the next pass. One bad line is one warning; the rest is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from holdfast.errors import TranscriptError
-from holdfast.transcripts.contract import Warned
+from holdfast.model.session import Event
+from holdfast.transcripts.contract import Claims, Glance, Warned
 
 LONGEST_LINE = 96 * 1024 * 1024
 DEEPEST = 400  # JSON nested deeper than this is nobody's transcript, and would exhaust the stack
 
 T = TypeVar("T")
 _plain = json.JSONDecoder(strict=False)
+_texts = msgspec.json.Decoder(str)
 
 
 class JsonLines(Generic[T]):
@@ -55,11 +59,7 @@ class JsonLines(Generic[T]):
                     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                         yield from self._rescue(raw)
         except OSError as error:
-            raise TranscriptError(
-                f"cannot be read: {error.strerror or error}",
-                where=str(self.path),
-                fix="Check that the file exists and that you may read it",
-            ) from error
+            raise unreadable(self.path, error) from error
 
     def _seek(self, file: Any) -> bool:
         """Goes to where the last pass stopped; says whether that is within a line, after an unterminated object."""
@@ -132,6 +132,53 @@ class JsonLines(Generic[T]):
         self.warnings.append(Warned(str(self.path), self.line, code, message[:200]))
 
 
+class LineCount(Struct):
+    """What a later pass over a grown file must know; readers add to it."""
+
+    line: int = 0
+
+
+S = TypeVar("S", bound=LineCount)
+
+
+class JsonLinesReading(ABC, Generic[T, S]):
+    """One pass over a file of JSON lines, from where the last one stopped."""
+
+    def __init__(
+        self,
+        path: Path,
+        offset: int,
+        state: bytes,
+        claims: Claims,
+        lines: msgspec.json.Decoder[T],
+        states: type[S],
+    ) -> None:
+        self._state: S = msgspec.msgpack.decode(state, type=states) if state else states()
+        self._lines = JsonLines(path, offset, self._state.line, lines)
+        self._claims = claims
+        self._path = path
+        self.warnings: list[Warned] = self._lines.warnings
+
+    def position(self) -> int:
+        return self._lines.position
+
+    def state(self) -> bytes:
+        self._state.line = self._lines.line
+        return msgspec.msgpack.encode(self._state)
+
+    @abstractmethod
+    def events(self) -> Iterator[Event]:
+        """What the lines tell that are new."""
+
+
+def unreadable(path: Path, error: OSError) -> TranscriptError:
+    return TranscriptError(
+        f"cannot be read: {error.strerror or error}",
+        where=str(path),
+        fix="Check that the file exists and that you may read it",
+    )
+
+
 def decoded(decoder: msgspec.json.Decoder[T], raw: Raw, default: T) -> T:
     """A part that was left undecoded: repaired where its encoding is bad, `default` where its shape is another."""
     try:
@@ -144,6 +191,31 @@ def decoded(decoder: msgspec.json.Decoder[T], raw: Raw, default: T) -> T:
             return decoder.decode(msgspec.json.encode(clean_strings(value)))
         except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
             return default
+
+
+def string_in(raw: Raw) -> str:
+    """A part that was left undecoded, where it is a string; '' where it is anything else."""
+    return decoded(_texts, raw, "") if bytes(memoryview(raw)[:1]) == b'"' else ""
+
+
+def string_after(key: str, head: bytes) -> str:
+    """The first string that stands under a key, wherever it is: for a glance at a file that is not parsed."""
+    found = re.search(rb'"%s":\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
+    return string_in(Raw(found[1])) if found else ""
+
+
+def glance_at(head: bytes) -> Glance:
+    """For lines that say themselves where and when they were written."""
+    return Glance(cwd=string_after("cwd", head), started=seconds(string_after("timestamp", head)))
+
+
+def text_in(value: Mapping[str, Any], *names: str) -> str:
+    """The first of the named entries that is a text with something in it."""
+    for name in names:
+        entry = value.get(name)
+        if isinstance(entry, str) and entry:
+            return entry
+    return ""
 
 
 def too_deep(raw: bytes) -> bool:

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, field
 
-from holdfast.model.session import Action, Began, Event, Todo, TodoStatus
-from holdfast.transcripts.contract import Claims, Warned
-from holdfast.transcripts.jsonl import JsonLines, decoded
-from holdfast.transcripts.loose import checklist
+from holdfast.model.session import Action, Began, Event, Todo
+from holdfast.transcripts.jsonl import JsonLinesReading, LineCount, decoded, string_in, text_in
+from holdfast.transcripts.loose import TODO_STATUSES, checklist
 
 HEAD = 64 * 1024
 
-_texts = msgspec.json.Decoder(str)
 _objects = msgspec.json.Decoder(dict[str, Any])
-_STATUSES: dict[object, TodoStatus] = {
-    "pending": "pending",
-    "in_progress": "in_progress",
-    "in-progress": "in_progress",
-    "completed": "completed",
-    "done": "completed",
-    "cancelled": "cancelled",
-    "blocked": "pending",
-}
 
 
-class PassState(Struct):
-    """What a later pass over a grown file must know; readers add to it."""
-
-    line: int = 0
-    opening: list[Began] = []  # who and where, kept back until something of this file's own happens
+class PassState(LineCount):
+    # Who and where, kept back until something of this file's own happens.
+    opening: list[Began] = field(default_factory=list)
     opened: bool = False
 
 
@@ -43,30 +28,8 @@ L = TypeVar("L")
 S = TypeVar("S", bound=PassState)
 
 
-class LineReading(ABC, Generic[L, S]):
-    """One pass over a file of JSON lines."""
-
-    def __init__(
-        self,
-        path: Path,
-        offset: int,
-        state: bytes,
-        claims: Claims,
-        lines: msgspec.json.Decoder[L],
-        states: type[S],
-    ) -> None:
-        self._state: S = msgspec.msgpack.decode(state, type=states) if state else states()
-        self._lines = JsonLines(path, offset, self._state.line, lines)
-        self._claims = claims
-        self._path = path
-        self.warnings: list[Warned] = self._lines.warnings
-
-    def position(self) -> int:
-        return self._lines.position
-
-    def state(self) -> bytes:
-        self._state.line = self._lines.line
-        return msgspec.msgpack.encode(self._state)
+class LineReading(JsonLinesReading[L, S]):
+    """A pass that keeps back who and where, for files that may only repeat what was counted elsewhere."""
 
     def events(self) -> Iterator[Event]:
         """What the file tells; nothing at all when it only repeats what was counted elsewhere."""
@@ -92,32 +55,17 @@ def first_object(head: bytes) -> dict[str, Any]:
     return decoded(_objects, Raw(line), {}) if line.startswith(b"{") else {}
 
 
-def string_after(key: str, head: bytes) -> str:
-    """The first string that stands under a key, wherever it is: for a glance at a file that is not parsed."""
-    found = re.search(rb'"%s":\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
-    return decoded(_texts, Raw(found[1]), "") if found else ""
-
-
 def object_in(raw: Raw) -> dict[str, Any]:
     """An object, or a string that holds one as JSON; empty for anything else."""
     start = bytes(memoryview(raw)[:1])
     if start == b'"':
-        text = decoded(_texts, raw, "")
+        text = string_in(raw)
         return (
             decoded(_objects, Raw(text.encode("utf-8", "replace")), {})
             if text.lstrip().startswith("{")
             else {}
         )
     return decoded(_objects, raw, {}) if start == b"{" else {}
-
-
-def text_in(arguments: Mapping[str, Any], *names: str) -> str:
-    """The first of the named arguments that is a text."""
-    for name in names:
-        value = arguments.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return ""
 
 
 def target_of(action: Action, arguments: Mapping[str, Any]) -> str:
@@ -156,5 +104,5 @@ def todo_items(value: object) -> tuple[Todo, ...]:
             text_in(item, "content", "description", "title", "text", "step") if isinstance(item, dict) else ""
         )
         if text.strip():
-            items.append(Todo(text, _STATUSES.get(item.get("status"), "pending")))
+            items.append(Todo(text, TODO_STATUSES.get(str(item.get("status")), "pending")))
     return tuple(items)

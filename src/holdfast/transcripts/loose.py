@@ -17,13 +17,13 @@ import msgspec
 from holdfast.errors import TranscriptError
 from holdfast.model.session import Todo, TodoStatus
 from holdfast.transcripts.contract import Warned
-from holdfast.transcripts.jsonl import clean_strings, too_deep
+from holdfast.transcripts.jsonl import clean_strings, text_in, too_deep, unreadable
 
 LARGEST_DOCUMENT = 512 * 1024 * 1024
 _LARGEST_COUNT = 2**53
 _plain = json.JSONDecoder()
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
-_TODO: dict[object, TodoStatus] = {
+TODO_STATUSES: dict[object, TodoStatus] = {
     "in_progress": "in_progress",
     "in-progress": "in_progress",
     "completed": "completed",
@@ -43,15 +43,6 @@ def record(value: object, *keys: str) -> Record:
 
 def records(value: object) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def text(value: Record, *keys: str) -> str:
-    """The first of the named entries that is a text with something in it."""
-    for key in keys:
-        entry = value.get(key)
-        if isinstance(entry, str) and entry:
-            return entry
-    return ""
 
 
 def count(value: object) -> int:
@@ -75,9 +66,9 @@ def patched_paths(patch: str) -> tuple[str, ...]:
 
 def todo_items(value: object) -> tuple[Todo, ...]:
     return tuple(
-        Todo(words, _TODO.get(item.get("status"), "pending"))
+        Todo(words, TODO_STATUSES.get(str(item.get("status")), "pending"))
         for item in records(value)
-        if (words := text(item, "content", "text", "title")).strip()
+        if (words := text_in(item, "content", "text", "title")).strip()
     )
 
 
@@ -172,11 +163,7 @@ class Document:
                 )
             return self.path.read_bytes()
         except OSError as error:
-            raise TranscriptError(
-                f"cannot be read: {error.strerror or error}",
-                where=str(self.path),
-                fix="Check that the file exists and that you may read it",
-            ) from error
+            raise unreadable(self.path, error) from error
 
     def _warn(self, message: str, line: int = 1) -> None:
         self.warnings.append(Warned(str(self.path), line, "bad-json", message[:200]))

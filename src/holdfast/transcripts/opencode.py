@@ -10,64 +10,46 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from holdfast.errors import TranscriptError
 from holdfast.model.session import Began, Event
-from holdfast.transcripts.contract import Claims, Glance, Places, Warned
-from holdfast.transcripts.jsonl import seconds
-from holdfast.transcripts.loose import Record, object_in, record, text
+from holdfast.transcripts.contract import Claims, Glance, Places
+from holdfast.transcripts.jsonl import seconds, text_in
+from holdfast.transcripts.loose import Record, object_in, record
 from holdfast.transcripts.opencode_events import message_events
 from holdfast.transcripts.opencode_stores import (
     TABLES,
     ExportedSession,
+    Message,
     SessionTree,
-    Store,
     StoredSession,
     forbids_questions,
     stored_sessions,
     tree_stamp,
 )
-from holdfast.transcripts.sqlite_source import Unreadable, has_tables, is_sqlite
+from holdfast.transcripts.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, sessions_of
 
 _SESSION_ID = re.compile(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
 _EXPORT = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
 _INFO = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
 
 
-class OpenCodeReading:
-    def __init__(self, store: Store, claims: Claims) -> None:
-        self._store = store
-        self._claims = claims
-        self.warnings = store.warnings
-
-    def position(self) -> int:
-        return self._store.size
-
-    def state(self) -> bytes:
-        return b""
-
-    def events(self) -> Iterator[Event]:
-        try:
-            yield from self._events()
-        except TranscriptError as error:
-            self.warnings.append(Warned(error.where, 0, "unreadable", error.problem))
-
+class OpenCodeReading(StoreReading[Message]):
     def _events(self) -> Iterator[Event]:
         info = self._store.info()
-        subagent, headless = bool(text(info, "parentID")), forbids_questions(info)
+        subagent, headless = bool(text_in(info, "parentID")), forbids_questions(info)
         named: str | None = None
         for message, parts in self._store.messages():
             if self._counted(message):
                 continue
-            cwd = text(record(message, "path"), "cwd") or text(info, "directory")
-            provider = text(message, "providerID") or text(record(message, "model"), "providerID")
+            cwd = text_in(record(message, "path"), "cwd") or text_in(info, "directory")
+            provider = text_in(message, "providerID") or text_in(record(message, "model"), "providerID")
             if provider != named:
                 named = provider
                 yield Began(
                     seconds(record(message, "time").get("created")),
-                    session=text(info, "id") or text(message, "sessionID"),
-                    parent=text(info, "parentID"),
+                    session=text_in(info, "id") or text_in(message, "sessionID"),
+                    parent=text_in(info, "parentID"),
                     cwd=cwd,
-                    version=text(info, "version"),
+                    version=text_in(info, "version"),
                     provider=provider,
                     headless=headless and not subagent,
                 )
@@ -75,7 +57,7 @@ class OpenCodeReading:
 
     def _counted(self, message: Record) -> bool:
         """Whether another copy of the message was read: under its id, or as what it was before a fork."""
-        identity = text(message, "id")
+        identity = text_in(message, "id")
         if identity and self._claims.repeated(identity):
             return True
         time, tokens = record(message, "time"), record(message, "tokens")
@@ -114,10 +96,7 @@ class OpenCode:
 
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         if is_sqlite(head):
-            try:
-                return list(stored_sessions(path))
-            except TranscriptError:
-                return (Glance(size=0, changed=0),)  # differs from every stamp once it can be read again
+            return sessions_of(path, stored_sessions)
         cwd = re.search(rb'"directory"\s*:\s*("(?:[^"\\]|\\.)*")', head)
         stamp = re.search(rb'"created"\s*:\s*(\d{10,14})', head)
         directory = _json_string(cwd[1]) if cwd else ""
@@ -143,4 +122,4 @@ class OpenCode:
 
 
 def _json_string(raw: bytes) -> str:
-    return text(object_in(b'{"value":' + raw + b"}"), "value")
+    return text_in(object_in(b'{"value":' + raw + b"}"), "value")

@@ -19,8 +19,8 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.jsonl import excerpt, seconds
-from holdfast.transcripts.loose import Record, count, money, patched_paths, record, records, text, todo_items
+from holdfast.transcripts.jsonl import excerpt, seconds, text_in
+from holdfast.transcripts.loose import Record, count, money, patched_paths, record, records, todo_items
 
 ACTIONS: dict[str, Action] = {
     "bash": "shell",
@@ -65,7 +65,7 @@ def message_events(info: Record, parts: list[Record], *, subagent: bool, headles
 def _person(parts: list[Record], at: float | None, *, quoted: bool) -> Iterator[Event]:
     """Words that were typed; what the client read or a plugin said on its own account is marked."""
     spoken = [
-        text(part, "text")
+        text_in(part, "text")
         for part in parts
         if part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored")
     ]
@@ -74,8 +74,8 @@ def _person(parts: list[Record], at: float | None, *, quoted: bool) -> Iterator[
         words = words[1:-1].replace('\\"', '"')  # arguments of `opencode run` are stored with their quotes
     command = next((part for part in parts if part.get("type") == "subtask"), None)
     if command is not None:
-        name = text(command, "command")
-        yield UserTurn(at, words or text(command, "description"), command=f"/{name}" if name else "")
+        name = text_in(command, "command")
+        yield UserTurn(at, words or text_in(command, "description"), command=f"/{name}" if name else "")
     elif words:
         yield UserTurn(at, words)
 
@@ -85,14 +85,16 @@ def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bo
     if (report := _usage(info, ended or at)) is not None:
         yield report
     if info.get("summary") is True:
-        spoken = (text(part, "text") for part in parts if part.get("type") == "text")
+        spoken = (text_in(part, "text") for part in parts if part.get("type") == "text")
         yield Compaction(ended or at, "\n".join(part for part in spoken if part))
         return
     for part in parts:
         kind = part.get("type")
         if kind == "tool":
             yield from _tool(part, at)
-        elif kind == "text" and not subagent and not part.get("synthetic") and (words := text(part, "text")):
+        elif (
+            kind == "text" and not subagent and not part.get("synthetic") and (words := text_in(part, "text"))
+        ):
             yield AgentTurn(seconds(record(part, "time").get("end")) or at, words)
         elif kind == "retry":
             yield ApiFailure(at, _problem(record(part, "error")))
@@ -109,7 +111,7 @@ def _ending(error: Record, at: float | None) -> Iterator[Event]:
 
 
 def _problem(error: Record) -> str:
-    return text(record(error, "data"), "message") or text(error, "message", "name")
+    return text_in(record(error, "data"), "message") or text_in(error, "message", "name")
 
 
 def _usage(info: Record, at: float | None) -> UsageReport | None:
@@ -123,11 +125,11 @@ def _usage(info: Record, at: float | None) -> UsageReport | None:
     )
     if usage == Usage():
         return None  # stopped or refused before the model said what it used
-    return UsageReport(at, text(info, "id"), text(info, "modelID"), usage, money(info.get("cost")))
+    return UsageReport(at, text_in(info, "id"), text_in(info, "modelID"), usage, money(info.get("cost")))
 
 
 def _tool(part: Record, at: float | None) -> Iterator[Event]:
-    name, call, state = text(part, "tool"), text(part, "callID", "id"), record(part, "state")
+    name, call, state = text_in(part, "tool"), text_in(part, "callID", "id"), record(part, "state")
     action: Action = ACTIONS.get(name, "other")
     arguments = record(state, "input")
     started = seconds(record(state, "time").get("start")) or at
@@ -137,7 +139,7 @@ def _tool(part: Record, at: float | None) -> Iterator[Event]:
         yield TodoList(started, items)
     ended = seconds(record(state, "time").get("end")) or started
     if state.get("status") == "error":
-        yield from _failed(call, action, text(state, "error"), ended)
+        yield from _failed(call, action, text_in(state, "error"), ended)
     elif state.get("status") == "completed":
         code = record(state, "metadata").get("exit")
         known = isinstance(code, int) and not isinstance(code, bool)
@@ -145,7 +147,7 @@ def _tool(part: Record, at: float | None) -> Iterator[Event]:
             ended,
             call,
             ok=not (known and code),
-            text=excerpt(text(state, "output")) if action in ("shell", "ask") else "",
+            text=excerpt(text_in(state, "output")) if action in ("shell", "ask") else "",
             exit_code=code if known else None,
         )
 
@@ -170,16 +172,16 @@ def _failed(call: str, action: Action, problem: str, at: float | None) -> Iterat
 def _paths(action: Action, arguments: Record) -> tuple[str, ...]:
     if action not in ("edit", "read"):
         return ()
-    if path := text(arguments, "filePath", "path"):
+    if path := text_in(arguments, "filePath", "path"):
         return (path,)
-    return patched_paths(text(arguments, "patchText", "patch"))
+    return patched_paths(text_in(arguments, "patchText", "patch"))
 
 
 def _target(action: Action, arguments: Record, paths: tuple[str, ...]) -> str:
     if action == "shell":
-        return text(arguments, "command")
+        return text_in(arguments, "command")
     if action in ("edit", "read"):
         return paths[0] if paths else ""
     if action == "ask":
-        return " ".join(text(item, "question") for item in records(arguments.get("questions")))
-    return text(arguments, "pattern", "url", "query", "description", "path", "name")
+        return " ".join(text_in(item, "question") for item in records(arguments.get("questions")))
+    return text_in(arguments, "pattern", "url", "query", "description", "path", "name")

@@ -9,26 +9,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 from holdfast.errors import TranscriptError
 from holdfast.transcripts.contract import Glance, Warned
-from holdfast.transcripts.jsonl import seconds
-from holdfast.transcripts.loose import Document, Record, count, object_in, record, records, text
+from holdfast.transcripts.jsonl import seconds, text_in
+from holdfast.transcripts.loose import Document, Record, count, object_in, record, records
 from holdfast.transcripts.sqlite_source import Database, Row, opened
 
 TABLES = {"session": {"id", "directory"}, "message": {"session_id", "data"}, "part": {"message_id", "data"}}
 _IDENTITY = re.compile(r"[A-Za-z]{2,4}_[A-Za-z0-9]+")
 Message = tuple[Record, list[Record]]
-
-
-class Store(Protocol):
-    warnings: list[Warned]
-    size: int
-
-    def info(self) -> Record: ...
-
-    def messages(self) -> Iterator[Message]: ...
 
 
 class StoredSession:
@@ -204,5 +194,5 @@ def forbids_questions(info: Record) -> bool:
     rules = info.get("permission")
     if isinstance(rules, str):
         rules = record(object_in(f'{{"rules":{rules or "[]"}}}')).get("rules")
-    denied = {text(rule, "permission") for rule in records(rules) if rule.get("action") == "deny"}
+    denied = {text_in(rule, "permission") for rule in records(rules) if rule.get("action") == "deny"}
     return {"question", "plan_exit"} <= denied

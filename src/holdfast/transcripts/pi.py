@@ -30,14 +30,13 @@ from holdfast.model.session import (
     UserTurn,
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
-from holdfast.transcripts.jsonl import decoded, excerpt, seconds
+from holdfast.transcripts.jsonl import decoded, excerpt, seconds, string_in, text_in
 from holdfast.transcripts.lines import (
     LineReading,
     PassState,
     first_object,
     object_in,
     target_of,
-    text_in,
     todo_items,
 )
 
@@ -107,7 +106,6 @@ class _State(PassState):
 
 
 _lines = msgspec.json.Decoder(_Line)
-_texts = msgspec.json.Decoder(str)
 _blocks = msgspec.json.Decoder(list[_Block])
 
 
@@ -228,6 +226,6 @@ def _blocks_of(raw: Raw) -> list[_Block]:
 
 def _text(raw: Raw) -> str:
     """A message's words: one text, or the text blocks."""
-    if bytes(memoryview(raw)[:1]) == b'"':
-        return decoded(_texts, raw, "")
-    return "\n".join(block.text for block in _blocks_of(raw) if block.type == "text" and block.text)
+    return string_in(raw) or "\n".join(
+        block.text for block in _blocks_of(raw) if block.type == "text" and block.text
+    )

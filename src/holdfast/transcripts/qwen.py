@@ -38,14 +38,12 @@ from holdfast.transcripts.gemini_shape import (
     spoken,
     stopped,
 )
-from holdfast.transcripts.jsonl import seconds
+from holdfast.transcripts.jsonl import glance_at, seconds, text_in
 from holdfast.transcripts.lines import (
     LineReading,
     PassState,
     first_object,
     object_in,
-    string_after,
-    text_in,
     todo_items,
 )
 
@@ -219,7 +217,7 @@ class Qwen(OneSessionPerFile):
         return start.startswith(b'{"uuid":') and bool(_OWN_LINE.search(start) and _OWN_MESSAGE.search(start))
 
     def glance(self, path: Path, head: bytes) -> Glance:
-        return Glance(cwd=string_after("cwd", head), started=seconds(string_after("timestamp", head)))
+        return glance_at(head)
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> QwenReading:
         return QwenReading(path, offset, state, claims, _lines, _State)

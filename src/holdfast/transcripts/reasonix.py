@@ -32,8 +32,8 @@ from holdfast.model.session import (
     UserTurn,
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
-from holdfast.transcripts.jsonl import decoded, excerpt, seconds
-from holdfast.transcripts.lines import LineReading, PassState, first_object, object_in, target_of, text_in
+from holdfast.transcripts.jsonl import decoded, excerpt, seconds, text_in
+from holdfast.transcripts.lines import LineReading, PassState, first_object, object_in, target_of
 
 ACTIONS: dict[str, Action] = {
     "run_command": "shell",

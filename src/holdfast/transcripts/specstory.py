@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from holdfast.errors import TranscriptError
 from holdfast.model.session import AgentTurn, Began, Event, Interruption, Tick, UserTurn
-from holdfast.transcripts.claude_code import LOCAL_COMMANDS
-from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places, Warned
-from holdfast.transcripts.jsonl import seconds
+from holdfast.transcripts.claude_code import COMMAND_NAME, INTERRUPTED, commanded
+from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places, ReadAnew, Warned
+from holdfast.transcripts.jsonl import seconds, unreadable
 from holdfast.transcripts.specstory_tools import tool_events
 
 LARGEST = 256 * 1024 * 1024
@@ -29,8 +29,6 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _TOOL_START, _TOOL_END = "<tool-use data-tool-", "</tool-use>"
-_COMMAND = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
-_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _CLIENT_BLOCK = re.compile(
     r"<(system-reminder|ide_\w+|local-command-caveat|task-notification)\b.*?(?:</\1>|\Z)", re.DOTALL
 )
@@ -41,7 +39,6 @@ _NOT_HUMAN = (
     "<user_instructions>",
     "# AGENTS.md instructions",
 )
-_INTERRUPTED = "[Request interrupted by user"
 _AGENTS = {
     "claude code": "claude-code",
     "gemini cli": "gemini",
@@ -67,18 +64,10 @@ class Entry(Struct):
         return f"{self.at or self.number}:{self.role}:{said.hexdigest()}"
 
 
-class HistoryReading:
+class HistoryReading(ReadAnew):
     def __init__(self, path: Path, claims: Claims) -> None:
+        super().__init__(claims)
         self._path = path
-        self._claims = claims
-        self._size = 0
-        self.warnings: list[Warned] = []
-
-    def position(self) -> int:
-        return self._size
-
-    def state(self) -> bytes:
-        return b""
 
     def events(self) -> Iterator[Event]:
         source = self._source()
@@ -99,7 +88,7 @@ class HistoryReading:
             yield from _events(
                 entry, session, agent, expanded=entry.at is not None and entry.at == command_at
             )
-            if entry.role == "User" and _COMMAND.search("\n".join(entry.text)):
+            if entry.role == "User" and COMMAND_NAME.search("\n".join(entry.text)):
                 command_at = entry.at
 
     def _source(self) -> str:
@@ -109,11 +98,7 @@ class HistoryReading:
                 raise TranscriptError("too large for a written-down session", where=str(self._path))
             return self._path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n")
         except OSError as error:
-            raise TranscriptError(
-                f"cannot be read: {error.strerror or error}",
-                where=str(self._path),
-                fix="Check that the file exists and that you may read it",
-            ) from error
+            raise unreadable(self._path, error) from error
 
 
 class SpecStory(OneSessionPerFile):
@@ -215,12 +200,10 @@ def _events(entry: Entry, session: str, agent: str, *, expanded: bool) -> Iterat
 
 def _person(words: str, at: float | None, *, expanded: bool) -> Iterator[Event]:
     """A person's words; `expanded` text stands where a command was given, in the command's own words."""
-    if words.startswith(_INTERRUPTED):
+    if words.startswith(INTERRUPTED):
         yield Interruption(at)
-    elif name := _COMMAND.search(words):
-        arguments = _ARGUMENTS.search(words)
-        if name[1] not in LOCAL_COMMANDS:
-            yield UserTurn(at, arguments[1].strip() if arguments else "", command=f"/{name[1]}")
+    elif name := COMMAND_NAME.search(words):
+        yield from commanded(name[1], words, at)
     elif not words.startswith(_NOT_HUMAN) and not expanded:
         plain = _CLIENT_BLOCK.sub("", words).strip()
         if plain:

@@ -8,21 +8,25 @@ their rows, so that no lock outlives a query.
 from __future__ import annotations
 
 import sqlite3
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
 from holdfast.errors import TranscriptError
 from holdfast.model.session import Event
-from holdfast.transcripts.contract import Warned
+from holdfast.transcripts.contract import Claims, Glance, ReadAnew, Warned
+from holdfast.transcripts.loose import Record
 
 MAGIC = b"SQLite format 3\x00"
 WAIT_SECONDS = 2.0
 # A broken file may also fail in what SQLite says of it: its messages quote names from the file.
 BROKEN = (sqlite3.Error, OverflowError, ValueError)
 Row = dict[str, Any]
+M = TypeVar("M")
+M_co = TypeVar("M_co", covariant=True)
 
 
 def is_sqlite(head: bytes) -> bool:
@@ -111,6 +115,49 @@ def _idle_in_wal_mode(path: Path) -> bool:
         return log.stat().st_size == 0 and not path.with_name(path.name + "-shm").exists()
     except FileNotFoundError:
         return True
+
+
+class Store(Protocol[M_co]):
+    """One session, wherever it is kept: what is known of it, and its messages, oldest first."""
+
+    warnings: list[Warned]
+
+    @property
+    def size(self) -> int: ...
+
+    def info(self) -> Record: ...
+
+    def messages(self) -> Iterator[M_co]: ...
+
+
+class StoreReading(ReadAnew, Generic[M]):
+    """One pass over a session's store; one that fails on the way gives what came before, and a warning."""
+
+    def __init__(self, store: Store[M], claims: Claims) -> None:
+        super().__init__(claims)
+        self._store = store
+        self.warnings = store.warnings
+
+    def position(self) -> int:
+        return self._store.size
+
+    def events(self) -> Iterator[Event]:
+        try:
+            yield from self._events()
+        except TranscriptError as error:
+            self.warnings.append(Warned(error.where, 0, "unreadable", error.problem))
+
+    @abstractmethod
+    def _events(self) -> Iterator[Event]:
+        """What the store tells."""
+
+
+def sessions_of(path: Path, look: Callable[[Path], Iterable[Glance]]) -> Iterable[Glance]:
+    """The sessions that a look into a database finds; `Unreadable` is for when it cannot be read now."""
+    try:
+        return list(look(path))
+    except TranscriptError:
+        return (Glance(size=0, changed=0),)  # differs from every stamp once it can be read again
 
 
 class Unreadable:
