@@ -191,12 +191,13 @@ _COMMITS = re.compile(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s
 _QUIET = re.compile(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 
 
-def check_kinds(command: str) -> list[str]:
+@lru_cache(maxsize=512)
+def check_kinds(command: str) -> tuple[str, ...]:
     """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
     kinds = (_kind_of(part) for part in parts)
     found = {kind for kind in kinds if kind}
-    return [kind for kind, _ in _KINDS if kind in found]
+    return tuple(kind for kind, _ in _KINDS if kind in found)
 
 
 def check_kind(command: str) -> str | None:
@@ -204,6 +205,7 @@ def check_kind(command: str) -> str | None:
     return next(iter(check_kinds(command)), None)
 
 
+@lru_cache(maxsize=512)
 def exit_tells(command: str) -> bool:
     """Whether the exit code is the verification's own: nothing that follows it can hide it."""
     parts = _parts(command)

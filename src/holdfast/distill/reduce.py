@@ -310,9 +310,16 @@ class Reducer:
 
 def _sane(event: UsageReport) -> UsageReport:
     """Counts that can be counts: a hostile file may say less than nothing, or more than there ever was."""
-    counts = msgspec.structs.astuple(event.usage)
-    if min(counts) >= 0 and max(counts) <= MOST_TOKENS:
+    used = event.usage
+    if (
+        0 <= used.input <= MOST_TOKENS
+        and 0 <= used.output <= MOST_TOKENS
+        and 0 <= used.cache_read <= MOST_TOKENS
+        and 0 <= used.cache_write <= MOST_TOKENS
+        and 0 <= used.cache_write_1h <= MOST_TOKENS
+    ):
         return event
+    counts = msgspec.structs.astuple(used)
     return msgspec.structs.replace(event, usage=Usage(*(min(max(count, 0), MOST_TOKENS) for count in counts)))
 
 
