@@ -346,9 +346,8 @@ def test_a_hostile_command_costs_time_in_proportion_to_its_length(command: str) 
             best = min(best, time.process_time() - began)
         return best
 
-    assert seconds(command * 4) < max(seconds(command), 0.005) * 9, (
-        "were it quadratic, it would take sixteen times"
-    )
+    # Were it quadratic, it would take 256 times as long; between the two lies what a busy machine adds.
+    assert seconds(command * 16) < max(seconds(command), 0.003) * 70
 
 
 @pytest.mark.promise("F4")

@@ -162,8 +162,12 @@ def test_dead_ends_are_known_by_what_was_tried_and_how_it_failed() -> None:
     assert [group.sessions for group in merge([one, same, other]).merged] == [("a", "b"), ("c",)]
 
 
-def test_thousands_of_statements_take_seconds_not_minutes() -> None:
-    items = [Finding(text=f"module{n % 50} part{n} calls handler of topic{n % 7}") for n in range(1500)]
-    began = time.monotonic()
-    merge(items)
-    assert time.monotonic() - began < 10
+def test_a_thousand_statements_do_not_take_a_thousand_times_a_thousand_comparisons() -> None:
+    def seconds(count: int) -> float:
+        items = [Finding(text=f"module{n % 50} part{n} calls handler of topic{n % 7}") for n in range(count)]
+        began = time.process_time()
+        merge(items)
+        return time.process_time() - began
+
+    # Sixteen times the statements: 256 times the time if each were compared with each at full cost.
+    assert seconds(1600) < max(seconds(100), 0.01) * 200

@@ -288,7 +288,7 @@ PATHOLOGICAL: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", PATHOLOGICAL.values(), ids=PATHOLOGICAL.keys())
-def test_four_times_the_text_takes_about_four_times_the_time(make: Callable[[int], str]) -> None:
+def test_sixteen_times_the_text_takes_about_sixteen_times_the_time(make: Callable[[int], str]) -> None:
     redactor = Redactor()
     redactor.redact(make(1000))
 
@@ -301,9 +301,8 @@ def test_four_times_the_text_takes_about_four_times_the_time(make: Callable[[int
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(400_000) / max(seconds(100_000), 0.01) < 9, (
-        "were it quadratic, it would take sixteen times as long"
-    )
+    # Were it quadratic, it would take 256 times as long; between the two lies what a busy machine adds.
+    assert seconds(400_000) / max(seconds(25_000), 0.005) < 70
 
 
 def test_the_module_loads_without_its_rules() -> None:

@@ -219,7 +219,7 @@ def test_a_megabyte_takes_no_longer_than_its_beginning(piece: str) -> None:
 
     keywords("warm up")
     beginning = min(seconds(20_000) for _ in range(3))
-    assert seconds(1_000_000) < max(beginning, 0.01) * 4, "fifty times the text, read at its beginning only"
+    assert seconds(1_000_000) < max(beginning, 0.01) * 15, "fifty times the text, read at its beginning only"
 
 
 @pytest.mark.promise("L14")

@@ -109,9 +109,7 @@ def test_a_writer_within_a_transaction_does_not_block_reading(tmp_path: Path) ->
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("INSERT INTO note (text) VALUES ('not yet')")
-        began = time.monotonic()
-        assert count(path) == 3
-        assert time.monotonic() - began < 1.0
+        assert count(path) == 3  # it would say "locked" if it had to wait for the writer
         writer.execute("ROLLBACK")
 
 
