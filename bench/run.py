@@ -117,10 +117,10 @@ def bench_reading(folder: Path) -> bool:
             command = [PYTHON, "-m", "holdfast", "import", "--json", *names]
             importing.append(outer(command, scratch_env(home), work, runs=1))
         ok &= report(f"read_and_distill_{label}", min(distilling) / min(parsing), "x orjson", 5, bytes=size)
-        # Process against process: both start an interpreter, open every file and parse every line.
+        # The bound is over parsing alone, as it was set; against a whole process that parses is told beside it.
         best = min(importing)
-        more = {"bytes": size, "seconds": round(best, 2), "x_parsing_alone": round(best / min(parsing), 2)}
-        ok &= report(f"whole_import_{label}", best / min(process), "x orjson process", 8, **more)
+        more = {"bytes": size, "seconds": round(best, 2), "x_orjson_process": round(best / min(process), 2)}
+        ok &= report(f"whole_import_{label}", best / min(parsing), "x orjson", 8, **more)
     return ok
 
 
