@@ -403,3 +403,25 @@ def test_kill_9_at_any_point_of_a_write_leaves_the_old_or_the_new(store: MemoryS
     assert store.undo() is not None
     assert files.read(store.current_file) is not None
     assert [path.name for path in store.current_file.parent.iterdir() if path.name.endswith(".tmp")] == []
+
+
+def test_what_a_person_deleted_by_hand_is_known_and_stays_known(store: MemoryStore) -> None:
+    questions = (
+        Question(text="Which port?", session="s", at=AT),
+        Question(text="Which host?", session="s", at=AT),
+    )
+    store.change_questions(lambda known: questions)
+    assert store.dismissed() == set()
+    lines = store.questions_file.read_text().splitlines(keepends=True)
+    store.questions_file.write_text("".join(line for line in lines if "Which port" not in line))
+    assert store.dismissed() == {questions[0].id}
+    store.change_questions(lambda known: [*known, Question(text="Which path?", session="s", at=AT)])
+    assert store.dismissed() == {questions[0].id}, "remembered after the next write too"
+
+
+def test_a_change_that_a_crash_prevented_dismisses_nothing(store: MemoryStore) -> None:
+    store.change_questions(lambda known: [Question(text="Which port?", session="s", at=AT)])
+    before = store.questions_file.read_bytes()
+    store.change_questions(lambda known: [*known, Question(text="Which host?", session="s", at=AT)])
+    store.questions_file.write_bytes(before)  # as if the replacement had never happened
+    assert store.dismissed() == set()

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, NameRefused
+from holdfast.guard.names import safe_name
 
 MOST_BYTES = 100_000
 
@@ -42,6 +43,14 @@ OPTIONS = (
         "compiled (holdfast doctor does that, a few seconds once), always, or off.",
         ("auto", "always", "off"),
     ),
+    Option(
+        "projects",
+        dict,
+        {},
+        False,
+        "Several projects in one repository: paths (globs from its top) and the project whose memory sessions that "
+        'touch them belong to, e.g. `"services/pay/**" = "payments"` below a line `[projects]`.',
+    ),
     Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
     Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
 )
@@ -50,6 +59,7 @@ OPTIONS = (
 class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
+    projects: tuple[tuple[str, str], ...] = ()
     project_type: str = ""
     framework: str = ""
     warnings: tuple[str, ...] = ()
@@ -99,6 +109,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
     return Settings(
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
+        projects=tuple(values["projects"].items()),
         project_type=values["project_type"],
         framework=values["framework"],
         warnings=tuple(warnings),
@@ -110,9 +121,18 @@ def _problem(option: Option, value: Any) -> str:
         return f"must be a {option.kind.__name__}, not {type(value).__name__}"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         return "must hold strings"
+    if isinstance(value, dict) and (bad := [str(name) for name in value.values() if not _is_name(name)]):
+        return f"names a project {bad[0][:40]!r}, which is no name of letters, digits, - _ and ."
     if option.choices and value not in option.choices:
         return f"must be one of {', '.join(option.choices)}"
     return ""
+
+
+def _is_name(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(safe_name(value))
+    except NameRefused:
+        return False
 
 
 def _read(path: Path | None) -> dict[str, Any]:

@@ -42,6 +42,16 @@ def safe_name(name: str) -> str:
     return name
 
 
+def as_name(text: str) -> str:
+    """A safe name that comes as close as possible to a text, such as a folder's name."""
+    if _why_not(text) is None:
+        return text
+    plain = unicodedata.normalize("NFKC", text).replace("..", ".")
+    plain = "".join(char if _why_not_characters(char) is None else "-" for char in plain)
+    plain = re.sub(r"-{2,}", "-", plain).strip("-_.")[:_LONGEST].strip("-_.")
+    return plain if _why_not(plain) is None else "project"
+
+
 def _why_not(name: str) -> str | None:
     if not name:
         return "it is empty"

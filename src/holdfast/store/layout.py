@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.errors import FormatTooNew, StoreError
+from holdfast.guard.names import as_name
 from holdfast.store import files
 
 FORMAT = 1
@@ -48,6 +49,21 @@ class Project(Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.root.name or "root"
+
+    @property
+    def title(self) -> str:
+        """What its memory is filed under: the same in every worktree, and after the folder was renamed."""
+        recorded = _text_of(self.memory / "name").strip()
+        return as_name(recorded) if recorded else self._natural_title()
+
+    def _natural_title(self) -> str:
+        common = self.identity_file.parent
+        if self.identity_file.name != "holdfast-id":
+            return as_name(self.root.name)
+        # `.git`, or the `.bare` beside which people keep their worktrees
+        return as_name(
+            common.parent.name if common.name.startswith(".") else common.name.removesuffix(".git")
+        )
 
     @property
     def ledger(self) -> Path:
@@ -101,6 +117,7 @@ class Project(Struct, frozen=True):
             )
         self._put_new(self.memory / "format", f"{FORMAT}\n")
         self._put_new(self.memory / "root", f"{self.root}\n")
+        self._put_new(self.memory / "name", f"{self._natural_title()}\n")
         self._put_new(self.window / ".gitignore", IGNORE_ALL)
         self._put_new(self.window / ".gitattributes", UNION_MERGE)
         self._link("local", self.memory)
@@ -170,6 +187,16 @@ def find_git(start: Path) -> tuple[Path, Path] | None:
                 shared = _text_of(private / "commondir").strip()
                 return directory, ((private / shared).resolve() if shared else private)
     return None
+
+
+def branch_of(root: Path) -> str:
+    """The branch that is checked out in a work tree, as git's own files name it; '' when none is."""
+    marker = root / ".git"
+    if marker.is_file():
+        pointer = _text_of(marker)
+        marker = root / pointer[7:].strip() if pointer.startswith("gitdir:") else marker
+    head = _text_of(marker / "HEAD").strip()
+    return head[16:] if head.startswith("ref: refs/heads/") else ""
 
 
 def worktrees(project: Project) -> list[Path]:

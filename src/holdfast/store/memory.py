@@ -16,6 +16,7 @@ from holdfast.errors import NameRefused, StoreError, UsageError
 from holdfast.guard.names import inside, safe_name
 from holdfast.model.memory import LogEntry, Question
 from holdfast.store import files
+from holdfast.store.dismissed import Dismissed, shown_ids
 from holdfast.store.files import Held
 from holdfast.store.layout import Project
 from holdfast.store.session_log import LONGEST, Entries, SessionLog
@@ -45,6 +46,7 @@ class MemoryStore:
         self.current_file = self._root / "current.md"
         self.style_file = self._root / "style.md"
         self.versions = Versions(self._root / "history")
+        self._dismissed = Dismissed(self._root / "dismissed.jsonl")
 
     @property
     def lock_path(self) -> Path:
@@ -68,14 +70,27 @@ class MemoryStore:
     def style(self) -> str:
         return self._text(self.style_file)
 
+    def dismissed(self) -> set[str]:
+        """Ids of what a person took out, also by deleting its line since we last wrote: it must not come back."""
+        return self._dismissed.ids().union(*(self._deleted_by_hand(path) for path in self._mutable()))
+
+    def dismiss(self, *ids: str) -> None:
+        with files.lock(self.lock_path) as held:
+            self._dismissed.add(held, ids, self._clock())
+
+    def _deleted_by_hand(self, path: Path) -> set[str]:
+        now = files.read(self._checked(path))
+        written = self.versions.before_hand_edit(self._shown(path), now)
+        return shown_ids(_decode(written)) - shown_ids(_decode(now or b"")) if written else set()
+
     # --- history: only ever added to -------------------------------------------------------------------
 
-    def record(self, entry: LogEntry, *, longest: int = LONGEST) -> bool:
-        """Log a session; False when it is logged and has not changed. A long log is archived afterwards."""
-        if not entry.session or entry.at is None:
+    def record(self, *entries: LogEntry, longest: int = LONGEST) -> list[LogEntry]:
+        """Log sessions in one write; those that were new or had changed. A long log is archived afterwards."""
+        if any(not entry.session or entry.at is None for entry in entries):
             raise UsageError("a log entry needs a session and a date", fix="Import the session again")
         with files.lock(self.lock_path) as held:
-            added = self._log().add(held, entry)
+            added = self._log().add(held, entries)
         if added:
             self.archive(longest=longest)
         return added
@@ -130,6 +145,7 @@ class MemoryStore:
 
             def attempt() -> bool:
                 before = files.read(self._checked(path))
+                self._dismissed.add(held, self._deleted_by_hand(path), self._clock())
                 after = _encode(rewrite(_decode(before or b"")))
                 return after != (before or b"") and self._put(held, path, before, after, reason)
 

@@ -7,7 +7,7 @@ readers take each session once, and the next archiving knows it again by its byt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -61,12 +61,14 @@ class SessionLog:
         ordered = sorted(log_md.latest(found), key=lambda entry: entry.at if entry.at is not None else 0)
         return Entries(tuple(ordered), tuple(problems))
 
-    def add(self, held: Held, entry: LogEntry) -> bool:
-        """Append an entry; False when the session's last one says the same already."""
+    def add(self, held: Held, entries: Sequence[LogEntry]) -> list[LogEntry]:
+        """Append entries in one write; those whose session's last one says the same already are left out."""
         before = files.read(self.path) or b""
-        if self._last_of(entry.session) == entry:
-            return False
-        text = log_md.render_entry(entry)
+        known = self._last_of({entry.session for entry in entries}, before)
+        new = [entry for entry in entries if known.get(entry.session) != entry]
+        if not new:
+            return []
+        text = "".join(log_md.render_entry(entry) for entry in new)
         if not before:
             text = log_md.render_beginning(self.project) + text
         files.append_held(held, self.path, text.encode())
@@ -74,18 +76,18 @@ class SessionLog:
         if not (after.startswith(before) and after.endswith(text.encode())):
             what = "somebody else changed the log while an entry was added"
             raise StoreError(what, where=str(self.path), fix="Look at its end, and run the command again")
-        return True
+        return new
 
-    def _last_of(self, session: str) -> LogEntry | None:
-        """The entry that counts. Archives are searched for the session's name before they are parsed."""
-        name = log_md.end_prefix(session).encode()
-        for path in (self.path, *reversed([*self.archives()])):
-            data = files.read(path) or b""
-            if name in data:
-                found = [e for e in self._parse(data, path.name).entries if e.session == session]
-                if found:
-                    return found[-1]
-        return None
+    def _last_of(self, sessions: set[str], log: bytes) -> dict[str, LogEntry]:
+        """The entries that count. A file is searched for the sessions' names before it is parsed."""
+        names = {log_md.end_prefix(session).encode() for session in sessions}
+        found: dict[str, LogEntry] = {}
+        for path in (*self.archives(), self.path):
+            data = log if path == self.path else files.read(path) or b""
+            if data and any(name in data for name in names):
+                entries = self._parse(data, path.name).entries
+                found.update((entry.session, entry) for entry in entries if entry.session in sessions)
+        return found
 
     def archive(self, held: Held, longest: int = LONGEST) -> int:
         """Move the oldest entries of a log that has grown too long; how many went. Conflict: try again."""

@@ -91,6 +91,14 @@ class Versions:
                 return
         files.append_held(held, self._journal, _lines(added))
 
+    def before_hand_edit(self, file: str, now: bytes | None) -> bytes | None:
+        """What we last wrote into a file that holds something else now; None when nobody edited it since."""
+        ours = [change for change in self.changes(file) if change.reason != BY_HAND]
+        # `before`: the change was announced and a crash kept it from being made
+        if not ours or ours[-1].after is None or files.digest(now) in (ours[-1].after, ours[-1].before):
+            return None
+        return files.read(self._content_file(ours[-1].after))
+
     def last_change(self, file: str, now: bytes | None) -> Change | None:
         """The last change of ours to a file that holds `now`; None when there is none to take back.
 
