@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Finding, LogEntry, OpenItem, Question
-from holdfast.text.current_md import ActiveProject, Current, Done, FileHint, NextStep
+from holdfast.text.current_md import ActiveProject, Check, Current, Done, FileHint, NextStep, Stumble
 from holdfast.text.reference_md import KeptFact, Reference
 
 LOOK_ALIKES = [
@@ -65,6 +65,7 @@ open_items = st.builds(
     why=texts,
     owner=owners,
     priority=st.sampled_from(["high", "normal", "low"]),
+    branch=texts,
     **source,
 )
 facts = st.builds(
@@ -110,7 +111,13 @@ currents = st.builds(
     next=some(st.builds(NextStep, text=texts, branch=texts, by=owners, **source)),
     todo=some(open_items),
     questions=some(questions),
+    stumbles=some(
+        st.builds(Stumble, tried=texts, failed=texts, instead=texts, sessions=st.integers(0, 10**9), at=times)
+    ),
+    checks=some(st.builds(Check, command=texts, kind=texts, at=times)),
     done=some(st.builds(Done, text=texts, branch=texts, agent=texts, **source)),
-    projects=some(st.builds(ActiveProject, name=texts, status=texts, pointers=some(texts), at=times)),
+    projects=some(
+        st.builds(ActiveProject, name=texts, status=texts, branch=texts, pointers=some(texts), at=times)
+    ),
     files=some(st.builds(FileHint, path=texts, when=texts)),
 )

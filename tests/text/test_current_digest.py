@@ -8,61 +8,127 @@ from hypothesis import strategies as st
 from tests.text import memory_values as values
 
 from holdfast.model.memory import OpenItem, Question
-from holdfast.text.current_digest import digest
-from holdfast.text.current_md import ActiveProject, Current, Done, FileHint, NextStep
+from holdfast.text.current_digest import STUMBLE_BUDGET, digest
+from holdfast.text.current_md import (
+    BEGINNING,
+    ActiveProject,
+    Check,
+    Current,
+    CurrentFile,
+    Done,
+    FileHint,
+    NextStep,
+    Stumble,
+    parse_current,
+    render_current,
+)
 from holdfast.text.tokens import count_tokens
 
 NOW = 1_767_621_720.0
 STATE = Current(
     next=(
-        NextStep(text="derive me", branch="main", at=NOW - 50),
+        NextStep(text="derived before that", branch="main", session="s1", at=NOW - 90),
+        NextStep(text="derived later", branch="main", session="s2", at=NOW - 50),
         NextStep(text="Sign the links", branch="main", by="user", at=NOW - 60),
         NextStep(text="other branch's secret plan", branch="payments", at=NOW),
     ),
     todo=(
         OpenItem(text="Tidy up", priority="low"),
         OpenItem(text="Rotate the key", priority="high", owner="user"),
+        OpenItem(text="other branch's chore", branch="payments"),
     ),
-    questions=(Question(text="Which region?"),),
-    done=(Done(text="Moved the proxy", branch="main", agent="codex", at=NOW - 3600),),
-    projects=(ActiveProject(name="shop", status="webhook half done", pointers=("projects/shop/log.md",)),),
-    files=(FileHint(path="projects/shop/reference.md", when="calling an API"),),
+    questions=(Question(text="Which region?"), Question(text="Closed?", answer="yes")),
+    stumbles=(Stumble(tried="python x", failed="not found", instead="python3 x", sessions=3),),
+    checks=(Check(command="uv run pytest", kind="test", at=NOW),),
+    done=(
+        Done(text="Moved the proxy", branch="main", agent="codex", at=NOW - 3600),
+        Done(text="other branch's deed", branch="payments", agent="codex", at=NOW),
+    ),
+    projects=(ActiveProject(name="shop", status="webhook half done", branch="main"),),
+    files=(
+        FileHint(path="projects/shop/log.md", when="asking why"),
+        FileHint(path="projects/shop/reference.md", when="calling an API"),
+    ),
 )
+
+
+def file_of(current: Current, beside: str = "") -> CurrentFile:
+    return parse_current(render_current(parse_current(BEGINNING + beside).document, current))
+
+
+def told(current: Current, branch: str | None, budget: int, now: float) -> list[str]:
+    return [line.text for line in digest(file_of(current), branch, budget, now)]
 
 
 @pytest.mark.promise("M6", "M13")
 def test_a_new_session_is_told_what_matters_on_its_branch() -> None:
-    assert digest(STATE, "main", 300, NOW) == [
+    assert told(STATE, "main", 300, NOW) == [
         "Next (by the user): Sign the links",
-        "Done last (2026-01-05 13:02, codex): Moved the proxy",
+        "Next: derived later",
+        "`python x` fails here (not found) → `python3 x` worked",
+        f"Open question: Which region? [{STATE.questions[0].id}]",
         "To do (high, for the user): Rotate the key",
         "To do (low): Tidy up",
-        "Open question: Which region?",
-        "Project shop: webhook half done (see projects/shop/log.md)",
-        "Load projects/shop/reference.md when calling an API",
+        "Done last (2026-01-05 13:02, codex): Moved the proxy",
+        "Test passed with: uv run pytest",
+        "Project shop: webhook half done",
+        "Other branches with a state: payments (holdfast resume --branch NAME)",
+        "Load from .holdfast/local/projects/shop/: log.md when asking why; reference.md when calling an API",
     ]
-    assert "payments" not in " ".join(digest(STATE, "main", 300, NOW))
+
+
+@pytest.mark.promise("M13")
+def test_no_word_of_another_branch_is_told() -> None:
+    for branch in ("main", "new-branch", ""):
+        assert "other branch's" not in " ".join(told(STATE, branch, 3000, NOW))
+    assert "webhook half done" not in " ".join(told(STATE, "new-branch", 3000, NOW))
+    assert "other branch's secret plan" in " ".join(told(STATE, None, 3000, NOW)), "no branch, no border"
 
 
 @pytest.mark.promise("M6")
 def test_state_older_than_two_weeks_is_one_line() -> None:
-    assert digest(STATE, "main", 300, NOW + 20 * 86_400) == [
-        "Last state here is 20 days old (2026-01-05): Sign the links"
-    ]
-    assert len(digest(STATE, "main", 300, NOW + 13 * 86_400)) == 7
+    later = told(STATE, "main", 300, NOW + 20 * 86_400)
+    assert later[0] == "Last state here is 20 days old (2026-01-05): Sign the links"
+    assert not any(line.startswith(("Next", "To do", "Done")) for line in later)
+    assert any("fails here" in line for line in later), "what fails does not grow old"
+    assert told(STATE, "main", 300, NOW + 13 * 86_400)[0].startswith("Next (by the user)")
 
 
 @pytest.mark.promise("M6")
 @settings(deadline=None)
-@given(values.currents, st.integers(0, 300), st.floats(0, 4e9))
-def test_the_digest_stays_within_its_budget(current: Current, budget: int, now: float) -> None:
-    lines = digest(current, "main", budget, now)
+@given(values.currents, st.sampled_from(["main", "", None]), st.integers(0, 300), st.floats(0, 4e9))
+def test_the_digest_stays_within_its_budget(
+    current: Current, branch: str | None, budget: int, now: float
+) -> None:
+    lines = told(current, branch, budget, now)
     assert sum(map(count_tokens, lines)) <= budget
     assert not any("\n" in line for line in lines)
 
 
 def test_one_essay_does_not_eat_the_budget() -> None:
     essay = Current(next=(NextStep(text="word " * 5000, at=NOW), NextStep(text="x" * 9000, at=NOW - 1)))
-    first, second = digest(essay, "main", 300, NOW)
+    first, second, *_ = told(essay, "main", 300, NOW)
     assert first.endswith("…") and count_tokens(first) < 70
     assert second.endswith("…") and count_tokens(second) < 70
+
+
+def test_stumbles_have_a_share_and_no_more() -> None:
+    many = tuple(Stumble(tried=f"tool{n} --flag", failed="no such flag", sessions=2) for n in range(40))
+    lines = told(Current(stumbles=many), "main", 600, NOW)
+    assert 0 < sum(map(count_tokens, [line for line in lines if "fails here" in line])) <= STUMBLE_BUDGET
+
+
+@pytest.mark.promise("M1")
+def test_what_a_person_wrote_into_the_file_is_told() -> None:
+    file = file_of(STATE, "\n## Watch out\n\n- never touch the billing table\n")
+    text = file.document.render().replace("- Sign the links", "- ask Ada first\n- Sign the links")
+    lines = [line.text for line in digest(parse_current(text), "main", 600, NOW)]
+    assert "Noted by hand: - never touch the billing table" in lines
+    assert "Noted by hand: - ask Ada first" in lines
+    assert not any("Read this first" in line for line in lines), (
+        "what we wrote ourselves is not a person's word"
+    )
+
+
+def test_every_line_says_where_it_comes_from() -> None:
+    assert all(line.reason for line in digest(file_of(STATE), "main", 600, NOW))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast.app.explaining import why_silent
 from holdfast.app.importing import import_into
 from holdfast.app.preparing import prepare
 from holdfast.app.switches import switches_of
@@ -60,6 +61,16 @@ def capture(machine: Machine, project: Project) -> Captured:
                     _take(machine, project, group, done)
         prepare(machine, project)
     return done
+
+
+def catch_up(machine: Machine, project: Project) -> None:
+    """Captures sessions that ended without a word, for commands. What goes on is left to its own hooks."""
+    letters, _ = envelopes(project.memory / "inbox")
+    if why_silent(machine, project, project.root):
+        return
+    lasts = [group[-1] for group in _by_session(letters)]
+    if any(last.event == "SessionEnd" or not _alive(machine, last) for last in lasts):
+        capture(machine, project)
 
 
 def _by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:

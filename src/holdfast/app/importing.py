@@ -212,6 +212,8 @@ class _Run:
                 self.store.settle(pending)
             return
         from holdfast.app.distilling import Conclusions
+        from holdfast.app.refreshing import refresh
+        from holdfast.app.remembering import remember
 
         conclusions = Conclusions(self.machine, self.project)
         rows: list[LedgerEntry] = []
@@ -236,12 +238,17 @@ class _Run:
         with self.store.transaction():
             for record in records:
                 self.store.put_record(record)
+        remember(self.machine, self.project, records)
+        refresh(self.machine, self.project)
+        with self.store.transaction():
             self.store.settle(pending)
         self._written = {record.session for record in records}
 
     def _update_records(self, sessions: set[str]) -> None:
         """What is known of sessions that still go on. Others' marks stay; these are set again at their end."""
         from holdfast.app.distilling import Conclusions
+        from holdfast.app.refreshing import refresh
+        from holdfast.app.remembering import remember
 
         conclusions = Conclusions(self.machine, self.project)
         concluded = [conclusions.of(session, self.store.cursors_of(session)) for session in sorted(sessions)]
@@ -249,6 +256,9 @@ class _Run:
             for pair in concluded:
                 if pair is not None:
                     self.store.put_record(pair[0])
+        remember(self.machine, self.project, [pair[0] for pair in concluded if pair], ended=False)
+        refresh(self.machine, self.project)
+        with self.store.transaction():
             self.store.settle(sessions)
 
     def _count(self, found: Sequence[Found]) -> None:

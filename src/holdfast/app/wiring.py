@@ -40,6 +40,11 @@ class Machine:
         configured = self.env.get("HOLDFAST_HOME")
         return Path(configured).expanduser().absolute() if configured else self.user_home / ".holdfast"
 
+    @property
+    def inside_agent(self) -> bool:
+        """Whether an agent runs this command rather than a person."""
+        return any(self.env.get(name) for name in ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE"))
+
     def places(self, project: Project | None = None) -> Places:
         return Places(home=self.user_home, env=self.env, project=project.root if project else None)
 

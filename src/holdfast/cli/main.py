@@ -12,8 +12,11 @@ from holdfast import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
     "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
-    "import": ("holdfast.cli.import_", "read agents' transcripts into this project's ledger"),
+    "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),
     "ledger": ("holdfast.cli.ledger", "list, show, add, share and summarise sessions"),
+    "resume": ("holdfast.cli.resume", "what a new session needs to go on here"),
+    "handoff": ("holdfast.cli.handoff", "say in your own words what is next"),
+    "log": ("holdfast.cli.log", "what each session did, decided and found"),
     "install": ("holdfast.cli.install", "let an agent remember and be told: hooks in its own configuration"),
     "uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
     "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
@@ -64,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from holdfast.cli.hook import run_hook
 
         run_hook(rest)  # ends the process, without the application being loaded
+    if name == "resume" and not rest:
+        from holdfast.cli.prepared import print_resume
+
+        if print_resume():
+            return 0
     return _run(name, rest)
 
 

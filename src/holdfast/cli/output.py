@@ -148,6 +148,11 @@ def line(text: str = "") -> None:
     sys.stdout.write(f"{visible(text)}\n")
 
 
+def note(text: str) -> None:
+    """For a person, beside the result: a pipe gets the result alone."""
+    sys.stderr.write(f"{visible(text)}\n")
+
+
 def warn(text: str) -> None:
     sys.stderr.write(f"holdfast: warning: {visible(text)}\n")
 

@@ -152,6 +152,11 @@ def _body(command: str) -> str:
     return "\n".join([messages[0].partition("\n")[2], *messages[1:]]) if messages else ""
 
 
+def check_in(fact: Fact) -> str:
+    """The kind of check that a fact says a command does here; '' when it says something else."""
+    return next((kind for kind, does in _DOES.items() if fact.text.endswith(f"` {does} here")), "")
+
+
 def facts_of(state: Gathered) -> Iterator[Fact]:
     """The facts so far, the most used command of each kind first."""
     seen: dict[str, int] = {}

@@ -92,12 +92,13 @@ class DeadEnd(Struct, frozen=True, kw_only=True):
 
 
 class OpenItem(Struct, frozen=True, kw_only=True):
-    """Something begun or planned and not finished."""
+    """Something begun or planned and not finished; on a branch, or ('') wherever one is."""
 
     text: str
     why: str = ""
     owner: Owner = ""
     priority: Priority = "normal"
+    branch: str = ""
     session: str = ""
     at: float | None = None
 

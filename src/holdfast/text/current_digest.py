@@ -5,86 +5,170 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
+from msgspec import Struct
+
 from holdfast.model.memory import OpenItem, Question
-from holdfast.text.current_md import Current, Done, NextStep
+from holdfast.text.current_md import BEGINNING, Current, CurrentFile, Done, FileHint, NextStep, Stumble
 from holdfast.text.memory_md import render_minute
 from holdfast.text.tokens import count_tokens
 
 STALE_DAYS = 14
+STUMBLE_BUDGET = 100  # of what keeps failing: useful to every session, and never all that it is told
 _DAY = 86_400
 _LONGEST = 60  # tokens of one line: a single essay must not eat the budget
 _LONGEST_TEXT = 2_000
 _PRIORITIES = {"high": 0, "normal": 1, "low": 2}
 _MOST_DONE = 2
+_MOST_BY_HAND = 12
+_MOST_NAMED = 4
+_LONGEST_INDEX = 120
+PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
+FILE_INDEX = "the file index"
 
 
-def digest(current: Current, branch: str, budget: int, now: float) -> list[str]:
+class DigestLine(Struct, frozen=True):
+    """One line to tell, and where it comes from."""
+
+    text: str
+    reason: str
+
+
+def digest(file: CurrentFile, branch: str | None, budget: int, now: float) -> list[DigestLine]:
     """Lines of at most `budget` tokens in all, the most useful first.
 
-    Other branches' steps are left out: they are not this session's. State older than 14 days is one line.
+    Other branches' steps are left out: they are not this session's. Without a branch (None: no repository, or
+    nothing checked out) all of them are told. State older than 14 days is one line.
     """
-    steps = _first_handed_over(step for step in current.next if step.branch in (branch, ""))
-    done = [item for item in current.done if item.branch in (branch, "")]
-    lines: Iterable[str]
-    dated: list[NextStep | Done | OpenItem] = [*steps, *done, *current.todo]
+    current = file.current
+
+    def here(item: NextStep | Done | OpenItem) -> bool:
+        return branch is None or item.branch in (branch, "")
+
+    steps = _first_handed_over(step for step in current.next if here(step))
+    done = [item for item in current.done if here(item)]
+    todo = [item for item in current.todo if here(item)]
+    dated: list[NextStep | Done | OpenItem] = [*steps, *done, *todo]
     newest = _newest(dated)
+    lines: list[DigestLine] = []
     if newest is not None and newest < now - STALE_DAYS * _DAY:
-        lines = [_stale_line(dated, newest, now)]
-    else:
-        lines = _lines(current, steps, done)
+        lines.append(_stale_line(dated, newest, now))
+        steps, done, todo = [], [], []
+    lines += map(_step_line, steps)
+    lines += _by_hand(file)
+    lines += _within(map(_stumble_line, current.stumbles), STUMBLE_BUDGET)
+    lines += [_question_line(question) for question in current.questions if question.open]
+    lines += map(_todo_line, sorted(todo, key=lambda item: _PRIORITIES[item.priority]))
+    lines += map(_done_line, sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE])
+    lines += _around(current, branch)
     return _within(lines, budget)
 
 
-def _lines(current: Current, steps: list[NextStep], done: list[Done]) -> Iterator[str]:
-    for step in steps:
-        yield f"Next{_by(step)}: {_one_line(step.text)}"
-    newest = sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE]
-    for item in newest:
-        yield f"Done last ({_signed(item)}): {_one_line(item.text)}"
-    for todo in sorted(current.todo, key=lambda item: _PRIORITIES[item.priority]):
-        yield f"To do{_marked(todo)}: {_one_line(todo.text)}"
-    for question in current.questions:
-        yield _question_line(question)
+def branches_of(current: Current) -> set[str]:
+    """Branches that have a state of their own."""
+    return {item.branch for items in (current.next, current.todo, current.done) for item in items} - {""}
+
+
+def _around(current: Current, branch: str | None) -> Iterator[DigestLine]:
+    """What helps once the work itself is told: commands that passed, projects, files to load."""
+    for check in current.checks:
+        yield DigestLine(
+            f"{_one_line(check.kind).capitalize()} passed with: {_one_line(check.command)}",
+            f"it passed {_on(check.at)}",
+        )
     for project in current.projects:
-        see = f" (see {', '.join(map(_one_line, project.pointers))})" if project.pointers else ""
-        yield f"Project {_one_line(project.name)}: {_one_line(project.status)}{see}"
-    for hint in current.files:
-        yield f"Load {_one_line(hint.path)} when {_one_line(hint.when)}"
+        elsewhere = branch is not None and project.branch not in (branch, "")
+        status = f"last session {_on(project.at)}" if elsewhere else _one_line(project.status)
+        yield DigestLine(f"Project {_one_line(project.name)}: {status}", "an active project")
+    yield from _other_branches(current, branch)
+    yield from _files(current.files)
+
+
+def _other_branches(current: Current, branch: str | None) -> Iterator[DigestLine]:
+    others = branches_of(current) - {branch} if branch is not None else set()
+    if others:
+        named = ", ".join(_one_line(name) for name in sorted(others)[:_MOST_NAMED])
+        more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+        text = f"Other branches with a state: {named}{more} (holdfast resume --branch NAME)"
+        yield DigestLine(text, "their steps are not told here")
+
+
+def _files(hints: Iterable[FileHint]) -> Iterator[DigestLine]:
+    """One line for each folder: an index that is longer than what it points to helps nobody."""
+    folders: dict[str, list[str]] = {}
+    for hint in hints:
+        folder, slash, name = hint.path.rstrip("/").rpartition("/")
+        folders.setdefault(f"{folder}{slash}", []).append(f"{_one_line(name)} when {_one_line(hint.when)}")
+    for folder, names in folders.items():
+        text = f"Load from {PLACE}{_one_line(folder)}: {'; '.join(names)}"
+        if count_tokens(text) <= _LONGEST_INDEX:
+            yield DigestLine(text, FILE_INDEX)
 
 
 def _first_handed_over(steps: Iterable[NextStep]) -> list[NextStep]:
-    """What somebody handed over in their own words takes the place of what was derived."""
+    """What somebody handed over in their own words takes the place of what sessions until then suggest."""
     found = sorted(steps, key=lambda step: step.at or 0, reverse=True)
-    return [step for step in found if step.by] or found
+    handed = [step for step in found if step.by]
+    if not handed:
+        return found
+    return [*handed, *(step for step in found if not step.by and (step.at or 0) > (handed[0].at or 0))]
 
 
-def _by(step: NextStep) -> str:
-    return f" (by the {step.by})" if step.by else ""
+def _by_hand(file: CurrentFile) -> list[DigestLine]:
+    """What a person wrote into the file, in sections of their own or between our lines."""
+    ours = set(BEGINNING.split("\n"))
+    lines = [*file.person, *file.document.outside().split("\n")]
+    words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
+    told = [_one_line(line) for line in words if not line.startswith(("#", "<!--"))]
+    return [DigestLine(f"Noted by hand: {line}", "written into current.md") for line in told[:_MOST_BY_HAND]]
 
 
-def _signed(item: Done) -> str:
-    when = render_minute(item.at)
-    return ", ".join(part for part in (when, _one_line(item.agent)) if part)
+def _step_line(step: NextStep) -> DigestLine:
+    by = f" (by the {step.by})" if step.by else ""
+    how = f"handed over {_on(step.at)}" if step.by else _from(step.session, step.at)
+    return DigestLine(f"Next{by}: {_one_line(step.text)}", how)
 
 
-def _marked(item: OpenItem) -> str:
+def _stumble_line(stumble: Stumble) -> DigestLine:
+    failed = f" ({_one_line(stumble.failed)})" if stumble.failed else ""
+    instead = f" → `{_one_line(stumble.instead)}` worked" if stumble.instead else ""
+    text = f"`{_one_line(stumble.tried)}` fails here{failed}{instead}"
+    return DigestLine(text, f"it failed in {stumble.sessions} sessions")
+
+
+def _question_line(question: Question) -> DigestLine:
+    asked = _from(question.session, question.at)
+    return DigestLine(f"Open question: {_one_line(question.text)} [{question.id}]", asked)
+
+
+def _todo_line(item: OpenItem) -> DigestLine:
     marks = [item.priority if item.priority != "normal" else "", item.owner and f"for the {item.owner}"]
     shown = ", ".join(filter(None, marks))
-    return f" ({shown})" if shown else ""
+    why = f"; {_one_line(item.why)}" if item.why else ""
+    label = f"To do ({shown})" if shown else "To do"
+    return DigestLine(f"{label}: {_one_line(item.text)}", f"{_from(item.session, item.at)}{why}")
 
 
-def _question_line(question: Question) -> str:
-    answer = f" Answer: {_one_line(question.answer)}" if question.answer else ""
-    return f"{'Asked' if answer else 'Open question'}: {_one_line(question.text)}{answer}"
+def _done_line(item: Done) -> DigestLine:
+    signed = ", ".join(part for part in (render_minute(item.at), _one_line(item.agent)) if part)
+    return DigestLine(f"Done last ({signed}): {_one_line(item.text)}", _from(item.session, item.at))
+
+
+def _from(session: str, at: float | None) -> str:
+    return f"from session {session[:8]}, {_on(at)}" if session else f"kept {_on(at)}"
+
+
+def _on(at: float | None) -> str:
+    return f"on {shown[:10]}" if (shown := render_minute(at)) != "undated" else "at a time not known"
 
 
 def _newest(items: Iterable[NextStep | Done | OpenItem]) -> float | None:
     return max((item.at for item in items if item.at is not None and isfinite(item.at)), default=None)
 
 
-def _stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: float) -> str:
+def _stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: float) -> DigestLine:
     days = int((now - newest) // _DAY)
-    return f"Last state here is {days} days old ({render_minute(newest)[:10]}): {_one_line(items[0].text)}"
+    text = f"Last state here is {days} days old ({render_minute(newest)[:10]}): {_one_line(items[0].text)}"
+    return DigestLine(text, "nothing newer is known")
 
 
 def _one_line(text: str) -> str:
@@ -98,11 +182,11 @@ def _one_line(text: str) -> str:
     return f"{' '.join(words)}…" if words else f"{line[:_LONGEST]}…"
 
 
-def _within(lines: Iterable[str], budget: int) -> list[str]:
-    kept: list[str] = []
+def _within(lines: Iterable[DigestLine], budget: int) -> list[DigestLine]:
+    kept: list[DigestLine] = []
     left = budget
     for line in lines:
-        cost = count_tokens(line)
+        cost = count_tokens(line.text)
         if cost <= left:
             kept.append(line)
             left -= cost

@@ -1,7 +1,8 @@
 """current.md: the state now, the one file read at the start of a session; its digest within a budget.
 
-Managed parts: next steps per branch, to-dos, open questions, what was done last, active projects, the file
-index. A person's lines, also those written inside a part, are never read as ours and never lost.
+Managed parts: next steps per branch, to-dos, open questions, what keeps failing and what works instead, checks
+that passed, what was done last, active projects, the file index. A person's lines, also those written inside a
+part, are never read as ours and never lost.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from holdfast.model.memory import OpenItem, Owner, Question
+from holdfast.model.memory import OpenItem, Owner, Question, content_id
 from holdfast.text import memory_md as md
 from holdfast.text import sections
 from holdfast.text.memory_md import Field, Form, Problem
@@ -31,6 +32,7 @@ class ActiveProject(Struct, frozen=True, kw_only=True):
 
     name: str
     status: str = ""
+    branch: str = ""
     pointers: tuple[str, ...] = ()
     at: float | None = None
 
@@ -55,6 +57,28 @@ class Done(Struct, frozen=True, kw_only=True):
     at: float | None = None
 
 
+class Stumble(Struct, frozen=True, kw_only=True):
+    """What failed in several sessions, how, and what worked instead."""
+
+    tried: str
+    failed: str = ""
+    instead: str = ""
+    sessions: int = 0
+    at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("X", self.tried)
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """A command that passed as a check of its kind (test, lint, build …) when it was last run."""
+
+    command: str
+    kind: str = ""
+    at: float | None = None
+
+
 class FileHint(Struct, frozen=True, kw_only=True):
     """A file and when it is worth loading."""
 
@@ -68,6 +92,8 @@ class Current(Struct, frozen=True, kw_only=True):
     next: tuple[NextStep, ...] = ()
     todo: tuple[OpenItem, ...] = ()
     questions: tuple[Question, ...] = ()
+    stumbles: tuple[Stumble, ...] = ()
+    checks: tuple[Check, ...] = ()
     done: tuple[Done, ...] = ()
     projects: tuple[ActiveProject, ...] = ()
     files: tuple[FileHint, ...] = ()
@@ -96,11 +122,30 @@ _PARTS = (
     _PartForm("next", "Next", Form(NextStep, "text", (_BRANCH, _BY, md.AT))),
     _PartForm("todo", "TODO", md.OPEN_ITEM, box=True),
     _PartForm("questions", "Open questions", md.QUESTION),
+    _PartForm(
+        "stumbles",
+        "Fails here, and what works",
+        Form(
+            Stumble,
+            "tried",
+            (
+                Field("failed", "failed", sign="→"),
+                Field("instead", "instead", sign="→"),
+                Field("sessions", "sessions", "count"),
+                md.AT,
+            ),
+        ),
+    ),
+    _PartForm("checks", "Checks that passed", Form(Check, "command", (Field("kind", "kind"), md.AT))),
     _PartForm("done", "Done last", Form(Done, "text", (_BRANCH, Field("agent", "agent"), md.AT))),
     _PartForm(
         "projects",
         "Active projects",
-        Form(ActiveProject, "name", (Field("status", "status"), Field("see", "pointers", "list"), md.AT)),
+        Form(
+            ActiveProject,
+            "name",
+            (Field("status", "status"), _BRANCH, Field("see", "pointers", "list"), md.AT),
+        ),
     ),
     _PartForm("files", "File index", Form(FileHint, "path", (Field("load when", "when"),))),
 )

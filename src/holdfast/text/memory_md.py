@@ -127,7 +127,7 @@ class Field(Struct, frozen=True):
 
     key: str
     name: str
-    kind: Literal["text", "time", "list"] = "text"
+    kind: Literal["text", "time", "list", "count"] = "text"
     one_of: tuple[str, ...] = ()
     sign: str = "·"
 
@@ -202,6 +202,8 @@ def _splitter(fields: tuple[Field, ...]) -> re.Pattern[str]:
 def _write(field: Field, value: Any) -> str:
     if field.kind == "time":
         return render_time(value)
+    if field.kind == "count":
+        return str(value)
     return encode_list(value) if field.kind == "list" else encode(value)
 
 
@@ -210,6 +212,8 @@ def _read(field: Field, cell: str) -> object:
         return parse_time(cell)
     if field.kind == "list":
         return decode_list(cell)
+    if field.kind == "count":
+        return int(cell)
     value = decode(cell)
     if field.one_of and value not in field.one_of:
         raise ValueError(f"{field.key} is {value!r}, and may be {', '.join(filter(None, field.one_of))}")
@@ -238,6 +242,7 @@ OPEN_ITEM = Form(
         Field("because", "why"),
         Field("priority", "priority", one_of=("high", "normal", "low")),
         Field("owner", "owner", one_of=("user", "agent", "")),
+        Field("branch", "branch"),
         AT,
     ),
 )

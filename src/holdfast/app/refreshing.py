@@ -1,0 +1,41 @@
+"""After each save: what is derived from the memory is made anew, so that whoever reads it need not think.
+
+`resume.json` is read by `holdfast resume` without the application being loaded (`hot/resume.py`); `hot.db` by the
+hooks of projects that are enabled. Both can be deleted.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from holdfast.app.preparing import prepare_if_enabled, stamp
+from holdfast.app.recovery import BUDGET, recoveries
+from holdfast.app.wiring import Machine
+from holdfast.guard.visible import visible
+from holdfast.store import files
+from holdfast.store.layout import Project
+from holdfast.text.tokens import count_tokens
+
+FORMAT = 1
+
+
+def refresh(machine: Machine, project: Project) -> None:
+    if project.memory.is_dir():
+        _prepare_resume(machine, project)
+        prepare_if_enabled(machine, project)
+
+
+def _prepare_resume(machine: Machine, project: Project) -> None:
+    """The answers of `holdfast resume`, good until current.md changes or the day does: ages are said in days."""
+    current = project.memory / "current.md"
+    before = stamp(current)
+    told = {
+        branch: {
+            "lines": [visible(line.text) for line in lines],
+            "tokens": sum(count_tokens(line.text) for line in lines),
+        }
+        for branch, lines in recoveries(machine, project, BUDGET).items()
+    }
+    day = machine.now().strftime("%Y-%m-%d")
+    data = msgspec.json.encode({"format": FORMAT, "current": before, "day": day, "told": told})
+    files.replace(project.memory / "resume.json", data, project.lock("hot"), files.ANYTHING)

@@ -1,0 +1,235 @@
+"""What sessions leave in a project's memory: log, facts, questions, decisions, and the state to go on from.
+
+Called with the records of sessions that were read: in one batch per import, so that a hundred sessions cost one
+write of each file. Doing it twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from holdfast.app.projects import known_projects, naming
+from holdfast.app.wiring import Machine
+from holdfast.distill.log_entry import goal_line, log_entry
+from holdfast.distill.merging import Contradiction, merge
+from holdfast.distill.standing_rules import standing_rules
+from holdfast.distill.state import advance, recurring, to_minute
+from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Question
+from holdfast.model.session import DistilledSession
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project
+from holdfast.store.memory import MemoryStore
+from holdfast.text.current_md import ActiveProject, Current, CurrentFile, Done, FileHint
+from holdfast.text.reference_md import KeptFact, Reference
+
+MOST_OPEN_QUESTIONS = 6
+MOST_PROJECTS = 8
+LATEST = 500  # sessions in which stumbles are looked for
+CAPTURE = "capture"
+T = TypeVar("T", Fact, Decision, Question)
+
+Groups = Mapping[str, Sequence[DistilledSession]]
+"""Sessions by the project they belong to, oldest first."""
+
+
+def remember(
+    machine: Machine, project: Project, records: Sequence[DistilledSession], *, ended: bool = True
+) -> None:
+    """Takes sessions in. One that still goes on changes the state only; its entry is written at its end."""
+    if not records:
+        return
+    ordered = sorted(records, key=lambda record: record.started or 0.0)
+    groups: dict[str, list[DistilledSession]] = {}
+    sort = naming(machine, project)
+    for record in ordered:
+        groups.setdefault(sort.of_session(record), []).append(record)
+    now = machine.now().timestamp()
+    if ended:
+        for name, group in groups.items():
+            store = MemoryStore(project, name, clock=lambda: now)
+            store.record(*(log_entry(record, now) for record in group))
+            _keep_knowledge(store, group)
+    common = MemoryStore(project, sort.default, clock=lambda: now)
+    if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
+        common.propose(rules, CAPTURE)
+    rewrite_current(common, groups, now)
+
+
+# --- facts, decisions, questions -----------------------------------------------------------------------
+
+
+def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession]) -> None:
+    dismissed = store.dismissed()
+    harvests = [record.harvest for record in records]
+    facts = _wanted((_dated_fact(fact) for harvest in harvests for fact in harvest.facts), dismissed)
+    decisions = _wanted((_dated(item) for harvest in harvests for item in harvest.decisions), dismissed)
+    questions = [_dated_question(question) for harvest in harvests for question in harvest.questions]
+    doubts: list[Question] = []
+
+    def with_new(reference: Reference) -> Reference:
+        doubts.clear()  # somebody may have been faster, and this is done again
+        return Reference(
+            facts=_merged_facts(reference.facts, facts),
+            decisions=_merged_decisions(reference.decisions, decisions, doubts),
+        )
+
+    if facts or decisions:
+        store.change_facts(with_new, CAPTURE)
+    asked = _wanted([*questions, *doubts], dismissed)
+    if asked:
+        store.change_questions(
+            lambda known: (group.item for group in merge([*known, *asked]).merged), CAPTURE
+        )
+
+
+def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
+    return [item for item in items if item.id not in dismissed]
+
+
+def _dated(decision: Decision) -> Decision:
+    return replace(decision, at=to_minute(decision.at))
+
+
+def _dated_fact(fact: Fact) -> Fact:
+    """A fact that was seen once is as old as its evidence; `verified_at` says that it was seen again."""
+    return replace(fact, at=to_minute(fact.verified_at or fact.at), verified_at=None)
+
+
+def _dated_question(question: Question) -> Question:
+    return replace(question, at=to_minute(question.at), answered_at=to_minute(question.answered_at))
+
+
+def _merged_facts(kept: Sequence[KeptFact], new: Sequence[Fact]) -> tuple[KeptFact, ...]:
+    """Known facts keep their place and history; one that was seen again was verified again.
+
+    The same command with another answer changes the fact. One that was retired stays so.
+    """
+    facts = {entry.fact.id: entry for entry in kept}
+    by_command = {entry.fact.command: entry.fact.id for entry in kept if _answers(entry.fact)}
+    groups = merge([*(entry.fact for entry in kept), *new]).merged
+    known = {source.id: group.sources[0].id for group in groups for source in group.sources}
+    for fact in new:
+        place = known[fact.id] if known[fact.id] in facts else fact.id
+        before = facts.get(place)
+        if before is None and _answers(fact) and fact.command in by_command:
+            place = by_command[fact.command]
+            before = facts[place]
+            if before.retired_at is None and before.fact.id != fact.id:
+                facts[place] = replace(before, fact=fact, was=(before.fact, *before.was))
+        elif before is None:
+            facts[place] = KeptFact(fact=fact)
+        elif before.retired_at is None:
+            facts[place] = replace(before, fact=_seen_again(before.fact, fact))
+        if _answers(fact):
+            by_command.setdefault(fact.command, place)
+    return tuple(facts.values())
+
+
+def _answers(fact: Fact) -> bool:
+    """Whether the fact is what a command answers, such as a version: asked again, it may answer otherwise."""
+    return fact.category == FactCategory.ENVIRONMENT and bool(fact.command)
+
+
+def _seen_again(fact: Fact, again: Fact) -> Fact:
+    last = max(fact.verified_at or fact.at or 0, again.at or 0)
+    return fact if last <= (fact.at or 0) else replace(fact, verified_at=last)
+
+
+def _merged_decisions(
+    known: Sequence[Decision], new: Sequence[Decision], doubts: list[Question]
+) -> tuple[Decision, ...]:
+    merging = merge([*known, *new])
+    doubts += _doubts(merging.contradictions, {decision.id for decision in new})
+    return tuple(group.item for group in merging.merged)
+
+
+def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
+    """What contradicts something known is kept beside it, and somebody is asked which of the two holds."""
+    found = []
+    for clash in clashes:
+        one, other = clash.one, clash.other
+        if other.id in new or one.id in new:
+            text = f"Which holds: “{one.text}” ({one.id}) or “{other.text}” ({other.id})?"
+            found.append(Question(text=text, session=other.session, at=other.at))
+    return found
+
+
+# --- state ---------------------------------------------------------------------------------------------
+
+
+def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str = CAPTURE) -> None:
+    """Brings `current.md` up to date with these sessions and with what the other files say now."""
+    project = store.project
+    names = sorted({*known_projects(project), *groups})
+    stores = [MemoryStore(project, name) for name in names]
+    records = [record for group in groups.values() for record in group]
+    nothing: list[tuple[str, DeadEnd]] = []
+    dead_ends = CaptureStore.glimpse(project.capture, lambda capture: capture.dead_ends(LATEST), nothing)
+    dismissed = store.dismissed()
+    ticked: list[str] = []
+
+    def rewritten(file: CurrentFile) -> Current:
+        ticked[:] = [item.id for item in file.ticked]
+        by_hand = [Done(text=item.text, branch=item.branch, at=now) for item in file.ticked]
+        before = replace(file.current, done=(*file.current.done, *by_hand))
+        state = advance(before, records, {*dismissed, *ticked})
+        return replace(
+            state,
+            questions=_open_questions(stores),
+            stumbles=recurring(dead_ends, dismissed),
+            projects=_active(before.projects, groups),
+            files=_index(stores),
+        )
+
+    store.change_current(rewritten, reason)
+    if ticked:
+        store.dismiss(*ticked)
+
+
+def _open_questions(stores: Sequence[MemoryStore]) -> tuple[Question, ...]:
+    asked = [question for store in stores for question in store.questions().questions if question.open]
+    return tuple(sorted(asked, key=lambda question: -(question.at or 0))[:MOST_OPEN_QUESTIONS])
+
+
+def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProject, ...]:
+    """Projects by when they were last worked on, each with the last thing done there."""
+    active = {entry.name: entry for entry in before}
+    for name, group in groups.items():
+        attended = [record for record in group if not record.headless]
+        known = active.get(name)
+        if not attended or (known and (known.at or 0) > (attended[-1].ended or 0)):
+            continue
+        last = attended[-1]
+        active[name] = ActiveProject(
+            name=name,
+            status=f"{goal_line(last, 100).rstrip('.')} ({last.outcome})",
+            branch=last.branch,
+            pointers=(f"projects/{name}/log.md",),
+            at=to_minute(last.ended),
+        )
+    return tuple(sorted(active.values(), key=lambda entry: -(entry.at or 0))[:MOST_PROJECTS])
+
+
+_WHEN = {
+    "log.md": "you ask why something is as it is",
+    "reference.md": "you run or call something (facts, decisions)",
+    "open-questions.md": "you are about to ask the user",
+    "archive": "the log is too short",
+}
+
+
+def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
+    """Which file to load when. Only what exists is named."""
+    hints = []
+    for store in stores:
+        places = (store.log_file, store.reference_file, store.questions_file, store.archive_folder)
+        for path in places:
+            if path.exists():
+                shown = path.relative_to(store.project.memory).as_posix()
+                hints.append(FileHint(path=shown + ("/" if path.is_dir() else ""), when=_WHEN[path.name]))
+    if stores and stores[0].style_file.exists():
+        hints.append(FileHint(path="style.md", when="you write code or text here"))
+    return tuple(hints)

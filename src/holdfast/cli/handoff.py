@@ -1,0 +1,67 @@
+"""`holdfast handoff`: what is next, in the words of whoever stops here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from holdfast.app.recovery import hand_over, handed_over, take_back
+from holdfast.app.refreshing import refresh
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.model.memory import Owner
+from holdfast.store.layout import branch_of
+from holdfast.text.memory_md import render_minute
+
+DESCRIPTION = """Writes down what is next on this branch, a step per line. The next session is told these words
+first, before what holdfast derives from sessions. A new handoff takes the place of the last one on its branch;
+without TEXT the one that stands is shown."""
+EXAMPLES = """examples:
+  holdfast handoff "Migrate the tests to the new client, then delete http_old.py"
+  holdfast handoff - < notes.txt
+  holdfast handoff --clear            what was handed over is done
+  holdfast undo current.md            the last change was a mistake"""
+MOST_READ = 100_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="what is next; - reads standard input")
+    parser.add_argument("--branch", metavar="NAME", help="default: the branch that is checked out")
+    parser.add_argument("--everywhere", action="store_true", help="for every branch")
+    parser.add_argument(
+        "--by", choices=["user", "agent"], help="who says it (default: agent inside one, else user)"
+    )
+    parser.add_argument("--add", action="store_true", help="keep what was handed over before")
+    parser.add_argument("--clear", action="store_true", help="remove what was handed over on this branch")
+    parser.add_argument("--json", action="store_true", help="what stands now, as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    branch = "" if options.everywhere else options.branch
+    branch = branch_of(project.root) if branch is None else branch
+    shown = f"branch {branch}" if branch else "every branch"
+    said = ""
+    if options.clear:
+        gone = take_back(project, branch)
+        said = f"Removed {gone} step{'s' if gone != 1 else ''} for {shown}."
+    elif options.text is not None:
+        text = sys.stdin.read(MOST_READ) if options.text == "-" else options.text
+        by: Owner = options.by or ("agent" if machine.inside_agent else "user")
+        count = hand_over(machine, project, text, branch, by, add=options.add)
+        said = (
+            f"The next session on {shown} is told {'this' if count == 1 else f'these {count} steps'} first."
+        )
+    if said:
+        refresh(machine, project)
+    steps = handed_over(project, branch)
+    if options.json:
+        output.show_json([{"text": step.text, "branch": step.branch, "by": step.by} for step in steps])
+    elif said:
+        output.line(said)
+    elif steps:
+        for step in steps:
+            output.line(f"{render_minute(step.at)}  by the {step.by}  {step.text}")
+    else:
+        output.line(f"Nothing is handed over for {shown}. holdfast resume shows what a session is told.")
+    return 0

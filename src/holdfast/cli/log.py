@@ -1,0 +1,76 @@
+"""`holdfast log`: what each session did, decided, found and left open."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+import msgspec
+
+from holdfast.app.history import entry_of, logged
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.model.memory import LogEntry
+from holdfast.text.log_md import render_entry
+
+DESCRIPTION = """Shows the log of this project, archived sessions included, newest last. It is markdown in
+.holdfast/local/projects/<name>/log.md; holdfast only ever adds to it."""
+EXAMPLES = """examples:
+  holdfast log                    the last five sessions
+  holdfast log -n 0               all of them
+  holdfast log 847ff7d2           one session
+  holdfast log --decisions        what was decided, with why and by whom"""
+_COMMENT = re.compile(r" ?<!-- .*? -->")
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one")
+    parser.add_argument(
+        "-n", "--last", type=int, default=5, metavar="N", help="how many (default: 5; 0: all)"
+    )
+    parser.add_argument("--branch", metavar="NAME", help="only sessions on this branch")
+    parser.add_argument("--project", default="", metavar="NAME", help="default: the one of this branch")
+    parser.add_argument("--decisions", action="store_true", help="only sessions that decided something")
+    parser.add_argument("--json", action="store_true", help="the entries as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    entries, problems = logged(machine, project, options.project)
+    for problem in problems:
+        output.warn(problem.message)
+    if options.session:
+        entries = [entry_of(entries, options.session)]
+    else:
+        if options.branch is not None:
+            entries = [entry for entry in entries if entry.branch == options.branch]
+        if options.decisions:
+            entries = [entry for entry in entries if entry.decisions]
+        entries = entries[-options.last :] if options.last > 0 else entries
+    if options.json:
+        output.show_json([as_json(entry) for entry in entries])
+        return 0
+    for entry in entries:
+        _show(entry)
+    if not entries:
+        output.note("The log is empty. holdfast import reads what agents recorded.")
+    return 0
+
+
+def as_json(entry: LogEntry) -> dict[str, object]:
+    """Every item with its id."""
+    value: dict[str, object] = msgspec.to_builtins(entry)
+    for name in ("decisions", "findings", "dead_ends", "questions", "open_items"):
+        value[name] = [{"id": item.id, **msgspec.to_builtins(item)} for item in getattr(entry, name)]
+    return value
+
+
+def _show(entry: LogEntry) -> None:
+    heading, *lines = render_entry(entry).strip("\n").split("\n")
+    output.heading(heading.removeprefix("## "))
+    for line in lines:
+        plain = _BOLD.sub(r"\1", _COMMENT.sub("", line)) if output.on_terminal() else _COMMENT.sub("", line)
+        if plain.strip():
+            output.line(plain)
+    output.line()

@@ -1,0 +1,57 @@
+"""`holdfast resume`: what a new session here is told."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app.recovery import BUDGET, recovery
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.store.layout import Project
+from holdfast.text.tokens import count_tokens
+
+DESCRIPTION = """Prints what a new session needs to go on here: what is next on this branch, what keeps failing,
+open questions, to-dos, what was done last. It is the digest of .holdfast/local/current.md, most useful lines
+first, within a budget of tokens; edit that file, or say it in your own words: holdfast handoff TEXT."""
+EXAMPLES = """examples:
+  holdfast resume                     for the branch that is checked out
+  holdfast resume --branch feat/jwt   for another one
+  holdfast resume --why               with where each line comes from"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--branch", metavar="NAME", help="default: the branch that is checked out")
+    parser.add_argument(
+        "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
+    )
+    parser.add_argument("--why", action="store_true", help="also say where each line comes from")
+    parser.add_argument("--json", action="store_true", help="the lines as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    _catch_up(machine, project)
+    lines = recovery(machine, project, options.branch, max(options.budget, 0))
+    tokens = sum(count_tokens(line.text) for line in lines)
+    if options.json:
+        told = [{"text": line.text, "reason": line.reason} for line in lines]
+        output.show_json({"tokens": tokens, "lines": told})
+        return 0
+    for line in lines:
+        output.line(line.text)
+        if options.why:
+            output.line(f"    {line.reason}")
+    if not lines:
+        output.note("Nothing is known here yet. holdfast import reads what agents recorded.")
+    elif output.on_terminal():
+        output.note(f"{len(lines)} lines, {tokens} tokens")
+    return 0
+
+
+def _catch_up(machine: Machine, project: Project) -> None:
+    """A session that ended without a word is read before anybody goes on from what it did."""
+    inbox = project.memory / "inbox"
+    if inbox.is_dir() and any(inbox.iterdir()):
+        from holdfast.app.capturing import catch_up
+
+        catch_up(machine, project)

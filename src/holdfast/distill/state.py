@@ -1,0 +1,202 @@
+"""The state after sessions: what is next on each branch, what is left to do, what was done, what keeps failing.
+
+Derived from the state before and the sessions' records, so that what a person or an agent put there stays, and
+a session that is captured again replaces only what it had said itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from holdfast.distill.harvest_facts import check_in
+from holdfast.distill.harvest_state import alike, words_of
+from holdfast.distill.log_entry import cut, goal_line, summary_line
+from holdfast.model.memory import DeadEnd, OpenItem, content_id
+from holdfast.model.session import DistilledSession, TaskResult
+from holdfast.text.current_md import Check, Current, Done, NextStep, Stumble
+
+MOST_TODO = 12
+MOST_OF_A_SESSION = 4
+MOST_DONE = 6
+MOST_BRANCHES = 6
+MOST_STUMBLES = 6
+MOST_CHECKS = 5
+LONGEST = 180
+OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
+UNFINISHED = frozenset({"partial", "failed", "abandoned"})
+
+_NUMBERS = re.compile(r"\d+")
+_FILE = re.compile(r"\w\.\w{1,5}$")
+_FAILS = re.compile(r"(\w+) fails: ")
+
+
+def advance(before: Current, records: Iterable[DistilledSession], dismissed: Collection[str] = ()) -> Current:
+    """The state with these sessions taken in, oldest first. Who ran unattended leaves no next step."""
+    state = before
+    for record in sorted(records, key=lambda record: record.started or 0.0):
+        if not record.headless:
+            state = _take(state, record, dismissed)
+    newest = max((item.at for item in state.done if item.at is not None), default=None)
+    return _trimmed(state, newest)
+
+
+def _take(state: Current, record: DistilledSession, dismissed: Collection[str]) -> Current:
+    left = [item for item in open_items(record) if item.id not in dismissed]
+    kept = [item for item in state.todo if not _settled(item, record)]
+    known = {item.id for item in kept}
+    return replace(
+        state,
+        todo=(*kept, *(item for item in left if item.id not in known)),
+        next=_next(state.next, record, left),
+        done=(*(item for item in state.done if item.session != record.session), _done(record)),
+        checks=_checks(state.checks, record),
+    )
+
+
+def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
+    """What a session left behind: as it was said, and tasks that were begun and failed or stopped."""
+    found: list[OpenItem] = []
+    for item in [*_unfinished(record), *record.harvest.open_items]:
+        if not any(alike(words_of(item.text), words_of(known.text)) for known in found):
+            at = to_minute(item.at or record.ended)
+            found.append(replace(item, branch=record.branch, session=record.session, at=at))
+    return tuple(found[-MOST_OF_A_SESSION:])
+
+
+def _unfinished(record: DistilledSession) -> list[OpenItem]:
+    """Tasks that failed or were left. A request that was followed by another one has been dealt with since."""
+    asked = {_folded(prompt)[:40] for prompt in record.prompts}
+    last = record.tasks[-1] if record.tasks else None
+    return [
+        OpenItem(text=cut(_folded(task.title), LONGEST), why=_why(task), owner="agent", at=task.at)
+        for task in record.tasks
+        if task.status in ("failed", "skipped")
+        and task.title
+        and (task is last or _folded(task.title)[:40] not in asked)
+    ]
+
+
+def _why(task: TaskResult) -> str:
+    return task.reason.replace("_", " ") if task.reason not in ("", "unknown") else "not finished"
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def to_minute(at: float | None) -> float | None:
+    """Times as people write them: nobody wants to read milliseconds."""
+    return None if at is None else at // 60 * 60
+
+
+def _settled(item: OpenItem, record: DistilledSession) -> bool:
+    """Whether a session has done what was open, or says anew itself what it leaves open."""
+    if item.session == record.session:
+        return bool(item.session)
+    if item.branch not in (record.branch, "") or not item.session:
+        return False  # what a person asked for is settled by a person
+    if (check := _FAILS.match(item.text)) and check[1] in dict(record.verified):
+        return True
+    wanted = words_of(item.text)
+    return any(task.status == "done" and alike(wanted, words_of(task.title)) for task in record.tasks)
+
+
+def _next(
+    steps: Sequence[NextStep], record: DistilledSession, left: Sequence[OpenItem]
+) -> tuple[NextStep, ...]:
+    """Derived steps of the branch give way to those of a later session; what was handed over stays."""
+    kept = [
+        step
+        for step in steps
+        if step.by or not (step.branch == record.branch and (step.at or 0) <= (record.started or 0))
+    ]
+    kept = [step for step in kept if step.by or step.session != record.session]
+    if left:
+        first = min(left, key=lambda item: (item.priority != "high", -left.index(item)))
+        text = first.text
+    elif record.outcome in UNFINISHED:
+        why = cut(_folded(record.outcome_why), 80)
+        text = f"Go on with: {goal_line(record, LONGEST - 80)} ({record.outcome}: {why})"
+    else:
+        return tuple(kept)
+    step = NextStep(text=text, branch=record.branch, session=record.session, at=to_minute(record.started))
+    return (*kept, step)
+
+
+def _done(record: DistilledSession) -> Done:
+    summary = summary_line(record.final_message, LONGEST)
+    goal = goal_line(record, 100)
+    text = f"{goal.rstrip('.')} ({record.outcome})." + (f" {summary}" if summary else "")
+    return Done(
+        text=cut(text, LONGEST + 60),
+        branch=record.branch,
+        agent=record.agent,
+        session=record.session,
+        at=to_minute(record.ended),
+    )
+
+
+def _checks(checks: Sequence[Check], record: DistilledSession) -> tuple[Check, ...]:
+    """For each kind the command that passed most in the newest session."""
+    newest = {check.kind: check for check in checks}
+    for fact in reversed(record.harvest.facts):
+        kind = check_in(fact)
+        known = newest.get(kind)
+        if kind and (known is None or (known.at or 0) <= (record.ended or 0)):
+            newest[kind] = Check(command=cut(fact.command, 120), kind=kind, at=to_minute(record.ended))
+    return tuple(newest.values())[:MOST_CHECKS]
+
+
+def _trimmed(state: Current, newest: float | None) -> Current:
+    """Bounded: the newest and the most urgent. Handed-over steps and a person's to-dos are never trimmed."""
+    oldest = (newest or 0) - OLDEST_S
+    todo = [item for item in state.todo if not item.session or (item.at or 0) >= oldest]
+    by_worth = sorted(todo, key=lambda item: (bool(item.session), item.priority != "high", -(item.at or 0)))
+    kept = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
+    derived = sorted((step for step in state.next if not step.by), key=lambda step: -(step.at or 0))
+    fresh = [step for step in derived if (step.at or 0) >= oldest][:MOST_BRANCHES]
+    return replace(
+        state,
+        todo=tuple(item for item in by_worth if item.id in kept),
+        next=(*(step for step in state.next if step.by), *fresh),
+        done=tuple(sorted(state.done, key=lambda item: item.at or 0)[-MOST_DONE:][::-1]),
+    )
+
+
+# --- what keeps failing --------------------------------------------------------------------------------
+
+
+def recurring(
+    dead_ends: Iterable[tuple[str, DeadEnd]], dismissed: Collection[str] = ()
+) -> tuple[Stumble, ...]:
+    """What failed in several sessions and what worked instead: a third of all stumbles repeat a resolved one.
+
+    Given are sessions and their dead ends, the newest first.
+    """
+    seen: dict[str, tuple[DeadEnd, set[str]]] = {}
+    for session, dead_end in dead_ends:
+        if dead_end.instead:
+            seen.setdefault(_alike(dead_end.tried), (dead_end, set()))[1].add(session)
+    often = sorted((pair for pair in seen.values() if len(pair[1]) > 1), key=lambda pair: -len(pair[1]))
+    found = [
+        Stumble(
+            tried=cut(" ".join(end.tried.split()), 80),
+            failed=cut(" ".join(end.failed.split()), 80),
+            instead=cut(" ".join(end.instead.split()), 80),
+            sessions=len(sessions),
+            at=to_minute(end.at),
+        )
+        for end, sessions in often
+    ]
+    return tuple(stumble for stumble in found if stumble.id not in dismissed)[:MOST_STUMBLES]
+
+
+def _alike(tried: str) -> str:
+    """The same for commands that differ only in the numbers and files they name; a path alone is itself."""
+    words = tried.casefold().split()
+    if len(words) < 2:
+        return content_id("X", tried)
+    return " ".join("*" if "/" in word or _FILE.search(word) else _NUMBERS.sub("#", word) for word in words)
