@@ -169,4 +169,4 @@ def test_hand_edits_anywhere_in_current_survive_a_hundred_captures(seed: int, st
         assert current_md.parse_current(text).current == state
     kept = text.split("\n")
     assert [kept.count(word) for word in words] == [1] * len(words)
-    assert "step 98\n" not in text and text.count("<!-- holdfast:begin") == 6
+    assert "step 98\n" not in text and text.count("<!-- holdfast:begin") == 8
