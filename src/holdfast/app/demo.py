@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from holdfast.app.history import logged
 from holdfast.app.importing import ImportReport, import_into
 from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.next_session import told_next
+from holdfast.app.recovery import recovery
 from holdfast.app.wiring import Machine
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project, project_at
+from holdfast.text.log_md import render_entry
 
 SESSIONS = Path(__file__).parent.parent / "demo_sessions"
 
@@ -26,6 +28,7 @@ class Demonstration(Struct, frozen=True, kw_only=True):
     again: ImportReport
     rows: list[LedgerEntry]
     ledger_text: str
+    entry: str
     told: list[str]
 
 
@@ -41,16 +44,14 @@ def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstr
         project = project_at(root, visitor.home)
         first = import_into(visitor, project, [SESSIONS])
         again = import_into(visitor, project, [SESSIONS])
-        store = CaptureStore(project.capture)
-        try:
-            told = told_next(store.records(100))
-        finally:
-            store.close()
+        entries, _ = logged(visitor, project)
+        told = next(entry for entry in entries if entry.decisions or entry.dead_ends)
         yield Demonstration(
             project=project,
             first=first,
             again=again,
             rows=rows(read_ledger(project)),
             ledger_text=project.ledger.read_text(encoding="utf-8"),
-            told=told,
+            entry=render_entry(replace(told, transcript="")),  # where the samples lie tells nobody anything
+            told=[line.text for line in recovery(visitor, project)],
         )

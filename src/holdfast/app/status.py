@@ -10,12 +10,15 @@ from holdfast.app.finding import Found, discovered, of_project
 from holdfast.app.hosting import HOSTS
 from holdfast.app.importing import known_stamps
 from holdfast.app.ledger import read_ledger, rows
+from holdfast.app.recovery import state_of
 from holdfast.app.wiring import Machine
 from holdfast.guard.visible import path_text
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
-from holdfast.store.layout import Project
+from holdfast.store.layout import Project, branch_of
+from holdfast.text.current_digest import steps_of
+from holdfast.text.current_md import Current
 from holdfast.transcripts.registry import IMPORTERS
 
 
@@ -27,6 +30,9 @@ class Status(Struct, frozen=True, kw_only=True):
     sessions: int
     last: LedgerEntry | None
     open_items: tuple[str, ...]
+    next: tuple[str, ...]
+    todo: int
+    questions: int
     waiting: int
     problems: int
 
@@ -49,6 +55,8 @@ def status_of(machine: Machine, project: Project) -> Status:
     ledger = read_ledger(project)
     known = rows(ledger)
     latest = latest_record(project)
+    state = state_of(project).current if project.memory.is_dir() else Current()
+    branch = branch_of(project.root)
     return Status(
         project=path_text(project.name),
         root=path_text(str(project.root)),
@@ -57,6 +65,9 @@ def status_of(machine: Machine, project: Project) -> Status:
         sessions=len(known),
         last=known[-1] if known else None,
         open_items=latest.open_items if latest else (),
+        next=tuple(step.text for step in steps_of(state, branch or None)),
+        todo=sum(1 for item in state.todo if not branch or item.branch in (branch, "")),
+        questions=sum(1 for question in state.questions if question.open),
         waiting=_waiting(machine, project),
         problems=len(ledger.problems),
     )

@@ -9,6 +9,7 @@ from holdfast.app.demo import demonstrate
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, rows_table, show_stats
+from holdfast.cli.log import show_entry
 
 DESCRIPTION = (
     "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."
@@ -30,6 +31,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                     "added": demo.first.added,
                     "added_again": demo.again.added,
                     "rows": [as_json(row) for row in demo.rows],
+                    "entry": demo.entry,
                     "told": demo.told,
                 }
             )
@@ -44,7 +46,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.heading("3. What the rows say together (holdfast ledger stats)")
         show_stats(demo.rows, as_json=False)
         output.line()
-        output.heading("4. What the next session, of any agent, would be told")
+        output.heading("4. What a session leaves in the log (.holdfast/local/projects/tidepool/log.md)")
+        show_entry(demo.entry)
+        output.heading("5. What the next session, of any agent, would be told (holdfast resume)")
         for told in demo.told:
             output.line(f"   {told}")
         output.line()

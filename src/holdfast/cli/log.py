@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json([as_json(entry) for entry in entries])
         return 0
     for entry in entries:
-        _show(entry)
+        show_entry(render_entry(entry))
     if not entries:
         output.note("The log is empty. holdfast import reads what agents recorded.")
     return 0
@@ -66,8 +66,9 @@ def as_json(entry: LogEntry) -> dict[str, object]:
     return value
 
 
-def _show(entry: LogEntry) -> None:
-    heading, *lines = render_entry(entry).strip("\n").split("\n")
+def show_entry(text: str) -> None:
+    """An entry as it stands in the log, without the comments that only holdfast reads."""
+    heading, *lines = text.strip("\n").split("\n")
     output.heading(heading.removeprefix("## "))
     for line in lines:
         plain = _BOLD.sub(r"\1", _COMMENT.sub("", line)) if output.on_terminal() else _COMMENT.sub("", line)

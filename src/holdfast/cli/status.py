@@ -9,7 +9,8 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day, dollars, short_id, short_model
 
-MOST_OPEN = 5
+MOST_SHOWN = 3
+LONGEST = 110
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                 "sessions": status.sessions,
                 "last": as_json(status.last) if status.last else None,
                 "open_items": list(status.open_items),
+                "next": list(status.next),
+                "todo": status.todo,
+                "questions": status.questions,
                 "waiting": status.waiting,
                 "problems": status.problems,
             }
@@ -50,8 +54,15 @@ def _show(status: Status) -> None:
             f"{short_model(last.model)}, {dollars(last.cost_usd)}: {last.outcome or '?'}"
         )
         output.line(f"           {' '.join(last.goal)}")
-    for number, item in enumerate(status.open_items[-MOST_OPEN:]):
-        output.line(f"  {'open' if not number else '':<8} {item}")
+    for number, step in enumerate(status.next[:MOST_SHOWN]):
+        output.line(f"  {'next' if not number else '':<8} {output.cut(step, LONGEST)}")
+    if status.todo or status.questions:
+        counts = [
+            f"{count} {what}{'s' if count != 1 else ''}"
+            for count, what in ((status.todo, "to-do"), (status.questions, "open question"))
+            if count
+        ]
+        output.line(f"  open     {', '.join(counts)}: holdfast resume")
     output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
     if status.waiting:
         plural = "s" if status.waiting != 1 else ""

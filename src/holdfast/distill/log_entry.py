@@ -26,7 +26,8 @@ _EMPTY_WORDS = re.compile(
     re.IGNORECASE,
 )
 _NO_RESULT = re.compile(
-    r"(?:let me|i'll|i will|now i|next,? i|would you|do you|let's|here(?:'s| is| are)) ", re.IGNORECASE
+    r"(?:let me|i'll|i will|now i|next,? i|would you|do you|let's|here(?:'s| is| are)|you're welcome|glad)\b",
+    re.IGNORECASE,
 )
 
 

@@ -44,7 +44,7 @@ def digest(file: CurrentFile, branch: str | None, budget: int, now: float) -> li
     def here(item: NextStep | Done | OpenItem) -> bool:
         return branch is None or item.branch in (branch, "")
 
-    steps = _first_handed_over(step for step in current.next if here(step))
+    steps = steps_of(current, branch)
     done = [item for item in current.done if here(item)]
     todo = [item for item in current.todo if here(item)]
     dated: list[NextStep | Done | OpenItem] = [*steps, *done, *todo]
@@ -53,12 +53,17 @@ def digest(file: CurrentFile, branch: str | None, budget: int, now: float) -> li
     if newest is not None and newest < now - STALE_DAYS * _DAY:
         lines.append(_stale_line(dated, newest, now))
         steps, done, todo = [], [], []
-    lines += map(_step_line, steps)
+    lines += [_marked(_step_line(step), step.branch, branch) for step in steps]
     lines += _by_hand(file)
     lines += _within(map(_stumble_line, current.stumbles), STUMBLE_BUDGET)
     lines += [_question_line(question) for question in current.questions if question.open]
-    lines += map(_todo_line, sorted(todo, key=lambda item: _PRIORITIES[item.priority]))
-    lines += map(_done_line, sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE])
+    said = {step.text for step in steps}
+    for item in sorted(todo, key=lambda item: _PRIORITIES[item.priority]):
+        if item.text in said:
+            continue
+        lines.append(_marked(_todo_line(item), item.branch, branch))
+    for deed in sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE]:
+        lines.append(_marked(_done_line(deed), deed.branch, branch))
     lines += _around(current, branch)
     return _within(lines, budget)
 
@@ -104,9 +109,13 @@ def _files(hints: Iterable[FileHint]) -> Iterator[DigestLine]:
             yield DigestLine(text, FILE_INDEX)
 
 
-def _first_handed_over(steps: Iterable[NextStep]) -> list[NextStep]:
-    """What somebody handed over in their own words takes the place of what sessions until then suggest."""
-    found = sorted(steps, key=lambda step: step.at or 0, reverse=True)
+def steps_of(current: Current, branch: str | None) -> list[NextStep]:
+    """What is next on a branch, newest first.
+
+    What somebody handed over in their own words takes the place of what sessions until then suggest.
+    """
+    here = [step for step in current.next if branch is None or step.branch in (branch, "")]
+    found = sorted(here, key=lambda step: step.at or 0, reverse=True)
     handed = [step for step in found if step.by]
     if not handed:
         return found
@@ -120,6 +129,11 @@ def _by_hand(file: CurrentFile) -> list[DigestLine]:
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
     told = [_one_line(line) for line in words if not line.startswith(("#", "<!--"))]
     return [DigestLine(f"Noted by hand: {line}", "written into current.md") for line in told[:_MOST_BY_HAND]]
+
+
+def _marked(line: DigestLine, own: str, branch: str | None) -> DigestLine:
+    """Where all branches are told, each line says which one it is about."""
+    return DigestLine(f"{line.text} (on {_one_line(own)})", line.reason) if branch is None and own else line
 
 
 def _step_line(step: NextStep) -> DigestLine:
