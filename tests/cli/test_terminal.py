@@ -116,7 +116,7 @@ def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(
         assert part in text
     told = holdfast("demo", "--json", check=0).json()["told"]
     assert any("uv run pytest" in line for line in told)
-    assert any(line.startswith("Open: ") for line in told)
+    assert any(line.startswith("Next: ") for line in told)
     assert not (repo / ".holdfast").exists() and not (home / ".holdfast").exists()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.store.layout import Project, project_at
 from holdfast.text.log_md import render_entry
 
+THE_DAY_AFTER = datetime(2026, 11, 10, 9, tzinfo=UTC)  # state grows old, and the bundled sessions do not move
 SESSIONS = Path(__file__).parent.parent / "demo_sessions"
 
 
@@ -41,6 +43,7 @@ def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstr
         root.mkdir(parents=True, exist_ok=True)
         env = {**machine.env, "HOLDFAST_HOME": str(base / "home")}
         visitor = Machine(env=env, cwd=root)
+        visitor.now = lambda: THE_DAY_AFTER
         project = project_at(root, visitor.home)
         first = import_into(visitor, project, [SESSIONS])
         again = import_into(visitor, project, [SESSIONS])
