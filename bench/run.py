@@ -138,6 +138,25 @@ def bench_help(folder: Path) -> bool:
     return report("help", outer([PYTHON, "-m", "holdfast", "--help"]) / bare, "x python -c pass", 4)
 
 
+def bench_resume(folder: Path) -> bool:
+    """`holdfast resume` in a project of 500 sessions, and once with what was prepared gone."""
+    work = folder / "resume" / "work"
+    work.mkdir(parents=True)
+    write_corpus(folder / "resume" / "t", 500, 20_000, cwd=str(work))
+    env = scratch_env(folder / "resume")
+    command = [PYTHON, "-m", "holdfast"]
+    done = subprocess.run(
+        [*command, "import", folder / "resume" / "t"], env=env, cwd=work, check=True, capture_output=True
+    )
+    assert b"500 added" in done.stdout, done.stdout
+    bare = outer([PYTHON, "-c", "pass"])
+    told = report(
+        "resume_of_500_sessions", outer([*command, "resume"], env, work) / bare, "x python -c pass", 6
+    )
+    by_hand = outer([*command, "resume", "--budget", "599"], env, work)
+    return report("resume_after_a_hand_edit", by_hand / bare, "x python -c pass", None) and told
+
+
 def bench_memory(folder: Path) -> bool:
     home, work = folder / "giant", folder / "giant" / "work"
     work.mkdir(parents=True)
@@ -185,6 +204,7 @@ def bench_size(folder: Path) -> bool:
 BENCHES: dict[str, Callable[[Path], bool]] = {
     "memory": bench_memory,  # first: its figure is the largest child so far
     "help": bench_help,
+    "resume": bench_resume,
     "reading": bench_reading,
     "unchanged": bench_unchanged,
     "size": bench_size,

@@ -380,3 +380,30 @@ def test_a_capture_that_is_killed_is_finished_by_the_next(repo: Path, tmp_path: 
     rules.check()
     assert len(rules.entries) == 5
     assert "Document rule 5" in memory_of(machine, machine.project()).current_file.read_text()
+
+
+@pytest.mark.promise("M6")
+@pytest.mark.parametrize("options", [[], ["--json"], ["--why"], ["--branch", "feat"], ["--branch", "none"]])
+def test_what_was_prepared_is_what_the_application_says(
+    holdfast: Holdfast, repo: Path, tmp_path: Path, options: list[str]
+) -> None:
+    put(tmp_path / "t", working_session(1, repo))
+    put(tmp_path / "t", working_session(2, repo, branch="feat"))
+    holdfast("import", tmp_path / "t", check=0)
+    prepared = (repo / ".holdfast" / "local").resolve() / "resume.json"
+    fast = holdfast("resume", *options, check=0).stdout
+    prepared.unlink()
+    assert holdfast("resume", *options, check=0).stdout == fast != ""
+
+
+def test_an_edit_by_hand_is_told_at_once(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+    put(tmp_path / "t", working_session(1, repo))
+    holdfast("import", tmp_path / "t", check=0)
+    current = (repo / ".holdfast" / "local").resolve() / "current.md"
+    current.write_text(current.read_text() + "\n## Mine\n\nCall Ada before the release.\n")
+    assert "Noted by hand: Call Ada before the release." in holdfast("resume", check=0).stdout
+
+
+def test_text_that_a_terminal_would_obey_is_shown_and_not_obeyed(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("handoff", "turn it \x1b[31mred\x1b[0m", check=0)
+    assert "\x1b" not in holdfast("resume", check=0).stdout

@@ -11,7 +11,6 @@ import msgspec
 from holdfast.app.preparing import prepare_if_enabled, stamp
 from holdfast.app.recovery import BUDGET, recoveries
 from holdfast.app.wiring import Machine
-from holdfast.guard.visible import visible
 from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
@@ -31,7 +30,7 @@ def _prepare_resume(machine: Machine, project: Project) -> None:
     before = stamp(current)
     told = {
         branch: {
-            "lines": [visible(line.text) for line in lines],
+            "lines": [{"text": line.text, "reason": line.reason} for line in lines],
             "tokens": sum(count_tokens(line.text) for line in lines),
         }
         for branch, lines in recoveries(machine, project, BUDGET).items()

@@ -5,7 +5,6 @@ What runs or sends something is obeyed from the personal file only; a repository
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +137,8 @@ def _is_name(value: Any) -> bool:
 def _read(path: Path | None) -> dict[str, Any]:
     if path is None or not path.is_file() or path.is_symlink():
         return {}
+    import tomllib  # most people have no such file, and every command comes by here
+
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ConfigError("is too large to be a configuration", where=str(path), fix="Move it away")

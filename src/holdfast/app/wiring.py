@@ -6,17 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast.app.settings import Settings, load_settings
 from holdfast.errors import StoreError
-from holdfast.guard.fence import strip_fences
-from holdfast.guard.private import strip_private
-from holdfast.guard.redact import Redactor, Scanner, secrets_of
-from holdfast.guard.scanner import OnDemand, load_scanner
 from holdfast.store.layout import Project, find_project
-from holdfast.transcripts.contract import Places
+
+# What reads only is answered without a redactor: its rules take as long to load as a small command takes in all.
+if TYPE_CHECKING:
+    from holdfast.guard.redact import Redactor, Scanner
+    from holdfast.transcripts.contract import Places
 
 SHORT = 400
 MOST_CLEANED = 20_000  # the same commands and paths come by again and again
@@ -46,6 +46,8 @@ class Machine:
         return any(self.env.get(name) for name in ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE"))
 
     def places(self, project: Project | None = None) -> Places:
+        from holdfast.transcripts.contract import Places
+
         return Places(home=self.user_home, env=self.env, project=project.root if project else None)
 
     def project(self, start: Path | None = None) -> Project:
@@ -56,6 +58,8 @@ class Machine:
 
     @cached_property
     def redactor(self) -> Redactor:
+        from holdfast.guard.redact import Redactor, secrets_of
+
         return Redactor(secrets=secrets_of(self.env), scanner=self._scanner())
 
     def _scanner(self) -> Scanner | None:
@@ -63,6 +67,8 @@ class Machine:
         wanted = self.settings().scanner
         if wanted == "off" or (wanted == "auto" and not self.scanner_cache.is_dir()):
             return None
+        from holdfast.guard.scanner import OnDemand, load_scanner
+
         return OnDemand(lambda: load_scanner(str(self.scanner_cache)))
 
     @property
@@ -91,7 +97,15 @@ class Machine:
             self._cleaned.update((text, text) for text in unknown)
 
     def _cleaned_now(self, text: str) -> str:
-        return self.redactor.redact(strip_private(strip_fences(text)))
+        return self._strip(text)
+
+    @cached_property
+    def _strip(self) -> Callable[[str], str]:
+        from holdfast.guard.fence import strip_fences
+        from holdfast.guard.private import strip_private
+
+        redact = self.redactor.redact
+        return lambda text: redact(strip_private(strip_fences(text)))
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
 
@@ -104,6 +118,8 @@ def _here() -> Path:
 
 
 def scanner_installed() -> bool:
+    from importlib.util import find_spec
+
     return find_spec("kingfisher_sdk") is not None
 
 
@@ -113,4 +129,6 @@ def scanner_missing_rules(machine: Machine) -> bool:
 
 def compile_rules(machine: Machine) -> None:
     """Takes seconds, once; from then on every command has the second pass."""
+    from holdfast.guard.scanner import load_scanner
+
     load_scanner(str(machine.scanner_cache))

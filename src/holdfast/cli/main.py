@@ -67,10 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from holdfast.cli.hook import run_hook
 
         run_hook(rest)  # ends the process, without the application being loaded
-    if name == "resume" and not rest:
+    if name == "resume":
         from holdfast.cli.prepared import print_resume
 
-        if print_resume():
+        if print_resume(rest):
             return 0
     return _run(name, rest)
 

@@ -6,23 +6,43 @@ import os
 import sys
 from importlib import import_module
 
-SHOWS_ANY_LETTER = "utf-8"
 
+def print_resume(words: list[str]) -> bool:
+    """Prints what a new session here is told; False when the application has to look itself.
 
-def print_resume() -> bool:
-    """Prints what a new session here is told; False when the application has to look itself."""
-    if (sys.stdout.encoding or "").lower() != SHOWS_ANY_LETTER:
+    Only what is asked most is understood: `--json`, `--why` and `--branch NAME`.
+    """
+    rest, branch = list(words), None
+    if "--branch" in rest[:-1]:
+        place = rest.index("--branch")
+        branch = rest[place + 1]
+        del rest[place : place + 2]
+    if not set(rest) <= {"--json", "--why"} or (sys.stdout.encoding or "").lower() != "utf-8":
         return False
     # Loaded by name: the hooks' path stands apart from every room.
-    answer = import_module("holdfast.hot.resume").told(os.getcwd(), dict(os.environ))
-    if answer is None or not answer[0]:
+    answer = import_module("holdfast.hot.resume").told(os.getcwd(), dict(os.environ), branch)
+    if answer is None or not answer["lines"]:
         return False
-    lines, tokens = answer
+    text = _as_json(answer) if "--json" in rest else _as_text(answer, why="--why" in rest)
+    if not text.replace("\n", "").isprintable():
+        return False  # something that a terminal might obey: the application shows it harmlessly
     try:
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.write(text)
         sys.stdout.flush()
-        if sys.stdout.isatty():
-            sys.stderr.write(f"{len(lines)} lines, {tokens} tokens\n")
+        if sys.stdout.isatty() and "--json" not in rest:
+            sys.stderr.write(f"{len(answer['lines'])} lines, {answer['tokens']} tokens\n")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return True
+
+
+def _as_text(answer: dict[str, list[dict[str, str]]], *, why: bool) -> str:
+    return "".join(
+        f"{line['text']}\n    {line['reason']}\n" if why else f"{line['text']}\n" for line in answer["lines"]
+    )
+
+
+def _as_json(answer: object) -> str:
+    import json
+
+    return json.dumps(answer, indent=2, ensure_ascii=False) + "\n"

@@ -9,8 +9,11 @@ from holdfast.hot import place
 FORMAT = 1
 
 
-def told(directory: str, env: dict[str, str]) -> tuple[list[str], int] | None:
-    """The lines for the branch that is checked out, and their tokens. None: the application must look itself."""
+def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict[str, object] | None:
+    """Lines with their reasons for a branch, the one checked out when none is named, and their tokens.
+
+    None: the application must look itself.
+    """
     import json
     import time
 
@@ -25,8 +28,8 @@ def told(directory: str, env: dict[str, str]) -> tuple[list[str], int] | None:
         if prepared["current"] != _stamp(os.path.join(found.memory, "current.md")):
             return None
         answers = prepared["told"]
-        answer = answers.get(found.branch() or "\n", answers[""])
-        return list(answer["lines"]), int(answer["tokens"])
+        answer = answers.get((found.branch() or "\n") if branch is None else branch, answers[""])
+        return {"tokens": int(answer["tokens"]), "lines": list(answer["lines"])}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -10,15 +10,18 @@ import contextlib
 import os
 import re
 import stat
-import subprocess
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from holdfast.errors import FormatTooNew, StoreError
 from holdfast.guard.names import as_name
 from holdfast.store import files
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
 
 FORMAT = 1
 LINKS = os.name != "nt"  # elsewhere links need a privilege, and the ledger is a plain file in the window
@@ -271,7 +274,9 @@ def git_complaint(root: Path, *arguments: str) -> str:
     )
 
 
-def _run_git(root: Path, arguments: tuple[str, ...]) -> subprocess.CompletedProcess[str] | None:
+def _run_git(root: Path, arguments: tuple[str, ...]) -> CompletedProcess[str] | None:
+    import subprocess
+
     try:
         return subprocess.run(
             ["git", "-C", str(root), *arguments],
