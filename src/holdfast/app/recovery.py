@@ -6,6 +6,7 @@ Loaded by `resume`, which answers in a few times the start of an interpreter: no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,9 +14,12 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import UsageError
 from holdfast.model.memory import Owner
 from holdfast.store.layout import Project, branch_of
-from holdfast.store.memory import MemoryStore
+from holdfast.store.places import text_of
 from holdfast.text.current_digest import FILE_INDEX, DigestLine, branches_of, digest
-from holdfast.text.current_md import Current, CurrentFile, NextStep
+from holdfast.text.current_md import Current, CurrentFile, NextStep, parse_current
+
+if TYPE_CHECKING:
+    from holdfast.store.memory import MemoryStore
 
 BUDGET = 600
 START_BUDGET = 300
@@ -35,7 +39,7 @@ def recovery(
 
 
 def state_of(project: Project) -> CurrentFile:
-    return MemoryStore(project, project.title).current()
+    return parse_current(text_of(project.memory, project.memory / "current.md"))
 
 
 def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, list[DigestLine]]:
@@ -79,7 +83,7 @@ def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Ow
         return replace(file.current, next=(*steps, *before))
 
     project.prepare()
-    MemoryStore(project, project.title).change_current(handed, "handoff")
+    _store(project).change_current(handed, "handoff")
     return len(steps)
 
 
@@ -92,7 +96,7 @@ def take_back(project: Project, branch: str) -> int:
             kept = tuple(step for step in file.current.next if not _handed_on(step, branch))
             return replace(file.current, next=kept)
 
-        MemoryStore(project, project.title).change_current(without, "handoff --clear")
+        _store(project).change_current(without, "handoff --clear")
     return len(gone)
 
 
@@ -100,6 +104,12 @@ def handed_over(project: Project, branch: str) -> Sequence[NextStep]:
     if not project.memory.is_dir():
         return ()
     return [step for step in state_of(project).current.next if _handed_on(step, branch)]
+
+
+def _store(project: Project) -> MemoryStore:
+    from holdfast.store.memory import MemoryStore
+
+    return MemoryStore(project, project.title)
 
 
 def _handed_on(step: NextStep, branch: str) -> bool:

@@ -6,19 +6,19 @@ lock, so the content is compared once more before the replacement, and the chang
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from holdfast.errors import NameRefused, StoreError, UsageError
-from holdfast.guard.names import inside, safe_name
+from holdfast.errors import UsageError
+from holdfast.guard.names import safe_name
 from holdfast.model.memory import LogEntry, Question
 from holdfast.store import files
 from holdfast.store.dismissed import Dismissed, shown_ids
 from holdfast.store.files import Held
 from holdfast.store.layout import Project
+from holdfast.store.places import checked, text_of
 from holdfast.store.session_log import LONGEST, Entries, SessionLog
 from holdfast.store.versions import UNDO, Change, Versions
 from holdfast.text import current_md, questions_md, reference_md, style_md
@@ -220,7 +220,7 @@ class MemoryStore:
         return path.relative_to(self._root).as_posix()
 
     def _text(self, path: Path) -> str:
-        return _decode(files.read(self._checked(path)) or b"")
+        return text_of(self._root, path)
 
     def _log(self) -> SessionLog:
         log = SessionLog(self._checked(self.log_file), self._checked(self.archive_folder), self.name)
@@ -229,15 +229,7 @@ class MemoryStore:
         return log
 
     def _checked(self, path: Path) -> Path:
-        """The path, if it is no link and no link leads to it: memory is neither read nor written elsewhere."""
-        fix = "Move it away and put the file itself there"
-        if path.is_symlink():
-            raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
-        try:
-            inside(self._root, path)
-        except NameRefused as error:
-            raise StoreError("a link on the way leads out of the memory", where=str(path), fix=fix) from error
-        return path
+        return checked(self._root, path)
 
 
 def _until_undisturbed(attempt: Callable[[], T]) -> T:
