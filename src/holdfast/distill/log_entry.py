@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace
 
-from holdfast.distill.harvest_prose import statements
+from holdfast.distill.harvest_prose import plain, statements
 from holdfast.model.memory import LogEntry
 from holdfast.model.session import DistilledSession
 from holdfast.text.prose import prose_of
@@ -67,7 +67,7 @@ def _first_said(prompt: str) -> str:
     """The first line, with those after it while it only introduces them."""
     said = ""
     for line in prose_of(prompt).lines:
-        said = f"{said} {_MARKS.sub('', ' '.join(line.split()))}".strip()
+        said = f"{said} {_MARKS.sub('', plain(line))}".strip()
         if len(said) >= _LEAST_SAID and not (said.endswith(":") and len(said) <= _INTRODUCES):
             break
     return said.rstrip(":")
