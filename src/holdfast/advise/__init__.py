@@ -1,1 +1,1 @@
-"""Figures over ledger rows."""
+"""Figures over ledger rows, and over what memory was worth."""

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
     "off": ("holdfast.cli.switch", "switch hooks off in this directory"),
     "why": ("holdfast.cli.why", "what a session was told, and for what reason"),
+    "roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),

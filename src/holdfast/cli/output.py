@@ -153,6 +153,18 @@ def note(text: str) -> None:
     sys.stderr.write(f"{visible(text)}\n")
 
 
+def aside(text: str, indent: int = 0) -> None:
+    """What explains the line before it: faint on a terminal, and wrapped to it."""
+    if on_terminal():
+        from rich.console import Console
+        from rich.padding import Padding
+        from rich.text import Text
+
+        Console().print(Padding(Text(visible(text), style="dim"), (0, 0, 0, indent)))
+    else:
+        sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
+
+
 def warn(text: str) -> None:
     sys.stderr.write(f"holdfast: warning: {visible(text)}\n")
 

@@ -1,0 +1,274 @@
+"""`holdfast roi`: what memory saved, in figures that each say how they were counted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from holdfast.advise.figures import FEWEST, RATE_SHIFT, SHIFT, Difference, Figure, Spread
+from holdfast.advise.repeating import Questions, Stage
+from holdfast.advise.roi import OBSERVED, Compression, Injected, Lines, Roi, Sessions
+from holdfast.app.roi import roi
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.ledger_views import EMPTY
+from holdfast.errors import UsageError
+
+DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions
+and dead ends came up again. Every figure says how it was counted and over how many; nothing is estimated."""
+EXAMPLES = """examples:
+  holdfast roi                         the figures of this project
+  holdfast roi --since 2026-03-01      only sessions from that day on
+  holdfast roi --json                  for scripts: every figure has value, n and formula
+"""
+
+NOT_ENOUGH = f"not enough sessions yet: {FEWEST} of each are needed"
+_LABEL = 28
+NONE = "–"
+_GROUP = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)"
+    )
+    parser.add_argument("--json", action="store_true", help="the figures as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    found = roi(machine.project(), _day(options.since))
+    if options.json:
+        output.show_json(found)
+    elif _empty(found):
+        output.line(EMPTY if options.since is None else f"No sessions since {options.since}.")
+    else:
+        _show(found)
+    return 0
+
+
+def _day(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment if moment.tzinfo else moment.astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error
+
+
+def _empty(found: Roi) -> bool:
+    groups = (found.sessions.with_memory, found.sessions.without_memory)
+    counted = sum(group.sessions.n for group in groups) + found.injected.tokens.n
+    return (
+        not counted
+        and not any(lines.n for lines in found.lines)
+        and not any(s.n for s in found.re_explaining)
+    )
+
+
+def _show(found: Roi) -> None:
+    _show_sessions(found.sessions)
+    _show_injected(found.injected, found.continued)
+    _show_lines(found.lines)
+    _show_compression(found.compression)
+    _show_questions(found.questions)
+    _show_stages(found.re_explaining)
+    # Where there is a difference to misread, the observation was said beside it.
+    notes = [note for note in found.notes if note != OBSERVED or found.sessions.difference is None]
+    if notes:
+        _section("Notes")
+        for note in notes:
+            output.aside(note, 2)
+
+
+# --- sections ------------------------------------------------------------------------------------------
+
+
+def _show_sessions(found: Sessions) -> None:
+    told, others, apart = found.with_memory, found.without_memory, found.difference
+    output.heading("Sessions".ljust(_LABEL) + f"{'with memory':>{_GROUP}}{'without':>{_GROUP}}")
+    _pair("counted", f"{told.sessions.n:,}", f"{others.sessions.n:,}")
+    _how(f"with: {told.sessions.formula}")
+    _how(f"without: {others.sessions.formula}")
+    _show_spreads("cost", told.cost, others.cost, apart.cost if apart else None, _dollars)
+    _show_spreads("active time", told.minutes, others.minutes, apart.minutes if apart else None, _minutes)
+    _show_spreads("tokens", told.tokens, others.tokens, apart.tokens if apart else None, _amount)
+    _show_spreads("files only opened", told.opened, others.opened, apart.opened if apart else None, _decimal)
+    one, other = told.failures, others.failures
+    _pair(
+        "failure rate per task", _with_n(one.value, one.n, _percent), _with_n(other.value, other.n, _percent)
+    )
+    if apart and apart.failures:
+        _show_difference(apart.failures, _points)
+    _how(one.formula)
+    if apart is None:
+        counts = f"{told.sessions.n} with, {others.sessions.n} without"
+        output.line(f"  {'difference':<{_LABEL - 2}}{NOT_ENOUGH} ({counts})")
+        return
+    _how(f"differences: {SHIFT}")
+    if apart.failures:
+        _how(f"of rates: {RATE_SHIFT}")
+    output.aside(OBSERVED, 2)
+
+
+def _show_spreads(
+    name: str, one: Spread, other: Spread, difference: Difference | None, shown: Callable[[float], str]
+) -> None:
+    _pair(f"{name}, median", _with_n(one.value, one.n, shown), _with_n(other.value, other.n, shown))
+    _pair("  mean", _value(one.mean, shown) or NONE, _value(other.mean, shown) or NONE)
+    if difference is not None:
+        _show_difference(difference, shown)
+    _how(one.formula)
+
+
+def _show_difference(difference: Difference, shown: Callable[[float], str]) -> None:
+    interval = f"{_signed(difference.low, shown)} to {_signed(difference.high, shown)}"
+    clear = "" if difference.low > 0 or difference.high < 0 else "; may be chance"
+    output.line(
+        f"  {'  difference':<{_LABEL - 2}}{_signed(difference.value, shown)} (95%: {interval}{clear})"
+    )
+
+
+def _show_injected(found: Injected, continued: Figure) -> None:
+    _section("What the memory cost")
+    _figure(
+        "tokens injected",
+        _value(found.tokens.value, _amount),
+        found.tokens.n,
+        "sessions",
+        found.tokens.formula,
+    )
+    each = found.per_session
+    if each.n:
+        means = f"{_value(each.value, _amount)} median, {_value(each.mean, _amount)} mean"
+        _figure("per session", means, each.n, "sessions", each.formula)
+        _figure("share of input", _value(found.share.value, _percent) or found.share.note, found.share.n, "sessions",
+                found.share.formula)  # fmt: skip
+    _section("Sessions that continued from memory")
+    said = f"{continued.value} of {continued.n}" if continued.value is not None else continued.note
+    output.line(f"  {said}")
+    _how(continued.formula)
+
+
+def _show_lines(lines: Sequence[Lines]) -> None:
+    _section("What is kept".ljust(_LABEL) + f"{'lines':>10}{'files':>8}")
+    for row in lines:
+        output.line(f"  {row.category:<{_LABEL - 2}}{row.value:>10,}{row.files:>8,}")
+        _how(row.formula)
+    total, files = sum(row.value for row in lines), sum(row.files for row in lines)
+    output.line(f"  {'total':<{_LABEL - 2}}{total:>10,}{files:>8,}")
+
+
+def _show_compression(found: Compression) -> None:
+    _section("Compression")
+    for name, figure, noun in (
+        ("transcripts read", found.transcripts, "files"),
+        ("memory kept", found.kept, "files"),
+        ("told to a session", found.told, "sessions"),
+    ):
+        _figure(name, _value(figure.value, _bytes) or figure.note, figure.n, noun, figure.formula)
+    for name, figure, noun in (
+        ("read : kept", found.ratio, "files"),
+        ("read : told", found.told_ratio, "sessions"),
+    ):
+        value = f"{_times(figure.value)} : 1" if figure.value is not None else figure.note
+        _figure(name, value, figure.n if figure.value is not None else 0, noun, figure.formula)
+
+
+def _show_questions(found: Questions) -> None:
+    _section("Questions")
+    _figure("answered from the record", _value(found.offered.value, _amount), found.offered.n, "repeats",
+            found.offered.formula)  # fmt: skip
+    _figure("asked again all the same", _value(found.asked_again.value, _amount), found.asked_again.n, "asked",
+            found.asked_again.formula)  # fmt: skip
+
+
+def _show_stages(stages: Sequence[Stage]) -> None:
+    _section("Re-explaining".ljust(_LABEL) + f"{'files opened again':>{_GROUP}}{'dead ends again':>{_GROUP}}")
+    for stage in stages:
+        if stage.files.value is None and stage.dead_ends.value is None and stage.files.note:
+            output.line(f"  {'sessions ' + stage.sessions:<{_LABEL - 2}}{stage.files.note}")
+            continue
+        cells = [
+            _with_n(figure.value, figure.n, _percent) if figure.value is not None else "none"
+            for figure in (stage.files, stage.dead_ends)
+        ]
+        _pair(f"sessions {stage.sessions}", *cells)
+    _how(f"files: {stages[0].files.formula}")
+    _how(f"dead ends: {stages[0].dead_ends.formula}")
+    output.aside(
+        "What it means: this much of what a session opened or ran into, an earlier one already knew. Files known grow "
+        "with every session, so the first share rises by itself; dead ends that come again are pure loss.",
+        4,
+    )
+
+
+# --- lines ---------------------------------------------------------------------------------------------
+
+
+def _section(title: str) -> None:
+    output.line()
+    output.heading(title)
+
+
+def _how(formula: str) -> None:
+    output.aside(f"= {formula}", 4)
+
+
+def _pair(name: str, one: str, other: str) -> None:
+    output.line(f"  {name:<{_LABEL - 2}}{one:>{_GROUP}}{other:>{_GROUP}}".rstrip())
+
+
+def _figure(name: str, value: str, n: int, noun: str, formula: str) -> None:
+    base = f"   n={n:,} {noun[:-1] if n == 1 and noun.endswith('s') else noun}" if n else ""
+    output.line(f"  {name:<{_LABEL - 2}}{value}{base}")
+    _how(formula)
+
+
+def _with_n(value: float | None, n: int, shown: Callable[[float], str]) -> str:
+    return f"{shown(value)} (n={n:,})" if value is not None else NONE
+
+
+def _value(value: float | None, shown: Callable[[float], str]) -> str:
+    return shown(value) if value is not None else ""
+
+
+def _signed(value: float, shown: Callable[[float], str]) -> str:
+    return f"{'−' if value < 0 else '+' if value > 0 else ''}{shown(abs(value))}"
+
+
+def _dollars(value: float) -> str:
+    return f"${value:,.4f}" if 0 < value < 0.01 else f"${value:,.2f}"
+
+
+def _minutes(value: float) -> str:
+    return f"{value:,.1f} min"
+
+
+def _amount(value: float) -> str:
+    return f"{round(value):,}"
+
+
+def _decimal(value: float) -> str:
+    return f"{value:,.1f}"
+
+
+def _times(value: float) -> str:
+    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def _percent(value: float) -> str:
+    return "less than 0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:.1f} points"
+
+
+def _bytes(value: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:
+            return f"{value:,.0f} {unit}" if unit == "bytes" else f"{value:,.1f} {unit}"
+        value /= 1000
+    return f"{value:,.1f} GB"
