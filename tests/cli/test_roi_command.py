@@ -177,6 +177,27 @@ def test_a_file_that_cannot_be_counted_is_named_and_the_rest_is_counted(
     assert len(problems) == 2 and "current.md" in problems[0] and "it is a link" in problems[1]
 
 
+def test_records_that_cannot_be_read_are_an_error_and_not_no_sessions(
+    holdfast: Holdfast, sessions: Path, repo: Path
+) -> None:
+    memory = Enabled(repo).memory
+    (memory / "capture.db").write_bytes(b"no database" * 1000)
+    refused = holdfast("roi", check=1)
+    assert "capture.db: cannot be read. Run holdfast doctor." in refused.stderr and not refused.stdout
+
+
+def test_links_that_lead_elsewhere_are_not_counted(
+    holdfast: Holdfast, sessions: Path, repo: Path, tmp_path: Path
+) -> None:
+    memory = Enabled(repo).memory
+    (tmp_path / "elsewhere" / "shop").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "shop" / "log.md").write_text("not ours\n", encoding="utf-8")
+    (memory / "projects").symlink_to(tmp_path / "elsewhere")
+    found = holdfast("roi", "--json", check=0).json()
+    assert sum(row["value"] for row in found["lines"]) == 0
+    assert any("projects: it is a link" in note for note in found["notes"])
+
+
 def test_answers_from_the_record_are_counted_and_torn_lines_are_not(
     holdfast: Holdfast, sessions: Path, repo: Path
 ) -> None:

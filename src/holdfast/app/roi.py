@@ -15,7 +15,7 @@ from holdfast.advise.roi import Roi, roi_of
 from holdfast.app.explaining import Injection, injections
 from holdfast.app.ledger import read_ledger
 from holdfast.distill.merging import merge
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreError
 from holdfast.model.memory import Question
 from holdfast.model.session import DistilledSession
 from holdfast.store.amounts import CATEGORIES, Amounts, Transcripts, memory_amounts, transcripts_read
@@ -70,8 +70,12 @@ def _records(project: Project) -> list[DistilledSession]:
         forgotten = {entry.session for entry in read_ledger(project).entries if entry.forgotten}
     except HoldfastError:
         forgotten = set()  # the ledger's own commands complain of it
-    nothing: list[DistilledSession] = []
-    found = CaptureStore.glimpse(project.capture, lambda store: store.records(ALL), nothing)
+    unread: list[DistilledSession] | None = None
+    found = CaptureStore.glimpse(project.capture, lambda store: store.records(ALL), unread)
+    if found is None:
+        if project.capture.exists():  # no sessions would be a number that was not counted
+            raise StoreError("cannot be read", where=str(project.capture), fix="Run holdfast doctor")
+        return []
     kept = [record for record in found if record.session not in forgotten]
     return sorted(kept, key=lambda record: (record.started or 0.0, record.session))
 

@@ -123,11 +123,14 @@ def _show_spreads(
 
 
 def _show_difference(difference: Difference, shown: Callable[[float], str]) -> None:
-    interval = f"{_signed(difference.low, shown)} to {_signed(difference.high, shown)}"
-    clear = "" if difference.low > 0 or difference.high < 0 else "; may be chance"
-    output.line(
-        f"  {'  difference':<{_LABEL - 2}}{_signed(difference.value, shown)} (95%: {interval}{clear})"
+    """The unit is said once, after the last number, so that the line fits a terminal."""
+    value, low, high = (
+        _signed(number, shown) for number in (difference.value, difference.low, difference.high)
     )
+    unit = high[high.index(" ") :] if " " in high else ""
+    clear = "" if difference.low > 0 or difference.high < 0 else "; may be chance"
+    interval = f"95%: {low.removesuffix(unit)} to {high}{clear}"
+    output.line(f"  {'  difference':<{_LABEL - 2}}{value.removesuffix(unit)} ({interval})")
 
 
 def _show_injected(found: Injected, continued: Figure) -> None:

@@ -55,7 +55,7 @@ class Transcripts(Struct, frozen=True):
 def memory_amounts(project: Project) -> Amounts:
     """All projects of the repository together."""
     found = Amounts({category: Amount() for category in CATEGORIES})
-    for category, path in _places(project.memory):
+    for category, path in _places(project.memory, found.problems):
         try:
             data = files.read(_inside(project.memory, path))
         except HoldfastError as error:
@@ -78,23 +78,26 @@ def transcripts_read(project: Project) -> Transcripts:
     return Transcripts(len(sizes), sum(sizes), len(stamps) - len(sizes))
 
 
-def _places(memory: Path) -> Iterator[tuple[str, Path]]:
+def _places(memory: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
     yield STATE, memory / "current.md"
     yield MANUALS, memory / "style.md"
-    for folder in _below(memory / "projects"):
+    for folder in _below(memory / "projects", problems):
         yield HISTORIES, folder / "log.md"
         yield REFERENCE, folder / "reference.md"
         yield TRACKER, folder / "open-questions.md"
-        for path in _below(folder / "archive"):
+        for path in _below(folder / "archive", problems):
             if path.suffix == ".md":
                 yield HISTORIES, path
 
 
-def _below(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
+def _below(folder: Path, problems: list[str]) -> list[Path]:
+    if folder.is_symlink():
+        problems.append(f"{folder}: it is a link, and memory is not read elsewhere.")
+        return []
+    return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def _inside(memory: Path, path: Path) -> Path:
     if path.is_symlink():
-        raise StoreError("it is a link, so it is not counted", where=str(path))
+        raise StoreError("it is a link, and memory is not read elsewhere", where=str(path))
     return inside(memory, path)
