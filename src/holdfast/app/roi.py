@@ -19,7 +19,7 @@ from holdfast.errors import HoldfastError, StoreError
 from holdfast.model.memory import Question
 from holdfast.model.session import DistilledSession
 from holdfast.store.amounts import CATEGORIES, Amounts, Transcripts, memory_amounts, transcripts_read
-from holdfast.store.answered import answers_offered
+from holdfast.store.answered import answers_given
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 from holdfast.text.keywords import keywords
@@ -48,7 +48,7 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
         _facts(record, _was_told(record, ever_told, begins), with_subject=record.session in heard)
         for record in records
     ]
-    offered = [at for at, _ in answers_offered(project.memory) if start is None or at >= start]
+    offered = [answer for answer in answers_given(project) if start is None or answer.at >= start]
     return roi_of(
         Evidence(
             sessions=sessions,
