@@ -159,7 +159,8 @@ def test_lines_are_counted_by_category_over_all_projects(
         len(path.read_bytes().splitlines()) for path in histories
     )
     assert (rows["reference data"]["value"], rows["reference data"]["files"]) == (6, 2)
-    assert (rows["session state"]["value"], rows["operating manuals"]["value"]) == (3, 0)
+    manual = memory.style_file.read_bytes().splitlines()
+    assert (rows["session state"]["value"], rows["operating manuals"]["value"]) == (3, len(manual))
     kept = holdfast("roi", "--json", check=0).json()["compression"]
     assert kept["ratio"]["value"] == kept["transcripts"]["value"] / kept["kept"]["value"]
 
@@ -168,11 +169,14 @@ def test_a_file_that_cannot_be_counted_is_named_and_the_rest_is_counted(
     holdfast: Holdfast, sessions: Path, repo: Path, tmp_path: Path
 ) -> None:
     memory = Enabled(repo).memory
+    (memory / "current.md").rename(memory / "old.md")
+    (memory / "style.md").unlink()
     (memory / "current.md").mkdir()
     (tmp_path / "elsewhere.md").write_text("secret\n", encoding="utf-8")
     (memory / "style.md").symlink_to(tmp_path / "elsewhere.md")
     found = holdfast("roi", "--json", check=0).json()
-    assert sum(row["value"] for row in found["lines"]) == 0
+    rows = {row["category"]: row["value"] for row in found["lines"]}
+    assert rows["session state"] == rows["operating manuals"] == 0 < rows["session histories"]
     problems = [note for note in found["notes"] if note.startswith("Not counted: ")]
     assert len(problems) == 2 and "current.md" in problems[0] and "it is a link" in problems[1]
 
@@ -192,9 +196,11 @@ def test_links_that_lead_elsewhere_are_not_counted(
     memory = Enabled(repo).memory
     (tmp_path / "elsewhere" / "shop").mkdir(parents=True)
     (tmp_path / "elsewhere" / "shop" / "log.md").write_text("not ours\n", encoding="utf-8")
+    (memory / "projects").rename(memory / "old")
     (memory / "projects").symlink_to(tmp_path / "elsewhere")
     found = holdfast("roi", "--json", check=0).json()
-    assert sum(row["value"] for row in found["lines"]) == 0
+    rows = {row["category"]: row["value"] for row in found["lines"]}
+    assert rows["session histories"] == 0
     assert any("projects: it is a link" in note for note in found["notes"])
 
 
