@@ -55,7 +55,7 @@ _LIGHT = _words(
 )
 _CHOOSING = _words("use using used prefer choose chose chosen pick picked deploy store switch adopt")
 _CANONICAL = {
-    "db": "database",
+    "db": "databas",
     "config": "configur",
     "conf": "configur",
     "repo": "repositor",
