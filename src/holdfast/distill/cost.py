@@ -1,6 +1,6 @@
 """What the tokens cost: a maintained price table, exact to micro-dollars, or unknown.
 
-The table (genai-prices) is only asked when there is something to price: importing it takes a while.
+The table (genai-prices) is only asked for what `price_table` does not have: importing it takes a while.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from holdfast.distill.digest import UsageTotal
+from holdfast.distill.price_table import UnitPrices, listed_prices
 from holdfast.distill.reduce import PRICE_STEPS
 from holdfast.model.session import Usage
 
@@ -20,9 +21,6 @@ _REGION = re.compile(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
 _FREE = re.compile(r"[:_-]free$")
 _REVISION = re.compile(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
 
-UnitPrices = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]
-"""Dollars per token: input, output, cache read, cache write, one-hour cache write."""
-
 
 def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | None:
     """The price of a model's responses of one price step; None when the model's price is unknown."""
@@ -30,10 +28,11 @@ def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | Non
         return _stated(total)
     if _FREE.search(total.model):
         return Decimal(0)  # a router's free variant: the table would match the paid model of the same name
-    day = ""
-    if at is not None and _changes_with_time(total.model, provider):
-        day = datetime.fromtimestamp(at, UTC).date().isoformat()
-    prices = _unit_prices(total.model, provider, total.band, day)
+    day = "" if at is None else datetime.fromtimestamp(at, UTC).date().isoformat()
+    prices = listed_prices(total.model, provider, total.band, day)
+    if prices is None:
+        dated = day if day and _changes_with_time(total.model, provider) else ""
+        prices = asked_prices(total.model, provider, total.band, dated)
     if prices is None:
         return _stated(total)
     return _priced(total.usage, prices)
@@ -73,7 +72,7 @@ def _changes_with_time(model: str, provider: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _unit_prices(model: str, provider: str, band: int, day: str) -> UnitPrices | None:
+def asked_prices(model: str, provider: str, band: int, day: str) -> UnitPrices | None:
     """Dollars per token for prompts of one price step, found by pricing probes of that length."""
     from genai_prices import Usage as Probe
     from genai_prices import calc_price
