@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 Clean = Callable[[str], str]
 
-_LAST_WORD = re.compile(r"[!-~]+\Z")
+_IN_A_WORD = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 LEEWAY = 2  # raw text kept per character shown, so that a cut never falls inside a secret
 
 
@@ -25,4 +24,4 @@ def clipped(text: str, limit: int) -> str:
     Half a secret is no secret to any rule, and enough to whoever reads it.
     """
     size = limit * LEEWAY
-    return text if len(text) <= size else _LAST_WORD.sub("", text[:size])
+    return text if len(text) <= size else text[:size].rstrip(_IN_A_WORD)

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from holdfast.model.ledger import FailureReason
+from holdfast.text.sought import Sought
 
 # --- the command line as a shell sees it ---
 
@@ -100,7 +101,7 @@ _ANSWERS = re.compile(
 # --- what they print ---
 
 # Summary lines of runners that say "failed" although a pipe swallowed the exit code.
-_SAYS_FAILED = re.compile(
+_SAYS_FAILED = Sought(
     r"^(?:FAIL(?:ED)?(?:$|[\s:(]).*|\s*--- FAIL: .*|=+ .*\b[1-9]\d* (?:failed|errors?)\b.*|test result: FAILED.*"
     r"|[1-9]\d* failed\b.* in [\d.]+ ?s.*|[1-9]\d* errors? in [\d.]+s.*"
     r"|\s*Tests?:?\s+(?:.*[\s|])?[1-9]\d* failed\b.*|\s*Test Files\s+[1-9]\d* failed.*|\s*[1-9]\d* fail(?:ing|ed)?$"
@@ -115,9 +116,9 @@ _SAYS_FAILED = re.compile(
     r"|error: Recipe `.*` failed.*|npm (?:ERR!|error) (?:Test failed|Lifecycle script|code ELIFECYCLE).*"
     r"|\s*ELIFECYCLE\s.*|(?:\[[\w:.-]+\] )?ERROR task failed.*|[1-9]\d* issues:$)$",
     re.MULTILINE,
+    words="fail|Fail|FAIL|rror|ERR|***|not ok|problem|issues|ELIFECYCLE",
 )
-_FAILURE_WORDS = ("fail", "Fail", "FAIL", "rror", "ERR", "***", "not ok", "problem", "issues", "ELIFECYCLE")
-_SAYS_PASSED = re.compile(
+_SAYS_PASSED = Sought(
     r"^(?:ok(?:\s+\t?|\t)\S+\s+.*|PASS(?:ED)?$|=+ .*\b\d+ passed\b.*|\d+ passed\b.*|test result: ok\..*"
     r"|OK(?: \(.*\))?$"
     r"|\s*Tests?:?\s+\d+ passed.*|\s*Test Files\s+\d+ passed.*|\s*\d+ passing\b.*|.*\d+ (?:examples?"
@@ -125,24 +126,30 @@ _SAYS_PASSED = re.compile(
     r"|(?:\[\w+\] +)?BUILD SUCCESS(?:FUL)?\b.*|Success: no issues.*|All checks passed!?|0 issues\.?|[#ℹ] fail 0"
     r"|\s*Passed!\s+- .*|100% tests passed.*|\s*Finished (?:`?\w+`? )?.*profile.*|.*\b0 failed\b.*|no offenses.*)$",
     re.MULTILINE,
+    words="ok|OK|pass|PASS|Passed|0 fail|fail 0|BUILD SUCC|0 issues|no issues|profile|no offen",
 )
-_TESTS_FAILED = re.compile(
+_TESTS_FAILED = Sought(
     r"^\s*--- FAIL: |^FAILED \S+::|\bAssertionError\b|^test result: FAILED|^\s*Tests?:?\s+(?:.*[\s|])?[1-9]\d* failed"
     r"|^\s*[1-9]\d* failing\b|examples?, [1-9]\d* failures?|^[=\s]*[1-9]\d* failed\b|Failures: [1-9]|Error Trace:"
     r"|assertion .*failed",
     re.MULTILINE,
+    words="fail|FAIL|AssertionError|Failures: |Error Trace:",
 )
-_NOT_BUILT = re.compile(
+_NOT_BUILT = Sought(
     r"\[(?:build|setup) failed\]|error\[E\d|could not compile|ERROR collecting|errors? during collection|error TS\d+"
     r"|compilation (?:failure|error)|Test suite failed to run|SyntaxError:|ModuleNotFoundError:",
     re.IGNORECASE,
+    words=(
+        "failed]|error[e|not compile|error collecting| during collection|error ts|compilation "
+        "|failed to run|syntaxerror:|modulenotfounderror:"
+    ),
 )
 
 # In order: the first rule that a line of the output satisfies decides.
-_REASONS: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
+_REASONS: tuple[tuple[FailureReason, Sought], ...] = (
     (
         FailureReason.DEPENDENCY_ERROR,
-        re.compile(
+        Sought(
             r"ModuleNotFoundError|No module named|Cannot find (?:module|package)|cannot find package|ERESOLVE"
             r"|npm (?:ERR!|error) (?:code E|404)|unresolved import|no required module provides|command not found"
             r"|could not (?:find|resolve) (?:crate|dependenc|package)|No matching (?:version|distribution)"
@@ -150,11 +157,16 @@ _REASONS: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
             r"|Could not find gem|Unable to locate package|No such file or directory: '[\w-]+'$"
             r"|executable file not found|ImportError\b",
             re.IGNORECASE | re.MULTILINE,
+            words=(
+                "not found|modulenotfound|no module|cannot find |eresolve|npm err|unresolved import"
+                "|no required module|could not find |could not resolve |no matching |not recognized"
+                "|missing go.sum|unable to locate|file or directory: '|importerror"
+            ),
         ),
     ),
     (
         FailureReason.SYNTAX_ERROR,
-        re.compile(
+        Sought(
             r"SyntaxError|IndentationError|parse error|syntax error|ParseError|unexpected token"
             r"|unexpected end of file"
             r"|error TS\d+|error\[E\d+\]|: undefined: |undeclared name|cannot use .* as .* value|mismatched types"
@@ -164,21 +176,30 @@ _REASONS: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
             r"|\[(?:arg-type|attr-defined|assignment|return-value|call-arg|name-defined|union-attr)\]"
             r"|does not match declared|not enough arguments in call|too many arguments in call",
             re.IGNORECASE,
+            words=(
+                "syntax|indentationerror|parse error|parseerror|unexpected |error ts|error[e"
+                "|: undefined: |undeclared name|cannot use |mismatched types|error: expected|not compile"
+                "|[build failed]|compilation |(typecheck)| and not used|cannot find symbol"
+                "|incompatible type|[arg-type]|[attr-defined]|[assignment]|[return-value]|[call-arg]"
+                "|[name-defined]|[union-attr]|match declared|arguments in call"
+            ),
         ),
     ),
     (
         FailureReason.TEST_FAILURE,
-        re.compile(
+        Sought(
             r"--- FAIL: |^FAIL(?:ED)?\b|AssertionError|assertion .*failed|\b[1-9]\d* (?:failed|failures?|failing)\b"
             r"|test result: FAILED|Error Trace:|^\s*✕ |^not ok \d",
             re.MULTILINE,
+            words="FAIL|AssertionError|fail|Error Trace:|✕ |not ok ",
         ),
     ),
 )
-_TIMED_OUT = re.compile(
+_TIMED_OUT = Sought(
     r"\btimed out\b|\bdeadline exceeded\b|\bTimeoutError\b|\bETIMEDOUT\b|\bexceeded (?:the )?timeout\b"
     r"|\btimeout (?:of \S+ )?(?:exceeded|expired|reached)\b|\bTimeout >\s?[\d.]+ ?s",
     re.IGNORECASE,
+    words="timed out|deadline exceeded|timeout|etimedout",
 )
 _ECHO = re.compile(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
@@ -228,16 +249,14 @@ def is_to_blame(command: str, output: str) -> bool:
 
 def answers_no(command: str, exit_code: int | None, output: str) -> bool:
     """Whether a command that ended with 1 only says that nothing was found or that things differ."""
+    if exit_code != 1 or "rror" in output or "not found" in output:
+        return False
     last = next((part for part in reversed(_parts(command)[::2]) if part.strip()), "")
-    return (
-        exit_code == 1 and bool(_ANSWERS.match(last)) and "rror" not in output and "not found" not in output
-    )
+    return bool(_ANSWERS.match(last))
 
 
 def says_failed(text: str) -> str:
     """The line in which a tool says that it failed, whatever its exit code; '' when there is none."""
-    if not any(word in text for word in _FAILURE_WORDS):
-        return ""
     match = _SAYS_FAILED.search(text)
     return match[0].strip() if match else ""
 

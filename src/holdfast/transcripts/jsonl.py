@@ -22,6 +22,7 @@ from holdfast.model.session import Event
 from holdfast.transcripts.contract import Claims, Glance, Warned
 
 LONGEST_LINE = 96 * 1024 * 1024
+READ_AHEAD = 1024 * 1024  # lines are long: with the usual 8 kB, finding their ends takes three times as long
 DEEPEST = 400  # JSON nested deeper than this is nobody's transcript, and would exhaust the stack
 
 T = TypeVar("T")
@@ -42,7 +43,7 @@ class JsonLines(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         decode = self._decode
         try:
-            with open(self.path, "rb") as file:
+            with open(self.path, "rb", buffering=READ_AHEAD) as file:
                 within_line = self._seek(file)
                 while raw := file.readline(LONGEST_LINE):
                     self.line += not within_line

@@ -1,0 +1,60 @@
+"""A pattern with words finds what the pattern alone finds."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import holdfast
+from holdfast.text.sought import Sought
+
+
+def every_sought() -> Iterator[tuple[str, Sought]]:
+    for package in ("distill", "repo", "text"):
+        for module in pkgutil.iter_modules([f"{holdfast.__path__[0]}/{package}"]):
+            loaded = import_module(f"holdfast.{package}.{module.name}")
+            for name, value in vars(loaded).items():
+                parts = value if isinstance(value, tuple | list) else [value]
+                for part in parts:
+                    for number, found in enumerate(part if isinstance(part, tuple) else [part]):
+                        if isinstance(found, Sought):
+                            yield f"{package}.{module.name}.{name}.{number}.{found.source[:20]}", found
+
+
+FOUND = dict(every_sought())
+
+
+def test_there_are_some() -> None:
+    assert len(FOUND) >= 6
+
+
+@pytest.mark.parametrize("sought", FOUND.values(), ids=FOUND.keys())
+def test_every_match_holds_one_of_its_words(sought: Sought) -> None:
+    @settings(max_examples=300, deadline=None)
+    @given(st.from_regex(sought.pattern))
+    def holds(text: str) -> None:
+        assert sought.pattern.search(text)
+        assert sought.search(text), f"none of its words is in {text!r}"
+
+    holds()
+
+
+def test_what_has_none_of_the_words_is_not_even_searched() -> None:
+    sought = Sought("a+b", words="ab")
+    assert sought.search("nothing") is None
+    assert sought._pattern is None
+    found = sought.search("caab")
+    assert found is not None
+    assert found[0] == "aab"
+
+
+def test_case_is_ignored_where_the_pattern_ignores_it() -> None:
+    import re
+
+    assert Sought("timed OUT", re.IGNORECASE, words="timed out").search("It TIMED out")
+    assert Sought("TIMED", words="TIMED").search("timed") is None
