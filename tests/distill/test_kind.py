@@ -1,7 +1,7 @@
 """What kind of work a session was, told by its goal and by what it touched."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.distill.kind import explain_kind, kind_of
@@ -182,6 +182,7 @@ def test_the_judgement_gives_its_reason() -> None:
 _PATHS = st.lists(st.text(max_size=20), max_size=3)
 
 
+@settings(deadline=None)  # patterns are compiled when they are first needed
 @given(st.text(st.characters(), max_size=300), _PATHS, _PATHS)
 def test_any_session_has_a_kind_and_a_reason(goal: str, paths: list[str], commands: list[str]) -> None:
     judged = explain_kind(goal, paths, commands)

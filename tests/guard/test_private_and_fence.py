@@ -23,6 +23,7 @@ LINES = st.lists(st.text(alphabet=st.characters(codec=None, categories=None), ma
     [
         f"<private>{SECRET}</private>",
         f"<PRIVATE>{SECRET}</Private>",
+        f"<PR\u0130VATE>{SECRET}</pr\u0131vate>",
         f"<private\n>{SECRET}</private >",
         f'<private reason="law" level=2>{SECRET}</private>',
         f"< private >{SECRET}</ private>",

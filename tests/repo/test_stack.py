@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.repo import manifests
 from holdfast.repo.stack import Stack, stack_from_evidence, stack_of
 
 pytestmark = pytest.mark.promise("L2")
@@ -276,3 +278,15 @@ def test_any_traces_give_a_stack(paths: list[str], commands: list[str]) -> None:
     found = stack_from_evidence(paths, commands, commands)
     assert (found.project_type is None) == (found.framework is None)
     assert found == stack_from_evidence(paths, commands, commands)
+
+
+@pytest.mark.parametrize(
+    "pattern", [pattern for pattern, _, _ in manifests._READERS], ids=lambda p: p.pattern
+)
+def test_every_manifest_has_one_of_the_endings_that_are_asked_first(pattern: re.Pattern[str]) -> None:
+    @settings(max_examples=20, deadline=None)
+    @given(st.from_regex(pattern, fullmatch=True))
+    def ends_so(path: str) -> None:
+        assert manifests.manifest_language(path)
+
+    ends_so()

@@ -6,7 +6,7 @@ must not pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -87,17 +87,24 @@ def _counted(reading: Reading, start: int, advance: Callable[[int], None]) -> It
         yield event
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def _texts_in(value: Any) -> list[str]:
     """Every text in a structure of plain values."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from _texts_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts_in(item)
+    texts: list[str] = []
+
+    def gather(items: Iterable[Any]) -> None:
+        for item in items:
+            kind = type(item)
+            if kind is str:
+                texts.append(item)
+            elif kind is dict:
+                for key, inner in item.items():
+                    texts.append(key)
+                    gather((inner,))
+            elif kind is list or kind is tuple:
+                gather(item)
+
+    gather((value,))
+    return texts
 
 
 def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:

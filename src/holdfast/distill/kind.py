@@ -21,6 +21,7 @@ from holdfast.distill.kind_words import (
 )
 from holdfast.model.ledger import Kind
 from holdfast.text.prose import prose_of
+from holdfast.text.sought import Sought
 
 
 class KindJudgement(NamedTuple):
@@ -40,12 +41,7 @@ _PLAN_OPENING = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\s->\s")
 _OPENING_CHARS = 300
 _WHOLE_CHARS = 2000
-_STRONG = [(kind, reason, re.compile(pattern, re.IGNORECASE)) for kind, reason, pattern in STRONG]
-_WEAK = [(kind, reason, re.compile(pattern, re.IGNORECASE)) for kind, reason, pattern in WEAK]
-_FOREIGN = [
-    (kind, "asks for it in the user's language", re.compile(pattern, re.I))
-    for kind, pattern in OTHER_LANGUAGES
-]
+_FOREIGN = tuple((kind, "asks for it in the user's language", pattern) for kind, pattern in OTHER_LANGUAGES)
 _QUESTION = re.compile(QUESTION, re.IGNORECASE)
 _PURE_QUESTION = re.compile(PURE_QUESTION, re.IGNORECASE)
 _REQUEST = re.compile(REQUEST, re.IGNORECASE)
@@ -140,7 +136,7 @@ def _by_words(lines: Sequence[str], edited: Sequence[str], *, is_plan: bool) -> 
     whole = " ".join(lines)[:_WHOLE_CHARS].replace("*", "").rstrip()
     asks = bool(_QUESTION.search(opening.replace("`", ""))) or (not edited and whole.endswith("?"))
     uniform = _by_files(edited)
-    strong = _earliest(_STRONG, opening) or _earliest(_FOREIGN, opening)
+    strong = _earliest(STRONG, opening) or _earliest(_FOREIGN, opening)
     if strong and strong.kind in {Kind.TEST, Kind.DOCS} and _comes_second(opening):
         return uniform or _wanted(opening)
     if strong:
@@ -158,22 +154,22 @@ def _by_words(lines: Sequence[str], edited: Sequence[str], *, is_plan: bool) -> 
         return KindJudgement(Kind.BUGFIX, "asks why, and the code was changed")
     if asks and uniform:
         return uniform
-    return _earliest(_STRONG, whole) or _earliest(_FOREIGN, whole) or uniform or _wanted(whole)
+    return _earliest(STRONG, whole) or _earliest(_FOREIGN, whole) or uniform or _wanted(whole)
 
 
 def _comes_second(opening: str) -> bool:
     """“Add a dark mode and write tests for it”: the tests go with the work."""
     first, joined, _ = opening.partition(" and ")
-    return bool(joined) and not _earliest(_STRONG, first) and _wanted(first) is not None
+    return bool(joined) and not _earliest(STRONG, first) and _wanted(first) is not None
 
 
 def _wanted(text: str) -> KindJudgement | None:
     """What shall change; in a question only what is requested: “or should we make it one?”"""
     text = _QUOTED.sub("it", text)
     if not _PURE_QUESTION.search(text):
-        return _earliest(_WEAK, text)
+        return _earliest(WEAK, text)
     request = _REQUEST.search(text)
-    return _earliest(_WEAK, request[0]) if request else None
+    return _earliest(WEAK, request[0]) if request else None
 
 
 def _settled(
@@ -188,11 +184,12 @@ def _settled(
     return strong
 
 
-def _earliest(rules: Sequence[tuple[Kind, str, re.Pattern[str]]], text: str) -> KindJudgement | None:
+def _earliest(rules: Sequence[tuple[Kind, str, Sought]], text: str) -> KindJudgement | None:
     best: KindJudgement | None = None
     place = len(text) + 1
+    text = text.replace("`", "")
     for kind, reason, pattern in rules:
-        found = pattern.search(text.replace("`", ""))
+        found = pattern.search(text)
         if found and found.start() < place:
             best, place = KindJudgement(kind, reason), found.start()
     return best

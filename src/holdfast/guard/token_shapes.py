@@ -147,10 +147,17 @@ _SHAPES = (
 
 
 class _Matcher(NamedTuple):
+    """Sources and not patterns: there are two hundred, and a text seldom needs one of them."""
+
     kind: str
-    pattern: re.Pattern[str]
-    before: re.Pattern[str] | None
+    source: str
+    before: str
     wordy: bool
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source, re.ASCII)
 
 
 @cache
@@ -159,11 +166,11 @@ def _matchers() -> tuple[dict[str, list[_Matcher]], dict[str, list[_Matcher]]]:
     leading: dict[str, list[_Matcher]] = {}
     inner: dict[str, list[_Matcher]] = {}
     for shape in _SHAPES:
-        before = re.compile(rf"(?<![A-Za-z0-9+/_]){shape.before}\Z", re.ASCII) if shape.before else None
+        before = rf"(?<![A-Za-z0-9+/_]){shape.before}\Z" if shape.before else ""
         for anchor in shape.anchors.split():
-            pattern = re.compile(re.escape(anchor) + shape.body, re.ASCII)
+            source = re.escape(anchor) + shape.body
             table = leading if anchor[0].isalnum() and not before else inner
-            table.setdefault(anchor, []).append(_Matcher(shape.kind, pattern, before, shape.wordy))
+            table.setdefault(anchor, []).append(_Matcher(shape.kind, source, before, shape.wordy))
     return _by_shortest_anchor(leading), inner
 
 
@@ -210,7 +217,7 @@ def find_tokens(text: str) -> Iterator[Finding]:
         if anchor not in text:
             continue
         for matcher in matchers:
-            for match in matcher.pattern.finditer(text):
+            for match in _compiled(matcher.source).finditer(text):
                 finding = _match_at(text, match.start(), matcher)
                 if finding:
                     yield finding
@@ -220,12 +227,12 @@ _LONGEST_BEFORE = 64
 
 
 def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
-    match = matcher.pattern.match(text, position)
+    match = _compiled(matcher.source).match(text, position)
     if not match:
         return None
     start = position
     if matcher.before:
-        ahead = matcher.before.search(text[max(0, position - _LONGEST_BEFORE) : position])
+        ahead = _compiled(matcher.before).search(text[max(0, position - _LONGEST_BEFORE) : position])
         if not ahead:
             return None
         start = position - len(ahead[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from holdfast.text.sought import Sought
+
 
 def _pairs(block: str) -> tuple[tuple[str, str], ...]:
     return tuple(
@@ -263,60 +265,114 @@ PLAIN_PROJECTS: tuple[tuple[str, str, str], ...] = (
 )
 
 # What a shell command says: (pattern, language, framework or "").
-TELLING_COMMANDS: tuple[tuple[str, str, str], ...] = (
-    (r"\bmanage\.py\b|\bdjango-admin\b", "python", "django"),
-    (r"\bflask (?:run|--app|db|shell)\b", "python", "flask"),
-    (r"\bfastapi (?:dev|run)\b", "python", "fastapi"),
-    (r"\bstreamlit run\b", "python", "streamlit"),
-    (r"\bscrapy (?:crawl|startproject|runspider)\b", "python", "scrapy"),
-    (r"\bcelery (?:-A|worker|beat)\b", "python", "celery"),
-    (r"\bairflow (?:dags|tasks|db|standalone)\b", "python", "airflow"),
-    (r"\bphp artisan\b", "php", "laravel"),
-    (r"\bbin/console\b", "php", "symfony"),
-    (r"\bbin/rails\b|\brails (?:s|server|c|console|g|generate|db:\w+|test|new)\b", "ruby", "rails"),
-    (r"\bmix phx\.", "elixir", "phoenix"),
-    (r"\bflutter (?:run|test|build|pub|analyze|create|doctor)\b", "dart", "flutter"),
-    (r"\bnext (?:dev|build|start|lint)\b", "typescript", "next"),
-    (r"\bnuxi?(?:t)? (?:dev|build|generate|prepare)\b", "typescript", "nuxt"),
-    (r"\bng (?:serve|build|test|generate)\b", "typescript", "angular"),
-    (r"\bastro (?:dev|build|check)\b", "typescript", "astro"),
-    (r"\bexpo (?:start|run|prebuild|install)\b", "typescript", "expo"),
-    (r"\bnest (?:start|build|generate|g)\b", "typescript", "nestjs"),
-    (r"\bsvelte-(?:kit|check)\b", "typescript", "svelte"),
-    (r"\b(?:cargo|npm run|pnpm) tauri\b", "rust", "tauri"),
+TELLING_COMMANDS: tuple[tuple[Sought, str, str], ...] = (
+    (Sought(r"\bmanage\.py\b|\bdjango-admin\b", words="manage.py|django-admin"), "python", "django"),
+    (Sought(r"\bflask (?:run|--app|db|shell)\b", words="flask "), "python", "flask"),
+    (Sought(r"\bfastapi (?:dev|run)\b", words="fastapi "), "python", "fastapi"),
+    (Sought(r"\bstreamlit run\b", words="streamlit run"), "python", "streamlit"),
+    (Sought(r"\bscrapy (?:crawl|startproject|runspider)\b", words="scrapy "), "python", "scrapy"),
+    (Sought(r"\bcelery (?:-A|worker|beat)\b", words="celery "), "python", "celery"),
+    (Sought(r"\bairflow (?:dags|tasks|db|standalone)\b", words="airflow "), "python", "airflow"),
+    (Sought(r"\bphp artisan\b", words="php artisan"), "php", "laravel"),
+    (Sought(r"\bbin/console\b", words="bin/console"), "php", "symfony"),
     (
-        r"\bcargo (?:build|test|run|check|clippy|fmt|add|nextest|bench|install)\b|\brustc\b|\brustup\b",
+        Sought(r"\bbin/rails\b|\brails (?:s|server|c|console|g|generate|db:\w+|test|new)\b", words="rails"),
+        "ruby",
+        "rails",
+    ),
+    (Sought(r"\bmix phx\.", words="mix phx."), "elixir", "phoenix"),
+    (
+        Sought(r"\bflutter (?:run|test|build|pub|analyze|create|doctor)\b", words="flutter "),
+        "dart",
+        "flutter",
+    ),
+    (Sought(r"\bnext (?:dev|build|start|lint)\b", words="next "), "typescript", "next"),
+    (Sought(r"\bnuxi?(?:t)? (?:dev|build|generate|prepare)\b", words="nux"), "typescript", "nuxt"),
+    (Sought(r"\bng (?:serve|build|test|generate)\b", words="ng "), "typescript", "angular"),
+    (Sought(r"\bastro (?:dev|build|check)\b", words="astro "), "typescript", "astro"),
+    (Sought(r"\bexpo (?:start|run|prebuild|install)\b", words="expo "), "typescript", "expo"),
+    (Sought(r"\bnest (?:start|build|generate|g)\b", words="nest "), "typescript", "nestjs"),
+    (Sought(r"\bsvelte-(?:kit|check)\b", words="svelte-"), "typescript", "svelte"),
+    (Sought(r"\b(?:cargo|npm run|pnpm) tauri\b", words="tauri"), "rust", "tauri"),
+    (
+        Sought(
+            r"\bcargo (?:build|test|run|check|clippy|fmt|add|nextest|bench|install)\b|\brustc\b|\brustup\b",
+            words="cargo |rustc|rustup",
+        ),
         "rust",
         "",
     ),
-    (r"\bgo (?:test|build|run|vet|mod|get|generate|fmt|install)\b|\bgofmt\b|\bgolangci-lint\b", "go", ""),
     (
-        r"\bpytest\b|\bpython3? -m \w|\bpip3? install\b|\buv (?:run|pip|sync|add)\b|\bpoetry\b|"
-        r"\bruff\b|\bmypy\b|\btox\b",
+        Sought(
+            r"\bgo (?:test|build|run|vet|mod|get|generate|fmt|install)\b|\bgofmt\b|\bgolangci-lint\b",
+            words="go |gofmt|golangci-lint",
+        ),
+        "go",
+        "",
+    ),
+    (
+        Sought(
+            r"\bpytest\b|\bpython3? -m \w|\bpip3? install\b|\buv (?:run|pip|sync|add)\b|\bpoetry\b|"
+            r"\bruff\b|\bmypy\b|\btox\b",
+            words="pytest|python|pip|uv |poetry|ruff|mypy|tox",
+        ),
         "python",
         "",
     ),
-    (r"\btsc\b|\btsx\b|\bts-node\b|\bvitest\b|\bdeno\b", "typescript", ""),
-    (r"\b(?:npm|yarn|pnpm|bun|npx|node|jest|eslint)\b", "javascript", ""),
-    (r"\bbundle (?:exec|install)\b|\brspec\b|\brubocop\b|\brake\b|\bgem install\b", "ruby", ""),
-    (r"\bcomposer (?:install|require|test|update)\b|\bphpunit\b|\bphpstan\b", "php", ""),
-    (r"\b(?:mvn|mvnw)\b", "java", ""),
-    (r"\b(?:gradle|gradlew)\b", "java", ""),
-    (r"\bmix (?:test|deps|compile|format|ecto)\b|\biex\b", "elixir", ""),
-    (r"\bdotnet (?:build|test|run|restore|publish|format)\b", "csharp", ""),
-    (r"\bswift (?:build|test|run|package)\b|\bxcodebuild\b", "swift", ""),
-    (r"\bdart (?:run|test|pub|analyze|format)\b", "dart", ""),
-    (r"\bcmake\b|\bctest\b|\bclang\+\+|\bg\+\+", "cpp", ""),
-    (r"\bsbt\b", "scala", ""),
-    (r"\b(?:stack (?:build|test)|cabal (?:build|test|run)|ghc)\b", "haskell", ""),
-    (r"\bzig (?:build|test|run)\b", "zig", ""),
-    (r"\bterraform (?:init|plan|apply|validate|fmt)\b|\btofu (?:init|plan|apply)\b", "terraform", ""),
-    (r"\bansible-(?:playbook|lint|galaxy)\b", "ansible", "ansible"),
-    (r"\bhelm (?:install|upgrade|lint|template)\b", "helm", "helm"),
-    (r"\bforge (?:build|test)\b", "solidity", "foundry"),
-    (r"\bRscript\b", "r", ""),
-    (r"\bjulia\b", "julia", ""),
-    (r"\bshellcheck\b", "shell", ""),
+    (
+        Sought(r"\btsc\b|\btsx\b|\bts-node\b|\bvitest\b|\bdeno\b", words="tsc|tsx|ts-node|vitest|deno"),
+        "typescript",
+        "",
+    ),
+    (
+        Sought(r"\b(?:npm|yarn|pnpm|bun|npx|node|jest|eslint)\b", words="npm|yarn|bun|npx|node|jest|eslint"),
+        "javascript",
+        "",
+    ),
+    (
+        Sought(
+            r"\bbundle (?:exec|install)\b|\brspec\b|\brubocop\b|\brake\b|\bgem install\b",
+            words="bundle |rspec|rubocop|rake|gem install",
+        ),
+        "ruby",
+        "",
+    ),
+    (
+        Sought(
+            r"\bcomposer (?:install|require|test|update)\b|\bphpunit\b|\bphpstan\b",
+            words="composer |phpunit|phpstan",
+        ),
+        "php",
+        "",
+    ),
+    (Sought(r"\b(?:mvn|mvnw)\b", words="mvn"), "java", ""),
+    (Sought(r"\b(?:gradle|gradlew)\b", words="gradle"), "java", ""),
+    (Sought(r"\bmix (?:test|deps|compile|format|ecto)\b|\biex\b", words="mix |iex"), "elixir", ""),
+    (Sought(r"\bdotnet (?:build|test|run|restore|publish|format)\b", words="dotnet "), "csharp", ""),
+    (Sought(r"\bswift (?:build|test|run|package)\b|\bxcodebuild\b", words="swift |xcodebuild"), "swift", ""),
+    (Sought(r"\bdart (?:run|test|pub|analyze|format)\b", words="dart "), "dart", ""),
+    (Sought(r"\bcmake\b|\bctest\b|\bclang\+\+|\bg\+\+", words="cmake|ctest|clang++|g++"), "cpp", ""),
+    (Sought(r"\bsbt\b", words="sbt"), "scala", ""),
+    (
+        Sought(r"\b(?:stack (?:build|test)|cabal (?:build|test|run)|ghc)\b", words="stack |cabal |ghc"),
+        "haskell",
+        "",
+    ),
+    (Sought(r"\bzig (?:build|test|run)\b", words="zig "), "zig", ""),
+    (
+        Sought(
+            r"\bterraform (?:init|plan|apply|validate|fmt)\b|\btofu (?:init|plan|apply)\b",
+            words="terraform |tofu ",
+        ),
+        "terraform",
+        "",
+    ),
+    (Sought(r"\bansible-(?:playbook|lint|galaxy)\b", words="ansible-"), "ansible", "ansible"),
+    (Sought(r"\bhelm (?:install|upgrade|lint|template)\b", words="helm "), "helm", "helm"),
+    (Sought(r"\bforge (?:build|test)\b", words="forge "), "solidity", "foundry"),
+    (Sought(r"\bRscript\b", words="Rscript"), "r", ""),
+    (Sought(r"\bjulia\b", words="julia"), "julia", ""),
+    (Sought(r"\bshellcheck\b", words="shellcheck"), "shell", ""),
 )
 
 # Commands that only look at files: names in their arguments say nothing of what runs.

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,11 @@ class Manifest(Struct, frozen=True):
 _Names = tuple[Iterable[str], Iterable[str]]
 
 
+@lru_cache(maxsize=4096)
 def manifest_language(path: str) -> str | None:
     """The language that a file of this name announces, if it is a manifest."""
+    if not path.endswith(_ENDINGS) and "\n" not in path:
+        return None
     for pattern, language, _ in _READERS:
         if pattern.search(path):
             return language
@@ -235,4 +239,34 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tup
         (r"rebar\.config", "erlang", _nothing),
         (r"deno\.jsonc?", "typescript", _nothing),
     )
+)
+
+# What manifests' names end with; all that most paths are asked.
+_ENDINGS = (
+    ".json",
+    ".jsonc",
+    ".toml",
+    ".txt",
+    ".cfg",
+    "setup.py",
+    "Pipfile",
+    "go.mod",
+    "Gemfile",
+    ".gemspec",
+    ".xml",
+    ".gradle",
+    ".gradle.kts",
+    ".sbt",
+    ".yaml",
+    ".yml",
+    "mix.exs",
+    "proj",
+    ".swift",
+    ".cabal",
+    "DESCRIPTION",
+    "build.zig",
+    "dune-project",
+    "deps.edn",
+    "project.clj",
+    "rebar.config",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -63,7 +64,6 @@ _LONGEST_COMMAND = 2000
 _EVIDENCE = 8
 _PATHS = [(re.compile(pattern), language, framework) for pattern, language, framework in TELLING_PATHS]
 _PLAIN = [(re.compile(pattern), language, framework) for pattern, language, framework in PLAIN_PROJECTS]
-_COMMANDS = [(re.compile(pattern), language, framework) for pattern, language, framework in TELLING_COMMANDS]
 
 
 def stack_of(root: Path) -> Stack:
@@ -256,14 +256,22 @@ def _commands_said(commands: Sequence[str]) -> Counter[tuple[str, str]]:
     for command in commands[:_MOST_COMMANDS]:
         parts = [part.strip() for part in re.split(r"[;&|\n]+", command[:_LONGEST_COMMAND])]
         line = "; ".join(part for part in parts if part and part.split()[0] not in LOOKING_COMMANDS)
-        for pattern, language, framework in _COMMANDS:
-            if pattern.search(line):
-                said[language, framework] += 1
-                break
+        if telling := _told_by(line):
+            said[telling] += 1
     return said
 
 
+@lru_cache(maxsize=4096)  # sessions of one project run the same commands
+def _told_by(line: str) -> tuple[str, str] | None:
+    for pattern, language, framework in TELLING_COMMANDS:
+        if pattern.search(line):
+            return language, framework
+    return None
+
+
 def _cited(names: Sequence[str]) -> list[tuple[str, str]]:
+    if not names:
+        return []
     cited = frozenset(name.lower() for name in names)
     return [
         (language, framework)

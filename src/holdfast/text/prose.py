@@ -37,6 +37,7 @@ _REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
 _TOLD = re.compile(
     r"\b(password|passwd|passphrase|secret|token|api[_ -]?key)\s*(?:is|:|=)\s*(?=\S*\d)\S+", re.IGNORECASE
 )
+_TOLD_WORDS = ("passw", "passphrase", "secret", "token", "key")
 _FENCE = re.compile(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
 _HOLDFAST = re.compile(r"^\[(/?)holdfast\b[^\]\n]*\]$")
 
@@ -101,7 +102,10 @@ def _cleaned(text: str) -> str:
     """NFC, full-width letters narrowed, invisible and control characters gone, markers of removal gone."""
     text = _UNUSUAL.sub(_plain_character, text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _MARKER.sub(" ", unicodedata.normalize("NFC", text))
-    return _TOLD.sub(r"\1 ", _REMOVED.sub(" ", text))
+    if "REDACTED" in text or "***" in text:
+        text = _REMOVED.sub(" ", text)
+    folded = text.casefold()
+    return _TOLD.sub(r"\1 ", text) if any(word in folded for word in _TOLD_WORDS) else text
 
 
 def _plain_character(found: re.Match[str]) -> str:

@@ -20,6 +20,7 @@ class Word(NamedTuple):
 
 
 _LONGEST = 40
+_UNLIKE_BLOBS = 14  # what is shorter and has no digit is never taken for encoded data
 _EDGE = " \t\"'`“”‘’«»()[]{}<>,;:!?…*|^=&%$。，、；：！？「」『』（）【】《》·—–"
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://|^www\.", re.IGNORECASE)
 _TRACKER = re.compile(
@@ -65,10 +66,26 @@ _ALTERNATIVES = re.compile(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
 
 def words_of(line: str) -> Iterator[Word]:
     """The words of one line in their order, stop words included."""
-    line = _LINK.sub(lambda link: f"{'' if '://' in link[1] else link[1]} {link[2]} ", line)
-    is_japanese = any("\u3041" <= char <= "\u30ff" for char in line)
-    for chunk in _INNER_URL.sub(" ", line).split():
-        yield from _words_of_chunk(chunk, is_japanese)
+    if "](" in line:
+        line = _LINK.sub(lambda link: f"{'' if '://' in link[1] else link[1]} {link[2]} ", line)
+    is_japanese = not line.isascii() and any("\u3041" <= char <= "\u30ff" for char in line)
+    if "://" in line:
+        line = _INNER_URL.sub(" ", line)
+    for chunk in line.split():
+        plain = chunk.strip(_EDGE).rstrip(".")
+        if len(plain) < _UNLIKE_BLOBS and plain[1:].islower() and plain.isalpha() and plain.isascii():
+            yield from _plain_word(plain)
+        else:
+            yield from _words_of_chunk(chunk, is_japanese)
+
+
+def _plain_word(word: str) -> Iterator[Word]:
+    """A word of small letters, or with a capital before them: as `_words_of_chunk`, which has more to ask of others."""
+    lowered = word.lower()
+    if lowered in _COMPOUND_WORDS:
+        yield Word(lowered)
+    elif not _ODD.search(lowered):
+        yield Word(lowered, acronym=word.rstrip("s").isupper())
 
 
 def _words_of_chunk(chunk: str, is_japanese: bool) -> Iterator[Word]:

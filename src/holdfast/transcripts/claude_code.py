@@ -242,27 +242,30 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             headless=(line.entrypoint or "").startswith("sdk"),
         )
 
-    def _assistant(self, line: _Line, at: float | None) -> Iterator[Event]:
+    # What every line goes through returns lists: a generator within a generator would cost more than its work.
+
+    def _assistant(self, line: _Line, at: float | None) -> list[Event]:
         message = line.message
         if message is None:
-            return
+            return []
         blocks = message.content if isinstance(message.content, list) else []
         if line.isApiErrorMessage:
-            yield ApiFailure(at, " ".join(block.text for block in blocks if block.text))
-            return
+            return [ApiFailure(at, " ".join(block.text for block in blocks if block.text))]
         if message.model == "<synthetic>":
-            return
+            return []
+        events: list[Event] = []
         if message.usage is not None:
             key = f"{message.id}:{line.requestId or ''}" if message.id else line.uuid or ""
             if not self._claims.foreign(key):
-                yield UsageReport(at, key, message.model or "", _usage(message.usage))
+                events.append(UsageReport(at, key, message.model or "", _usage(message.usage)))
         for block in blocks:
             if block.type == "tool_use":
-                yield from self._call(block, at)
+                events += self._call(block, at)
             elif block.type == "text" and block.text and not line.isSidechain:
-                yield AgentTurn(at, block.text)
+                events.append(AgentTurn(at, block.text))
+        return events
 
-    def _call(self, block: _Block, at: float | None) -> Iterator[Event]:
+    def _call(self, block: _Block, at: float | None) -> list[Event]:
         name = block.name or ""
         arguments = _arguments(block.input)
         call = block.id or ""
@@ -276,12 +279,13 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             opened.questions = questions_in(arguments)
         target = _target(action, arguments)
         paths = (target,) if action in ("edit", "read") and target else ()
-        yield ToolCall(at, call, name, action, target, paths)
+        events: list[Event] = [ToolCall(at, call, name, action, target, paths)]
         if name == "TodoWrite":
             if items := todo_items(arguments.get("todos")):
-                yield TodoList(at, items)
+                events.append(TodoList(at, items))
         elif name == "TaskUpdate":
-            yield from self._task_update(arguments, at)
+            events += self._task_update(arguments, at)
+        return events
 
     def _task_update(self, arguments: dict[str, Any], at: float | None) -> Iterator[Event]:
         task = str(arguments.get("taskId", ""))
@@ -298,15 +302,15 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
     def _task_list(self, at: float | None) -> TodoList:
         return TodoList(at, tuple(Todo(text, status) for text, status in self._state.tasks.values()))
 
-    def _user(self, line: _Line, at: float | None) -> Iterator[Event]:
+    def _user(self, line: _Line, at: float | None) -> list[Event]:
         content = line.message.content if line.message else None
         if line.isCompactSummary:
-            yield Compaction(at, _joined(content))
-            return
+            return [Compaction(at, _joined(content))]
+        events: list[Event] = []
         if isinstance(content, list):
             for block in content:
                 if block.type == "tool_result":
-                    yield from self._result(block, at)
+                    self._result(block, at, events)
         human = not (
             line.isMeta
             or line.isSidechain
@@ -316,9 +320,10 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         )
         text = _joined(content)
         if human and text:
-            yield from _human(text, at)
-        elif at is not None:
-            yield Tick(at)
+            events += _human(text, at)
+        elif at is not None and not events:
+            events.append(Tick(at))
+        return events
 
     def _queued(self, line: _Line, at: float | None) -> Iterator[Event]:
         """Words typed while the agent worked reach it as an attachment, not as a user line."""
@@ -327,7 +332,7 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             return
         yield from _human(_text_of(attachment.prompt), at)
 
-    def _result(self, block: _Block, at: float | None) -> Iterator[Event]:
+    def _result(self, block: _Block, at: float | None, events: list[Event]) -> None:
         call = block.tool_use_id or ""
         opened = self._state.open_calls.pop(call, None)
         failed = bool(block.is_error)
@@ -335,30 +340,32 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         text = excerpt(_text_of(block.content)) if wanted else ""
         rejected = failed and text.startswith(_REJECTED)
         code = _EXIT_CODE.match(text) if failed else None
-        yield ToolResult(
-            at,
-            call,
-            ok=None if text.startswith(_IN_BACKGROUND) else not failed,
-            text=text,
-            exit_code=int(code[1]) if code else None,
-            rejected=rejected,
-            own_fault=failed and text.startswith(_TOOL_REFUSED),
+        events.append(
+            ToolResult(
+                at,
+                call,
+                None if text.startswith(_IN_BACKGROUND) else not failed,
+                text,
+                int(code[1]) if code else None,
+                rejected,
+                failed and text.startswith(_TOOL_REFUSED),
+            )
         )
         if opened is not None and opened.questions:
-            yield from answered(at, opened.questions, text, failed=failed)
+            events += answered(at, opened.questions, text, failed=failed)
         elif opened is not None and opened.action == "plan":
-            yield from planned(at, opened.subject, text, failed=failed, rejected=rejected)
+            events += planned(at, opened.subject, text, failed=failed, rejected=rejected)
         if rejected and _USER_SAID in text:
-            yield UserTurn(at, text.split(_USER_SAID, 1)[1].strip(), feedback=True)
+            events.append(UserTurn(at, text.split(_USER_SAID, 1)[1].strip(), feedback=True))
         if failed and text.startswith(INTERRUPTED):
-            yield Interruption(at)
+            events.append(Interruption(at))
         if opened is not None and opened.tool == "TaskCreate" and not failed:
             number = _TASK_ID.search(text)
             self._state.tasks[number[1] if number else str(len(self._state.tasks) + 1)] = (
                 opened.subject,
                 "pending",
             )
-            yield self._task_list(at)
+            events.append(self._task_list(at))
 
 
 class ClaudeCode(OneSessionPerFile):
