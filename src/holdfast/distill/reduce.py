@@ -76,6 +76,9 @@ class Reducer:
         self.digest = digest
         self.harvester = Harvester(digest.harvest)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
+        self._response: tuple[str, OpenResponse] | None = (
+            None  # reported last, and often several times in a row
+        )
         self._takers: dict[type, Callable[[Any], None]] = {
             Began: self._began,
             UserTurn: self._user,
@@ -95,12 +98,14 @@ class Reducer:
     def take_all(self, events: Iterable[Event]) -> None:
         takers = self._takers
         spans = self.digest.spans
+        last = self._last
         for event in events:
             at = event.at
-            if at is not None and at != self._last:
+            if at is not None and at != last:
                 extend(spans, at)
-                self._last = at
+                last = at
             takers[type(event)](event)
+        self._last = last
         settle(self.digest, RECENT_RESPONSES)
         if spans:
             self.digest.first_at, self.digest.last_at = spans[0][0], spans[-1][1]
@@ -283,15 +288,20 @@ class Reducer:
     def _usage(self, event: UsageReport) -> None:
         event = _sane(event)
         waiting = self.digest.open_responses
-        key = blake2b(event.key.encode("utf-8", "replace"), digest_size=8).hexdigest()
-        known = waiting.get(key)
+        key = ""
+        if self._response is not None and self._response[0] == event.key:
+            known: OpenResponse | None = self._response[1]
+        else:
+            key = blake2b(event.key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+            known = waiting.get(key)
         if known is not None:
             if event.usage.output >= known.usage.output:
                 known.usage, known.model = event.usage, event.model
-            return
-        waiting[key] = OpenResponse(event.model, event.usage, event.cost_usd)
-        if len(waiting) > OPEN_RESPONSES:
-            settle(self.digest, OPEN_RESPONSES // 2)
+        else:
+            known = waiting[key] = OpenResponse(event.model, event.usage, event.cost_usd)
+            if len(waiting) > OPEN_RESPONSES:
+                settle(self.digest, OPEN_RESPONSES // 2)
+        self._response = event.key, known
 
     def _compaction(self, event: Compaction) -> None:
         self.digest.compactions += 1
@@ -331,9 +341,12 @@ def _asked_again(turn: Turn, text: str) -> bool:
 
 def settle(digest: Digest, keep: int) -> None:
     """Adds the oldest open responses to the totals, by model and price step."""
+    waiting = digest.open_responses
+    if len(waiting) <= keep:
+        return
     totals = {(total.model, total.band): total for total in digest.usage}
-    for key in list(digest.open_responses)[: max(len(digest.open_responses) - keep, 0)]:
-        response = digest.open_responses.pop(key)
+    for key in list(waiting)[: len(waiting) - keep]:
+        response = waiting.pop(key)
         band = bisect_left(PRICE_STEPS, response.usage.prompt_tokens)
         total = totals.get((response.model, band))
         if total is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import deque
 from pathlib import Path
 from threading import Timer
@@ -42,6 +41,8 @@ def file_names(root: Path) -> tuple[str, ...]:
 
 
 def _tracked(root: Path) -> list[str]:
+    import subprocess  # not every import lists a checkout
+
     # A repository may be anyone's: nothing that its configuration names is run.
     command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files", "-z"]
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}

@@ -5,20 +5,31 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 
 from holdfast.text.stopwords import CHINESE_CUTS, CHINESE_STOPS, HAN_TERMS
 
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _LONGEST_UNSPACED = 20
 _LONGEST_TERM = 4
 
-_JAPANESE = re.compile(
-    r"[\u30a1-\u30fa\u30fc]{2,}"
-    # A verb of two parts, as in 書き換え: one sign of Hiragana between Kanji is inside the word.
-    r"|[\u3400-\u9fff々][きしちみりぎじびえけせめれげべ][\u3400-\u9fff々][えみしけせりきめ]?"
-    r"|[\u3400-\u9fff\uf900-\ufaff々〆]{2,}"
-)
+
+# Compiled on first use: their sets of signs are large, and most goals are written in letters.
+@cache
+def _japanese() -> re.Pattern[str]:
+    return re.compile(
+        r"[\u30a1-\u30fa\u30fc]{2,}"
+        # A verb of two parts, as in 書き換え: one sign of Hiragana between Kanji is inside the word.
+        r"|[\u3400-\u9fff々][きしちみりぎじびえけせめれげべ][\u3400-\u9fff々][えみしけせりきめ]?"
+        r"|[\u3400-\u9fff\uf900-\ufaff々〆]{2,}"
+    )
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+
+
 _PARTICLES = re.compile(
     r"(?:해주세요|해주십시오|해주실래요|해줄래|해줘요|해줘|합니다|하세요|하십시오|하려면|하려고|했습니다|했는데|하도록|하면서|하는|하기|하고|해서|해야|"
     r"했다|한다|하자|할까|된다|되는|되지|입니다|이라는|으로서|으로써|에게서|에서는|에서도|에서의|으로는|으로|에서|에게|한테|까지|부터|처럼|보다|"
@@ -47,14 +58,14 @@ def _script(char: str) -> str:
         return "cjk"
     if "\uac00" <= char <= "\ud7a3" or "\u1100" <= char <= "\u11ff" or "\u3130" <= char <= "\u318f":
         return "hangul"
-    if _UNSPACED.match(char):
+    if _unspaced().match(char):
         return "unspaced"
     return "letters" if unicodedata.category(char)[0] in "LM" else ""
 
 
 def japanese_words(run: str) -> Iterator[str]:
     """Kanji and Katakana runs; Hiragana separates them."""
-    for found in _JAPANESE.findall(run):
+    for found in _japanese().findall(run):
         if found[0] >= "\u3400" and all(char >= "\u3400" or char == "々" for char in found):
             yield from _pieces(found)
         else:
