@@ -10,7 +10,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import blake2b
+from itertools import repeat
 from pathlib import Path
+from struct import unpack
 from typing import TypeVar
 
 import msgspec
@@ -228,7 +230,7 @@ class CaptureStore:
         return None if row is None else int(row[0])
 
     def claim(self, keys: Iterable[int], source: int) -> None:
-        self._ask_many("INSERT OR IGNORE INTO claim VALUES (?, ?)", ((key, source) for key in keys))
+        self._ask_many("INSERT OR IGNORE INTO claim VALUES (?, ?)", zip(keys, repeat(source)))
 
     def put_record(self, record: DistilledSession) -> None:
         self._ask(
@@ -318,13 +320,19 @@ class SourceClaims:
         self._run.look_up = True
 
     def save(self) -> None:
-        self._run.store.claim(map(_number, self._new), self._source)
+        self._run.store.claim(_numbers(self._new), self._source)
         self._new = []
 
 
 def _number(key: str) -> int:
     """A key as SQLite stores it best: 64 bits of a hash."""
-    return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
+    return _numbers([key])[0]
+
+
+def _numbers(keys: Sequence[str]) -> tuple[int, ...]:
+    """The same for many, at once: there is a key for every line."""
+    digests = [blake2b(key.encode("utf-8", "replace"), digest_size=8).digest() for key in keys]
+    return unpack(f">{len(digests)}q", b"".join(digests))
 
 
 def _refused(path: Path, error: Exception) -> StoreError:
