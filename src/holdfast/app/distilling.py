@@ -128,6 +128,7 @@ class Conclusions:
     def __init__(self, machine: Machine, project: Project) -> None:
         self.machine = machine
         self.project = project
+        self._settings = machine.settings(project)
         self._stack: Stack | None = None
 
     def of(self, session: str, cursors: Sequence[Cursor]) -> tuple[DistilledSession, LedgerEntry] | None:
@@ -153,7 +154,7 @@ class Conclusions:
         return self._overridden(stack_from_evidence(touched[:MOST_TOUCHED], commands[:MOST_COMMANDS]))
 
     def _overridden(self, stack: Stack) -> Stack:
-        settings = self.machine.settings(self.project)
+        settings = self._settings
         return replace(
             stack,
             project_type=settings.project_type or stack.project_type,

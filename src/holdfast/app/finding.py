@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from holdfast.app.wiring import Machine
 from holdfast.errors import TranscriptError, UsageError
@@ -22,19 +23,22 @@ _IGNORED_DIRECTORIES = frozenset((".git", "node_modules", "__pycache__", ".venv"
 
 
 class Found(Struct, frozen=True):
-    """A session that some importer recognises: a file, or a part of one."""
+    """A session that some importer recognises: a file, or a part of one.
+
+    `key` identifies it in the capture store and in messages: one spelling for one file. It is asked for often,
+    and made once, because every folder on the way is looked at for it.
+    """
 
     path: Path
     importer: Importer
     size: int
     mtime_ns: int
     glance: Glance
+    key: str = ""
 
-    @property
-    def key(self) -> str:
-        """What identifies it in the capture store and in messages: one spelling for one file."""
+    def __post_init__(self) -> None:
         name = path_text(os.path.realpath(self.path))
-        return f"{name}#{self.glance.part}" if self.glance.part else name
+        force_setattr(self, "key", f"{name}#{self.glance.part}" if self.glance.part else name)
 
 
 class Search(Struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -73,7 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if print_resume(rest):
             return 0
-    return _run(name, rest)
+    code = _run(name, rest)
+    if arguments is None:
+        gc.freeze()  # the process ends: a last search for cycles in all that was read would only hold it up
+    return code
 
 
 def _run(name: str, words: Sequence[str]) -> int:
