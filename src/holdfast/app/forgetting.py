@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from holdfast.app.explaining import injections
 from holdfast.app.preparing import prepare
 from holdfast.app.projects import known_projects
 from holdfast.app.still_held import Held, Pickaxe, held_elsewhere, held_in_git
@@ -22,10 +23,11 @@ from holdfast.store import files
 from holdfast.store.capture_forgetting import CaptureForgetting
 from holdfast.store.denied import Denied
 from holdfast.store.forgetting import Forgetting
+from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
 from holdfast.store.project_ledger import ProjectLedger
-from holdfast.text.phrases import SHORTEST, words_of_phrase
+from holdfast.text.phrases import FORGOTTEN, SHORTEST, words_of_phrase
 from holdfast.text.removal import Removal, Traces, texts_in
 
 LOCK_S = 60.0
@@ -75,7 +77,9 @@ class _Known:
 
     def sessions(self) -> set[str]:
         found = {row.session for row in self.rows} | {entry.session for entry in self.entries}
-        return found | self.captured | set(self.denied.sessions)
+        found |= {told.session for told in injections(self.project) if told.session}
+        found |= {letter.session for letter in envelopes(self.project.memory / "inbox")[0]}
+        return (found | self.captured | self.denied.sessions) - {""}
 
     def statements(self) -> Iterator[Any]:
         """Of files, of the log, and of the records."""
@@ -116,6 +120,10 @@ def resolve(project: Project, sessions: Sequence[str], ids: Sequence[str], texts
     if not (sessions or ids or texts):
         raise UsageError("nothing to forget", fix="Say --session ID, --fact ID or --text TEXT")
     for text in texts:
+        if FORGOTTEN in text:
+            raise UsageError(
+                f"{FORGOTTEN} is what stands where a text was forgotten", fix="Give the words around it"
+            )
         if len(text.strip()) < SHORTEST or not any(word[:1].isalnum() for word in words_of_phrase(text)):
             raise UsageError(
                 f"the text {text[:40]!r} is too short to forget: it would be found everywhere",
@@ -250,7 +258,12 @@ def _report(
 ) -> Report:
     project = known.project
     needles = Pickaxe(wanted.sessions, (*wanted.texts, *said))
-    transcripts = [Path(path) for name in wanted.sessions for path in known.paths.get(name, ())]
+    transcripts = [
+        Path(path)
+        for name, paths in sorted(known.paths.items())
+        for path in paths
+        if name in wanted.sessions or needles.in_text(path)
+    ]
     return Report(
         wanted=wanted,
         removed=removed,

@@ -37,12 +37,13 @@ Progress = Callable[[int, int, str], None]
 
 
 class ImportReport(Struct):
-    """What an import did. `bytes` are those really read."""
+    """What an import did. `bytes` are those really read, `forgotten` the sessions left out because they were."""
 
     sessions: int = 0
     added: int = 0
     updated: int = 0
     unchanged: int = 0
+    forgotten: int = 0
     skipped: list[str] = []
     warnings: list[Warned] = []
     bytes: int = 0
@@ -285,6 +286,9 @@ class _Run:
     def _count(self, found: Sequence[Found]) -> None:
         """Sessions that were looked at, and those that an earlier, interrupted import had left to be written."""
         self.report.sessions = len(self._sessions_of(found) | self._written)
+        stamps = self.store.stamps() if self.denied.sessions else {}
+        theirs = {stamps[item.key][1] for item in found if item.key in stamps}
+        self.report.forgotten = len(theirs & self.denied.sessions)
         self.report.unchanged = self.report.sessions - self.report.added - self.report.updated
 
 

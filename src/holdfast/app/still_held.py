@@ -42,7 +42,10 @@ class Pickaxe:
     def in_data(self, data: bytes) -> bool:
         if any(session.encode() in data for session in self.sessions):
             return True
-        return bool(self._phrases) and self._phrases.found_in(data.decode("utf-8", "replace"))
+        return bool(self._phrases) and self.in_text(data.decode("utf-8", "replace"))
+
+    def in_text(self, text: str) -> bool:
+        return self._phrases.found_in(text)
 
     def searches(self) -> Iterator[list[str]]:
         """Arguments for `git log`. What is looked for is glued to its option: it may begin with a dash."""

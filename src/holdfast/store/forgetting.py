@@ -18,8 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.errors import NameRefused, StoreError
-from holdfast.guard.names import inside
+from holdfast.errors import StoreError
 from holdfast.model.ledger import LedgerEntry, Outcome
 from holdfast.store import files, inbox
 from holdfast.store.capture_forgetting import CaptureForgetting
@@ -146,24 +145,20 @@ class Forgetting:
         """Every file of the memory. A link is never followed: what it leads to is not ours."""
         for directory, folders, names in os.walk(self._root):
             folders.sort()
-            for name in sorted([*names, *(f for f in folders if Path(directory, f).is_symlink())]):
+            for name in sorted([*names, *folders]):
                 path = Path(directory, name)
                 shown = path.relative_to(self._root).as_posix()
-                self._refuse_link(path)
-                if path.is_file():
+                if name in _EDITORS or _LOGS.fullmatch(shown) or shown.startswith("projects/"):
+                    self._refuse_what_is_not_ours(path, is_file=name in _EDITORS or name == "log.md")
+                if name in names and not path.is_symlink() and path.is_file():
                     yield path, shown
-            for name in folders:
-                if name in _EDITORS or name == "log.md":
-                    files.read(Path(directory, name))  # says that a file belongs there
 
-    def _refuse_link(self, path: Path) -> None:
-        fix = "Move it away and put the file itself there"
+    def _refuse_what_is_not_ours(self, path: Path, *, is_file: bool) -> None:
         if path.is_symlink():
+            fix = "Move it away and put the file itself there"
             raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
-        try:
-            inside(self._root, path)
-        except NameRefused as error:
-            raise StoreError("a link on the way leads out of the memory", where=str(path), fix=fix) from error
+        if is_file and path.is_dir():
+            files.read(path)  # says what is wrong with a folder in a file's place
 
     def _ledgers(self) -> list[tuple[Path, str, Path]]:
         ledgers = [(self.project.ledger, "ledger.md", self.project.lock("ledger"))]
@@ -204,15 +199,16 @@ class Forgetting:
         )
 
     def _told_lines(self, lines: Any) -> Any:
-        if not isinstance(lines, list):
-            return lines
-        return [
-            {key: self._told_text(text) for key, text in line.items()} if isinstance(line, dict) else line
-            for line in lines
-        ]
+        return [self._told_line(line) for line in lines] if isinstance(lines, list) else lines
 
-    def _told_text(self, text: Any) -> Any:
-        return (self.removal.trace(text) or FORGOTTEN) if isinstance(text, str) and text else text
+    def _told_line(self, line: Any) -> Any:
+        if not isinstance(line, dict):
+            return line
+        texts = {key: text for key, text in line.items() if isinstance(text, str)}
+        if any(map(self.removal.traces, texts.values())):
+            self.removal.hits += 1
+            return {**line, **dict.fromkeys(texts, ""), "text": FORGOTTEN}
+        return {**line, **{key: self.removal.text(text) for key, text in texts.items()}}
 
     def _in_errors(self, data: bytes) -> bytes:
         names = [name.encode() for name in self.removal.sessions]

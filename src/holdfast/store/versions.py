@@ -122,7 +122,8 @@ class Versions:
         """
         changes = self.changes()
         renamed = {
-            name: self._rewritten(held, name, edit(file, data)) for name, file, data in self.contents(changes)
+            name: name if (new := edit(file, data)) == data else self._keep(held, new)
+            for name, file, data in self.contents(changes)
         }
         if all(name == new for name, new in renamed.items()):
             self._sweep(changes)
@@ -145,9 +146,6 @@ class Versions:
             for name, file in names.items()
             if (data := files.read(self._content_file(name))) is not None
         ]
-
-    def _rewritten(self, held: Held, name: str, data: bytes | None) -> str | None:
-        return name if files.digest(data) == name else self._keep(held, data)
 
     def _keep(self, held: Held, data: bytes | None) -> str | None:
         digest = files.digest(data)

@@ -10,13 +10,9 @@ from holdfast.text import current_md, ledger_md, log_md, questions_md, reference
 from holdfast.text import memory_md as md
 from holdfast.text.ledger_md import Header
 from holdfast.text.log_md import Block, LogFile
-from holdfast.text.phrases import tokens
 from holdfast.text.reference_md import KeptFact, Reference
 from holdfast.text.removal import Removal
 from holdfast.text.sections import parse
-
-_MOST_KEYWORDS = 2  # a phrase of more words is not in the ledger, which has single words only
-
 
 # --- files that change ---------------------------------------------------------------------------------
 
@@ -163,7 +159,7 @@ def _row(raw: bytes, header: Header, removal: Removal, buried: set[str]) -> byte
     if removal.phrases and "goal" in names and names.index("goal") < len(cells):
         goal = names.index("goal")
         words = table.decode_list(cells[goal], " ", decode)
-        left = _keywords_left(words, removal)
+        left = removal.keywords(words)
         if left != words:
             cells[goal] = table.encode_list(left)
             return table.render_row(cells).encode("utf-8", "surrogateescape")
@@ -183,16 +179,3 @@ def _tombstone(raw: bytes, session: str, header: Header, removal: Removal, burie
         return raw
     removal.hits += 1
     return None if known else row
-
-
-def _keywords_left(words: tuple[str, ...], removal: Removal) -> tuple[str, ...]:
-    for signs in removal.phrases.words:
-        phrase = [word for word in signs if word[:1].isalnum()]
-        if not 0 < len(phrase) <= _MOST_KEYWORDS:
-            continue
-        of_phrase = [word for word in words if set(phrase) & {token.folded for token in tokens(word)}]
-        said = {token.folded for word in of_phrase for token in tokens(word)}
-        if set(phrase) <= said:
-            removal.hits += len(of_phrase)
-            words = tuple(word for word in words if word not in of_phrase)
-    return words

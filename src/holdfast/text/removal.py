@@ -26,6 +26,7 @@ _NAMES = _FIXED | {"parent", "own", "status", "action", "kind", "outcome", "comp
 _NAMES |= {"model", "provider", "project_type", "framework"}
 _BY_WORDS = frozenset({"commands", "todos", "files", "working", "mentions"})  # maps whose keys are texts
 _WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would say something else
+_MOST_KEYWORDS = 2
 _TRACE = 4  # words in a row that no other session has
 _LINE_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|\s*$)")
 _LINE_SESSION = re.compile(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
@@ -94,6 +95,18 @@ class Removal:
         source = _LINE_SESSION.search(line) if self.sessions else None
         return source is not None and md.decode(source[1]) in self.sessions and "· forgotten" not in source[1]
 
+    def keywords(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """Keywords of a goal without those of a phrase of one or two words; longer ones are not kept as keywords."""
+        for signs in self.phrases.words:
+            phrase = {word for word in signs if word[:1].isalnum()}
+            if not 0 < len(phrase) <= _MOST_KEYWORDS:
+                continue
+            of_phrase = [word for word in words if phrase & {token.folded for token in tokens(word)}]
+            if phrase <= {token.folded for word in of_phrase for token in tokens(word)}:
+                self.hits += len(of_phrase)
+                words = tuple(word for word in words if word not in of_phrase)
+        return words
+
     # --- statements ------------------------------------------------------------------------------------
 
     def item(self, item: Any) -> Any:
@@ -101,7 +114,7 @@ class Removal:
         if getattr(item, "id", "") in self.ids:
             self.hits += 1
             return None
-        if getattr(item, "session", "") in self.sessions and item.session:
+        if self._by_forgotten(item):
             self.hits += 1
             other = self.instead(item)
             return None if other is None else self.item(other)
@@ -111,10 +124,21 @@ class Removal:
         return self._with_holes(item)
 
     def items(self, items: Iterable[T]) -> tuple[T, ...]:
-        """Those that are left, each once: another session's wording may stand there already."""
-        kept = [left for item in items if (left := self.item(item)) is not None]
-        by_id = {getattr(item, "id", number): item for number, item in reversed(list(enumerate(kept)))}
-        return tuple(item for item in kept if by_id.get(getattr(item, "id", None), item) is item)
+        """Those that are left. Another session's wording is not put where it stands already."""
+        all_items = tuple(items)
+        there = {getattr(item, "id", "") for item in all_items if not self._by_forgotten(item)}
+        kept: list[T] = []
+        for item in all_items:
+            left = self.item(item)
+            if left is None or (self._by_forgotten(item) and left.id in there):
+                continue
+            kept.append(left)
+            there.add(getattr(left, "id", ""))
+        return tuple(kept)
+
+    def _by_forgotten(self, item: Any) -> bool:
+        session = getattr(item, "session", "")
+        return bool(session) and session in self.sessions
 
     def entry(self, entry: LogEntry) -> LogEntry:
         """A log entry of another session, without what is forgotten."""
@@ -149,6 +173,8 @@ class Removal:
             return value
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, list) and name == "keywords":
+            return list(self.keywords(tuple(value)))
         if isinstance(value, list):
             kept = [item for item in value if not self._is_forgotten(name, item)]
             self.hits += len(value) - len(kept)
@@ -183,30 +209,33 @@ class Traces:
     """Words in a row that only forgotten sessions have: where texts of theirs were told on without their name."""
 
     def __init__(self, own: Iterable[str], others: Callable[[], Iterable[str]]) -> None:
-        self._own = {window for text in own for window in _windows(text)}
+        self._own: set[tuple[str, ...]] = set()
+        for text in own:
+            words = _words(text)
+            self._own.update(_windows(words, min(_TRACE, len(words))))
+        self._sizes = {len(window) for window in self._own}
         self._others = others
         self._settled = False
 
     def __call__(self, text: str) -> bool:
-        if not self._own or not self._touches(text):
+        if not self._own or not self._in(text):
             return False
         if not self._settled:  # reading every other session is only worth it once something looks alike
             self._settled = True
             for other in self._others():
-                self._own.difference_update(_windows(other))
-        return self._touches(text)
+                self._own.difference_update(self._all_windows(other))
+        return self._in(text)
 
-    def _touches(self, text: str) -> bool:
+    def _in(self, text: str) -> bool:
+        return not self._own.isdisjoint(self._all_windows(text))
+
+    def _all_windows(self, text: str) -> Iterable[tuple[str, ...]]:
         words = _words(text)
-        sizes = range(2, _TRACE + 1)
-        return any(
-            tuple(words[place : place + size]) in self._own for size in sizes for place in range(len(words))
-        )
+        return (window for size in self._sizes for window in _windows(words, size))
 
 
-def _windows(text: str) -> Iterable[tuple[str, ...]]:
-    words = _words(text)
-    size = min(_TRACE, len(words))
+def _windows(words: list[str], size: int) -> Iterable[tuple[str, ...]]:
+    """A single word tells nothing."""
     return (tuple(words[place : place + size]) for place in range(len(words) - size + 1)) if size > 1 else ()
 
 
