@@ -50,8 +50,8 @@ def forget_in_style(text: str, removal: Removal, where: str = "style.md") -> str
 
 def forget_in_reference(text: str, removal: Removal, where: str = "reference.md") -> str:
     file = reference_md.parse_reference(text, where)
-    facts = [left for kept in file.reference.facts if (left := _fact(kept, removal)) is not None]
-    reference = Reference(facts=tuple(facts), decisions=removal.items(file.reference.decisions))
+    facts = _facts(file.reference.facts, removal)
+    reference = Reference(facts=facts, decisions=removal.items(file.reference.decisions))
     if reference != file.reference:
         text = reference_md.render_reference(file, reference)
         file = reference_md.parse_reference(text, where)
@@ -59,6 +59,19 @@ def forget_in_reference(text: str, removal: Removal, where: str = "reference.md"
     return file.document.edited(
         lambda part: understood.get(part, ()), lambda _part, line: line, removal.prose
     )
+
+
+def _facts(facts: tuple[KeptFact, ...], removal: Removal) -> tuple[KeptFact, ...]:
+    """Those that are left. What another session says instead is not put where it stands already."""
+    there = {kept.fact.id for kept in facts if kept.fact.session not in removal.sessions}
+    left: list[KeptFact] = []
+    for kept in facts:
+        new = _fact(kept, removal)
+        if new is None or (kept.fact.session in removal.sessions and new.fact.id in there):
+            continue
+        left.append(new)
+        there.add(new.fact.id)
+    return tuple(left)
 
 
 def _fact(kept: KeptFact, removal: Removal) -> KeptFact | None:
