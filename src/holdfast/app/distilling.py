@@ -135,7 +135,7 @@ class Conclusions:
         stack = self._stack_for(parts)
         record = conclude(session, parts, stack.project_type, stack.framework)
         if self._denied:
-            record = replace(record, harvest=self._denied.harvest(record.harvest))
+            record = replace(record, harvest=self._denied.left_of(record.harvest))
         return record, self._clean_row(ledger_entry(record))
 
     def _stack_for(self, parts: Sequence[Part]) -> Stack:

@@ -13,11 +13,13 @@ from msgspec import Struct
 from holdfast.app.explaining import injections
 from holdfast.app.preparing import prepare
 from holdfast.app.projects import known_projects
+from holdfast.app.refreshing import refresh
+from holdfast.app.remembering import rewrite_current
 from holdfast.app.still_held import Held, Pickaxe, held_elsewhere, held_in_git
 from holdfast.app.wiring import Machine
 from holdfast.distill import merging
 from holdfast.errors import NotFound, UsageError
-from holdfast.model.memory import DeadEnd, LogEntry
+from holdfast.model.memory import DeadEnd, LogEntry, ids_of
 from holdfast.model.session import DistilledSession
 from holdfast.store import files
 from holdfast.store.capture_forgetting import CaptureForgetting
@@ -27,6 +29,7 @@ from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
 from holdfast.store.project_ledger import ProjectLedger
+from holdfast.text.current_md import Stumble
 from holdfast.text.phrases import FORGOTTEN, SHORTEST, words_of_phrase
 from holdfast.text.removal import Removal, Traces, texts_in
 
@@ -91,6 +94,7 @@ class _Known:
         for store in self.stores[:1]:
             current = store.current()
             yield from (*current.current.todo, *current.ticked, *current.current.questions)
+            yield from current.current.stumbles
         yield from self.said_by_sessions()
 
     def said_by_sessions(self) -> Iterator[Any]:
@@ -159,7 +163,9 @@ def _session(name: str, known: set[str]) -> str:
 
 
 def _ids(names: Sequence[str], known: _Known) -> tuple[str, ...]:
-    there = ({item.id for item in known.statements()} if names else set()) | set(known.denied.ids)
+    there = (
+        {one for item in known.statements() for one in ids_of(item)} | known.denied.ids if names else set()
+    )
     found: list[str] = []
     for name in names:
         wanted = name[:1].upper() + name[1:].lower()
@@ -199,26 +205,42 @@ def forget(machine: Machine, project: Project, wanted: Wanted) -> Report:
                 held, machine.now().timestamp(), wanted.sessions, wanted.ids, (*wanted.texts, *said)
             )
             removed = forgetting.apply(held)
-        if (project.memory / "hot.db").exists():
-            prepare(machine, project)
+        _make_again(machine, project, wanted)
     return _report(machine, known, wanted, said, removed)
+
+
+def _make_again(machine: Machine, project: Project, wanted: Wanted) -> None:
+    """What is drawn from the other files: the state's stumbles and questions, and what the next start is told."""
+    store = MemoryStore(project, project.title, clock=lambda: machine.now().timestamp())
+    if (wanted.sessions or wanted.ids) and store.current_file.exists():
+        rewrite_current(store, {}, machine.now().timestamp(), "forget")
+    refresh(machine, project)
+    if (project.memory / "hot.db").exists():  # also where hooks are not enabled any more
+        prepare(machine, project)
 
 
 def _removal(known: _Known, wanted: Wanted) -> tuple[Removal, list[str]]:
     ids, sessions = set(wanted.ids), set(wanted.sessions)
-    said = [_words_of(item) for item in known.statements() if item.id in ids] if ids else []
+    said = [_words_of(item) for item in known.statements() if ids_of(item) & ids] if ids else []
     said = [text for text in dict.fromkeys(said) if len(words_of_phrase(text)) >= _LEAST_SAID]
     traces = Traces(
         known.texts_of(sessions) if sessions else (), lambda: known.texts_of(sessions, others=True)
     )
+    others = _Others(known, sessions, ids)
     removal = Removal(
-        sessions, ids, wanted.texts, said, instead=_Others(known, sessions, ids).like, traces=traces
+        sessions,
+        ids,
+        wanted.texts,
+        said,
+        quoted=ids | others.missing() if sessions else ids,
+        instead=others.like,
+        traces=traces,
     )
     return removal, said
 
 
 def _words_of(item: Any) -> str:
-    return f"{item.tried}\n{item.failed}" if isinstance(item, DeadEnd) else str(item.text)
+    return f"{item.tried}\n{item.failed}" if isinstance(item, DeadEnd | Stumble) else str(item.text)
 
 
 class _Others:
@@ -243,6 +265,11 @@ class _Others:
             if 2 * len(words & set(_words_of(one).casefold().split())) >= len(words)
         ]
         return merging.find(near, _words_of(item)) if near else None
+
+    def missing(self) -> set[str]:
+        """Ids of what forgotten sessions alone have said."""
+        theirs = {one.id for one in self._known.said_by_sessions() if one.session in self._sessions}
+        return theirs - {name for by_id in self._others().values() for name in by_id}
 
     def _others(self) -> dict[type, dict[str, Any]]:
         if self._by_type is None:

@@ -13,16 +13,18 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.model.memory import Decision, Fact, Harvest, Question
+from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
 from holdfast.store import files
 from holdfast.store.files import Held
 from holdfast.text.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
 
 NAME = "denied.jsonl"
+Gathered = TypeVar("Gathered", Harvest, LogEntry)
 _KEY = re.compile(r"(?:[0-9a-f]{2}){1,64}")
 _KINDS = ("decisions", "questions", "findings", "dead_ends", "open_items", "facts")
 
@@ -73,16 +75,17 @@ class Denied:
 
     def lets(self, item: object) -> bool:
         """Whether something remembered may be kept: no fact, question or decision with a hole in it."""
-        if getattr(item, "id", "") in self.ids:
+        if not self.ids.isdisjoint(ids_of(item)):
             return False
         return not (isinstance(item, Fact | Question | Decision) and FORGOTTEN in item.text)
 
-    def harvest(self, harvest: Harvest) -> Harvest:
-        """What a session yielded, without what was forgotten."""
+    def left_of(self, gathered: Gathered) -> Gathered:
+        """What a session yielded, or its log entry, without statements that were forgotten."""
         if not self:
-            return harvest
-        kept = {name: tuple(filter(self.lets, getattr(harvest, name))) for name in _KINDS}
-        return msgspec.structs.replace(harvest, **kept)
+            return gathered
+        kinds = [name for name in _KINDS if hasattr(gathered, name)]
+        kept = {name: tuple(filter(self.lets, getattr(gathered, name))) for name in kinds}
+        return msgspec.structs.replace(gathered, **kept)
 
     def add(
         self, held: Held, at: float, sessions: Iterable[str], ids: Iterable[str], texts: Iterable[str]

@@ -95,8 +95,9 @@ class MemoryStore:
         if any(not entry.session or entry.at is None for entry in entries):
             raise UsageError("a log entry needs a session and a date", fix="Import the session again")
         with files.lock(self.lock_path) as held:
-            denied = Denied(self._root).sessions
-            added = self._log().add(held, [entry for entry in entries if entry.session not in denied])
+            denied = Denied(self._root)
+            wanted = [denied.left_of(entry) for entry in entries if entry.session not in denied.sessions]
+            added = self._log().add(held, wanted)
         if added:
             self.archive(longest=longest)
         return added

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from msgspec.structs import replace
+
 from holdfast.model.ledger import Outcome
 from holdfast.model.memory import content_id
 from holdfast.text import current_md, ledger_md, log_md, questions_md, reference_md, style_md, table
@@ -14,6 +16,9 @@ from holdfast.text.reference_md import KeptFact, Reference
 from holdfast.text.removal import Removal
 from holdfast.text.sections import parse
 
+_SOURCELESS = (current_md.Stumble, current_md.Check, current_md.FileHint)
+
+
 # --- files that change ---------------------------------------------------------------------------------
 
 
@@ -22,8 +27,10 @@ def forget_in_current(text: str, removal: Removal, where: str = "current.md") ->
         left = removal.item(item)
         if isinstance(left, current_md.ActiveProject) and removal.traces(left.status):
             removal.hits += 1
-            return current_md.ActiveProject(name=left.name, pointers=left.pointers, at=left.at)
-        if isinstance(left, current_md.FileHint) and removal.traces(left.when):
+            return replace(left, status="")
+        told = " ".join(getattr(left, name, "") for name in ("command", "tried", "failed", "instead", "when"))
+        ticked = isinstance(left, current_md.Done) and not left.session and removal.traces(left.text)
+        if ticked or (isinstance(left, _SOURCELESS) and removal.traces(told)):
             removal.hits += 1
             return None
         return left

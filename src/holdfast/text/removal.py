@@ -8,9 +8,9 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import asdict, replace
 
-from holdfast.model.memory import Decision, Fact, LogEntry, Question, content_id
+from holdfast.model.memory import DeadEnd, Decision, Fact, LogEntry, Question, content_id, ids_of
 from holdfast.text import memory_md as md
-from holdfast.text.phrases import Phrases, Token, replaced, tokens
+from holdfast.text.phrases import SHORTEST, Phrases, Token, replaced, tokens
 
 T = TypeVar("T")
 _LETTERS = {
@@ -28,6 +28,7 @@ _BY_WORDS = frozenset({"commands", "todos", "files", "working", "mentions"})  # 
 _WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would say something else
 _MOST_KEYWORDS = 2
 _TRACE = 4  # words in a row that no other session has
+_QUOTED = re.compile(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in a question which of two statements holds
 _LINE_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|\s*$)")
 _LINE_SESSION = re.compile(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
 
@@ -36,8 +37,9 @@ class Removal:
     """Sessions, ids and phrases to be forgotten.
 
     `phrases` are those that were asked for; `said` are the words of forgotten statements, which go from what was
-    captured and stay in what a person wrote. `instead` gives the same statement as another session made it;
-    `traces` tells whether a text without a source repeats what a forgotten session said. `hits` counts.
+    captured and stay in what a person wrote; a question that quotes an id of `quoted` goes. `instead` gives the same
+    statement as another session made it; `traces` tells whether a text without a source repeats what a forgotten
+    session said. `hits` counts.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Removal:
         ids: Iterable[str] = (),
         phrases: Iterable[str] = (),
         said: Iterable[str] = (),
+        quoted: Iterable[str] = (),
         instead: Callable[[Any], Any] = lambda item: None,
         traces: Callable[[str], bool] = lambda text: False,
     ) -> None:
@@ -53,6 +56,7 @@ class Removal:
         self.ids = frozenset(ids)
         self.asked = Phrases(phrases := tuple(phrases))
         self.phrases = Phrases((*phrases, *said))
+        self.quoted = frozenset(quoted)
         self.instead = instead
         self.traces = traces
         self.hits = 0
@@ -111,7 +115,7 @@ class Removal:
 
     def item(self, item: Any) -> Any:
         """What is left of a statement: it itself, the same by another session, one with holes, or None."""
-        if getattr(item, "id", "") in self.ids:
+        if not self.ids.isdisjoint(ids_of(item)):
             self.hits += 1
             return None
         if self._by_forgotten(item):
@@ -119,6 +123,9 @@ class Removal:
             other = self.instead(item)
             return None if other is None else self.item(other)
         if isinstance(item, Fact | Question | Decision) and self.phrases.found_in(item.text):
+            self.hits += 1
+            return None
+        if isinstance(item, Question) and not self.quoted.isdisjoint(_QUOTED.findall(item.text)):
             self.hits += 1
             return None
         return self._with_holes(item)
@@ -192,7 +199,8 @@ class Removal:
         if not isinstance(item, dict):
             return False
         if name == "dead_ends":
-            return content_id("X", f"{item.get('tried', '')}\n{item.get('failed', '')}") in self.ids
+            tried, failed = str(item.get("tried", "")), str(item.get("failed", ""))
+            return not self.ids.isdisjoint(ids_of(DeadEnd(tried=tried, failed=failed)))
         text = str(item.get("text", ""))
         if name in _WHOLE and self.phrases.found_in(text):
             return True
@@ -212,7 +220,8 @@ class Traces:
         self._own: set[tuple[str, ...]] = set()
         for text in own:
             words = _words(text)
-            self._own.update(_windows(words, min(_TRACE, len(words))))
+            if len(words) > 1 or len(text) >= SHORTEST:
+                self._own.update(_windows(words, min(_TRACE, len(words))))
         self._sizes = {len(window) for window in self._own}
         self._others = others
         self._settled = False
@@ -235,8 +244,7 @@ class Traces:
 
 
 def _windows(words: list[str], size: int) -> Iterable[tuple[str, ...]]:
-    """A single word tells nothing."""
-    return (tuple(words[place : place + size]) for place in range(len(words) - size + 1)) if size > 1 else ()
+    return (tuple(words[place : place + size]) for place in range(len(words) - size + 1)) if size else ()
 
 
 def _words(text: str) -> list[str]:
