@@ -26,6 +26,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession, Event
 from holdfast.repo.stack import Stack, stack_from_evidence, stack_of
 from holdfast.store.capture import Cursor, Stamp
+from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 from holdfast.transcripts.contract import Claims, Reading, Warned
 from holdfast.transcripts.registry import BY_AGENT
@@ -50,6 +51,7 @@ def read_source(
     claims: Claims,
     number: int,
     advance: Callable[[int], None],
+    denied: Denied,
 ) -> Pass:
     """Reads a transcript on from its cursor, or from its start when there is none."""
     if before is None:
@@ -63,7 +65,8 @@ def read_source(
         digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line is dated: the file itself is
     session, parent = digest.session, digest.parent
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
-    digest.seal(machine.clean)
+    clean = denied.cleaner(machine.clean)
+    digest.seal(clean)
     cursor = Cursor(
         id=number,
         path=item.key,
@@ -73,7 +76,7 @@ def read_source(
         position=reading.position(),
         stamp=Stamp(item.size, item.mtime_ns),
         head=b"",
-        reader=_sealed(reading.state(), machine.clean),
+        reader=_sealed(reading.state(), clean),
         digest=msgspec.msgpack.encode(digest),
     )
     return Pass(cursor, reading.position() - start, list(reading.warnings))
@@ -125,10 +128,11 @@ def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:
 class Conclusions:
     """Records and rows of one project's sessions."""
 
-    def __init__(self, machine: Machine, project: Project) -> None:
+    def __init__(self, machine: Machine, project: Project, denied: Denied) -> None:
         self.machine = machine
         self.project = project
         self._settings = machine.settings(project)
+        self._denied = denied
         self._stack: Stack | None = None
 
     def of(self, session: str, cursors: Sequence[Cursor]) -> tuple[DistilledSession, LedgerEntry] | None:
@@ -138,6 +142,8 @@ class Conclusions:
             return None
         stack = self._stack_for(parts)
         record = conclude(session, parts, stack.project_type, stack.framework)
+        if self._denied:
+            record = replace(record, harvest=self._denied.left_of(record.harvest))
         return record, self._clean_row(ledger_entry(record))
 
     def _stack_for(self, parts: Sequence[Part]) -> Stack:
@@ -176,6 +182,8 @@ def _parts(cursors: Sequence[Cursor]) -> list[Part]:
     originals: list[Part] = []
     copies: list[Part] = []
     for cursor in cursors:
+        if not cursor.digest:
+            continue  # emptied by `forget`
         digest = msgspec.msgpack.decode(cursor.digest, type=Digest)
         if not digest.empty:
             (copies if BY_AGENT[cursor.agent].copies else originals).append(Part(cursor.path, digest))

@@ -32,6 +32,7 @@ class Everything(Struct):
             total.added += report.added
             total.updated += report.updated
             total.unchanged += report.unchanged
+            total.forgotten += report.forgotten
             total.bytes += report.bytes
             total.skipped += report.skipped
             total.warnings += report.warnings

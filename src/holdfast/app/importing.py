@@ -7,7 +7,7 @@ marks removed. Whatever stops in between is finished by the next import.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -22,6 +22,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession
 from holdfast.store import files
 from holdfast.store.capture import CaptureStore, ClaimRun, Cursor, SourceClaims, Stamp
+from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 from holdfast.store.project_ledger import ProjectLedger
 from holdfast.text.ledger_md import current
@@ -36,12 +37,13 @@ Progress = Callable[[int, int, str], None]
 
 
 class ImportReport(Struct):
-    """What an import did. `bytes` are those really read."""
+    """What an import did. `bytes` are those really read, `forgotten` the sessions left out because they were."""
 
     sessions: int = 0
     added: int = 0
     updated: int = 0
     unchanged: int = 0
+    forgotten: int = 0
     skipped: list[str] = []
     warnings: list[Warned] = []
     bytes: int = 0
@@ -110,6 +112,7 @@ class _Run:
         with files.lock(self.project.lock("import")):
             self.store = CaptureStore(self.project.capture)
             self.claims = ClaimRun(self.store)
+            self.denied = Denied(self.project.memory)
             try:
                 with _no_cycle_search():
                     self._read(found)
@@ -129,6 +132,8 @@ class _Run:
             for item in found
             if (entry := stamps.get(item.key)) is None or entry[0] != Stamp(item.size, item.mtime_ns)
         ]
+        if self.denied.sessions:
+            changed = self._without_forgotten(changed, {key: entry[1] for key, entry in stamps.items()})
         # The original before its copies, a parent before its subagents: who comes first counts a line. A copy begins
         # with the same line as its original, and was written to later.
         changed.sort(
@@ -155,6 +160,14 @@ class _Run:
         self._commit(waiting)
         self.progress(total, total, "")
 
+    def _without_forgotten(self, changed: Sequence[Found], sessions: Mapping[str, str]) -> list[Found]:
+        """What is known to belong to a forgotten session is not even opened; a new file tells when it is read."""
+        grown = [item for item in changed if sessions.get(item.key) in self.denied.sessions]
+        with self.store.transaction():
+            for item in grown:
+                self.store.passed_over(item.key, Stamp(item.size, item.mtime_ns))
+        return [item for item in changed if sessions.get(item.key) not in self.denied.sessions]
+
     def _read_one(self, item: Found, number: int) -> tuple[Cursor, SourceClaims]:
         from holdfast.app.distilling import read_source
 
@@ -162,12 +175,12 @@ class _Run:
         if before is not None:
             number = before.id
             grown = item.importer.appends and item.size >= before.position
-            if not grown or _marks(item.path, before.position) != before.head:
+            if not grown or not before.digest or _marks(item.path, before.position) != before.head:
                 with self.store.transaction():
                     self.store.release(number)
                 before = None
         claims = SourceClaims(self.claims, number)
-        done = read_source(self.machine, item, before, claims, number, self._advance)
+        done = read_source(self.machine, item, before, claims, number, self._advance, self.denied)
         self.report.bytes += done.bytes
         self.report.warnings += done.warnings
         return replace(done.cursor, head=_marks(item.path, done.cursor.position)), claims
@@ -183,16 +196,23 @@ class _Run:
         with self.store.transaction():
             for cursor, claims in read:
                 root = self.store.root_of(cursor.session) if cursor.session != cursor.own else cursor.session
+                forgotten = root in self.denied.sessions
+                if forgotten:
+                    # Its lines stay claimed: a fork that repeats them does not count them for itself.
+                    cursor = replace(cursor, reader=b"", digest=b"")
                 self.store.put(replace(cursor, session=root))
                 self.store.adopt(cursor.own, root)
                 claims.save()
-                if root:
+                if forgotten:
+                    self.store.empty(root)
+                elif root:
                     self.store.mark_pending(root)
         self.claims.rest()
 
     def _sessions_of(self, found: Sequence[Found]) -> set[str]:
         stamps = self.store.stamps()
-        return {stamps[item.key][1] for item in found if item.key in stamps} - {""}
+        sessions = {stamps[item.key][1] for item in found if item.key in stamps}
+        return sessions - {""} - self.denied.sessions
 
     def _write_rows(self, sessions: set[str]) -> None:
         """Rows of sessions of which something new was read, or whose row is gone.
@@ -202,7 +222,7 @@ class _Run:
         ledger = ProjectLedger(self.project)
         entries = ledger.read().entries
         known = {entry.session: entry for entry in current(entries)}
-        forgotten = {entry.session for entry in entries if entry.forgotten}
+        forgotten = {entry.session for entry in entries if entry.forgotten} | self.denied.sessions
         pending = set(self.store.pending())
         due = sorted(
             session for session in sessions - forgotten if session in pending or session not in known
@@ -215,7 +235,7 @@ class _Run:
         from holdfast.app.refreshing import refresh
         from holdfast.app.remembering import remember
 
-        conclusions = Conclusions(self.machine, self.project)
+        conclusions = Conclusions(self.machine, self.project, self.denied)
         rows: list[LedgerEntry] = []
         records: list[DistilledSession] = []
         for session in due:
@@ -250,7 +270,9 @@ class _Run:
         from holdfast.app.refreshing import refresh
         from holdfast.app.remembering import remember
 
-        conclusions = Conclusions(self.machine, self.project)
+        forgotten = {entry.session for entry in ProjectLedger(self.project).read().entries if entry.forgotten}
+        sessions = sessions - forgotten - self.denied.sessions
+        conclusions = Conclusions(self.machine, self.project, self.denied)
         concluded = [conclusions.of(session, self.store.cursors_of(session)) for session in sorted(sessions)]
         with self.store.transaction():
             for pair in concluded:
@@ -264,6 +286,9 @@ class _Run:
     def _count(self, found: Sequence[Found]) -> None:
         """Sessions that were looked at, and those that an earlier, interrupted import had left to be written."""
         self.report.sessions = len(self._sessions_of(found) | self._written)
+        stamps = self.store.stamps() if self.denied.sessions else {}
+        theirs = {stamps[item.key][1] for item in found if item.key in stamps}
+        self.report.forgotten = len(theirs & self.denied.sessions)
         self.report.unchanged = self.report.sessions - self.report.added - self.report.updated
 
 

@@ -15,6 +15,7 @@ from holdfast.guard.names import safe_name
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
+from holdfast.store.denied import Denied
 from holdfast.store.layout import Project, git, git_complaint
 from holdfast.store.project_ledger import ProjectLedger
 from holdfast.text.ledger_md import LedgerFile, current
@@ -76,7 +77,8 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
         session = safe_name(entry.session)
         if clean(session) != session:
             raise NameRefused("the session id looks like a secret", fix="Choose another name for it")
-        if any(known.session == session and known.forgotten for known in read_ledger(project).entries):
+        gone = {known.session for known in read_ledger(project).entries if known.forgotten}
+        if session in gone | Denied(project.memory).sessions:
             raise UsageError(f"session {session!r} was forgotten and stays so", fix="Choose another id")
     else:
         seed = f"{entry}{moment.isoformat()}".encode("utf-8", "replace")

@@ -73,6 +73,7 @@ def _as_json(report: ImportReport) -> dict[str, Any]:
         "added": report.added,
         "updated": report.updated,
         "unchanged": report.unchanged,
+        "forgotten": report.forgotten,
         "skipped": report.skipped,
         "warnings": report.warnings,
         "bytes": report.bytes,
@@ -84,6 +85,8 @@ def _show(report: ImportReport) -> None:
         f"{report.sessions} session{'s' if report.sessions != 1 else ''}: {report.added} added, "
         f"{report.updated} updated, {report.unchanged} unchanged ({_size(report.bytes)} read)."
     )
+    if report.forgotten:
+        output.line(f"Left out, because you had them forgotten: {report.forgotten}.")
     for warning in report.warnings[:MOST_WARNINGS]:
         output.warn(f"{warning.path}:{warning.line}: {warning.message}")
     if len(report.warnings) > MOST_WARNINGS:

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("holdfast.cli.resume", "what a new session needs to go on here"),
     "handoff": ("holdfast.cli.handoff", "say in your own words what is next"),
     "log": ("holdfast.cli.log", "what each session did, decided and found"),
+    "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
     "install": ("holdfast.cli.install", "let an agent remember and be told: hooks in its own configuration"),
     "uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
     "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),

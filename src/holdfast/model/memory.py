@@ -164,3 +164,10 @@ def content_id(letter: str, text: str) -> str:
         number, digit = divmod(number, 32)
         digits += _DIGITS[digit]
     return f"{letter}-{digits}"
+
+
+def ids_of(item: object) -> frozenset[str]:
+    """The ids by which a statement is known: a dead end also by what was tried alone, as the state names it."""
+    own = str(getattr(item, "id", ""))
+    also = content_id("X", item.tried) if isinstance(item, DeadEnd) else own
+    return frozenset({own, also} - {""})

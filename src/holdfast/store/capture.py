@@ -196,6 +196,18 @@ class CaptureStore:
     def settle(self, sessions: Iterable[str]) -> None:
         self._ask_many("DELETE FROM pending WHERE session = ?", ((session,) for session in sessions))
 
+    def passed_over(self, path: str, stamp: Stamp) -> None:
+        """A transcript of a forgotten session has grown: it is known, and was not read."""
+        self._ask(
+            "UPDATE source SET size = ?, mtime_ns = ? WHERE path = ?", (stamp.size, stamp.mtime_ns, path)
+        )
+
+    def empty(self, session: str) -> None:
+        """Nothing is kept of a session but which transcripts it has, and that their lines were counted."""
+        self._ask("UPDATE source SET reader = x'', digest = x'' WHERE session = ?", (session,))
+        self._ask("DELETE FROM session WHERE id = ?", (session,))
+        self.settle([session])
+
     def next_source(self) -> int:
         (number,) = self._ask("SELECT coalesce(max(id), 0) + 1 FROM source").fetchone()
         return int(number)

@@ -64,12 +64,7 @@ class LedgerStore:
     def _find_ending(self) -> _Ending:
         """Search the whole file for the header in force; refuse what must not be appended to."""
         found = ledger_md.survey(files.read_lines(self.path), self.path.name)
-        if found.format is not None and found.format > ledger_md.FORMAT:
-            raise FormatTooNew(
-                f"ledger format {found.format}, and this holdfast writes {ledger_md.FORMAT}",
-                where=str(self.path),
-                fix="Upgrade holdfast; until then the ledger can only be read",
-            )
+        refuse_newer(found.format, self.path)
         header = found.header
         usable = header is not None and header.intact and not header.foreign
         return _Ending(header.columns if header and usable else (), found.blank)
@@ -94,3 +89,12 @@ class LedgerStore:
         except (ValueError, TypeError, RecursionError, OSError):
             pass
         return None
+
+
+def refuse_newer(number: int | None, path: Path) -> None:
+    if number is not None and number > ledger_md.FORMAT:
+        raise FormatTooNew(
+            f"ledger format {number}, and this holdfast writes {ledger_md.FORMAT}",
+            where=str(path),
+            fix="Upgrade holdfast; until then the ledger can only be read",
+        )

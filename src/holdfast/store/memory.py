@@ -15,6 +15,7 @@ from holdfast.errors import UsageError
 from holdfast.guard.names import safe_name
 from holdfast.model.memory import LogEntry, Question
 from holdfast.store import files
+from holdfast.store.denied import Denied
 from holdfast.store.dismissed import Dismissed, shown_ids
 from holdfast.store.files import Held
 from holdfast.store.layout import Project
@@ -71,8 +72,12 @@ class MemoryStore:
         return self._text(self.style_file)
 
     def dismissed(self) -> set[str]:
-        """Ids of what a person took out, also by deleting its line since we last wrote: it must not come back."""
-        return self._dismissed.ids().union(*(self._deleted_by_hand(path) for path in self._mutable()))
+        """Ids of what a person took out, also by deleting its line since we last wrote: it must not come back.
+
+        What was forgotten is among them.
+        """
+        by_hand = (self._deleted_by_hand(path) for path in self._mutable())
+        return self._dismissed.ids().union(Denied(self._root).ids, *by_hand)
 
     def dismiss(self, *ids: str) -> None:
         with files.lock(self.lock_path) as held:
@@ -90,7 +95,9 @@ class MemoryStore:
         if any(not entry.session or entry.at is None for entry in entries):
             raise UsageError("a log entry needs a session and a date", fix="Import the session again")
         with files.lock(self.lock_path) as held:
-            added = self._log().add(held, entries)
+            denied = Denied(self._root)
+            wanted = [denied.left_of(entry) for entry in entries if entry.session not in denied.sessions]
+            added = self._log().add(held, wanted)
         if added:
             self.archive(longest=longest)
         return added

@@ -53,19 +53,27 @@ class SessionLog:
         """All that was ever logged. Of a session the last entry counts, and the log's is later than the archive's."""
         found: list[LogEntry] = []
         problems: list[Problem] = []
+        forgotten: set[str] = set()
         for path in (*self.archives(), self.path):
             shown = path.relative_to(self.path.parent).as_posix()
             log = self._read(path, shown)
             found += log.entries
             problems += log.problems
-        ordered = sorted(log_md.latest(found), key=lambda entry: entry.at if entry.at is not None else 0)
+            forgotten |= log.forgotten
+        kept = log_md.latest(entry for entry in found if entry.session not in forgotten)
+        ordered = sorted(kept, key=lambda entry: entry.at if entry.at is not None else 0)
         return Entries(tuple(ordered), tuple(problems))
 
     def add(self, held: Held, entries: Sequence[LogEntry]) -> list[LogEntry]:
-        """Append entries in one write; those whose session's last one says the same already are left out."""
+        """Append entries in one write; those whose session's last one says the same already are left out.
+
+        So are those of sessions that were forgotten.
+        """
         before = files.read(self.path) or b""
-        known = self._last_of({entry.session for entry in entries}, before)
-        new = [entry for entry in entries if known.get(entry.session) != entry]
+        known, forgotten = self._last_of({entry.session for entry in entries}, before)
+        new = [
+            entry for entry in entries if entry.session not in forgotten and known.get(entry.session) != entry
+        ]
         if not new:
             return []
         text = "".join(log_md.render_entry(entry) for entry in new)
@@ -78,16 +86,18 @@ class SessionLog:
             raise StoreError(what, where=str(self.path), fix="Look at its end, and run the command again")
         return new
 
-    def _last_of(self, sessions: set[str], log: bytes) -> dict[str, LogEntry]:
-        """The entries that count. A file is searched for the sessions' names before it is parsed."""
+    def _last_of(self, sessions: set[str], log: bytes) -> tuple[dict[str, LogEntry], set[str]]:
+        """The entries that count, and who was forgotten. A file is searched for the names before it is parsed."""
         names = {log_md.end_prefix(session).encode() for session in sessions}
         found: dict[str, LogEntry] = {}
+        forgotten: set[str] = set()
         for path in (*self.archives(), self.path):
             data = log if path == self.path else files.read(path) or b""
-            if data and any(name in data for name in names):
-                entries = self._parse(data, path.name).entries
-                found.update((entry.session, entry) for entry in entries if entry.session in sessions)
-        return found
+            if data and (b"forgotten -->" in data or any(name in data for name in names)):
+                read = self._parse(data, path.name)
+                found.update((entry.session, entry) for entry in read.entries if entry.session in sessions)
+                forgotten |= read.forgotten & sessions
+        return found, forgotten
 
     def archive(self, held: Held, longest: int = LONGEST) -> int:
         """Move the oldest entries of a log that has grown too long; how many went. Conflict: try again."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.errors import NotFound, StoreError
 from holdfast.store import files
@@ -113,6 +114,39 @@ class Versions:
                 raise StoreError(what, where=file, fix=f"Choose a version: holdfast history {file}")
         return None
 
+    def rewrite(self, held: Held, edit: Callable[[str, bytes], bytes | None]) -> int:
+        """Every kept content as `edit(file, content)` makes it, so that undo goes on and brings nothing back.
+
+        None drops a version. Contents first, then the list of changes, then what nobody names any more: whoever is
+        interrupted does it again. How many contents were changed or dropped.
+        """
+        changes = self.changes()
+        renamed = {
+            name: name if (new := edit(file, data)) == data else self._keep(held, new)
+            for name, file, data in self.contents(changes)
+        }
+        if all(name == new for name, new in renamed.items()):
+            self._sweep(changes)
+            return 0
+        kept: list[Change] = []
+        for change in changes:
+            ends = [name and renamed.get(name, name) for name in (change.before, change.after)]
+            dropped = any(name and renamed.get(name, name) is None for name in (change.before, change.after))
+            if not dropped and ends[0] != ends[1]:
+                kept.append(replace(change, before=ends[0], after=ends[1]))
+        files.replace_held(held, self._journal, _lines(kept), files.ANYTHING)
+        self._sweep(kept)
+        return sum(name != new for name, new in renamed.items())
+
+    def contents(self, changes: Iterable[Change]) -> list[tuple[str, str, bytes]]:
+        """The hash, the file and the content of every version that these changes name."""
+        names = {name: change.file for change in changes for name in (change.before, change.after) if name}
+        return [
+            (name, file, data)
+            for name, file in names.items()
+            if (data := files.read(self._content_file(name))) is not None
+        ]
+
     def _keep(self, held: Held, data: bytes | None) -> str | None:
         digest = files.digest(data)
         if data is None or digest is None:
@@ -132,7 +166,8 @@ class Versions:
     def _sweep(self, kept: Iterable[Change]) -> None:
         """Remove contents that no change names any more."""
         wanted = {digest for change in kept for digest in (change.before, change.after)}
-        for path in (self.directory / "contents").iterdir():
+        folder = self.directory / "contents"
+        for path in folder.iterdir() if folder.is_dir() else ():
             if _CONTENT.fullmatch(path.name) and path.name not in wanted:
                 path.unlink()
 

@@ -8,6 +8,7 @@ part, are never read as ours and never lost.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, field
@@ -170,6 +171,30 @@ def parse_current(text: str, where: str = "current.md") -> CurrentFile:
         values[part.name] = _read_part(file, part)
     file.current = Current(**values)
     return file
+
+
+def edit_current(
+    text: str, edit: Callable[[Any], Any], prose: Callable[[str], str], where: str = "current.md"
+) -> str:
+    """The file with each item as `edit` makes it (None takes it out) and a person's words as `prose` does."""
+    document = sections.parse(text, where)
+    parts = {part.name: part for part in _PARTS}
+
+    def line(name: str, line: str) -> str | None:
+        part = parts.get(name)
+        bullet = (_BOX if part.box else _BULLET).match(line) if part else None
+        if part is None or bullet is None:
+            return line
+        try:
+            item = part.form.parse(line[bullet.end() :])
+        except (ValueError, OverflowError):
+            return prose(line) or None
+        kept = edit(item)
+        if kept is None or kept == item:
+            return None if kept is None else line
+        return f"{bullet[0]}{part.form.render(kept)}"
+
+    return document.edited(document.ours, line, prose)
 
 
 def _read_part(file: CurrentFile, part: _PartForm) -> tuple[Any, ...]:

@@ -1,7 +1,9 @@
 """log.md: one entry per session, read by a person in ten lines; entries out of text and into it.
 
 An entry begins with its heading and ends with a comment that names the session in full. One that has no end
-was torn by a crash: it is reported and left alone. What stands between entries is a person's.
+was torn by a crash: it is reported and left alone. What stands between entries is a person's, and the lines
+`<!-- session ID · forgotten -->`, one for each session that was forgotten: whatever else is said of it does not
+count, and it is not logged again.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from holdfast.text.memory_md import Form, Problem
 _HEADING = re.compile(r"## (?:\d{4}-\d\d-\d\d \d\d:\d\d|undated) · ")
 _LABEL = re.compile(r"- \*\*([A-Z][a-z ]+):\*\*(?: (.*))?")
 _END = re.compile(r"<!-- session (.*) · at ([^ ].*) -->")
+_FORGOTTEN = re.compile(r"<!-- session (.*) · forgotten -->")
 _SHORT = 8
 
 _TEXTS = {"Context": "context", "Outcome": "outcome", "Summary": "summary"}
@@ -34,11 +37,15 @@ _LAST = {"Transcript": "transcript"}
 
 
 class Block(Struct, frozen=True):
-    """Lines `start` up to `stop`, counted from 0: an entry with all that follows it up to the next."""
+    """Lines `start` up to `stop`, counted from 0: an entry with all that follows it up to the next.
+
+    The entry itself ends before the line `end`; one that was torn has no end of its own.
+    """
 
     start: int
     stop: int
     entry: LogEntry | None
+    end: int = 0
 
 
 class LogFile(Struct):
@@ -47,6 +54,7 @@ class LogFile(Struct):
     lines: list[str]
     blocks: list[Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    forgotten: set[str] = field(default_factory=set)
 
     @property
     def entries(self) -> list[LogEntry]:
@@ -80,7 +88,7 @@ def render_beginning(project: str) -> str:
 
 def render_entry(entry: LogEntry) -> str:
     """The lines of one entry, with the blank line that sets it off."""
-    heading = [md.render_minute(entry.at), md.encode(entry.agent), md.encode(entry.session[:_SHORT])]
+    heading = [md.render_minute(entry.at), md.encode(entry.agent), heading_name(entry.session)]
     heading += [md.encode(entry.branch)] if entry.branch else []
     lines = ["", f"## {' · '.join(_undotted(part) for part in heading)}", ""]
     lines += _labelled(_TEXTS, entry)
@@ -100,6 +108,16 @@ def render_entry(entry: LogEntry) -> str:
 def end_prefix(session: str) -> str:
     """How the last line of a session's entry begins: what to look for without reading a whole archive."""
     return f"<!-- session {_undotted(md.encode(session))} · at "
+
+
+def forgotten_line(session: str) -> str:
+    """What stands in the place of a session's entries when it was forgotten."""
+    return f"<!-- session {_undotted(md.encode(session))} · forgotten -->"
+
+
+def heading_name(session: str) -> str:
+    """A session as headings name it: all that a torn entry tells."""
+    return _undotted(md.encode(session[:_SHORT]))
 
 
 def _labelled(names: dict[str, str], entry: LogEntry) -> list[str]:
@@ -128,8 +146,12 @@ def parse_log(text: str, where: str = "log.md") -> LogFile:
     log = LogFile(lines)
     starts = [number for number, line in enumerate(lines) if _HEADING.match(line)]
     for start, stop in zip(starts, [*starts[1:], len(lines)], strict=False):
-        entry = _Reader(log, where).read(start, stop)
-        log.blocks.append(Block(start, stop, entry))
+        reader = _Reader(log, where)
+        entry = reader.read(start, stop)
+        log.blocks.append(Block(start, stop, entry, reader.end))
+    for line in lines if "forgotten -->" in text else ():
+        if found := _FORGOTTEN.fullmatch(line.rstrip("\r\n")):
+            log.forgotten.add(md.decode(found[1]))
     return log
 
 
@@ -143,10 +165,12 @@ class _Reader:
     def __init__(self, log: LogFile, where: str) -> None:
         self.log = log
         self.where = where
+        self.end = 0
 
     def read(self, start: int, stop: int) -> LogEntry | None:
         lines = [line.rstrip("\r\n") for line in self.log.lines[start:stop]]
         end = next((n for n, line in enumerate(lines) if _END.fullmatch(line)), None)
+        self.end = stop if end is None else start + end + 1
         if end is None:
             self._report(
                 start, "the entry breaks off before its end", "The next capture of it is added below"

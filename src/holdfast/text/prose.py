@@ -30,7 +30,8 @@ _ASKING_TAGS = re.compile(
 )
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
 _MARKER = re.compile(
-    r"\[(?:redacted|image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]", re.IGNORECASE
+    r"\[(?:redacted|forgotten|image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]",
+    re.IGNORECASE,
 )
 _REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
 # The caller has redacted what it knows to be a key; a word after "password is" is dropped all the same.

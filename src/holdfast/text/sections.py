@@ -13,7 +13,7 @@ is written anew. A part that was deleted is added again at the end of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -95,6 +95,32 @@ class Document(Struct, frozen=True):
             beginning = ["", *beginning] if text.endswith("\n") else ["", "", *beginning]
         added = "".join(line + end for line in [*beginning, *_framed(name, body, marked=marked)])
         return parse(text + added, self.where)
+
+    def edited(
+        self,
+        ours: Callable[[str], Collection[int]],
+        edit: Callable[[str, str], str | None],
+        prose: Callable[[str], str],
+    ) -> str:
+        """The file with every line of ours as `edit(part, line)` makes it, and all other text as `prose` does.
+
+        Nothing moves. `ours(part)` says which lines of a body are ours; None from `edit` takes a line out.
+        """
+        written: list[str] = []
+        place = 0
+        for part in self.parts:
+            known = ours(part.name)
+            written.append(prose("".join(self.lines[place : part.start])))
+            written.append(self.lines[part.start])
+            body = self.lines[part.start + 1 : part.stop]
+            own, text = _edited_body(body, known, lambda line, name=part.name: edit(name, line), prose)  # type: ignore[misc]
+            written.append(text)
+            end = self.lines[part.stop]
+            if part.marks and [body[n].rstrip("\r\n") for n in sorted(known)] != own:
+                end = _framed(part.name, own, marked=True)[-1] + _end_of(end)
+            written.append(end)
+            place = part.stop + 1
+        return "".join([*written, prose("".join(self.lines[place:]))])
 
     def render(self) -> str:
         return "".join(self.lines)
@@ -194,6 +220,28 @@ def _end_of(line: str) -> str:
 def _framed(name: str, body: Sequence[str], *, marked: bool) -> list[str]:
     marks = "".join(f" {mark}" for mark in dict.fromkeys(map(mark_of, body))) if marked else ""
     return [f"<!-- holdfast:begin {name} -->", *body, f"<!-- holdfast:end {name}{marks} -->"]
+
+
+def _edited_body(
+    body: Sequence[str],
+    ours: Collection[int],
+    edit: Callable[[str], str | None],
+    prose: Callable[[str], str],
+) -> tuple[list[str], str]:
+    """The lines of ours that are left, without their ends, and the whole body with a person's lines among them."""
+    own: list[str] = []
+    written: list[str] = []
+    foreign = ""
+    for number, line in enumerate(body):
+        if number not in ours:
+            foreign += line
+            continue
+        written.append(prose(foreign))
+        foreign = ""
+        if (new := edit(line.rstrip("\r\n"))) is not None:
+            own.append(new)
+            written.append(new + _end_of(line))
+    return own, "".join([*written, prose(foreign)])
 
 
 def _foreign_lines(body: Sequence[str], ours: Collection[int]) -> list[str]:

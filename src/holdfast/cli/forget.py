@@ -1,0 +1,102 @@
+"""`holdfast forget`: shows what would go, asks, and says where it still is."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from holdfast.app import forgetting as app
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.consent import agreed
+from holdfast.cli.output import Column, Table
+
+DESCRIPTION = """Removes sessions, facts or words from every file of this project's memory: ledger, log, archive,
+facts, questions, state, versions, and what was captured. It does not come back with a later import.
+Git's history and the agents' own transcripts are not changed: it says what they still hold."""
+EXAMPLES = """examples:
+  holdfast forget --session 847ff7d2            all of one session; a tombstone stays in ledger and log
+  holdfast forget --fact F-k3f9ab               a fact, or a decision D-…, question Q-…, finding N-…, to-do T-…
+  holdfast forget --text "Project Zanzibar"     these words, wherever they stand, in any case
+  holdfast forget --text Zanzibar --dry-run     only show what would go
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    def add(name: str, metavar: str, about: str) -> None:
+        parser.add_argument(name, action="extend", nargs="+", default=[], metavar=metavar, help=about)
+
+    add("--session", "ID", "sessions, by id or the beginning of it")
+    add("--fact", "ID", "anything with an id of its own: F-, D-, Q-, N-, X-, T-…")
+    add(
+        "--text",
+        "TEXT",
+        "words in a row, whatever their case and the blanks between them (4 characters or more)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--json", action="store_true", help="what was removed, and where it still is, as JSON"
+    )
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    wanted = app.resolve(project, options.session, options.fact, options.text)
+    if options.dry_run:
+        report = app.preview(machine, project, wanted)
+    else:
+        if not options.yes:
+            if not options.json:
+                _show_removed(app.preview(machine, project, wanted), "Would be removed")
+            if not agreed("Forget this? It cannot be undone."):
+                output.line("Nothing was changed.")
+                return 1
+        report = app.forget(machine, project, wanted)
+    if options.json:
+        output.show_json(_as_json(report, dry_run=options.dry_run))
+        return 0
+    _show_removed(report, "Would be removed" if options.dry_run else "Removed")
+    _show_still_held(report)
+    if not options.dry_run:
+        output.line(f"Kept from coming back: {_kept_out(report.wanted)}.")
+    return 0
+
+
+def _as_json(report: app.Report, *, dry_run: bool) -> dict[str, Any]:
+    wanted = report.wanted
+    return {
+        "removed": report.removed,
+        "sessions": list(wanted.sessions),
+        "git": [{"path": held.path, "commits": list(held.commits)} for held in report.git],
+        "elsewhere": [{"path": held.path, "what": held.what} for held in report.elsewhere],
+        "denied": {"sessions": list(wanted.sessions), "ids": list(wanted.ids), "texts": len(wanted.texts)},
+        "commit": report.to_commit,
+        "dry_run": dry_run,
+    }
+
+
+def _show_removed(report: app.Report, title: str) -> None:
+    if not report.removed:
+        output.line(f"{title}: nothing, no file of this project's memory holds it.")
+        return
+    rows = [[path, str(count)] for path, count in sorted(report.removed.items())]
+    output.show(Table([Column(title, flexible=True), Column("places", align="right")], rows))
+
+
+def _show_still_held(report: app.Report) -> None:
+    if report.to_commit:
+        output.line("The shared ledger changes: commit .holdfast/ledger.md.")
+    for held in report.git:
+        shown = ", ".join(held.commits[:8]) + (" …" if len(held.commits) > 8 else "")
+        output.line(
+            f"Git's history still holds it: {held.path} in {shown}. Rewriting history is yours to decide."
+        )
+    for held in report.elsewhere:
+        output.line(f"Not changed, and it is there: {held.path} ({held.what})")
+
+
+def _kept_out(wanted: app.Wanted) -> str:
+    texts = len(wanted.texts)
+    named = [*wanted.sessions, *wanted.ids]
+    return ", ".join([*named, *([f"{texts} text{'s' if texts != 1 else ''}"] if texts else [])])

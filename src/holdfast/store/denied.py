@@ -1,0 +1,109 @@
+"""What was forgotten and must not come back: every import and every capture asks here.
+
+`denied.jsonl` names sessions and ids. Of a text it keeps no word: a keyed hash of its folded words, and how
+many there are, so that windows of as many words of a new text can be compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
+from holdfast.store import files
+from holdfast.store.files import Held
+from holdfast.text.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
+
+NAME = "denied.jsonl"
+Gathered = TypeVar("Gathered", Harvest, LogEntry)
+_KEY = re.compile(r"(?:[0-9a-f]{2}){1,64}")
+_KINDS = ("decisions", "questions", "findings", "dead_ends", "open_items", "facts")
+
+
+class _Line(Struct, omit_defaults=True):
+    session: str = ""
+    id: str = ""
+    text: str = ""
+    head: str = ""
+    words: int = 0
+    key: str = ""
+    at: float = 0.0
+
+
+class Denied:
+    """The list as it was when it was opened. One that does not exist costs a single look."""
+
+    def __init__(self, memory: Path) -> None:
+        self._path = memory / NAME
+        decoder = msgspec.json.Decoder(_Line)
+        self._lines: list[_Line] = []
+        for line in files.read_lines(self._path):
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):  # torn by a crash: told again
+                self._lines.append(decoder.decode(line))
+        self.sessions = frozenset(line.session for line in self._lines if line.session)
+        self.ids = frozenset(line.id for line in self._lines if line.id)
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    @cached_property
+    def texts(self) -> Windows:
+        """The forgotten texts; false when there are none."""
+        lines = [line for line in self._lines if line.text and _KEY.fullmatch(line.key)]
+        hashes = {name for line in lines for name in (line.text, line.head) if name}
+        keys = sorted({line.key for line in lines})
+        return Windows(
+            {line.words for line in lines}, lambda key: any(_hash(key, salt) in hashes for salt in keys)
+        )
+
+    def strip(self, text: str) -> str:
+        """A text as it may be stored: `[forgotten]` stands where a forgotten text would."""
+        return self.texts.strip(text)
+
+    def cleaner(self, clean: Callable[[str], str]) -> Callable[[str], str]:
+        """`clean` first, then this; `clean` itself where no text was forgotten."""
+        return (lambda text: self.texts.strip(clean(text))) if self.texts else clean
+
+    def lets(self, item: object) -> bool:
+        """Whether something remembered may be kept: no fact, question or decision with a hole in it."""
+        if not self.ids.isdisjoint(ids_of(item)):
+            return False
+        return not (isinstance(item, Fact | Question | Decision) and FORGOTTEN in item.text)
+
+    def left_of(self, gathered: Gathered) -> Gathered:
+        """What a session yielded, or its log entry, without statements that were forgotten."""
+        if not self:
+            return gathered
+        kinds = [name for name in _KINDS if hasattr(gathered, name)]
+        kept = {name: tuple(filter(self.lets, getattr(gathered, name))) for name in kinds}
+        return msgspec.structs.replace(gathered, **kept)
+
+    def add(
+        self, held: Held, at: float, sessions: Iterable[str], ids: Iterable[str], texts: Iterable[str]
+    ) -> None:
+        """Written and on disk before anything is removed: a removal that is interrupted is not undone by an import."""
+        new = [_Line(session=name, at=at) for name in sorted(set(sessions) - self.sessions)]
+        new += [_Line(id=name, at=at) for name in sorted(set(ids) - self.ids)]
+        key = next((line.key for line in self._lines if _KEY.fullmatch(line.key)), "") or os.urandom(16).hex()
+        known = {line.text for line in self._lines}
+        for words in dict.fromkeys(map(words_of_phrase, texts)):
+            if words and _hash(whole_key(words), key) not in known:
+                number = len(words)
+                head = _hash(head_key(words, number), key) if number > HEAD else ""
+                whole = _hash(whole_key(words), key)
+                new.append(_Line(text=whole, head=head, words=number, key=key, at=at))
+        if new:
+            files.append_held(held, self._path, b"".join(msgspec.json.encode(line) + b"\n" for line in new))
+
+
+def _hash(text: str, key: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(key), digest_size=16).hexdigest()
