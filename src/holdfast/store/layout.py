@@ -19,6 +19,7 @@ from msgspec import Struct
 from holdfast.errors import FormatTooNew, StoreError
 from holdfast.guard.names import as_name
 from holdfast.store import files
+from holdfast.store.swap import recover
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -106,7 +107,8 @@ class Project(Struct, frozen=True):
 
     def prepare(self) -> None:
         """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""
-        self._refuse_bad_window()
+        self.check_window()
+        recover(self.memory)
         if (number := check_format(self)) != FORMAT:
             raise _other_format(self.memory, number)
         for folder in (self.memory.parent.parent, self.memory.parent, self.memory):
@@ -127,7 +129,8 @@ class Project(Struct, frozen=True):
         if LINKS:
             self._link("ledger.md", Path("local") / "ledger.md")
 
-    def _refuse_bad_window(self) -> None:
+    def check_window(self) -> None:
+        """StoreError when the window is something that must not be written into."""
         if self.window.is_symlink():
             problem, fix = "is a link, and holdfast writes only inside the repository", "Remove the link"
         elif self.window == self.memory.parent.parent:
