@@ -9,13 +9,12 @@ from secrets import token_hex
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from holdfast.app.preparing import prepare_if_enabled
 from holdfast.app.projects import GROUP_BYTES
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, StoreError
-from holdfast.store import files, leaving, swap, transplant
+from holdfast.store import files, swap, transplant
 from holdfast.store.bundle import (
     FORMAT,
     MEMORY,
@@ -23,8 +22,8 @@ from holdfast.store.bundle import (
     Manifest,
     check_bundle,
     unpack_bundle,
-    write_bundle,
 )
+from holdfast.store.bundle_writing import write_bundle
 from holdfast.store.canonical import CAPTURE, canonical_files
 from holdfast.store.layout import FORMAT as MEMORY_FORMAT
 from holdfast.store.layout import Project, check_format
@@ -59,17 +58,6 @@ class Restored(Struct, frozen=True, kw_only=True):
     files: int
     bytes: int
     added: Added | None
-    backup: str | None
-    done: bool
-
-
-class Purged(Struct, frozen=True, kw_only=True):
-    """What is removed with a memory, and where its backup lies."""
-
-    memory: str
-    files: int
-    bytes: int
-    shown: tuple[str, ...]
     backup: str | None
     done: bool
 
@@ -146,7 +134,7 @@ def _write(
     )
 
 
-def _back_up(machine: Machine, project: Project, version: str, taken: Taken) -> str:
+def back_up(machine: Machine, project: Project, version: str, taken: Taken) -> str:
     """An archive under `~/.holdfast/backups` that nothing overwrites, of all that is about to go."""
     if lost := [name for name, _ in taken.left_out if name != CAPTURE]:
         where = str(project.memory / lost[0])
@@ -254,8 +242,8 @@ class _Restoring:
         if self.mode == "merge" and before is not None:
             return self._merge(stage, incoming, before)
         self._add_shared_rows(incoming)
-        if before is not None and any(_is_memory(source.path) for source in before.sources):
-            self.backup = _back_up(self.machine, self.project, self.version, before)
+        if before is not None and any(is_memory(source.path) for source in before.sources):
+            self.backup = back_up(self.machine, self.project, self.version, before)
         transplant.adopt(incoming, stage)
         return not self.dry_run
 
@@ -287,40 +275,5 @@ class _Restoring:
         own.append(missing_rows(shared, [*own.read().entries, *here]))
 
 
-def _is_memory(path: str) -> bool:
+def is_memory(path: str) -> bool:
     return path.startswith(MEMORY) and path != f"{MEMORY}name"
-
-
-# --- away ----------------------------------------------------------------------------------------------
-
-
-def plan_purge(project: Project) -> Purged | None:
-    """What `purge` would remove; None when there is nothing."""
-    if not project.memory.is_dir():
-        return None
-    found = canonical_files(project.memory).files
-    size = sum((project.memory / name).stat().st_size for name in found)
-    return Purged(
-        memory=str(project.memory),
-        files=len(found),
-        bytes=size,
-        shown=tuple(str(path) for path in leaving.shown_of(project)),
-        backup=None,
-        done=False,
-    )
-
-
-def purge(machine: Machine, project: Project, version: str, *, backup: bool = True) -> Purged | None:
-    """Removes a project's memory and what the repository shows of it; the ledger that git has stays."""
-    plan = plan_purge(project)
-    if plan is None:
-        return None
-    kept: list[str] = []
-
-    def keep(taken: Taken) -> None:
-        if any(_is_memory(source.path) for source in taken.sources) or taken.left_out:
-            kept.append(_back_up(machine, project, version, taken))
-
-    leaving.remove_memory(project, keep if backup else None)
-    leaving.remove_shown(project)
-    return replace(plan, backup=kept[0] if kept else None, done=True)

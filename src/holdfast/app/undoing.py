@@ -14,8 +14,19 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, NotFound, UsageError
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
-from holdfast.store.versions import Change
+from holdfast.store.versions import UNDO, Change
 from holdfast.text.diff import count, unified
+
+__all__ = [
+    "UNDO",
+    "Changed",
+    "FileVersions",
+    "Undone",
+    "change_and_diff",
+    "changes_of",
+    "files_with_versions",
+    "undo",
+]
 
 
 class FileVersions(Struct, frozen=True, kw_only=True):

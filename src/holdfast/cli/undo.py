@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.undoing import Undone, undo
+from holdfast.app.undoing import UNDO, Undone, undo
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.history import lines, moment, why
@@ -51,10 +51,11 @@ def _show(done: list[Undone], options: argparse.Namespace) -> None:
     else:
         newest = max((change for undone in done for change in undone.changes), key=lambda change: change.n)
         word = "Would take back" if options.dry_run else "Taken back"
-        output.line(f"{word}: {why(newest.reason)}, {moment(newest.at)}.")
+        what = "the undo" if newest.reason == UNDO else why(newest.reason)
+        output.line(f"{word}: {what} of {moment(newest.at)}.")
     width = max(len(undone.file) for undone in done)
     for undone in done:
-        what = "the file goes" if undone.gone else f"{lines(undone.added, undone.removed)} lines"
+        what = "removed, as it was new" if undone.gone else f"{lines(undone.added, undone.removed)} lines"
         numbers = ", ".join(str(change.n) for change in undone.changes[:5])
         more = " …" if len(undone.changes) > 5 else ""
         of = f"  (change {numbers}{more})" if numbers and not options.to else ""

@@ -6,7 +6,7 @@ import argparse
 
 from holdfast import __version__
 from holdfast.app.hosting import HOSTS, SCOPES, Plan, host_for, plan_uninstall, uninstall
-from holdfast.app.portability import Purged, plan_purge, purge
+from holdfast.app.purging import Purged, plan_purge, purge
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
@@ -50,16 +50,14 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         if options.json:
             output.show_json(_as_json(plans, purged, options))
         return 0
-    if (
-        any(_changes(plan) for plan in plans)
-        and not (options.yes or options.json)
-        and not agreed("Write this?")
-    ):
+    # Both questions come before anything is done, so that nobody is left with half of what they wanted.
+    changes = any(_changes(plan) for plan in plans)
+    if changes and not (options.yes or options.json) and not agreed("Write this?"):
         output.line("Nothing was changed.")
         return 1
+    refused = purged is not None and not options.yes and not agreed("Remove this project's memory?")
     for plan in plans:
         uninstall(machine, plan)
-    refused = purged is not None and not options.yes and not agreed("Remove this project's memory?")
     if purged is not None and not refused:
         purged = purge(machine, project, __version__, backup=not options.no_backup)
     if options.json:

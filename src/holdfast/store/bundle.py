@@ -6,18 +6,17 @@ written; the reader is never let further than the manifest allows, so nothing un
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import os
 import re
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, cast
 
 import msgspec
 from msgspec import Struct
@@ -38,7 +37,7 @@ _MOST_MANIFEST = 8 << 20
 _MOST_RATIO = 300  # text and databases shrink to a tenth; zeros, of which bombs are made, to a thousandth
 _SMALL = 64 << 20  # whatever its ratio, this much can be looked at
 _HEADERS = 64 << 10  # what may stand between two members, and after the last
-_PIECE = 1 << 18
+PIECE = 1 << 18
 _VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DAMAGED = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, UnicodeError)
@@ -65,108 +64,20 @@ class Manifest(Struct, frozen=True, kw_only=True):
         return sum(member.size for member in self.members)
 
 
-class Source(Struct, frozen=True):
-    """A member to be written: its bytes, or the file that holds them."""
-
-    path: str
-    data: bytes | Path
-
-    def member(self) -> Member:
-        if isinstance(self.data, bytes):
-            return Member(self.path, len(self.data), sha256(self.data).hexdigest())
-        size, hashed = 0, sha256()
-        with self.open() as file:
-            while piece := file.read(_PIECE):
-                size += len(piece)
-                hashed.update(piece)
-        return Member(self.path, size, hashed.hexdigest())
-
-    def open(self) -> BinaryIO:
-        if isinstance(self.data, bytes):
-            return io.BytesIO(self.data)
-        file = files.open_to_read(self.data)
-        if file is None:
-            raise StoreError("it is gone", where=str(self.data), fix="Try again")
-        return file
-
-
-# --- writing -------------------------------------------------------------------------------------------
-
-
-def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, force: bool) -> int:
-    """Writes an archive that only its owner can read, whole or not at all; its size.
-
-    It is read back before it takes its place: what cannot be restored is not worth keeping.
-    """
-    if not force and os.path.lexists(path):
-        raise _in_the_way(path)
-    temporary = path.with_name(f".holdfast-{path.name[:200]}-{os.urandom(4).hex()}.tmp")
-    try:
-        with files.explained(path, "write"):
-            with files.open_new(temporary, 0o600) as file:
-                _write(file, manifest, sources)
-                files.finish(file)
-                size = file.tell()
-            check_bundle(temporary)
-            _put(temporary, path, force=force)
-            files.sync_directory(path.parent)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-    return size
-
-
-def _write(file: BinaryIO, manifest: Manifest, sources: Sequence[Source]) -> None:
-    """The same bytes for the same memory and moment: no times, owners or names of this machine."""
-    text = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
-    with (
-        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
-        tarfile.open(fileobj=cast(IO[bytes], packed), mode="w:", format=tarfile.PAX_FORMAT) as archive,
-    ):
-        for source in (Source(MANIFEST, text), *sources):
-            with source.open() as data:
-                entry = tarfile.TarInfo(source.path)
-                entry.size = data.seek(0, os.SEEK_END)
-                entry.mode = 0o600
-                data.seek(0)
-                archive.addfile(entry, data)
-
-
-def _put(temporary: Path, path: Path, *, force: bool) -> None:
-    if force:
-        os.replace(temporary, path)
-        return
-    try:
-        os.link(temporary, path)  # unlike a rename, never over something
-    except FileExistsError:
-        raise _in_the_way(path) from None
-    except OSError:  # a file system without such links
-        os.replace(temporary, path)
-
-
-def _in_the_way(path: Path) -> StoreError:
-    return StoreError("is there already", where=str(path), fix="Name another file, or say --force")
-
-
-# --- reading -------------------------------------------------------------------------------------------
-
-
 def check_bundle(path: Path) -> Manifest:
     """The manifest of an archive in which everything is as it says; StoreError for any other. Writes nothing."""
-    return _read(path, lambda member: None)
+    return _read(path, None)
 
 
 def unpack_bundle(path: Path, manifest: Manifest, folder: Path) -> None:
     """Writes the members of an archive that was checked into a new folder, and checks them once more."""
 
-    def place(member: Member) -> BinaryIO:
-        return files.open_new(folder / member.path)
-
-    if _read(path, place) != manifest:
+    if _read(path, folder) != manifest:
         raise _refused(path, "it was changed while it was read")
 
 
-def _read(path: Path, place: Callable[[Member], BinaryIO | None]) -> Manifest:
+def _read(path: Path, folder: Path | None) -> Manifest:
+    """Reads an archive to its end; its members go into a folder, if there is one."""
     opened = files.open_to_read(path)
     if opened is None:
         raise StoreError("there is no such file", where=str(path), fix="Name an archive of holdfast export")
@@ -175,7 +86,7 @@ def _read(path: Path, place: Callable[[Member], BinaryIO | None]) -> Manifest:
         stream = _Bounded(path, gzip.GzipFile(fileobj=packed, mode="rb"))
         try:
             with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:") as archive:
-                return _read_members(path, archive, stream, size, place)
+                return _read_members(path, archive, stream, size, folder)
         except _DAMAGED as error:
             what = str(error).partition("\n")[0] or type(error).__name__
             raise _refused(path, f"it is damaged, or no archive of holdfast ({what})") from error
@@ -186,7 +97,7 @@ def _read_members(
     archive: tarfile.TarFile,
     stream: _Bounded,
     size: int,
-    place: Callable[[Member], BinaryIO | None],
+    folder: Path | None,
 ) -> Manifest:
     first = archive.next()
     if first is None or first.name != MANIFEST or first.size > _MOST_MANIFEST:
@@ -203,7 +114,10 @@ def _read_members(
             raise _refused(path, f"{entry.name!a} stands where {member.path} should be")
         _require_plain(path, entry)
         stream.allow(entry.size)
-        _take(path, _pieces(path, archive, entry), member, place(member))
+        pieces = _pieces(path, archive, entry)
+        hashed = _hash(pieces) if folder is None else _copy(pieces, folder / member.path)
+        if hashed != member.sha256:
+            raise _refused(path, f"{member.path} is not what it was when it was exported")
     if archive.next() is not None:
         raise _refused(path, f"it holds more than its {MANIFEST} says")
     stream.drain()
@@ -219,23 +133,25 @@ def _pieces(path: Path, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Ite
     data = archive.extractfile(entry)
     if data is None:
         raise _refused(path, f"{entry.name!a} cannot be read")
-    while piece := data.read(_PIECE):
+    while piece := data.read(PIECE):
         yield piece
 
 
-def _take(path: Path, pieces: Iterator[bytes], member: Member, target: BinaryIO | None) -> None:
+def _hash(pieces: Iterator[bytes]) -> str:
     hashed = sha256()
-    with target or contextlib.nullcontext():
+    for piece in pieces:
+        hashed.update(piece)
+    return hashed.hexdigest()
+
+
+def _copy(pieces: Iterator[bytes], target: Path) -> str:
+    hashed = sha256()
+    with files.explained(target, "write"), files.open_new(target) as file:
         for piece in pieces:
             hashed.update(piece)
-            if target is not None:
-                with files.explained(Path(target.name), "write"):
-                    target.write(piece)
-        if target is not None:
-            with files.explained(Path(target.name), "write"):
-                files.finish(target)
-    if hashed.hexdigest() != member.sha256:
-        raise _refused(path, f"{member.path} is not what it was when it was exported")
+            file.write(piece)
+        files.finish(file)
+    return hashed.hexdigest()
 
 
 def _parse_manifest(path: Path, data: bytes) -> Manifest:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from holdfast.errors import StoreError
 from holdfast.store import files, swap
-from holdfast.store.bundle import MEMORY, SHARED_LEDGER, Source
+from holdfast.store.bundle import MEMORY, SHARED_LEDGER
+from holdfast.store.bundle_writing import Source
 from holdfast.store.canonical import CAPTURE, MACHINE_FILES, canonical_files
 from holdfast.store.capture import CAPTURE_FORMAT, CaptureStore
 from holdfast.store.layout import FORMAT, Project
@@ -200,7 +201,7 @@ def write_sources(folder: Path, sources: tuple[Source, ...]) -> None:
     """The memory as it was taken, into a new folder."""
     for source in sources:
         path = folder / source.path
-        with source.open() as data, files.explained(path, "write"), files.open_new(path) as target:
+        with source.stream() as data, files.explained(path, "write"), files.open_new(path) as target:
             shutil.copyfileobj(data, target)
             files.finish(target)
 
