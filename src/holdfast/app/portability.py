@@ -26,7 +26,7 @@ from holdfast.store.bundle import (
 from holdfast.store.bundle_writing import write_bundle
 from holdfast.store.canonical import CAPTURE, canonical_files
 from holdfast.store.layout import FORMAT as MEMORY_FORMAT
-from holdfast.store.layout import Project, check_format
+from holdfast.store.layout import Project, require_format
 from holdfast.store.ledger import LedgerStore
 from holdfast.store.project_ledger import missing_rows
 from holdfast.store.transplant import Taken
@@ -153,12 +153,7 @@ def _require_memory(project: Project) -> None:
         raise NotFound(
             "nothing is kept for this project yet", where=str(project.root), fix="Run holdfast import first"
         )
-    if (number := check_format(project)) != MEMORY_FORMAT:
-        raise StoreError(
-            f"its format is {number}, and this holdfast writes {MEMORY_FORMAT}",
-            where=str(project.memory),
-            fix="Run holdfast doctor",
-        )
+    require_format(project)
 
 
 # --- in ------------------------------------------------------------------------------------------------
@@ -195,6 +190,7 @@ def restore(
 
 def _look(project: Project, mode: Mode) -> None:
     project.check_window()
+    require_format(project)
     if mode == "new" and project.memory.is_dir() and not transplant.is_empty(project):
         raise StoreError(
             "this project has a memory already",

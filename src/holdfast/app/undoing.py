@@ -90,14 +90,15 @@ def undo(
 ) -> list[Undone]:
     """Takes back the last change of ours with all that was done in the same go, or goes to one version of a file."""
     store = memory_of(machine, project)
+    dry_run = dry_run or not project.memory.is_dir()
+    if not dry_run:
+        project.prepare()
     if to is not None:
         done = _go_to(machine, project, store, _numbered(machine, store, to, file), dry_run=dry_run)
     else:
         named = _named(machine, file) if file is not None else None
-        steps = store.steps_back(named) if dry_run or not project.memory.is_dir() else store.undo(named)
-        done = [
-            _undone(store, step.file, step.now, step.then, step.changes) for step in steps
-        ]  # fmt: skip
+        steps = store.steps_back(named) if dry_run else store.undo(named)
+        done = [_undone(store, step.file, step.now, step.then, step.changes) for step in steps]
     if done and not dry_run:
         prepare_if_enabled(machine, project)
     return done

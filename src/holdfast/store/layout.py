@@ -109,8 +109,7 @@ class Project(Struct, frozen=True):
         """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""
         self.check_window()
         recover(self.memory)
-        if (number := check_format(self)) != FORMAT:
-            raise _other_format(self.memory, number)
+        require_format(self)
         for folder in (self.memory.parent.parent, self.memory.parent, self.memory):
             files.make_private(folder)
         self._put_new(self.identity_file, f"{self.memory.name}\n")
@@ -322,6 +321,12 @@ def _other_format(memory: Path, number: int) -> FormatTooNew:
     return FormatTooNew(
         f"format {number} {problem}; this holdfast writes {FORMAT}", where=str(memory), fix=fix
     )
+
+
+def require_format(project: Project) -> None:
+    """FormatTooNew when this program must not write what is stored."""
+    if (number := check_format(project)) != FORMAT:
+        raise _other_format(project.memory, number)
 
 
 def check_format(project: Project) -> int:
