@@ -446,6 +446,38 @@ def test_an_export_taken_while_others_write_is_one_moment_of_the_memory(
         writer.communicate()
 
 
+@pytest.mark.promise("M9", "F1")
+def test_what_others_write_while_an_archive_is_merged_is_not_lost(
+    repo: Path, tmp_path: Path, holdfast: Holdfast, make_repo: Callable[[str], Path]
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    other = make_repo("elsewhere/shop")
+    remember(other, "theirs", sessions=5)
+    holdfast("export", tmp_path / "a.tar.gz", cwd=other, check=0)
+    remember(repo, "first")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(repo)],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        assert writer.stdout is not None and writer.stdout.readline()
+        holdfast("restore", tmp_path / "a.tar.gz", "--merge", check=0)
+        holdfast("restore", tmp_path / "a.tar.gz", "--replace", check=0)
+        (backup,) = (project_at(repo).memory.parent.parent / "backups").iterdir()
+        holdfast("restore", backup, "--merge", check=0)
+        assert writer.stdout.readline() and writer.poll() is None
+    finally:
+        writer.kill()
+        acknowledged = 2 + len(writer.communicate()[0].splitlines())
+    store = memory_of(Machine(cwd=repo), project_at(repo))
+    sessions = {found.session for found in store.entries().entries}
+    assert {f"w{n}-0" for n in range(acknowledged)} <= sessions
+    assert {*(f"theirs-{n}" for n in range(5)), *(f"first-{n}" for n in range(3))} <= sessions
+    todo = {item.text for item in store.current().current.todo}
+    assert {f"tidy up w{n}" for n in range(acknowledged)} <= todo
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"

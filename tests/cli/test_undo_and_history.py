@@ -193,7 +193,10 @@ def test_older_sessions_move_to_the_archive_when_asked(holdfast: Holdfast, repo:
     told = holdfast("archive", "--longest", "100", "--dry-run", "--json", check=0).json()
     assert store.log_file.read_bytes() == log and not told["done"] and told["moved"] > 0
     done = holdfast("archive", "--longest", "100", check=0).stdout
-    assert done.startswith(f"Moved {told['moved']} sessions of shop to ") and f"{told['left']} stay" in done
+    assert (
+        done.startswith(f"Moved {told['moved']} sessions of shop to projects/shop/archive;")
+        and f"{told['left']} stay" in done
+    )
     assert store.entries().entries == before
     assert store.logged() == told["left"] and told["moved"] + told["left"] == 30
     assert sorted(path.name for path in store.archive_folder.iterdir())[0] == "2026-01.md"

@@ -38,6 +38,6 @@ def archive(
         moved=moved,
         left=store.logged() - (moved if dry_run else 0),
         lines=lines,
-        folder=str(store.archive_folder),
+        folder=f"projects/{store.name}/archive",
         done=bool(moved) and not dry_run,
     )

@@ -32,5 +32,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     word = "Would move" if options.dry_run else "Moved"
     sessions = f"{done.moved} session{'s' if done.moved != 1 else ''}"
-    output.line(f"{word} {sessions} of {done.project} to {done.folder}; {done.left} stay in the log.")
+    rest = f"{done.left} stay{'s' if done.left == 1 else ''} in the log"
+    output.line(f"{word} {sessions} of {done.project} to {done.folder}; {rest}.")
     return 0

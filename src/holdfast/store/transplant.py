@@ -131,6 +131,8 @@ def put(project: Project, build: Callable[[Path, Taken | None], bool], *, look: 
                 return False
             _finish(project, stage / "memory")
             swap.put(stage / "memory", project.memory)
+        with quiet(project, wholly=True):
+            swap.sweep(project.memory)
         return True
     with quiet(project, wholly=True):
         swap.sweep(project.memory)
