@@ -195,18 +195,20 @@ def test_a_merge_adds_what_is_missing_and_loses_nothing(
     assert contents(project) == before and not told["done"]
     done = holdfast("restore", archive, "--merge", "--json", cwd=elsewhere.repo, check=0).json()
     assert done["done"] and done["added"] == told["added"]
-    added = {kind: count for kind, count in done["added"].items() if count}
-    assert added == {
-        "rows": 5, "sessions": 3, "facts": 1, "decisions": 1, "next": 1, "todo": 1, "records": 5,
-    }  # fmt: skip
+    added = done["added"]
+    assert (added["rows"], added["sessions"], added["records"], added["questions"]) == (5, 8, 5, 0)
+    assert min(added["facts"], added["decisions"], added["next"], added["todo"]) >= 1
     store = memory_of(Machine(cwd=elsewhere.repo), project)
     assert store.name == "clone"  # its own project stays its own, and took the other's
     sessions = [found.session for found in store.entries().entries]
-    assert sorted(sessions) == [f"{word}-{n}" for word in ("alpha", "beta") for n in range(3)]
+    assert {f"{word}-{n}" for word in ("alpha", "beta") for n in range(3)} < set(sessions)
+    assert len(sessions) == 11
     assert store.log_file.read_bytes().startswith(before["projects/clone/log.md"])
     facts = [kept.fact.text for kept in store.facts().reference.facts]
-    assert facts == ["beta listens on 8080", "alpha listens on 8080"]
-    assert {step.text for step in store.current().current.next} == {"go on with alpha", "go on with beta"}
+    assert {"beta listens on 8080", "alpha listens on 8080"} <= set(facts) and len(facts) == 1 + added[
+        "facts"
+    ]
+    assert {"go on with alpha", "go on with beta"} <= {step.text for step in store.current().current.next}
     assert b"\n## Mine\nby hand\n" in store.current_file.read_bytes()
     rows = holdfast("ledger", "--json", cwd=elsewhere.repo, check=0).json()
     assert len(rows) == 6

@@ -11,11 +11,13 @@ from tests.cli.test_terminal import on_terminal
 from tests.conftest import Holdfast
 from tests.remembered import contents, entry, everything, project_at, remember
 
+import holdfast as package
 from holdfast.app.projects import memory_of
 from holdfast.app.wiring import Machine
 from holdfast.store.memory import MemoryStore
 from holdfast.text.style_md import propose
 
+DEMO = Path(package.__file__).parent / "demo_sessions"
 FILES = ("current.md", "projects/shop/open-questions.md", "projects/shop/reference.md")
 
 
@@ -176,11 +178,38 @@ def test_lines_of_an_older_journal_are_read_and_each_goes_back_by_itself(
     assert store.reference_file.exists()
 
 
-def test_two_projects_of_a_repository_do_not_undo_each_other(holdfast: Holdfast, repo: Path) -> None:
+def test_what_one_capture_did_to_several_projects_goes_back_as_one(holdfast: Holdfast, repo: Path) -> None:
     remember(repo, "alpha", name="payments")
-    holdfast("undo", check=0)  # what is common to all goes back, the other project's own does not
+    holdfast("undo", check=0)
     there = contents(project_at(repo))
-    assert "current.md" not in there and "projects/payments/reference.md" in there
+    assert "current.md" not in there and "projects/payments/reference.md" not in there
+    holdfast("undo", check=0)
+    # What was done to another project alone is not this one's to take back.
+    store = memory_of(Machine(cwd=repo), project_at(repo), "payments")
+    store.change(store.reference_file, lambda text: f"{text}more\n", "alone")
+    before = store.reference_file.read_bytes()
+    assert "alone" not in holdfast("undo", "--json", "--dry-run").stdout
+    assert store.reference_file.read_bytes() == before
+
+
+@pytest.mark.promise("M15")
+def test_an_import_of_real_sessions_goes_back_as_one_and_nothing_of_the_log(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    holdfast("import", DEMO, check=0)
+    before = contents(project_at(repo))
+    changed = {
+        name for name in before if name.endswith(("current.md", "style.md", "reference.md", "questions.md"))
+    }
+    assert len(changed) >= 3
+    done = holdfast("undo", check=0).stdout
+    assert done.startswith("Taken back: capture of ")
+    after = contents(project_at(repo))
+    assert not changed & set(after) and after["projects/shop/log.md"] == before["projects/shop/log.md"]
+    holdfast("undo", check=0)
+    assert {name: contents(project_at(repo))[name] for name in changed} == {
+        name: before[name] for name in changed
+    }
 
 
 @pytest.mark.promise("M8")

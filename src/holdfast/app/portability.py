@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from secrets import token_hex
 from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.app.preparing import prepare_if_enabled
-from holdfast.app.projects import GROUP_BYTES
+from holdfast.app.projects import new_group
+from holdfast.app.refreshing import refresh
+from holdfast.app.remembering import rewrite_current
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, StoreError
 from holdfast.store import files, swap, transplant
@@ -28,9 +28,10 @@ from holdfast.store.canonical import CAPTURE, canonical_files
 from holdfast.store.layout import FORMAT as MEMORY_FORMAT
 from holdfast.store.layout import Project, require_format
 from holdfast.store.ledger import LedgerStore
+from holdfast.store.memory import MemoryStore
 from holdfast.store.project_ledger import missing_rows
 from holdfast.store.transplant import Taken
-from holdfast.store.union import Added, Union
+from holdfast.store.union import REASON, Added, Union
 
 Mode = Literal["new", "merge", "replace"]
 
@@ -173,7 +174,7 @@ def restore(
     )
     if done:
         project.prepare()
-        prepare_if_enabled(machine, project)
+        refresh(machine, project)
     return Restored(
         path=str(path),
         title=manifest.title,
@@ -246,14 +247,12 @@ class _Restoring:
     def _merge(self, stage: Path, incoming: Path, before: Taken) -> bool:
         transplant.write_sources(stage, before.sources)
         files.make_private(stage / "memory")
-        union = Union(
-            transplant.at(self.project, stage / "memory"),
-            transplant.at(self.project, incoming / "memory"),
-            (self.project.title, self.manifest.title),
-            token_hex(GROUP_BYTES),
-            self.machine.now().timestamp(),
-        )
+        here, there = (transplant.at(self.project, folder / "memory") for folder in (stage, incoming))
+        title, group, now = self.project.title, new_group(), self.machine.now().timestamp()
+        union = Union(here, there, (title, self.manifest.title), group, now)
         self.added = union.run([incoming / SHARED_LEDGER, stage / SHARED_LEDGER])
+        if self.added.total:  # the state names what the other files hold
+            rewrite_current(MemoryStore(here, title, lambda: now, group), {}, now, REASON)
         return bool(self.added.total) and not self.dry_run
 
     def _require_own_database(self, database: Path) -> None:

@@ -22,7 +22,7 @@ from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
 
 _EDIT_WEIGHT = 5  # what a session changed says more of where it belongs than what it looked at
-GROUP_BYTES = 5
+_GROUP_BYTES = 5
 _LONGEST_BRANCH = 250
 
 
@@ -75,7 +75,12 @@ def memory_of(machine: Machine, project: Project, name: str = "") -> MemoryStore
     """The memory of the project that the branch checked out here works on, or of the one named."""
     chosen = safe_name(name) if name else naming(machine, project).of_branch(branch_of(project.root))
     # What one use of the memory changes goes back as one (holdfast undo).
-    return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp(), group=token_hex(GROUP_BYTES))
+    return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp(), group=new_group())
+
+
+def new_group() -> str:
+    """A name for what is changed in one go."""
+    return token_hex(_GROUP_BYTES)
 
 
 def known_projects(project: Project) -> list[str]:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from holdfast.app.preparing import prepare_if_enabled
 from holdfast.app.projects import memory_of
+from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, NotFound, UsageError
 from holdfast.store.layout import Project
@@ -100,7 +100,7 @@ def undo(
         steps = store.steps_back(named) if dry_run else store.undo(named)
         done = [_undone(store, step.file, step.now, step.then, step.changes) for step in steps]
     if done and not dry_run:
-        prepare_if_enabled(machine, project)
+        refresh(machine, project)
     return done
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.preparing import prepare_if_enabled
 from holdfast.app.projects import ProjectSeen, choose, projects_of
+from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.output import Column, Table
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         if bool(options.name) == options.default:
             raise UsageError("name a project, or say --default", fix="holdfast project lists them")
         branch, name = choose(machine, project, options.name or "", options.branch)
-        prepare_if_enabled(machine, project)
+        refresh(machine, project)
         if options.json:
             output.show_json({"branch": branch, "project": name})
         else:

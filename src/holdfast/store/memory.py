@@ -6,6 +6,7 @@ lock, so the content is compared once more before the replacement, and the chang
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -211,8 +212,13 @@ class MemoryStore:
 
     def steps_back(self, file: str | None = None) -> tuple[Step, ...]:
         """What `undo` would do."""
-        names = [self._shown(path) for path in (self._mutable() if file is None else [self._file(file)])]
-        return steps_back(self.versions, names, lambda name: files.read(self._checked(self._root / name)))
+        if file is None:
+            names, with_them = [self._shown(path) for path in self._mutable()], self._of_all_projects()
+        else:
+            names = with_them = [self._shown(self._file(file))]
+        return steps_back(
+            self.versions, names, with_them, lambda name: files.read(self._checked(self._root / name))
+        )
 
     def undo(self, file: str | None = None) -> tuple[Step, ...]:
         """Take back the last change of ours, in every file or in none; twice brings it back."""
@@ -237,6 +243,14 @@ class MemoryStore:
 
     def _mutable(self) -> tuple[Path, ...]:
         return (self.current_file, self.style_file, self.reference_file, self.questions_file)
+
+    def _of_all_projects(self) -> list[str]:
+        """Every file that keeps versions: one capture may concern several projects."""
+        own = [self._shown(path) for path in self._mutable()]
+        folder = self._root / "projects"
+        others = [path for path in folder.iterdir() if path.name != self.name] if folder.is_dir() else []
+        names = (self.reference_file.name, self.questions_file.name)
+        return [*own, *(self._shown(path / name) for path in others for name in names)]
 
     def _file(self, name: str) -> Path:
         place = os.path.realpath(name)

@@ -7,14 +7,14 @@ steps leaves it beside, and `recover` brings it back.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.store import files
+
+# Every command that writes asks for `recover`, so what only a swap needs is imported there.
 
 _AT_FDCWD = -100
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
@@ -57,6 +57,8 @@ def recover(place: Path) -> None:
 
 def remove(folder: Path) -> None:
     """A folder of ours that nobody needs any more, as far as it can be removed."""
+    import shutil
+
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -86,6 +88,8 @@ def _aside(place: Path) -> Path:
 
 def _exchange(one: Path, other: Path) -> bool:
     """False where the system or the file system has no such step."""
+    import ctypes
+
     names = os.fsencode(one), os.fsencode(other)
     try:
         library = ctypes.CDLL(None, use_errno=True)

@@ -24,9 +24,9 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 def steps_back(
-    versions: Versions, names: Sequence[str], read: Callable[[str], bytes | None]
+    versions: Versions, names: Sequence[str], all_names: Sequence[str], read: Callable[[str], bytes | None]
 ) -> tuple[Step, ...]:
-    """What undoes the last change of ours to any of these files, with all that was done in the same go.
+    """What undoes the last change of ours to any of these files, with what was done to `all_names` in the same go.
 
     StoreError when a person has edited one of the files since: nothing of it is taken back then.
     """
@@ -36,7 +36,7 @@ def steps_back(
     touched = [last.file]
     if last.group:
         named = (change.file for change in versions.changes() if change.group == last.group)
-        touched = [name for name in dict.fromkeys(named) if name in names]
+        touched = [name for name in dict.fromkeys(named) if name in all_names]
     steps = (_step(versions, name, read(name), last) for name in touched)
     return tuple(step for step in steps if step is not None)
 
