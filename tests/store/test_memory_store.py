@@ -218,8 +218,8 @@ def test_undo_takes_back_the_last_change_and_twice_brings_it_back(store: MemoryS
     for text in ("one", "two"):
         store.change_current(step(text), reason=f"capture {text}")
     two = store.current_file.read_bytes()
-    undone = store.undo()
-    assert undone is not None and undone.reason == "capture two"
+    (undone,) = store.undo()
+    assert [change.reason for change in undone.changes] == ["capture two"]
     assert store.current().current.next == (NextStep(text="one"),)
     store.undo()
     assert store.current_file.read_bytes() == two
@@ -253,7 +253,7 @@ def test_any_version_comes_back_and_a_hand_edit_is_one(store: MemoryStore) -> No
 
 @pytest.mark.promise("M15")
 def test_undoing_the_first_change_removes_the_file_and_it_can_return(store: MemoryStore) -> None:
-    assert store.undo() is None
+    assert store.undo() == ()
     store.change_questions(lambda _: (Question(text="Which region?"),))
     store.undo()
     assert not store.questions_file.exists()
@@ -400,7 +400,7 @@ def test_kill_9_at_any_point_of_a_write_leaves_the_old_or_the_new(store: MemoryS
     assert killed >= 15
     assert store.change_current(also("last"))
     assert store.record(entry("last"))
-    assert store.undo() is not None
+    assert store.undo()
     assert files.read(store.current_file) is not None
     assert [path.name for path in store.current_file.parent.iterdir() if path.name.endswith(".tmp")] == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from difflib import unified_diff
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, Protocol, cast
@@ -17,6 +16,7 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import UsageError
 from holdfast.store.host_files import HostFiles
 from holdfast.store.layout import Project, find_git
+from holdfast.text.diff import unified
 
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
@@ -38,15 +38,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     def diff(self) -> str:
         """What changes, as `diff -u` shows it."""
-        old, new = _lines(self.before), _lines(self.after)
-        names = (
-            "/dev/null" if self.before is None else str(self.path),
-            "/dev/null" if self.after is None else str(self.path),
-        )
-        lines = unified_diff(old, new, *names)
-        return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-        )
+        return unified(self.before, self.after, str(self.path))
 
 
 class Wired(Struct, frozen=True, kw_only=True):
@@ -151,7 +143,3 @@ def _warnings(interpreter: str) -> tuple[str, ...]:
         f"{interpreter} lies inside the repository {inside[0]}: hooks stop working when that is moved, cleaned or "
         "deleted. Install holdfast outside of it (pipx install holdfast, uv tool install holdfast) to be safe.",
     )
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return [] if data is None else data.decode("utf-8", "replace").splitlines(keepends=True)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from secrets import token_hex
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.app.wiring import Machine
-from holdfast.errors import StoreError
+from holdfast.errors import NameRefused, StoreError, UsageError
 from holdfast.guard.names import safe_name
+from holdfast.guard.visible import has_hidden
 from holdfast.model.session import DistilledSession, FileTouch
 from holdfast.store import files
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
 
 _EDIT_WEIGHT = 5  # what a session changed says more of where it belongs than what it looked at
+_GROUP_BYTES = 5
+_LONGEST_BRANCH = 250
 
 
 class Naming(Struct, frozen=True):
@@ -69,13 +74,75 @@ def naming(machine: Machine, project: Project) -> Naming:
 def memory_of(machine: Machine, project: Project, name: str = "") -> MemoryStore:
     """The memory of the project that the branch checked out here works on, or of the one named."""
     chosen = safe_name(name) if name else naming(machine, project).of_branch(branch_of(project.root))
-    return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp())
+    # What one use of the memory changes goes back as one (holdfast undo).
+    return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp(), group=new_group())
+
+
+def new_group() -> str:
+    """A name for what is changed in one go."""
+    return token_hex(_GROUP_BYTES)
 
 
 def known_projects(project: Project) -> list[str]:
     """Those that have something written down."""
     folder = project.memory / "projects"
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+class ProjectSeen(Struct, frozen=True, kw_only=True):
+    """A project of this repository: `default` is its own, `current` the one that the branch here works on."""
+
+    name: str
+    default: bool
+    current: bool
+    sessions: int
+    last: datetime | None
+    branches: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+def projects_of(machine: Machine, project: Project) -> list[ProjectSeen]:
+    """Those with something written down, and those that a branch or a path rule names. The own one comes first."""
+    rules = naming(machine, project)
+    current = rules.of_branch(branch_of(project.root))
+    named = {*known_projects(project), *rules.branches.values(), *(name for _, name in rules.paths), current}
+    return [
+        _seen(project, rules, name, current) for name in [rules.default, *sorted(named - {rules.default})]
+    ]
+
+
+def _seen(project: Project, rules: Naming, name: str, current: str) -> ProjectSeen:
+    entries = MemoryStore(project, name).entries().entries
+    last = max((entry.at for entry in entries if entry.at is not None), default=None)
+    return ProjectSeen(
+        name=name,
+        default=name == rules.default,
+        current=name == current,
+        sessions=len(entries),
+        last=None if last is None else datetime.fromtimestamp(last, UTC),
+        branches=tuple(sorted(branch for branch, chosen in rules.branches.items() if chosen == name)),
+        paths=tuple(pattern for pattern, chosen in rules.paths if chosen == name),
+    )
+
+
+def choose(machine: Machine, project: Project, name: str, branch: str = "") -> tuple[str, str]:
+    """Lets a branch, else the one checked out here, work on a project; '' is the repository's own. Both names."""
+    chosen_branch = branch or branch_of(project.root)
+    if not chosen_branch:
+        raise UsageError(
+            "no branch is checked out here", where=str(project.root), fix="Say which one: --branch NAME"
+        )
+    if (
+        has_hidden(chosen_branch)
+        or chosen_branch != chosen_branch.strip()
+        or len(chosen_branch) > _LONGEST_BRANCH
+    ):
+        raise UsageError(f"{chosen_branch[:40]!a} is no branch", fix="Name it as git branch does")
+    for text in (name, chosen_branch):
+        if machine.clean(text) != text:
+            raise NameRefused("the name looks like a secret", fix="Choose another one")
+    use(project, chosen_branch, safe_name(name) if name else "")
+    return chosen_branch, name or project.title
 
 
 def use(project: Project, branch: str, name: str) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from holdfast.app.projects import known_projects, naming
+from holdfast.app.projects import known_projects, naming, new_group
 from holdfast.app.wiring import Machine
 from holdfast.distill.log_entry import goal_line, log_entry
 from holdfast.distill.merging import Contradiction, merge
@@ -46,13 +46,13 @@ def remember(
     sort = naming(machine, project)
     for record in ordered:
         groups.setdefault(sort.of_session(record), []).append(record)
-    now = machine.now().timestamp()
+    now, group_name = machine.now().timestamp(), new_group()
     if ended:
         for name, group in groups.items():
-            store = MemoryStore(project, name, clock=lambda: now)
+            store = MemoryStore(project, name, clock=lambda: now, group=group_name)
             store.record(*(log_entry(record, now) for record in group))
             _keep_knowledge(store, group)
-    common = MemoryStore(project, sort.default, clock=lambda: now)
+    common = MemoryStore(project, sort.default, clock=lambda: now, group=group_name)
     if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
         common.propose(rules, CAPTURE)
     rewrite_current(common, groups, now)

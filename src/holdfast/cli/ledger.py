@@ -11,6 +11,7 @@ from holdfast.app import ledger as app
 from holdfast.app.wiring import Machine
 from holdfast.cli import ledger_views as views
 from holdfast.cli import output
+from holdfast.cli.numbers import at_least_one, count
 from holdfast.errors import UsageError
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
 from holdfast.text.ledger_md import LedgerFile
@@ -59,7 +60,7 @@ def _filters(parser: argparse.ArgumentParser, default: str | None) -> None:
     add("--agent", help="only this agent's sessions, e.g. claude-code")
     add("--model", help="only models whose name contains this")
     add("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)")
-    add("-n", "--last", type=_at_least_one, metavar="N", help="only the last N sessions")
+    add("-n", "--last", type=at_least_one, metavar="N", help="only the last N sessions")
 
 
 _ADD_TEXTS = {
@@ -87,7 +88,7 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
     for name, about in _ADD_TEXTS.items():
         parser.add_argument(f"--{name}", metavar="NAME", help=about)
     for name, about in _ADD_COUNTS.items():
-        parser.add_argument(f"--{name}", type=_count, metavar="N", help=about)
+        parser.add_argument(f"--{name}", type=count, metavar="N", help=about)
     parser.add_argument("--cost", metavar="USD", help="dollars, e.g. 0.12 (default: unknown)")
     parser.add_argument("--duration", metavar="TIME", help="e.g. 8min, 1h 5min, 90s")
     outcomes = [str(outcome) for outcome in Outcome if outcome != Outcome.FORGOTTEN]
@@ -101,19 +102,6 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print the row as JSON"
     )
-
-
-def _count(text: str) -> int:
-    value = int(text) if len(text) <= 16 else -1
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be a whole number from 0 to 10^15")
-    return value
-
-
-def _at_least_one(text: str) -> int:
-    if (value := _count(text)) < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:

@@ -165,6 +165,26 @@ def aside(text: str, indent: int = 0) -> None:
         sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
 
 
+def show_diff(text: str) -> None:
+    """A unified diff, coloured on a terminal."""
+    shown = visible(text).rstrip("\n").split("\n")
+    if not on_terminal():
+        sys.stdout.write("".join(f"{line}\n" for line in shown))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True)
+    for line in shown:
+        console.print(Text(line, style=_diff_style(line)))
+
+
+def _diff_style(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return "bold"
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+
+
 def warn(text: str) -> None:
     sys.stderr.write(f"holdfast: warning: {visible(text)}\n")
 

@@ -1,53 +1,102 @@
-"""`holdfast uninstall AGENT`: takes the hooks out again, to the byte where nothing else changed."""
+"""`holdfast uninstall AGENT`: takes the hooks out again, to the byte, and with --purge the memory too."""
 
 from __future__ import annotations
 
 import argparse
 
+from holdfast import __version__
 from holdfast.app.hosting import HOSTS, SCOPES, Plan, host_for, plan_uninstall, uninstall
+from holdfast.app.purging import Purged, plan_purge, purge
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
+from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, show
 from holdfast.errors import UsageError
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
-what it was before, to the byte; from any other only our entries are removed. Memory stays where it is."""
+what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you
+say --purge: then this project's memory goes too, after a backup in ~/.holdfast/backups that holdfast restore takes
+in again. A ledger that is shared in git stays."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", nargs="?", metavar="AGENT", help=f"one of: {', '.join(HOSTS)}")
     parser.add_argument("--all", action="store_true", help="every agent")
     parser.add_argument("--scope", choices=SCOPES, help="only there (default: yours and this repository's)")
+    parser.add_argument(
+        "--purge", action="store_true", help="also remove this project's memory, after a backup"
+    )
+    parser.add_argument("--no-backup", action="store_true", help="with --purge: remove it without a backup")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument("--json", action="store_true", help="what was changed as JSON; implies --yes")
+    parser.add_argument(
+        "--json", action="store_true", help="what was changed as JSON; implies --yes, but for --purge"
+    )
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
-    if bool(options.agent) == options.all:
-        raise UsageError("name an agent, or say --all", fix=f"Known: {', '.join(HOSTS)}")
+    _check(options)
     project = machine.project()
     scopes = (options.scope,) if options.scope else SCOPES
     agents = list(HOSTS) if options.all else [options.agent]
     plans = [plan_uninstall(machine, project, agent, scopes) for agent in agents]
+    purged = plan_purge(project) if options.purge else None
     if not options.json:
         for plan in plans:
             show(plan)
-    wanted = any(_changes(plan) for plan in plans) and not options.dry_run
-    if wanted and not (options.yes or options.json) and not agreed("Write this?"):
+        _show_purge(purged, options)
+    if options.dry_run:
+        if options.json:
+            output.show_json(_as_json(plans, purged, options))
+        return 0
+    # Both questions come before anything is done, so that nobody is left with half of what they wanted.
+    changes = any(_changes(plan) for plan in plans)
+    if changes and not (options.yes or options.json) and not agreed("Write this?"):
         output.line("Nothing was changed.")
         return 1
-    if not options.dry_run:
-        for plan in plans:
-            uninstall(machine, plan)
+    refused = purged is not None and not options.yes and not agreed("Remove this project's memory?")
+    for plan in plans:
+        uninstall(machine, plan)
+    if purged is not None and not refused:
+        purged = purge(machine, project, __version__, backup=not options.no_backup)
     if options.json:
-        output.show_json([as_json(plan, done=not options.dry_run) for plan in plans])
-    elif not options.dry_run:
-        for plan in plans:
-            state = "hooks removed" if _changes(plan) else "no hooks of ours were there"
-            output.line(f"{host_for(plan.agent).title}: {state}.")
-    return 0
+        output.show_json(_as_json(plans, purged, options))
+        return 0
+    for plan in plans:
+        state = "hooks removed" if _changes(plan) else "no hooks of ours were there"
+        output.line(f"{host_for(plan.agent).title}: {state}.")
+    if purged is not None:
+        output.line("The memory stays." if refused else f"{purged.memory}: removed.")
+        if purged.backup:
+            output.line(f"Backup: {purged.backup} (holdfast restore FILE brings it back).")
+    return 1 if refused else 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if bool(options.agent) == options.all:
+        raise UsageError("name an agent, or say --all", fix=f"Known: {', '.join(HOSTS)}")
+    if options.no_backup and not options.purge:
+        raise UsageError("--no-backup is for --purge only", fix="Leave it out")
+    if options.purge and options.json and not (options.yes or options.dry_run):
+        raise UsageError("--purge removes a memory", fix="Say --yes as well, or --dry-run to only look")
+
+
+def _show_purge(purged: Purged | None, options: argparse.Namespace) -> None:
+    if not options.purge:
+        return
+    if purged is None:
+        output.line("This project has no memory here, so there is none to remove.")
+        return
+    kept = "without a backup" if options.no_backup else "after a backup in ~/.holdfast/backups"
+    output.line(f"To be removed {kept}: {purged.memory} ({purged.files} files, {amount(purged.bytes)})")
+    for path in purged.shown:
+        output.line(f"  and {path}")
+
+
+def _as_json(plans: list[Plan], purged: Purged | None, options: argparse.Namespace) -> object:
+    shown = [as_json(plan, done=not options.dry_run) for plan in plans]
+    return {"agents": shown, "purged": purged} if options.purge else shown
 
 
 def _changes(plan: Plan) -> bool:

@@ -265,6 +265,10 @@ class CaptureStore:
         decode = msgspec.json.Decoder(_OnlyDeadEnds).decode
         return [(session, end) for session, record in rows for end in decode(record).harvest.dead_ends]
 
+    def all_records(self) -> list[DistilledSession]:
+        rows = self._ask("SELECT record FROM session ORDER BY id")
+        return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
+
     def check(self) -> str:
         """'' when the file is sound, else what SQLite says of it."""
         try:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from holdfast.errors import StoreError
 
@@ -59,7 +60,7 @@ _CAUSES = {
 
 
 @contextmanager
-def _explained(path: Path, doing: str) -> Iterator[None]:
+def explained(path: Path, doing: str) -> Iterator[None]:
     """Turn an OSError into a StoreError that says what happened and what to do."""
     try:
         yield
@@ -112,7 +113,7 @@ class Held:
 @contextmanager
 def lock(path: Path, timeout: float | None = None) -> Iterator[Held]:
     """Hold the lock file at `path`, waiting as long as it takes, or `timeout` seconds."""
-    with _explained(path, "lock"):
+    with explained(path, "lock"):
         descriptor = _acquire(path, None if timeout is None else time.monotonic() + timeout)
     if descriptor is None:
         raise StoreError(
@@ -208,7 +209,7 @@ else:
 
 def read(path: Path) -> bytes | None:
     """All of a regular file; None when there is none."""
-    with _explained(path, "read"):
+    with explained(path, "read"):
         descriptor = _open_to_read(path)
         if descriptor is None:
             return None
@@ -218,7 +219,7 @@ def read(path: Path) -> bytes | None:
 
 def read_lines(path: Path) -> Iterator[bytes]:
     """A regular file line by line, ends included; nothing when there is none."""
-    with _explained(path, "read"):
+    with explained(path, "read"):
         descriptor = _open_to_read(path)
         if descriptor is not None:
             with open(descriptor, "rb") as file:
@@ -254,7 +255,7 @@ def append(path: Path, data: bytes, lock_path: Path, *, timeout: float | None = 
 
 def append_held(_held: Held, path: Path, data: bytes) -> None:
     """`append` for a caller who holds the lock already."""
-    with _explained(path, "append"):
+    with explained(path, "append"):
         descriptor, created = _open_to_append(path)
         try:
             _append(descriptor, data)
@@ -266,7 +267,7 @@ def append_held(_held: Held, path: Path, data: bytes) -> None:
         finally:
             os.close(descriptor)
         if created:
-            _sync_directory(path.parent)
+            sync_directory(path.parent)
 
 
 def _open_to_append(path: Path) -> tuple[int, bool]:
@@ -316,7 +317,7 @@ def replace(
 
 def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> None:
     """`replace` for a caller who holds the lock already."""
-    with _explained(path, "replace"):
+    with explained(path, "replace"):
         before = _status(path)
         if expected != ANYTHING and digest(read(path)) != expected:
             fix = "Read it again and repeat the change"
@@ -331,7 +332,7 @@ def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> 
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
 def _write_new(path: Path, data: bytes, like: os.stat_result | None) -> None:
@@ -366,17 +367,40 @@ def _sweep(path: Path) -> None:
             os.unlink(leftover)
 
 
+# --- for those who make a whole folder or archive of files ---------------------------------------------
+
+
+def open_to_read(path: Path) -> BinaryIO | None:
+    """A regular file that is too large to be read at once; None when there is none."""
+    with explained(path, "read"):
+        descriptor = _open_to_read(path)
+        return None if descriptor is None else open(descriptor, "rb")
+
+
+def open_new(path: Path, mode: int = _FILE_MODE) -> BinaryIO:
+    """A file that must not be there yet, to be written and made durable with `finish`."""
+    with explained(path, "write"):
+        _make_directory(path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _FLAGS
+        return open(os.open(path, flags, mode), "w+b")
+
+
+def finish(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
 # --- directories ---------------------------------------------------------------------------------------
 
 
 def make_private(path: Path) -> None:
     """A folder that nobody else may look into. One that is there already keeps its rights."""
-    with _explained(path, "make"):
+    with explained(path, "make"):
         if not path.is_dir():
             _make_directory(path.parent)
             with contextlib.suppress(FileExistsError):
                 path.mkdir(mode=0o700)
-                _sync_directory(path.parent)
+                sync_directory(path.parent)
 
 
 def _make_directory(path: Path) -> None:
@@ -385,10 +409,10 @@ def _make_directory(path: Path) -> None:
     _make_directory(path.parent)
     with contextlib.suppress(FileExistsError):
         path.mkdir()
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
     """Make a new name in the directory survive a power cut, where the system can."""
     if sys.platform == "win32":
         return

@@ -19,6 +19,7 @@ from msgspec import Struct
 from holdfast.errors import FormatTooNew, StoreError
 from holdfast.guard.names import as_name
 from holdfast.store import files
+from holdfast.store.swap import recover
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -106,9 +107,9 @@ class Project(Struct, frozen=True):
 
     def prepare(self) -> None:
         """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""
-        self._refuse_bad_window()
-        if (number := check_format(self)) != FORMAT:
-            raise _other_format(self.memory, number)
+        self.check_window()
+        recover(self.memory)
+        require_format(self)
         for folder in (self.memory.parent.parent, self.memory.parent, self.memory):
             files.make_private(folder)
         self._put_new(self.identity_file, f"{self.memory.name}\n")
@@ -127,7 +128,8 @@ class Project(Struct, frozen=True):
         if LINKS:
             self._link("ledger.md", Path("local") / "ledger.md")
 
-    def _refuse_bad_window(self) -> None:
+    def check_window(self) -> None:
+        """StoreError when the window is something that must not be written into."""
         if self.window.is_symlink():
             problem, fix = "is a link, and holdfast writes only inside the repository", "Remove the link"
         elif self.window == self.memory.parent.parent:
@@ -319,6 +321,12 @@ def _other_format(memory: Path, number: int) -> FormatTooNew:
     return FormatTooNew(
         f"format {number} {problem}; this holdfast writes {FORMAT}", where=str(memory), fix=fix
     )
+
+
+def require_format(project: Project) -> None:
+    """FormatTooNew when this program must not write what is stored."""
+    if (number := check_format(project)) != FORMAT:
+        raise _other_format(project.memory, number)
 
 
 def check_format(project: Project) -> int:

@@ -6,6 +6,7 @@ lock, so the content is compared once more before the replacement, and the chang
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,6 +22,7 @@ from holdfast.store.files import Held
 from holdfast.store.layout import Project
 from holdfast.store.places import checked, text_of
 from holdfast.store.session_log import LONGEST, Entries, SessionLog
+from holdfast.store.undoing import Step, steps_back
 from holdfast.store.versions import UNDO, Change, Versions
 from holdfast.text import current_md, questions_md, reference_md, style_md
 from holdfast.text.current_md import Current, CurrentFile
@@ -32,12 +34,18 @@ T = TypeVar("T")
 
 
 class MemoryStore:
-    """The memory of one project of a repository; `current.md` and `style.md` are common to all its projects."""
+    """The memory of one project of a repository; `current.md` and `style.md` are common to all its projects.
 
-    def __init__(self, project: Project, name: str, clock: Callable[[], float] = time.time) -> None:
+    All changes under one `group` go back as one; without a group each goes back by itself.
+    """
+
+    def __init__(
+        self, project: Project, name: str, clock: Callable[[], float] = time.time, group: str = ""
+    ) -> None:
         self.project = project
         self.name = safe_name(name)
         self._clock = clock
+        self._group = group
         self._root = project.memory
         self._folder = self._root / "projects" / self.name
         self.log_file = self._folder / "log.md"
@@ -102,6 +110,14 @@ class MemoryStore:
             self.archive(longest=longest)
         return added
 
+    def too_old(self, *, longest: int = LONGEST) -> list[LogEntry]:
+        """The entries that `archive` would move."""
+        return self._log().too_old(longest)
+
+    def logged(self) -> int:
+        """How many entries the log itself holds."""
+        return len(self._log().read().entries)
+
     def archive(self, *, longest: int = LONGEST) -> int:
         """Move older sessions of a log of more than `longest` lines to the archive; how many were moved."""
         with files.lock(self.lock_path) as held:
@@ -159,7 +175,7 @@ class MemoryStore:
             return _until_undisturbed(attempt)
 
     def _put(self, held: Held, path: Path, before: bytes | None, after: bytes | None, reason: str) -> bool:
-        self.versions.record(held, self._shown(path), before, after, self._clock(), reason)
+        self.versions.record(held, self._shown(path), before, after, self._clock(), reason, self._group)
         if after is not None:
             files.replace_held(held, path, after, files.digest(before))
         elif files.read(path) == before:
@@ -170,9 +186,19 @@ class MemoryStore:
 
     # --- versions --------------------------------------------------------------------------------------
 
-    def history(self, file: str) -> list[Change]:
-        """The changes of a file (`current.md`, `reference.md` …), the newest first."""
+    def history(self, file: str | None = None) -> list[Change]:
+        """The changes of a file (`current.md`, `reference.md` …), or of all, the newest first."""
+        if file is None:
+            return [change for change in self.versions.changes() if self._is_mine(change.file)][::-1]
         return self.versions.changes(self._shown(self._file(file)))[::-1]
+
+    def shown_name(self, file: str) -> str:
+        """How the journal names a file that a person named, by its name or its path."""
+        return self._shown(self._file(file))
+
+    def bytes_of(self, file: str) -> bytes | None:
+        """What a file that keeps versions holds now."""
+        return files.read(self._checked(self._file(file)))
 
     def content(self, file: str, n: int) -> bytes | None:
         """What a file held after its change `n`."""
@@ -191,31 +217,52 @@ class MemoryStore:
 
             return _until_undisturbed(attempt)
 
-    def undo(self, file: str | None = None) -> Change | None:
-        """Take back the last change of ours; twice brings it back. None when there is nothing to take back."""
+    def steps_back(self, file: str | None = None) -> tuple[Step, ...]:
+        """What `undo` would do."""
+        if file is None:
+            names, with_them = [self._shown(path) for path in self._mutable()], self._of_all_projects()
+        else:
+            names = with_them = [self._shown(self._file(file))]
+        return steps_back(
+            self.versions, names, with_them, lambda name: files.read(self._checked(self._root / name))
+        )
+
+    def undo(self, file: str | None = None) -> tuple[Step, ...]:
+        """Take back the last change of ours, in every file or in none; twice brings it back."""
         with files.lock(self.lock_path) as held:
-            if file is None:
-                ours = [change for change in self.versions.changes() if self._is_mine(change.file)]
-                if not ours:
-                    return None
-                path = self._root / ours[-1].file
-            else:
-                path = self._file(file)
-            now = files.read(self._checked(path))
-            change = self.versions.last_change(self._shown(path), now)
-            if change is not None:
-                content = None if change.before is None else self.versions.content(change.before)
-                self._put(held, path, now, content, UNDO)
-            return change
+
+            def attempt() -> tuple[Step, ...]:
+                steps = self.steps_back(file)
+                done: list[Step] = []
+                try:
+                    for step in steps:
+                        self._put(held, self._root / step.file, step.now, step.then, UNDO)
+                        done.append(step)
+                except BaseException:
+                    for step in reversed(done):
+                        self._put(held, self._root / step.file, step.then, step.now, f"{UNDO} stopped")
+                    raise
+                return steps
+
+            return _until_undisturbed(attempt)
 
     # --- places ----------------------------------------------------------------------------------------
 
     def _mutable(self) -> tuple[Path, ...]:
         return (self.current_file, self.style_file, self.reference_file, self.questions_file)
 
+    def _of_all_projects(self) -> list[str]:
+        """Every file that keeps versions: one capture may concern several projects."""
+        own = [self._shown(path) for path in self._mutable()]
+        folder = self._root / "projects"
+        others = [path for path in folder.iterdir() if path.name != self.name] if folder.is_dir() else []
+        names = (self.reference_file.name, self.questions_file.name)
+        return [*own, *(self._shown(path / name) for path in others for name in names)]
+
     def _file(self, name: str) -> Path:
+        place = os.path.realpath(name)
         for path in self._mutable():
-            if name in (path.name, self._shown(path)):
+            if name in (path.name, self._shown(path)) or place == os.path.realpath(path):
                 return path
         names = ", ".join(path.name for path in self._mutable())
         raise UsageError(f"{name!r} keeps no versions", fix=f"Name one of {names}")

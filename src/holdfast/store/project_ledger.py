@@ -38,7 +38,7 @@ class ProjectLedger:
         if shown is None:
             return own
         repository = shown.read()
-        more = _missing(own.entries, repository.entries)
+        more = missing_rows(own.entries, repository.entries)
         return replace(
             repository,
             entries=[*repository.entries, *more],
@@ -61,14 +61,14 @@ class ProjectLedger:
                 path.unlink(missing_ok=True)
                 files.replace_held(held, path, files.read(self.project.ledger) or b"", files.ANYTHING)
         if (shown := self._shown) is not None:
-            shown.append(_missing(self._own.read().entries, shown.read().entries))
+            shown.append(missing_rows(self._own.read().entries, shown.read().entries))
         self._rule(".gitignore", IGNORE_BUT_LEDGER)
         self._rule(".gitattributes", UNION_MERGE)
 
     def unshare(self) -> None:
         """Takes the ledger back into memory. What git has recorded stays in its history."""
         if (shown := self._shown) is not None:
-            self._own.append(_missing(shown.read().entries, self._own.read().entries))
+            self._own.append(missing_rows(shown.read().entries, self._own.read().entries))
             if LINKS:
                 with files.lock(self.project.lock("ledger-shared")):
                     shown.path.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ class ProjectLedger:
         files.replace(path, text.encode(), self.project.lock("layout"), files.ANYTHING)
 
 
-def _missing(entries: Iterable[LedgerEntry], known: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+def missing_rows(entries: Iterable[LedgerEntry], known: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """Those that are not among the known ones. A row is told by its session and when it was recorded."""
     there = {_key(entry) for entry in known}
     return [entry for entry in entries if _key(entry) not in there]

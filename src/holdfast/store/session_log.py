@@ -99,6 +99,10 @@ class SessionLog:
                 forgotten |= read.forgotten & sessions
         return found, forgotten
 
+    def too_old(self, longest: int = LONGEST) -> list[LogEntry]:
+        """The entries that `archive` would move, oldest first."""
+        return [block.entry for block in _oldest(self.read(), longest) if block.entry is not None]
+
     def archive(self, held: Held, longest: int = LONGEST) -> int:
         """Move the oldest entries of a log that has grown too long; how many went. Conflict: try again."""
         data = files.read(self.path) or b""

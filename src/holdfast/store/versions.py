@@ -27,7 +27,10 @@ _CONTENT = re.compile(r"[0-9a-f]{64}")
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One change of one file. `before` and `after` are hashes; None is no file."""
+    """One change of one file. `before` and `after` are hashes; None is no file.
+
+    Changes of one `group` were made in one go, by one command or capture, and go back as one; '' stands alone.
+    """
 
     n: int
     file: str
@@ -35,6 +38,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     before: str | None = None
     after: str | None = None
+    group: str = ""
 
 
 class Versions:
@@ -69,7 +73,14 @@ class Versions:
         raise NotFound(f"{file} has no version {n}", fix=f"holdfast history {file} lists them")
 
     def record(
-        self, held: Held, file: str, before: bytes | None, after: bytes | None, at: float, reason: str
+        self,
+        held: Held,
+        file: str,
+        before: bytes | None,
+        after: bytes | None,
+        at: float,
+        reason: str,
+        group: str = "",
     ) -> None:
         """Keep both contents and say what is about to happen; an edit that nobody told us of comes first."""
         changes = self.changes()
@@ -83,7 +94,7 @@ class Versions:
             by_hand = Change(n=number, file=file, at=at, reason=BY_HAND, before=was, after=old)
             added.append(by_hand)
         number += len(added)
-        added.append(Change(n=number, file=file, at=at, reason=reason, before=old, after=new))
+        added.append(Change(n=number, file=file, at=at, reason=reason, before=old, after=new, group=group))
         if len(changes) > KEPT + _SLACK:
             pruned = _newest(changes)
             if len(changes) - len(pruned) > _SLACK:

@@ -1,0 +1,57 @@
+"""`holdfast export`: everything of this project's memory as one archive."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast import __version__
+from holdfast.app.portability import export
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+
+DESCRIPTION = """Writes all that is remembered of this project into one archive: ledger, state, log, facts, questions,
+archive, versions and records. holdfast restore brings it back, here or on another machine. The archive is a
+.tar.gz that only you can read; it holds what the memory holds, so keep it as private."""
+EXAMPLES = """examples:
+  holdfast export                    holdfast-<project>-<day>.tar.gz in this directory
+  holdfast export ~/backups          the same name in another folder
+  holdfast export shop.tar.gz --force
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="where to (default: holdfast-<project>-<day>.tar.gz here)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
+    parser.add_argument("--json", action="store_true", help="what was written as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    done = export(
+        machine, machine.project(), options.file, __version__, force=options.force, dry_run=options.dry_run
+    )
+    for name, reason in done.left_out:
+        output.warn(f"{name} is left out: {reason}.")
+    if options.json:
+        shown = {"left_out": [{"path": name, "reason": reason} for name, reason in done.left_out]}
+        fields = ("path", "title", "files", "bytes", "size", "done")
+        output.show_json({**{field: getattr(done, field) for field in fields}, **shown})
+        return 0
+    what = f"{done.files} file{'s' if done.files != 1 else ''} of {done.title}'s memory, {amount(done.bytes)}"
+    if done.size is None:
+        output.line(f"Would write {what}, to {done.path}.")
+    else:
+        output.line(f"{done.path}: {what}, packed to {amount(done.size)}.")
+        output.line("holdfast restore FILE takes it in, here or on another machine.")
+    return 0
+
+
+def amount(size: int) -> str:
+    value, unit = float(size), "bytes"
+    for larger in ("kB", "MB", "GB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"

@@ -1,0 +1,84 @@
+"""`holdfast restore`: takes in an archive of `holdfast export`, all of it or nothing."""
+
+from __future__ import annotations
+
+import argparse
+
+import msgspec
+
+from holdfast import __version__
+from holdfast.app.portability import Mode, Restored, restore
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.export import amount
+
+DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is
+written, and whatever happens meanwhile, afterwards the memory is the old one or the new one.
+Where this project has a memory already, say --merge or --replace."""
+EXAMPLES = """examples:
+  holdfast restore holdfast-shop-2026-11-15.tar.gz            into a project without memory
+  holdfast restore holdfast-shop-2026-11-15.tar.gz --merge    add what is missing, keep all that is here
+  holdfast restore holdfast-shop-2026-11-15.tar.gz --replace  instead of what is here, which is backed up first
+"""
+_KINDS = {
+    "rows": "ledger row",
+    "sessions": "log entry",
+    "facts": "fact",
+    "decisions": "decision",
+    "questions": "question",
+    "answers": "answer",
+    "next": "next step",
+    "todo": "to-do",
+    "records": "session record",
+    "files": "other file",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="an archive of holdfast export")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--merge", action="store_true", help="add what is missing here; what is here stays")
+    how.add_argument(
+        "--replace", action="store_true", help="take the place of what is here, after a backup of it"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="check the archive, and only say what would be done"
+    )
+    parser.add_argument("--json", action="store_true", help="what was done as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    mode: Mode = "merge" if options.merge else "replace" if options.replace else "new"
+    done = restore(machine, machine.project(), options.file, __version__, mode, dry_run=options.dry_run)
+    for problem in done.added.problems if done.added else ():
+        output.warn(f"in the archive, {problem}")
+    if options.json:
+        output.show_json(msgspec.to_builtins(done))
+    elif done.added is not None:
+        _show_merge(done, dry_run=options.dry_run)
+    else:
+        word = "Would restore" if options.dry_run else "Restored"
+        output.line(f"{word} {_what(done)}.")
+        if done.backup:
+            output.line(f"What was here before: {done.backup}")
+    return 0
+
+
+def _what(done: Restored) -> str:
+    files = f"{done.files} file{'s' if done.files != 1 else ''}, {amount(done.bytes)}"
+    return f"{done.title}'s memory as of {done.made[:10]} ({files}, from holdfast {done.version})"
+
+
+def _show_merge(done: Restored, *, dry_run: bool) -> None:
+    counts = [(getattr(done.added, kind), name) for kind, name in _KINDS.items()]
+    parts = [f"{count} {_plural(name) if count != 1 else name}" for count, name in counts if count]
+    if not parts:
+        output.line(f"Everything of {_what(done)} is here already.")
+        return
+    output.line(f"{'Would add' if dry_run else 'Added'} from {_what(done)}: {', '.join(parts)}.")
+    if not dry_run:
+        output.line("What was here is unchanged.")
+
+
+def _plural(name: str) -> str:
+    return f"{name[:-1]}ies" if name.endswith("ry") else f"{name}s"

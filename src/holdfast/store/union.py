@@ -1,0 +1,269 @@
+"""Adds to a memory what another one knows more: nothing that is here changes its words, and nothing is lost.
+
+What was forgotten or taken out here does not come back with what comes from elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.errors import NameRefused
+from holdfast.guard.names import safe_name
+from holdfast.model.memory import Question
+from holdfast.model.session import DistilledSession
+from holdfast.store import files
+from holdfast.store.canonical import CAPTURE, canonical_files
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project
+from holdfast.store.ledger import LedgerStore
+from holdfast.store.memory import MemoryStore
+from holdfast.store.project_ledger import missing_rows
+from holdfast.text.current_md import Current, CurrentFile
+from holdfast.text.ledger_md import LedgerFile
+from holdfast.text.memory_md import Problem
+from holdfast.text.reference_md import Reference
+
+REASON = "restore --merge"
+_MANAGED = ("log.md", "reference.md", "open-questions.md")
+
+
+class Added(Struct, kw_only=True):
+    """How much came in, by kind. `problems` are lines of the other memory that could not be read."""
+
+    rows: int = 0
+    sessions: int = 0
+    facts: int = 0
+    decisions: int = 0
+    questions: int = 0
+    answers: int = 0
+    next: int = 0
+    todo: int = 0
+    records: int = 0
+    files: int = 0
+    problems: list[str] = []
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, name) for name in self.__struct_fields__ if name != "problems")
+
+
+class _Denied(Struct):
+    session: str = ""
+    id: str = ""
+
+
+class Union:
+    """One memory into another. Both are copies that nobody else writes; `here` is the one that grows."""
+
+    def __init__(self, here: Project, there: Project, titles: tuple[str, str], group: str, at: float) -> None:
+        self.here, self.there = here, there
+        self._title_here, self._title_there = titles
+        self._group = group
+        self._at = at
+        self.added = Added()
+        self._no_ids, self._no_sessions = _denied(here.memory / "denied.jsonl")
+
+    def run(self, shared: Sequence[Path]) -> Added:
+        """`shared` are ledgers of repositories: the other one's, whose rows come in, and ours, whose are here."""
+        self._add_rows(shared)
+        self._add_lines()
+        for name in _projects(self.there):
+            self._add_project(name)
+        self._add_current()
+        self._add_records()
+        self._add_files()
+        return self.added
+
+    # --- rows and lines --------------------------------------------------------------------------------
+
+    def _add_rows(self, shared: Sequence[Path]) -> None:
+        store = _ledger_of(self.here)
+        known, new = store.read(), _ledger_of(self.there).read()
+        theirs, *ours = [LedgerStore(path, path.with_suffix(".lock")).read() for path in shared]
+        there = [*known.entries, *(entry for ledger in ours for entry in ledger.entries)]
+        self._no_sessions |= {entry.session for entry in there if entry.forgotten}
+        rows = missing_rows([*new.entries, *missing_rows(theirs.entries, new.entries)], there)
+        rows = [row for row in rows if row.session not in self._no_sessions]
+        store.append(rows)
+        self.added.rows = len(rows)
+        self._report(new, theirs)
+        # forgotten there: it is not taken from there either
+        self._no_sessions |= {row.session for row in rows if row.forgotten}
+
+    def _report(self, *ledgers: LedgerFile) -> None:
+        self.added.problems += [problem.message for ledger in ledgers for problem in ledger.problems]
+
+    def _add_lines(self) -> None:
+        """Lists of one line for each thing, such as what was dismissed: the lines that are missing."""
+        for path in sorted(self.there.memory.glob("*.jsonl")):
+            target = self.here.memory / path.name
+            if target.exists():
+                known = set(files.read_lines(target))
+                lines = [
+                    line for line in files.read_lines(path) if line.endswith(b"\n") and line not in known
+                ]
+                if lines:
+                    files.append(target, b"".join(lines), self.here.lock("memory"))
+
+    # --- projects --------------------------------------------------------------------------------------
+
+    def _add_project(self, name: str) -> None:
+        """The repository's own project there is the own one here, whatever the folders are called."""
+        theirs = MemoryStore(self.there, name)
+        ours = self._store(self._title_here if name == self._title_there else name)
+        entries = theirs.entries()
+        self._warn(entries.problems)
+        known = {entry.session for entry in ours.entries().entries} | self._no_sessions
+        new = [entry for entry in entries.entries if entry.session not in known and entry.at is not None]
+        if new:
+            ours.record(*new)
+        self.added.sessions += len(new)
+        self._add_facts(theirs, ours)
+        self._add_questions(theirs, ours)
+
+    def _add_facts(self, theirs: MemoryStore, ours: MemoryStore) -> None:
+        file = theirs.facts()
+        self._warn(file.problems)
+        out = ours.dismissed() | self._no_ids
+        now = ours.facts().reference
+        known = {fact.id for kept in now.facts for fact in (kept.fact, *kept.was)}
+        decided = {decision.id for decision in now.decisions}
+        facts = [kept for kept in file.reference.facts if kept.fact.id not in known | out]
+        decisions = [one for one in file.reference.decisions if one.id not in decided | out]
+        if facts or decisions:
+
+            def with_more(reference: Reference) -> Reference:
+                return Reference(
+                    facts=(*reference.facts, *facts), decisions=(*reference.decisions, *decisions)
+                )
+
+            ours.change_facts(with_more, REASON)
+        self.added.facts += len(facts)
+        self.added.decisions += len(decisions)
+
+    def _add_questions(self, theirs: MemoryStore, ours: MemoryStore) -> None:
+        file = theirs.questions()
+        self._warn(file.problems)
+        out = ours.dismissed() | self._no_ids
+        known = {question.id: question for question in ours.questions().questions}
+        new = [one for one in file.questions if one.id not in known.keys() | out]
+        answered = {
+            one.id: one for one in file.questions if one.answer and one.id in known and known[one.id].open
+        }
+
+        def with_more(questions: tuple[Question, ...]) -> Iterable[Question]:
+            for question in questions:
+                told = answered.get(question.id)
+                yield (
+                    question
+                    if told is None
+                    else replace(question, answer=told.answer, by=told.by, answered_at=told.answered_at)
+                )
+            yield from new
+
+        if new or answered:
+            ours.change_questions(with_more, REASON)
+        self.added.questions += len(new)
+        self.added.answers += len(answered)
+
+    # --- the state -------------------------------------------------------------------------------------
+
+    def _add_current(self) -> None:
+        """Next steps and to-dos that are missing; everything else of the state is this memory's own."""
+        theirs = MemoryStore(self.there, self._title_there).current()
+        self._warn(theirs.problems)
+        ours = self._store(self._title_here)
+        if not files.read(ours.current_file):
+            return  # there is none: the file itself is taken
+        file = ours.current()
+        out = ours.dismissed() | self._no_ids
+        steps = {(step.branch, step.text) for step in file.current.next}
+        items = {item.id for item in (*file.current.todo, *file.ticked)} | out
+        gone = self._no_sessions
+        next_ = [
+            step
+            for step in theirs.current.next
+            if (step.branch, step.text) not in steps and step.session not in gone
+        ]
+        todo = [
+            item for item in theirs.current.todo if item.id not in items and item.session not in gone
+        ]  # fmt: skip
+
+        def with_more(read: CurrentFile) -> Current:
+            now = read.current
+            return replace(now, next=(*now.next, *next_), todo=(*now.todo, *todo))
+
+        if next_ or todo:
+            ours.change_current(with_more, REASON)
+        self.added.next, self.added.todo = len(next_), len(todo)
+
+    # --- the rest --------------------------------------------------------------------------------------
+
+    def _add_records(self) -> None:
+        """What is known of sessions beyond their rows. How far transcripts were read there means nothing here."""
+        none: list[DistilledSession] = []
+        records = CaptureStore.glimpse(self.there.capture, lambda store: store.all_records(), none)
+        if not records:
+            return
+        store = CaptureStore(self.here.capture)
+        try:
+            with store.transaction():
+                for record in records:
+                    if record.session not in self._no_sessions and store.record(record.session) is None:
+                        store.put_record(record)
+                        self.added.records += 1
+        finally:
+            store.close()
+
+    def _add_files(self) -> None:
+        """Files that are not here at all; versions are those of the files there, and stay there."""
+        for name in canonical_files(self.there.memory).files:
+            top, _, rest = name.partition("/")
+            managed = top == "projects" and (name.endswith(_MANAGED) or "/archive/" in name)
+            if name in ("name", "ledger.md", CAPTURE) or top == "history" or managed:
+                continue
+            if rest and top == "projects":
+                project, _, inner = rest.partition("/")
+                own = self._title_here if project == self._title_there else project
+                target = self.here.memory / "projects" / own / inner
+            else:
+                target = self.here.memory / name
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.there.memory / name, target)
+                self.added.files += 1
+
+    def _store(self, name: str) -> MemoryStore:
+        return MemoryStore(self.here, name, clock=lambda: self._at, group=self._group)
+
+    def _warn(self, problems: Iterable[Problem]) -> None:
+        self.added.problems += [problem.message for problem in problems]
+
+
+def _ledger_of(project: Project) -> LedgerStore:
+    return LedgerStore(project.ledger, project.lock("ledger"))
+
+
+def _projects(project: Project) -> list[str]:
+    folder = project.memory / "projects"
+    found: list[str] = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        with contextlib.suppress(NameRefused):
+            found.append(safe_name(path.name))
+    return found
+
+
+def _denied(path: Path) -> tuple[set[str], set[str]]:
+    """Ids and sessions that were forgotten here."""
+    lines: list[_Denied] = []
+    for line in files.read_lines(path):
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            lines.append(msgspec.json.decode(line, type=_Denied))
+    return {line.id for line in lines if line.id}, {line.session for line in lines if line.session}
