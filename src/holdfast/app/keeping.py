@@ -18,14 +18,14 @@ T = TypeVar("T")
 LONGEST = 4000  # characters of one text: memory is read line by line, and what is longer is a file
 _MOST_NAMED = 6
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_ID = re.compile(r"[A-Za-z]-[0-9A-Za-z]{0,6}")
+_ID = re.compile(r"[DFLNQTX]-[0-9a-z]{0,6}", re.IGNORECASE)
 # What agents set in the shells they run commands in: what is decided there, an agent decided.
-_AGENT_SIGNS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CURSOR_AGENT")
+AGENT_SIGNS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CURSOR_AGENT")
 
 
 def speaker(machine: Machine) -> Owner:
     """Who runs this command, as far as the environment tells."""
-    return "agent" if any(machine.env.get(name) for name in _AGENT_SIGNS) else "user"
+    return "agent" if any(machine.env.get(name) for name in AGENT_SIGNS) else "user"
 
 
 def optional_text(machine: Machine, text: str | None, what: str) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.app.keeping import by_id, given_text, is_id, moment, reading, speaker, writing
 from holdfast.app.wiring import Machine
-from holdfast.distill.answering import answering
+from holdfast.distill.answering import answering, asks_for
 from holdfast.distill.likeness import Likeness, compare
 from holdfast.distill.merging import contradicting, find
 from holdfast.model.memory import Decision, Fact, Owner, Question
@@ -121,7 +121,8 @@ def _same(questions: Sequence[Question], asked: str) -> Question | None:
     """The question in the same words, else in others; of several the last."""
     wanted = Question(text=asked).id
     exact = [question for question in questions if question.id == wanted]
-    return exact[-1] if exact else find(questions, asked)
+    kind = asks_for(asked)
+    return exact[-1] if exact else find([q for q in questions if asks_for(q.text) == kind], asked)
 
 
 def _keep_open(machine: Machine, asked: str) -> Reply:

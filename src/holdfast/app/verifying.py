@@ -22,6 +22,14 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 _NUMBER = re.compile(
     r"(?<![\w.])(?P<number>\d+(?:[.,:]\d+)*)(?P<unit>(?:ms|µs|us|ns|s|m|min|h)?(?:\d+(?:\.\d+)?s)?)(?![A-Za-z_])"
 )
+# What changes something beyond a build's own files, by its name: a guess that errs on the side of asking.
+_CHANGES = re.compile(
+    r"\b(?:rm|mv|dd|kill|pkill|truncate|shred|chmod|chown|sudo|ssh|scp|rsync|tee|eval)\s"
+    r"|\bgit\s+(?:\S+\s+)*?(?:push|commit|reset|clean|checkout|switch|rebase|merge|tag|stash|rm|pull)\b"
+    r"|\b(?:create|delete|apply|destroy|publish|deploy|upload|migrate|release|merge|close|drop|insert|update|push)\b"
+    r"|\b(?:un)?install\b|\bcurl\b.*\s(?:-X|--request|-d|--data\S*|-F|-T|--json)\b|\b(?:POST|PUT|PATCH|DELETE)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -29,7 +37,9 @@ class Verdict(Struct, frozen=True):
     """`failed` ended with an error, `changed` ended well and showed something else. `lines` are what came instead."""
 
     fact: Fact
-    status: Literal["holds", "changed", "failed", "timeout", "declined", "no command", "redacted"]
+    status: Literal[
+        "holds", "changed", "failed", "timeout", "declined", "no command", "incomplete", "not named"
+    ]
     exit_code: int | None = None
     lines: tuple[str, ...] = ()
 
@@ -48,11 +58,16 @@ def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
     return list(dict.fromkeys(kept.fact for kept in chosen))
 
 
-def obstacle(fact: Fact) -> Verdict | None:
-    """Why this fact cannot be verified by running something; None when it can."""
+def obstacle(fact: Fact, *, named: bool) -> Verdict | None:
+    """Why this fact is not verified by running something; None when it may be.
+
+    A command may have opened a pull request. Whoever says yes to all at once does not mean to open it again.
+    """
     if not fact.command:
         return Verdict(fact, "no command")
-    return Verdict(fact, "redacted") if mark_pattern().search(fact.command) else None
+    if mark_pattern().search(fact.command) or fact.command.endswith("…"):
+        return Verdict(fact, "incomplete")
+    return None if named or not _CHANGES.search(fact.command) else Verdict(fact, "not named")
 
 
 def verify(machine: Machine, fact: Fact, timeout: float) -> Verdict:

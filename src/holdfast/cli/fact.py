@@ -103,9 +103,10 @@ def _tell(result: app.Kept, *, as_json: bool) -> None:
     output.line(said[result.status])
     if result.status == "changed" and kept.was:
         output.line(f"Before ({kept.was[0].id}): {flat(kept.was[0].text)}")
+    older = result.contradictions[0].one.id if len(result.contradictions) == 1 else "ID"
     views.show_contradictions(
         result.contradictions,
-        "If the older one no longer holds: holdfast fact change ID TEXT --evidence TEXT, or fact retire ID.",
+        f"Which no longer holds? holdfast fact change {older} TEXT --evidence TEXT, or holdfast fact retire {older}.",
     )
 
 

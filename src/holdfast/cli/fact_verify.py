@@ -59,11 +59,12 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json([_as_json(verdict) for verdict in verdicts])
     elif not facts:
         output.line("No fact has a command to run. holdfast fact add --command keeps one with its fact.")
-    return 0 if all(verdict.status == "holds" for verdict in verdicts) else 1
+    fine = ("holds",) if options.ids else ("holds", "not named", "incomplete")
+    return 0 if all(verdict.status in fine for verdict in verdicts) else 1
 
 
 def _verified(machine: Machine, fact: Fact, options: argparse.Namespace) -> Verdict:
-    if obstacle := verifying.obstacle(fact):
+    if obstacle := verifying.obstacle(fact, named=bool(options.ids) or not options.yes):
         return obstacle
     shown = "\n  > ".join(visible(fact.command).splitlines())
     if options.yes:
@@ -87,7 +88,8 @@ def _show(verdict: Verdict) -> None:
         "timeout": "the command took too long and was stopped; --timeout gives it more",
         "declined": "not run",
         "no command": "has no command that could be run; look for yourself and add it again with new evidence",
-        "redacted": "its command held a secret, which is not kept, so it cannot be run",
+        "incomplete": "its command was kept only in part, without a secret or its end, so it cannot be run",
+        "not named": f"not run, it may change something; holdfast fact verify {fact.id} runs it",
     }
     output.line(f"{fact.id}  {flat(fact.text)}: {said[verdict.status]}")
     for line in verdict.lines:

@@ -103,18 +103,16 @@ def facts_table(facts: Sequence[KeptFact]) -> Table:
         (
             kept.fact.id,
             kept.fact.category,
-            f"(retired) {kept.fact.text}" if kept.retired_at is not None else kept.fact.text,
-            kept.fact.command or kept.fact.evidence,
             date(kept.fact.verified_at or kept.fact.at),
+            ("" if kept.retired_at is None else f"(retired {date(kept.retired_at)}) ") + flat(kept.fact.text),
         )
         for kept in facts
     ]
     columns = (
         ID,
-        Column("Category", dispensable=2),
+        Column("Category", dispensable=1),
+        Column("Verified", dispensable=2),
         Column("Fact", flexible=True),
-        Column("Shown by", flexible=True, dispensable=3, style="dim"),
-        Column("Verified", dispensable=1),
     )
     return Table(columns, rows)
 
@@ -158,17 +156,16 @@ def decision_as_json(decision: Decision) -> dict[str, Any]:
 
 def decisions_table(decisions: Sequence[Decision]) -> Table:
     rows = [
-        (decision.id, decision.text, decision.rationale, decision.by or "?", date(decision.at))
+        (
+            decision.id,
+            date(decision.at),
+            decision.by or "?",
+            *_said(decision.text, decision.rationale, " · because: "),
+        )
         for decision in decisions
     ]
-    columns = (
-        ID,
-        Column("Decision", flexible=True),
-        Column("Because", flexible=True, dispensable=3, style="dim"),
-        Column("By", dispensable=2),
-        Column("When", dispensable=1),
-    )
-    return Table(columns, rows)
+    columns = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
+    return Table((*columns, *_saying("Decision", "Because")), rows)
 
 
 def question_as_json(question: Question) -> dict[str, Any]:
@@ -188,21 +185,14 @@ def questions_table(questions: Sequence[Question]) -> Table:
     rows = [
         (
             question.id,
-            question.text,
-            "(open)" if question.open else question.answer,
-            question.by,
             date(question.at if question.open or question.answered_at is None else question.answered_at),
+            question.by,
+            *_said(question.text, question.answer or "(open)", " → "),
         )
         for question in questions
     ]
-    columns = (
-        ID,
-        Column("Question", flexible=True),
-        Column("Answer", flexible=True),
-        Column("By", dispensable=2),
-        Column("When", dispensable=1),
-    )
-    return Table(columns, rows)
+    columns = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
+    return Table((*columns, *_saying("Question", "Answer")), rows)
 
 
 def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
@@ -223,21 +213,31 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]]) -> Table:
         (
             item.id,
             "done" if done else item.priority,
-            item.text,
-            item.why,
             item.owner,
             f"session {short_id(item.session)}" if item.session else "by hand",
             date(item.at),
+            *_said(item.text, item.why, " · because: "),
         )
         for item, done in items
     ]
     columns = (
         ID,
         Column("Priority"),
-        Column("To do", flexible=True),
-        Column("Because", flexible=True, dispensable=4, style="dim"),
         Column("Owner", dispensable=3),
-        Column("From", dispensable=2),
+        Column("From", dispensable=4),
         Column("Since", dispensable=1),
     )
-    return Table(columns, rows)
+    return Table((*columns, *_saying("To do", "Because")), rows)
+
+
+def _saying(text: str, more: str) -> tuple[Column, ...]:
+    """Two columns on a terminal, which cuts them to fit; one in a pipe, where padding would be all there is."""
+    if not output.on_terminal():
+        return (Column(text),)
+    return Column(text, flexible=True), Column(more, flexible=True, dispensable=5, style="dim")
+
+
+def _said(text: str, more: str, sign: str) -> tuple[str, ...]:
+    if output.on_terminal():
+        return flat(text), flat(more)
+    return (f"{flat(text)}{sign}{flat(more)}" if more else flat(text),)

@@ -18,7 +18,8 @@ T = TypeVar("T", Decision, Fact, Decision | Fact)
 _FEWEST = 2  # content words of a question: fewer fit too much
 _ALL_UP_TO = 4  # so many words must all be met; of more, one in five may be missing
 _MOST_MET = 0.8
-_CLOSE = 0.5  # else the statement is about much more than what was asked
+_CLOSE = 0.6  # else the statement is about much more than what was asked
+_VERY_CLOSE = 0.9  # for a question of two words, which many statements happen to hold
 _OPEN = re.compile(r"\W*(?:\w+\s+){0,2}?(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
 _AMOUNT = re.compile(r"\bhow\s+(?:many|much|long|often|old|big|large|far|fast)\b", re.IGNORECASE)
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
@@ -36,6 +37,19 @@ def answering(question: str, statements: Iterable[T]) -> list[T]:
     return [statement for *_, statement in sorted(rated, key=lambda entry: entry[:3], reverse=True)]
 
 
+def asks_for(question: str) -> str:
+    """What a question wants to know: a reason, a person, a time, an amount … '' for a thing, a yes or a no.
+
+    Two questions with the same words and another of these have different answers.
+    """
+    if _AMOUNT.search(question):
+        return "amount"
+    word = match[1].casefold() if (match := _OPEN.match(question)) else ""
+    if word.startswith("who"):
+        return "who"
+    return "" if word in ("what", "which") else word
+
+
 def _when(statement: Decision | Fact) -> float:
     verified = statement.verified_at if isinstance(statement, Fact) else None
     return verified or statement.at or 0.0
@@ -48,7 +62,8 @@ def _strength(question: str, asked: Signature, statement: Decision | Fact) -> fl
     met = asked.words & said.words
     least = 1.0 if len(asked.words) <= _ALL_UP_TO else _MOST_MET
     closeness = 2 * len(met) / (len(asked.words) + len(said.words) or 1)
-    if len(met) < least * len(asked.words) or closeness < _CLOSE:
+    needed = _CLOSE if len(asked.words) > _FEWEST else _VERY_CLOSE
+    if len(met) < least * len(asked.words) or closeness < needed:
         return 0.0
     hard_met = asked.hard & said.hard
     if asked.hard and not (hard_met == asked.hard or (hard_met and _CHOICE.search(question))):
