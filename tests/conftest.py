@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from holdfast.app.keeping import AGENT_SIGNS
+from holdfast.app.wiring import AGENT_SIGNS
 
 ROOT = Path(__file__).parents[1]
 

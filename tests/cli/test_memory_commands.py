@@ -21,10 +21,12 @@ from hypothesis import strategies as st
 from tests.conftest import Holdfast
 from tests.text.memory_values import LOOK_ALIKES
 
+import holdfast as package
 from holdfast.app.keeping import LONGEST
 from holdfast.app.wiring import Machine
 from holdfast.cli.main import main
 
+DEMO = Path(package.__file__).parent / "demo_sessions"
 PORT = "The API listens on port 8080"
 OTHER_PORT = "The API listens on port 9090"
 TOKEN = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
@@ -421,7 +423,9 @@ def test_a_closed_question_is_answered_from_the_record_in_other_words_too(
     assert (still["status"], still["id"]) == ("open", new["id"])
     assert "Asked before and still open" in holdfast("ask", "Which region do we deploy to?", check=0).stdout
     assert answers_given(repo) == []
+    assert "Which region do we deploy to?" in holdfast("resume", check=0).stdout
     holdfast("answer", new["id"][:4], "eu-west-1", "--by", "user", check=0)
+    assert "Which region do we deploy to?" not in holdfast("resume", check=0).stdout
     reply = holdfast("ask", "To which region should we deploy?", "--json", check=0).json()
     assert (reply["status"], reply["id"], reply["answer"]) == ("answered", new["id"], "eu-west-1")
     assert (reply["by"], reply["source"]) == ("user", "projects/shop/open-questions.md")
@@ -507,6 +511,22 @@ def test_a_to_do_is_noted_with_priority_and_owner_and_done_for_good(holdfast: Ho
     assert holdfast("todo", check=0).stdout.startswith("Nothing to do.")
     dismissed = (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
     assert high["id"] in dismissed and low["id"] in dismissed
+    state = (memory(repo) / "current.md").read_text(encoding="utf-8")
+    assert "\n- Rotate the webhook key · at: " in state and "Write docs" not in state
+
+
+@pytest.mark.promise("M1", "M7")
+def test_what_is_done_does_not_come_back_with_its_session_and_what_a_person_added_stays(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    holdfast("import", DEMO, check=0)
+    left = [item for item in holdfast("todo", "--json", check=0).json() if item["session"]]
+    assert left
+    mine = holdfast("todo", "add", "Rotate the webhook key", "--json", check=0).json()
+    holdfast("todo", "done", *(item["id"] for item in left), check=0)
+    (memory(repo) / "capture.db").unlink()
+    holdfast("import", DEMO, check=0)
+    assert [item["id"] for item in holdfast("todo", "--json", check=0).json()] == [mine["id"]]
 
 
 @pytest.mark.promise("M14")
@@ -528,7 +548,7 @@ def test_a_persons_lines_survive_and_what_they_tick_is_done(holdfast: Holdfast, 
     holdfast("todo", "add", "Rotate the key", check=0)
     now = path.read_text(encoding="utf-8")
     assert now.startswith("My own words.\n\n") and now.endswith("\n- [ ] my own box\n")
-    assert "Write docs" not in now
+    assert "- [ ] Write docs" not in now and "\n- Write docs · at: " in now, "done last"
     assert ticked["id"] in (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
 
 
@@ -745,6 +765,8 @@ def test_each_change_says_what_it_was_in_the_history(holdfast: Holdfast, repo: P
         "fact retire",
         "decide",
         "ask",
+        "ask",
+        "answer",
         "answer",
         "todo add",
         "todo done",

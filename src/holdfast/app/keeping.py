@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from holdfast.app.preparing import prepare_if_enabled
 from holdfast.app.projects import memory_of
+from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, UsageError
 from holdfast.model.memory import Owner
@@ -19,13 +19,11 @@ LONGEST = 4000  # characters of one text: memory is read line by line, and what 
 _MOST_NAMED = 6
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ID = re.compile(r"[DFLNQTX]-[0-9a-z]{0,6}", re.IGNORECASE)
-# What agents set in the shells they run commands in: what is decided there, an agent decided.
-AGENT_SIGNS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CURSOR_AGENT")
 
 
 def speaker(machine: Machine) -> Owner:
     """Who runs this command, as far as the environment tells."""
-    return "agent" if any(machine.env.get(name) for name in AGENT_SIGNS) else "user"
+    return "agent" if machine.inside_agent else "user"
 
 
 def optional_text(machine: Machine, text: str | None, what: str) -> str:
@@ -60,11 +58,11 @@ def reading(machine: Machine) -> MemoryStore:
 
 @contextmanager
 def writing(machine: Machine) -> Iterator[MemoryStore]:
-    """The same memory, ready to be written; hooks are told of what was changed."""
+    """The same memory, ready to be written; what is derived from it is made anew afterwards."""
     project = machine.project()
     project.prepare()
     yield memory_of(machine, project)
-    prepare_if_enabled(machine, project)
+    refresh(machine, project)
 
 
 # --- ids -----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.keeping import by_id, given_text, is_id, moment, reading, speaker, writing
+from holdfast.app.remembering import rewrite_current
 from holdfast.app.wiring import Machine
 from holdfast.distill.answering import answering, asks_for
 from holdfast.distill.likeness import Likeness, compare
@@ -16,7 +17,6 @@ from holdfast.distill.merging import contradicting, find
 from holdfast.model.memory import Decision, Fact, Owner, Question
 from holdfast.store.answered import record_answer
 from holdfast.store.memory import MemoryStore
-from holdfast.text.current_md import Current, CurrentFile
 from holdfast.text.questions_md import QuestionsFile
 
 LISTING = "holdfast questions"
@@ -138,9 +138,14 @@ def _keep_open(machine: Machine, asked: str) -> Reply:
         return questions
 
     with writing(machine) as store:
-        store.change_questions(rewrite, "ask")
-        reply = told[-1]
-        return replace(reply, source=_place(store, "open-questions.md"))
+        if store.change_questions(rewrite, "ask"):
+            _show_open(machine, store, "ask")
+    return replace(told[-1], source=_place(store, "open-questions.md"))
+
+
+def _show_open(machine: Machine, store: MemoryStore, reason: str) -> None:
+    """The state lists open questions: it must not wait for the next capture to be right."""
+    rewrite_current(store, {}, moment(machine), reason)
 
 
 def _still_open(asked: str, known: Question) -> Reply:
@@ -172,8 +177,8 @@ def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> Closed:
         return tuple(closed if question.id == known.id else question for question in questions)
 
     with writing(machine) as store:
-        store.change_questions(rewrite, "answer")
-        _no_longer_open(store, told[-1].question)
+        if store.change_questions(rewrite, "answer"):
+            _show_open(machine, store, "answer")
     return told[-1]
 
 
@@ -181,14 +186,3 @@ def _wanted(questions: Sequence[Question], named: str) -> Question | None:
     if is_id(named):
         return by_id(named, questions, lambda question: question.id, "question", LISTING)
     return _same(questions, named)
-
-
-def _no_longer_open(store: MemoryStore, question: Question) -> None:
-    """The state lists open questions: one that is answered goes now, and not only at the next capture."""
-    if any(listed.id == question.id for listed in store.current().current.questions):
-        store.change_current(lambda file: _without(file, question.id), "answer")
-
-
-def _without(file: CurrentFile, id: str) -> Current:
-    listed = file.current.questions
-    return replace(file.current, questions=tuple(question for question in listed if question.id != id))

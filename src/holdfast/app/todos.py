@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from holdfast.app.keeping import by_id, given_text, moment, optional_text, reading, writing
 from holdfast.app.wiring import Machine
 from holdfast.distill.merging import find
+from holdfast.distill.state import MOST_DONE
 from holdfast.model.memory import OpenItem, Owner, Priority
-from holdfast.text.current_md import Current, CurrentFile
+from holdfast.text.current_md import Current, CurrentFile, Done
 
 LISTING = "holdfast todo list"
 _ORDER: dict[str, int] = {"high": 0, "normal": 1, "low": 2}
@@ -64,17 +65,21 @@ def add_todo(
     return told[-1]
 
 
-def close_todos(machine: Machine, wanted: Sequence[str], reason: str) -> list[OpenItem]:
+def close_todos(machine: Machine, wanted: Sequence[str], *, done: bool) -> list[OpenItem]:
     """Take to-dos out, all or none of them; they do not come back when their session is captured again."""
     _named(read_todos(machine), wanted)  # an unknown id prepares nothing
+    now = moment(machine)
     told: list[list[OpenItem]] = []
 
     def closed(file: CurrentFile) -> Current:
         gone = _named(file, wanted)
         told.append(gone)
         ids = {item.id for item in gone}
-        return replace(file.current, todo=tuple(item for item in file.current.todo if item.id not in ids))
+        left = tuple(item for item in file.current.todo if item.id not in ids)
+        state = replace(file.current, todo=left)
+        return _with_done(state, [item for item in gone if item not in file.ticked], now) if done else state
 
+    reason = "todo done" if done else "todo drop"
     _change(machine, closed, reason, lambda: [item.id for item in told[-1]])
     return told[-1]
 
@@ -93,14 +98,22 @@ def _change(
 ) -> None:
     """Write the state anew. What a person ticked goes with that, and is dismissed as if they had said it here."""
     ticked: list[str] = []
+    now = moment(machine)
 
     def rewrite(file: CurrentFile) -> Current:
         after = change(file)
         kept = {item.id for item in after.todo}
-        ticked[:] = [item.id for item in file.ticked if item.id not in kept]
-        return after
+        gone = [item for item in file.ticked if item.id not in kept]
+        ticked[:] = [item.id for item in gone]
+        return _with_done(after, gone, now)
 
     with writing(machine) as store:
         store.change_current(rewrite, reason)
         if gone := [*ticked, *dismissed()]:
             store.dismiss(*gone)
+
+
+def _with_done(state: Current, items: Sequence[OpenItem], now: float) -> Current:
+    """What was done last, the newest first, with these to-dos among it."""
+    new = [Done(text=item.text, branch=item.branch, at=now) for item in items]
+    return replace(state, done=(*new, *state.done)[:MOST_DONE]) if new else state

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             told = "added" if noted.status == "added" else "is there already, and yours now"
             output.line(f"{noted.item.id} {told}: {flat(noted.item.text)}")
     elif options.verb in ("done", "drop"):
-        gone = app.close_todos(machine, options.ids, f"todo {options.verb}")
+        gone = app.close_todos(machine, options.ids, done=options.verb == "done")
         if options.json:
             output.show_json([views.todo_as_json(item, done=options.verb == "done") for item in gone])
         for item in gone if not options.json else ():
