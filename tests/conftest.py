@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import pytest
 
+from holdfast.app.wiring import AGENT_SIGNS
+
 ROOT = Path(__file__).parents[1]
 
 # What would lead a test to the developer's own agents, repositories or switches.
@@ -30,6 +32,7 @@ _PERSONAL = (
     "COPILOT_HOME",
     "HOLDFAST_EVENTS",
     "CI",
+    *AGENT_SIGNS,
 )
 
 

@@ -103,7 +103,12 @@ entries = st.builds(
 )
 references = st.builds(
     Reference,
-    facts=some(st.builds(KeptFact, fact=facts, was=some(facts, 2), retired_at=times)),
+    facts=some(
+        st.builds(KeptFact, fact=facts, was=some(facts, 2))
+        | st.builds(
+            KeptFact, fact=facts, retired_at=times.filter(lambda at: at is not None), retired_because=texts
+        )
+    ),
     decisions=some(decisions),
 )
 currents = st.builds(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from holdfast.transcripts.contract import Places
 
 SHORT = 400
+# What agents set in the shells in which they run commands.
+AGENT_SIGNS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CURSOR_AGENT")
 MOST_CLEANED = 20_000  # the same commands and paths come by again and again
 
 
@@ -43,7 +45,7 @@ class Machine:
     @property
     def inside_agent(self) -> bool:
         """Whether an agent runs this command rather than a person."""
-        return any(self.env.get(name) for name in ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE"))
+        return any(self.env.get(name) for name in AGENT_SIGNS)
 
     def places(self, project: Project | None = None) -> Places:
         from holdfast.transcripts.contract import Places

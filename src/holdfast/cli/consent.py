@@ -7,10 +7,10 @@ import sys
 from holdfast.errors import UsageError
 
 
-def agreed(question: str) -> bool:
+def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only look") -> bool:
     """Whether they said yes. A script cannot be asked and says `--yes` beforehand."""
     if not sys.stdin.isatty():
-        raise UsageError("nobody is there to be asked", fix="Say --yes to go ahead, --dry-run to only look")
+        raise UsageError("nobody is there to be asked", fix=fix)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -76,6 +76,18 @@ def find(items: Sequence[T], text: str) -> T | None:
     return None
 
 
+def contradicting(items: Sequence[T], item: T) -> tuple[Contradiction[T], ...]:
+    """What among `items` cannot hold together with `item`; the latest of them, and few: more tell nothing new."""
+    own = signature(_text_of(item))
+    found = [
+        Contradiction(other, item, verdict.why)
+        for other in reversed(items)
+        if other.id != item.id
+        and (verdict := compare_signatures(signature(_text_of(other)), own)).likeness is Likeness.CLASH
+    ]
+    return tuple(found[:_MOST_CLASHES])
+
+
 class _Groups(Generic[T]):
     """Groups of statements, found again by their words, so that thousands need no pairwise comparison."""
 

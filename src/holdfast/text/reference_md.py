@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from holdfast.errors import UsageError
 from holdfast.model.memory import Decision, Fact, FactCategory
@@ -38,6 +39,7 @@ _WAS = "  - was: "
 # A fact rarely changes its category; where it did, the old one is said.
 _OLD_FACT = Form(Fact, "text", (Field("category", "category"), *md.FACT.fields))
 _RETIRED = "  - retired: "
+_BECAUSE = " · because: "
 _EVIDENCE = re.compile(rf"  - (?=(?:{'|'.join(field.key for field in md.FACT.fields)}): )")
 _SIGN_WIDTH = len(" · ")
 
@@ -48,6 +50,7 @@ class KeptFact(Struct, frozen=True, kw_only=True):
     fact: Fact
     was: tuple[Fact, ...] = ()
     retired_at: float | None = None
+    retired_because: str = ""
 
 
 class Reference(Struct, frozen=True, kw_only=True):
@@ -125,7 +128,8 @@ def _render_fact(kept: KeptFact) -> list[str]:
     first_key = form.tail(fact)[_SIGN_WIDTH:]
     lines = [f"- {form.head(fact)}{md.shown_id(fact)}", f"  - {first_key}{form.source(fact)}"]
     if kept.retired_at is not None:
-        lines.append(f"{_RETIRED}{md.render_time(kept.retired_at)}")
+        reason = f"{_BECAUSE}{md.encode(kept.retired_because)}" if kept.retired_because else ""
+        lines.append(f"{_RETIRED}{md.render_time(kept.retired_at)}{reason}")
     known = {"category": kept.fact.category}
     lines += [f"{_WAS}{_OLD_FACT.render(fact, known)}" for fact in kept.was]
     return lines
@@ -203,12 +207,12 @@ def _parse_fact(line: str, category: str, form: Form[Fact] = md.FACT) -> Fact:
 
 def _continue(kept: KeptFact, line: str, category: str) -> KeptFact:
     if line.startswith(_RETIRED):
-        at = md.parse_time(line.removeprefix(_RETIRED).strip())
-        return KeptFact(fact=kept.fact, was=kept.was, retired_at=at)
+        at, _, reason = line.removeprefix(_RETIRED).partition(_BECAUSE)
+        return replace(kept, retired_at=md.parse_time(at.strip()), retired_because=md.decode(reason))
     if not line.startswith(_WAS):
         raise ValueError("no fact")
     old = _parse_fact(line.removeprefix(_WAS), category, _OLD_FACT)
-    return KeptFact(fact=kept.fact, was=(*kept.was, old), retired_at=kept.retired_at)
+    return replace(kept, was=(*kept.was, old))
 
 
 def _report(file: ReferenceFile, part: str, number: int, error: Exception) -> None:

@@ -1,0 +1,188 @@
+"""Questions by hand: answered from the record where it answers them, else kept open until somebody does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.app.keeping import by_id, given_text, is_id, moment, reading, speaker, writing
+from holdfast.app.remembering import rewrite_current
+from holdfast.app.wiring import Machine
+from holdfast.distill.answering import answering, asks_for
+from holdfast.distill.likeness import Likeness, compare
+from holdfast.distill.merging import contradicting, find
+from holdfast.model.memory import Decision, Fact, Owner, Question
+from holdfast.store.answered import record_answer
+from holdfast.store.memory import MemoryStore
+from holdfast.text.questions_md import QuestionsFile
+
+LISTING = "holdfast questions"
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What the record says to a question. `recorded`: it is new and was kept; `open`: nobody has answered yet."""
+
+    question: str
+    status: Literal["answered", "open", "recorded"]
+    id: str = ""
+    answer: str = ""
+    by: Owner = ""
+    at: float | None = None
+    session: str = ""
+    source: str = ""  # the file that says so, from the memory's folder
+    against: tuple[
+        Decision | Fact, ...
+    ] = ()  # what stands in the record beside the answer and contradicts it
+
+
+class Closed(Struct, frozen=True):
+    """A question with its answer, and the answer that it had before when that was another one."""
+
+    question: Question
+    status: Literal["answered", "recorded", "unchanged"]
+    before: Question | None = None
+
+
+def read_questions(machine: Machine) -> QuestionsFile:
+    return reading(machine).questions()
+
+
+# --- asking --------------------------------------------------------------------------------------------
+
+
+def ask(machine: Machine, text: str, *, record: bool = True) -> Reply:
+    """The answer, if the record has it; else the question is kept open, unless `record` is False."""
+    asked = given_text(machine, text, "the question", "holdfast ask TEXT")
+    reply = _from_record(reading(machine), asked)
+    if reply is not None:
+        return reply
+    if record:
+        return _keep_open(machine, asked)
+    known = _same(read_questions(machine).questions, asked)
+    return _still_open(asked, known) if known else Reply(question=asked, status="open")
+
+
+def count_answer(machine: Machine, reply: Reply) -> None:
+    """Remember that the record answered: that is what memory is measured by."""
+    record_answer(machine.project(), reply.id, machine.now().timestamp())
+
+
+def _from_record(store: MemoryStore, asked: str) -> Reply | None:
+    answered = [question for question in store.questions().questions if not question.open]
+    if question := _same(answered, asked):
+        return Reply(
+            question=asked,
+            status="answered",
+            id=question.id,
+            answer=question.answer,
+            by=question.by,
+            at=question.answered_at if question.answered_at is not None else question.at,
+            session=question.session,
+            source=_place(store, "open-questions.md"),
+        )
+    reference = store.facts().reference
+    standing = [kept.fact for kept in reference.facts if kept.retired_at is None]
+    statements: list[Decision | Fact] = [*reference.decisions, *standing]
+    if not (found := answering(asked, statements)):
+        return None
+    best = found[0]
+    clashes = (
+        contradicting(reference.decisions, best)
+        if isinstance(best, Decision)
+        else contradicting(standing, best)
+    )
+    return Reply(
+        question=asked,
+        status="answered",
+        id=best.id,
+        answer=_said(best),
+        by=best.by if isinstance(best, Decision) else "",
+        at=best.at if isinstance(best, Decision) or best.verified_at is None else best.verified_at,
+        session=best.session,
+        source=_place(store, "reference.md"),
+        against=tuple(clash.one for clash in clashes),
+    )
+
+
+def _place(store: MemoryStore, file: str) -> str:
+    return f"projects/{store.name}/{file}"
+
+
+def _said(statement: Decision | Fact) -> str:
+    if isinstance(statement, Decision) and statement.rationale:
+        return f"{statement.text} (because {statement.rationale})"
+    return statement.text
+
+
+def _same(questions: Sequence[Question], asked: str) -> Question | None:
+    """The question in the same words, else in others; of several the last."""
+    wanted = Question(text=asked).id
+    exact = [question for question in questions if question.id == wanted]
+    kind = asks_for(asked)
+    return exact[-1] if exact else find([q for q in questions if asks_for(q.text) == kind], asked)
+
+
+def _keep_open(machine: Machine, asked: str) -> Reply:
+    new = Question(text=asked, at=moment(machine))
+    told: list[Reply] = []
+
+    def rewrite(questions: tuple[Question, ...]) -> tuple[Question, ...]:
+        known = _same(questions, asked)
+        if known is None:
+            told.append(Reply(question=asked, status="recorded", id=new.id, at=new.at))
+            return (*questions, new)
+        told.append(_still_open(asked, known))
+        return questions
+
+    with writing(machine) as store:
+        if store.change_questions(rewrite, "ask"):
+            _show_open(machine, store, "ask")
+    return replace(told[-1], source=_place(store, "open-questions.md"))
+
+
+def _show_open(machine: Machine, store: MemoryStore, reason: str) -> None:
+    """The state lists open questions: it must not wait for the next capture to be right."""
+    rewrite_current(store, {}, moment(machine), reason)
+
+
+def _still_open(asked: str, known: Question) -> Reply:
+    return Reply(question=asked, status="open", id=known.id, at=known.at, session=known.session)
+
+
+# --- answering -----------------------------------------------------------------------------------------
+
+
+def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> Closed:
+    """Close a question, named by its id or its words; one that nobody had asked is kept with its answer."""
+    asked = given_text(machine, wanted, "the question", "holdfast answer ID ANSWER")
+    said = given_text(machine, text, "the answer", "holdfast answer ID ANSWER")
+    who, now = by or speaker(machine), moment(machine)
+    _wanted(read_questions(machine).questions, asked)  # an unknown id prepares nothing
+    told: list[Closed] = []
+
+    def rewrite(questions: tuple[Question, ...]) -> tuple[Question, ...]:
+        known = _wanted(questions, asked)
+        if known is None:
+            new = Question(text=asked, answer=said, by=who, at=now, answered_at=now)
+            told.append(Closed(new, "recorded"))
+            return (*questions, new)
+        if known.answer and compare(known.answer, said).likeness is Likeness.SAME:
+            told.append(Closed(known, "unchanged"))
+            return questions
+        closed = replace(known, answer=said, by=who, answered_at=now)
+        told.append(Closed(closed, "answered", known if known.answer else None))
+        return tuple(closed if question.id == known.id else question for question in questions)
+
+    with writing(machine) as store:
+        if store.change_questions(rewrite, "answer"):
+            _show_open(machine, store, "answer")
+    return told[-1]
+
+
+def _wanted(questions: Sequence[Question], named: str) -> Question | None:
+    if is_id(named):
+        return by_id(named, questions, lambda question: question.id, "question", LISTING)
+    return _same(questions, named)

@@ -1,0 +1,46 @@
+"""`holdfast answer`: closes a question, so that it is not asked again."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app import questions as app
+from holdfast.app.wiring import Machine
+from holdfast.cli import memory_views as views
+from holdfast.cli import output
+from holdfast.cli.memory_views import flat
+
+DESCRIPTION = """Closes a question, named by its id (or the beginning of it) or by its words. Asked again, in any
+session, it is answered from the record. Another answer than before counts from now on, and the earlier one is shown."""
+EXAMPLES = """examples:
+  holdfast answer Q-k3 "eu-west-1"
+  holdfast answer "Which region do we deploy to?" "eu-west-1"
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", metavar="ID|TEXT", help="the question's id, or the question itself")
+    parser.add_argument("answer", metavar="ANSWER", help="the answer")
+    parser.add_argument(
+        "--by", choices=("user", "agent"), default="", help="who answers (default: who runs this command)"
+    )
+    parser.add_argument("--json", action="store_true", help="the question with its answer as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    closed = app.answer(machine, options.question, options.answer, options.by)
+    question, before = closed.question, closed.before
+    if options.json:
+        earlier = before and {"answer": before.answer, "by": before.by, "at": views.iso(before.answered_at)}
+        output.show_json({"changed": closed.status, **views.question_as_json(question), "before": earlier})
+        return 0
+    told = {
+        "answered": f"{question.id} answered: {flat(question.text)} → {flat(question.answer)}",
+        "recorded": f"{question.id} recorded with its answer: {flat(question.text)} → {flat(question.answer)}",
+        "unchanged": f"{question.id} was answered so already: {flat(question.answer)}",
+    }
+    output.line(told[closed.status])
+    if before is not None:
+        given = views.origin(before.by, before.answered_at, before.session)
+        output.line(f"Contradicts the earlier answer: {flat(before.answer)}{given}. The new one counts.")
+    return 0

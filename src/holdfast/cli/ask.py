@@ -1,0 +1,75 @@
+"""`holdfast ask`: the answer from the record, or the question kept open."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app import questions as app
+from holdfast.app.questions import Reply
+from holdfast.app.wiring import Machine
+from holdfast.cli import memory_views as views
+from holdfast.cli import output
+from holdfast.cli.memory_views import flat
+from holdfast.errors import StoreError
+
+DESCRIPTION = """Answers from the record: a question that was answered before, in these or in other words, else a
+decision or a fact that says it. What nobody has answered is kept as an open question of this project."""
+EXAMPLES = """examples:
+  holdfast ask "Which region do we deploy to?"
+  holdfast ask "Which region do we deploy to?" --no-record --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="the question")
+    parser.add_argument("--no-record", action="store_true", help="only look; write nothing")
+    parser.add_argument("--json", action="store_true", help="the reply as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    reply = app.ask(machine, options.text, record=not options.no_record)
+    if reply.status == "answered" and not options.no_record:
+        try:
+            app.count_answer(machine, reply)
+        except StoreError as error:  # the answer is worth more than having counted it
+            output.warn(error.line())
+    if options.json:
+        output.show_json(_as_json(reply))
+    else:
+        _show(reply)
+    return 0
+
+
+def _show(reply: Reply) -> None:
+    if reply.status == "answered":
+        output.line(flat(reply.answer))
+        output.line(
+            f"  {reply.id}{views.origin(reply.by, reply.at, reply.session)} · .holdfast/local/{reply.source}"
+        )
+        for other in reply.against:
+            output.line(
+                f"  But {other.id} says: {flat(other.text)}{views.origin('', other.at, other.session)}"
+            )
+    elif reply.status == "recorded":
+        output.line(f"Not answered yet. Kept as {reply.id}; holdfast answer {reply.id} ANSWER closes it.")
+    elif reply.id:
+        asked = views.origin("", reply.at, reply.session)
+        output.line(
+            f"Asked before and still open: {reply.id}{asked}. holdfast answer {reply.id} ANSWER closes it."
+        )
+    else:
+        output.line("Not answered yet, and not asked before.")
+
+
+def _as_json(reply: Reply) -> dict[str, object]:
+    return {
+        "question": reply.question,
+        "status": reply.status,
+        "id": reply.id,
+        "answer": reply.answer,
+        "by": reply.by,
+        "at": views.iso(reply.at),
+        "session": reply.session,
+        "source": reply.source,
+        "contradicted_by": [{"id": other.id, "text": other.text} for other in reply.against],
+    }

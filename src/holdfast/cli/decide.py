@@ -1,0 +1,71 @@
+"""`holdfast decide`: what was settled and why, in the decision register; without a text, the register."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app import decisions as app
+from holdfast.app.wiring import Machine
+from holdfast.cli import memory_views as views
+from holdfast.cli import output
+from holdfast.cli.memory_views import flat
+from holdfast.errors import UsageError
+
+DESCRIPTION = """Keeps a decision with its reason in the register of reference.md, so that later sessions follow it and
+do not settle it again. The same decision in other words is kept once; one that contradicts an earlier decision is
+kept beside it, and both are shown. Without TEXT the register is listed."""
+EXAMPLES = """examples:
+  holdfast decide "Use pnpm, not npm" --because "the lock file is pnpm's"
+  holdfast decide --list --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="the decision, in one sentence")
+    parser.add_argument("--because", metavar="WHY", help="the reason")
+    parser.add_argument(
+        "--by", choices=("user", "agent"), default="", help="who decided (default: who runs this command)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the register")
+    parser.add_argument("--json", action="store_true", help="the decision, or the register, as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    if options.text is None or options.list:
+        if options.because or options.by or options.text is not None:
+            raise UsageError("--list takes no decision", fix="holdfast decide TEXT --because WHY keeps one")
+        _list(machine, as_json=options.json)
+        return 0
+    decided = app.decide(machine, options.text, options.because, options.by)
+    decision = decided.decision
+    if options.json:
+        output.show_json(
+            {
+                "status": decided.status,
+                **views.decision_as_json(decision),
+                "contradicts": views.clashes_as_json(decided.contradictions),
+            }
+        )
+        return 0
+    why = f" (because {flat(decision.rationale)})" if decision.rationale else ""
+    if decided.status == "merged":
+        told = f"was decided already{views.origin(decision.by, decision.at, decision.session)}"
+    else:
+        told = f"recorded{views.origin(decision.by, None, '')}"
+    output.line(f"{decision.id} {told}: {flat(decision.text)}{why}")
+    views.show_contradictions(
+        decided.contradictions, "If the older one no longer counts, delete its line in reference.md."
+    )
+    return 0
+
+
+def _list(machine: Machine, *, as_json: bool) -> None:
+    file = app.read_decisions(machine)
+    views.warn_of(file.problems)
+    decisions = file.reference.decisions
+    if as_json:
+        output.show_json([views.decision_as_json(decision) for decision in decisions])
+    elif decisions:
+        output.show(views.decisions_table(decisions))
+    else:
+        output.line("No decisions yet. holdfast decide TEXT --because WHY keeps one.")
