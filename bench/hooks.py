@@ -10,8 +10,9 @@ import sys
 import time
 from pathlib import Path
 
+from holdfast.app.briefings import Briefings, Happened, Line
 from holdfast.app.hosting import Plan, install
-from holdfast.app.preparing import Line, prepare
+from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
 from holdfast.hot import hook_entry
 

@@ -44,5 +44,7 @@ def _show(entry: Injection) -> None:
         output.line(f"  {visible(line.text)}")
         if line.reason:
             output.line(f"      because: {visible(line.reason)}")
+    if entry.left_out:
+        output.line(f"  {entry.left_out} more did not fit")
     if entry.nothing:
         output.line(f"  nothing: {entry.nothing}")
