@@ -28,7 +28,6 @@ class Enabled:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._sessions = 0
         self.machine = Machine(cwd=root)
         install(self.machine, self.machine.project(), Plan(agent="claude-code", changes=()))
         self.prepare()
@@ -58,9 +57,10 @@ class Enabled:
         return run_hook(event, json.dumps(self.payload(**more)).encode(), env, self.root)
 
     def told(self, **more: object) -> str:
-        """What a session is told at its start; a session of its own each time, unless it says which."""
-        self._sessions += 1
-        return self.hook("SessionStart", **{"session_id": f"session-{self._sessions}", **more}).context
+        """What a session is told at its start; one that has heard nothing yet, unless it says which it is."""
+        if "session_id" not in more:
+            (self.memory / "why.jsonl").unlink(missing_ok=True)
+        return self.hook("SessionStart", **more).context
 
     def inbox(self) -> list[dict[str, Any]]:
         folder = self.memory / "inbox"
