@@ -90,7 +90,7 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
     return Briefings(
         digests=_startup(attended),
         stumbles=tuple(
-            Line(text, "it failed in several sessions here") for text in recurring_stumbles(attended)
+            Line(text, "it failed in several sessions here") for text in recurring_stumbles(records)
         ),
         since=tuple(nlargest(MOST_SINCE, dated, key=lambda one: one.at)),
         own=_own([*going_on, *records], files.dismissed),
