@@ -67,22 +67,39 @@ def remembered(tmp_path: Path) -> Remembered:
 
 def test_of_a_session_its_goal_its_outcome_and_the_files_it_changed_are_told(remembered: Remembered) -> None:
     changed = tuple(FileTouch(f"/w/src/{name}.py", edits=1) for name in "abcde")
-    remembered.put("one", cwd="/w", files=(FileTouch("/w/read.py", reads=3), *changed), outcome="done")
+    others = (FileTouch("/w/read.py", reads=3), FileTouch("/home/me/.claude/plans/x.md", edits=1))
+    remembered.put("one", cwd="/w", files=(*others, *changed), outcome="done")
     (one,) = remembered.since()
     assert one.line.text == (
-        "Meanwhile (claude-code, main): Goal of one. Outcome: done. "
-        "Changed: src/a.py, src/b.py, src/c.py and 2 more"
+        "Meanwhile (claude-code, main): Goal of one. Outcome: done. Changed: src/a.py, src/b.py and 3 more."
     )
     assert one.line.reason == "session one worked until 2026-11-14 23:46"
     assert (one.at, one.began, one.session, one.branch) == (NOON, NOON - 60, "one", "main")
     assert one.project == remembered.project.title
 
 
+@pytest.mark.parametrize(
+    ("goal", "told"),
+    [
+        ("Implement the following plan:\n\n# Plan: Redact secrets\n\n## Context\nLong", "Redact secrets."),
+        ("Fix the cart\nand the tests", "Fix the cart and the tests."),
+        ("why does it fail?", "why does it fail?"),
+        ("Make a file with the following:\na = 1", "Make a file with the following: a = 1."),
+        ("#", "#."),
+        ("x" * 200, "x" * 109 + "…"),
+    ],
+)
+def test_a_plan_that_was_handed_in_is_told_by_its_title(remembered: Remembered, goal: str, told: str) -> None:
+    decided = Harvest(decisions=(Decision(text="Redact secrets", at=NOON),))
+    remembered.put("one", goal=goal, harvest=decided if "secrets" in goal else Harvest())
+    assert remembered.told() == [f"Meanwhile (claude-code, main): {told}"]
+
+
 def test_a_headless_run_is_listed_with_its_tag_and_is_not_next(remembered: Remembered) -> None:
     remembered.put("robot", headless=True)
     briefings = briefings_of(remembered.machine, remembered.project)
     assert [one.line.text for one in briefings.since] == [
-        "Meanwhile (claude-code, main, headless): Goal of robot"
+        "Meanwhile (claude-code, main, headless): Goal of robot."
     ]
     assert briefings.digests == {}
 
@@ -159,7 +176,7 @@ def test_a_file_that_cannot_be_read_keeps_nothing_else_from_being_told(
     (root / "projects" / "..odd\x1b name").mkdir()
     remembered.put("one")
     told = remembered.told()
-    assert "Meanwhile (claude-code, main): Goal of one" in told
+    assert "Meanwhile (claude-code, main): Goal of one." in told
     assert len(told) == (4 if broken == "projects.json" else 3)
 
 
@@ -177,8 +194,8 @@ def test_a_session_has_its_own_open_items_once_each(remembered: Remembered) -> N
     remembered.put("one", open_items=("Wire the refund",), harvest=harvest)
     own = briefings_of(remembered.machine, remembered.project).own
     assert [(line.text, line.reason) for line in own["one"]] == [
-        ("Open in this session: Wire the refund", "not done yet: on the agent's list"),
-        ("Open in this session: tests", "not done yet: 3 failed"),
+        ("Open in this session: Wire the refund", "a task that is not finished"),
+        ("Open in this session: tests", "3 failed"),
     ]
 
 

@@ -330,7 +330,7 @@ def test_a_resumed_session_is_told_what_another_did_meanwhile_and_only_that(
             assert wait_until(lambda: "Go on" in asked(server), 60)
             assert wait_until(lambda: "SessionStart:resume says: holdfast: 1 line, " in shown.shown, 10)
             assert told(server) == [
-                ["Meanwhile (claude-code, main, headless): Rename the cart module. Outcome: done"]
+                ["Meanwhile (claude-code, main, headless): Rename the cart module. Outcome: done."]
             ]
             assert "says: holdfast" not in asked(server), "that line is for people"
             leave(shown)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import Holdfast
 from tests.hot.enabled import LINES, SESSION, Answer, Enabled
 
 from holdfast.app.briefings import Happened, Line
@@ -77,6 +78,14 @@ def test_what_changed_fits_its_budget_and_the_rest_is_counted(enabled: Enabled) 
     told = resumed(enabled)
     assert 0 < sum(map(count_tokens, told)) <= telling.SINCE_TOKENS
     assert last(enabled).left_out == 20 - len(told)
+
+
+def test_a_line_that_fits_nowhere_does_not_stand_in_the_way(enabled: Enabled) -> None:
+    sizes = {"huge": telling.SINCE_TOKENS, "first": 60, "second": 90, "short": 1}
+    since = [meanwhile(f"{name} " + "? " * size, number) for number, (name, size) in enumerate(sizes.items())]
+    enabled.prepare(since=tuple(since))
+    assert [line.split()[1] for line in resumed(enabled)] == ["first"], "and nothing only fills it up"
+    assert last(enabled).left_out == 3
 
 
 @pytest.mark.promise("U7")
@@ -206,6 +215,19 @@ def test_the_host_shows_one_line_when_something_was_told(enabled: Enabled) -> No
     assert start(enabled).shown == "holdfast: 1 line, 1 token"
     assert start(enabled).printed == b"", "nothing told, nothing shown"
     assert start(enabled, agent_id="a1", session_id="new").printed == b""
+
+
+@pytest.mark.promise("U7")
+def test_why_shows_each_start_with_its_reasons(enabled: Enabled, holdfast: Holdfast) -> None:
+    enabled.prepare(since=tuple(meanwhile(f"{n} " + "word " * 60, 60 + n) for n in range(5)))
+    resumed(enabled)
+    resumed(enabled, 1)
+    first, *shown = holdfast("why", check=0).stdout.splitlines()
+    assert first.endswith(f"{SESSION}  claude-code SessionStart (resume): 2 lines, 128 tokens")
+    assert shown[0].startswith("  Meanwhile: 0 word") and shown[1].startswith("      because: because of 0")
+    assert shown[4] == "  3 more did not fit"
+    assert shown[5].endswith("claude-code SessionStart (resume): nothing")
+    assert shown[6].startswith("      because: nothing changed since 20")
 
 
 @given(st.text() | st.text(alphabet="aB z09é٣_-\u2028"))

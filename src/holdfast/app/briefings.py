@@ -33,7 +33,7 @@ LATEST = 100  # sessions that a briefing may draw on
 MOST_SINCE = 50
 MOST_OWNERS = 20
 MOST_OWN = 10
-_FILES = 3
+_FILES = 2
 _LONG, _SHORT = 110, 80
 
 
@@ -135,7 +135,8 @@ def _sessions(records: Iterable[DistilledSession], names: Naming) -> Iterator[Ha
                 at=at,
                 began=record.started,
                 line=Line(
-                    _session_line(record), f"session {record.session} worked until {render_minute(at)}"
+                    _session_line(record, names.root),
+                    f"session {record.session} worked until {render_minute(at)}",
                 ),
                 session=record.session,
                 branch=record.branch,
@@ -143,23 +144,35 @@ def _sessions(records: Iterable[DistilledSession], names: Naming) -> Iterator[Ha
             )
 
 
-def _session_line(record: DistilledSession) -> str:
+def _session_line(record: DistilledSession, root: str) -> str:
     where = ", ".join(word for word in (record.agent, record.branch, "headless" * record.headless) if word)
-    parts = [f"Meanwhile ({where}): {one_line(record.goal, _LONG).rstrip('.')}"]
+    parts = [f"Meanwhile ({where}): {one_line(_aim(record.goal), _LONG).rstrip('.')}"]
     if record.outcome not in ("", "unknown"):
         parts.append(f"Outcome: {record.outcome}")
-    changed = [_name(touch.path, record.cwd) for touch in record.files if touch.edits]
+    names = [_inside(touch.path, record.cwd, root) for touch in record.files if touch.edits]
+    changed = [one_line(name, _SHORT) for name in dict.fromkeys(names) if name]
     if changed:
         more = f" and {len(changed) - _FILES} more" if len(changed) > _FILES else ""
         parts.append(f"Changed: {', '.join(changed[:_FILES])}{more}")
-    return ". ".join(parts)
+    return " ".join(part if part.endswith(("…", "?", "!")) else f"{part}." for part in parts)
 
 
-def _name(path: str, cwd: str) -> str:
-    """Relative to where the session worked, if it lies there."""
-    whole, base = PurePosixPath(path.replace("\\", "/")), PurePosixPath(cwd.replace("\\", "/"))
-    inside = cwd and whole.is_relative_to(base)
-    return one_line(str(whole.relative_to(base) if inside else whole), _SHORT)
+def _aim(goal: str) -> str:
+    """What was asked for; of a plan that was handed in, its title."""
+    lines = [line.strip() for line in goal.splitlines() if line.strip()]
+    titles = [line for line in lines[:2] if line.startswith("#")]  # the first line may only announce it
+    return (titles[0] if titles else " ".join(lines)).lstrip("# ").removeprefix("Plan: ") or goal
+
+
+def _inside(path: str, *bases: str) -> str:
+    """A file by its name from where the session worked or from the top; '' for an agent's own files elsewhere."""
+    whole = PurePosixPath(path.replace("\\", "/"))
+    if not whole.is_absolute() and path[1:2] != ":":
+        return str(whole)
+    for base in (PurePosixPath(base.replace("\\", "/")) for base in bases if base):
+        if whole.is_relative_to(base):
+            return str(whole.relative_to(base))
+    return ""
 
 
 def _settled(records: Iterable[DistilledSession], names: Naming, files: _Files) -> Iterator[Happened]:
@@ -169,7 +182,9 @@ def _settled(records: Iterable[DistilledSession], names: Naming, files: _Files) 
     mentions: list[Mention] = []
     for record in records:
         where = (record.session, record.branch, names.of_session(record))
-        mentions += _decided(record.harvest.decisions, *where)
+        # A plan that was decided on and then handed in as the goal is told as the goal.
+        apart = [one for one in record.harvest.decisions if one.text.casefold() not in record.goal.casefold()]
+        mentions += _decided(apart, *where)
         mentions += _answered(record.harvest.questions, *where)
     known = dict(files.mentions())
     for id, happened in sorted(mentions, key=lambda mention: mention[1].at):
@@ -270,11 +285,8 @@ def _own(records: Iterable[DistilledSession], dismissed: set[str]) -> dict[str, 
 
 
 def _open_lines(record: DistilledSession, dismissed: set[str]) -> tuple[Line, ...]:
-    items = {content_id("T", text): (text, "on the agent's list") for text in record.open_items}
+    items = {content_id("T", text): (text, "a task that is not finished") for text in record.open_items}
     for item in record.harvest.open_items:
-        items.setdefault(item.id, (item.text, item.why))
+        items.setdefault(item.id, (item.text, item.why or "named as a next step"))
     kept = [found for id, found in items.items() if id not in dismissed][:MOST_OWN]
-    return tuple(
-        Line(f"Open in this session: {one_line(text, _LONG)}", f"not done yet{f': {why}' if why else ''}")
-        for text, why in kept
-    )
+    return tuple(Line(f"Open in this session: {one_line(text, _LONG)}", why) for text, why in kept)

@@ -93,13 +93,16 @@ def last_at_work(prepared: Prepared, payload: dict[str, object], session: str) -
 
 
 def fitting(lines: Lines, budget: int) -> tuple[Lines, int]:
-    """The lines that fit, in their order, and how many do not."""
-    kept = []
+    """The lines until the budget is spent, and how many are left: what matters less is not put in to fill it up."""
+    kept, used = [], 0
     for line in lines:
         tokens = count_tokens(line[0])
-        if tokens <= budget:
-            budget -= tokens
-            kept.append(line)
+        if tokens > budget:
+            continue  # it would fit nowhere, and must not stand in the way of the others
+        if used + tokens > budget:
+            break
+        used += tokens
+        kept.append(line)
     return kept, len(lines) - len(kept)
 
 
