@@ -271,7 +271,7 @@ def test_the_second_session_is_told_what_the_first_one_left(
     assert command("why", "--json") == 0
     (injection,) = json.loads(capsys.readouterr().out)["injections"]
     assert injection["session"] == second["session_id"]
-    assert injection["tokens"] > 0 and "payment tests" in injection["lines"][0]["text"]
+    assert injection["tokens"] > 0 and "refund endpoint" in injection["lines"][0]["text"]
 
     assert command("uninstall", "claude-code", "--yes") == 0
     assert settings.read_bytes() == before
@@ -359,9 +359,7 @@ def test_after_a_compaction_a_session_hears_what_keeps_failing_and_what_it_left_
         assert wait_until(lambda: "SessionStart:compact says: holdfast: 2 lines, " in shown.shown, 10)
         assert say(shown, "Go on", lambda: "Go on" in asked(server))
         (lines,) = told(server)
-        assert (
-            lines[0].startswith("`make tests` fails here") and "`make test` worked (2 sessions)" in lines[0]
-        )
+        assert lines[0].startswith("`make tests` fails here") and lines[0].endswith("`make test` worked")
         assert lines[1:] == ["Open in this session: wire the refund endpoint"]
         leave(shown)
     assert wait_until(lambda: settled(home))

@@ -20,12 +20,12 @@ def told_next(records: Sequence[DistilledSession], budget: int = BUDGET) -> list
     if not records:
         return []
     last = records[0]
-    goal, why = one_line(last.goal, 90).rstrip("."), one_line(last.outcome_why, 90)
+    goal, why = _one_line(last.goal, 90).rstrip("."), _one_line(last.outcome_why, 90)
     lines = [f"Last session ({last.agent}): {goal}. Outcome: {last.outcome} ({why})"]
-    lines += recurring_stumbles(records)
-    lines += [f"Open: {one_line(item, 110)}" for item in _still_open(records)[:5]]
+    lines += _stumbles(records)
+    lines += [f"Open: {_one_line(item, 110)}" for item in _still_open(records)[:5]]
     for kind, command in _working(records):
-        lines.append(f"{kind} works with: {one_line(command, 110)}")
+        lines.append(f"{kind} works with: {_one_line(command, 110)}")
     kept, used = [], 0
     for line in lines:
         used += count_tokens(line)
@@ -35,7 +35,7 @@ def told_next(records: Sequence[DistilledSession], budget: int = BUDGET) -> list
     return kept
 
 
-def recurring_stumbles(records: Sequence[DistilledSession]) -> list[str]:
+def _stumbles(records: Sequence[DistilledSession]) -> list[str]:
     """What failed in several sessions and what worked instead: a third of all stumbles repeat a resolved one."""
     seen: dict[str, tuple[DeadEnd, set[str]]] = {}
     for record in records:
@@ -46,7 +46,7 @@ def recurring_stumbles(records: Sequence[DistilledSession]) -> list[str]:
     lines, used = [], 0
     for dead_end, sessions in often:
         tried, failed, instead = (
-            one_line(text, 80) for text in (dead_end.tried, dead_end.failed, dead_end.instead)
+            _one_line(text, 80) for text in (dead_end.tried, dead_end.failed, dead_end.instead)
         )
         line = f"`{tried}` fails here ({failed}) → `{instead}` worked ({len(sessions)} sessions)"
         used += count_tokens(line)
@@ -85,7 +85,6 @@ def _working(records: Sequence[DistilledSession]) -> list[tuple[str, str]]:
     return list(newest.items())
 
 
-def one_line(text: str, limit: int) -> str:
-    """A text as one line that is cut where it grows too long."""
+def _one_line(text: str, limit: int) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
