@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from holdfast.app.briefings import Briefings, Line
 from holdfast.app.hosting import Plan, install
-from holdfast.app.preparing import Line, prepare
+from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
 from holdfast.hot import hook_entry
 from holdfast.store.layout import Project
@@ -39,8 +40,10 @@ class Enabled:
     def memory(self) -> Path:
         return self.project.memory
 
-    def prepare(self, lines: list[Line] | None = None, source: str = "startup", branch: str = "") -> None:
-        prepare(Machine(cwd=self.root), self.project, {(source, branch): LINES if lines is None else lines})
+    def prepare(self, lines: list[Line] | None = None, branch: str = "", **more: Any) -> None:
+        """The lines for a new session; `more` are other parts of the briefings."""
+        digests = {("startup", branch): LINES if lines is None else lines}
+        prepare(Machine(cwd=self.root), self.project, Briefings(digests=digests, **more))
 
     def payload(self, **more: object) -> dict[str, object]:
         event = {
@@ -54,6 +57,9 @@ class Enabled:
         return run_hook(event, json.dumps(self.payload(**more)).encode(), env, self.root)
 
     def told(self, **more: object) -> str:
+        """What a session is told at its start; one that has heard nothing yet, unless it says which it is."""
+        if "session_id" not in more:
+            (self.memory / "why.jsonl").unlink(missing_ok=True)
         return self.hook("SessionStart", **more).context
 
     def inbox(self) -> list[dict[str, Any]]:
@@ -78,11 +84,16 @@ class Answer:
         self.printed = done.stdout
 
     @property
+    def shown(self) -> str:
+        """The line that the host shows to the person."""
+        return str(json.loads(self.printed)["systemMessage"]) if self.printed else ""
+
+    @property
     def context(self) -> str:
         if not self.printed:
             return ""
         output = json.loads(self.printed)
-        assert set(output) == {"hookSpecificOutput"}
+        assert set(output) == {"hookSpecificOutput", "systemMessage"}
         assert set(output["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
         return str(output["hookSpecificOutput"]["additionalContext"])
 

@@ -24,7 +24,12 @@ GONE = 2**22 + 5  # above the largest process number there can be
 
 
 def write_transcript(
-    path: Path, cwd: Path, prompts: int = 1, session: str = SESSION, entrypoint: str = "cli"
+    path: Path,
+    cwd: Path,
+    prompts: int = 1,
+    session: str = SESSION,
+    entrypoint: str = "cli",
+    answer: str = "Done.",
 ) -> Path:
     """A session of Claude Code as it lies on disk after some prompts."""
     lines = []
@@ -38,18 +43,18 @@ def write_transcript(
         }
         at = f"2026-11-10T10:{number:02d}:00.000Z"
         prompt = {"role": "user", "content": f"Fix the refund rounding, part {number}"}
-        answer = {
+        message = {
             "id": f"msg_{session}{number}",
             "role": "assistant",
             "model": "claude-sonnet-4-5",
-            "content": [{"type": "text", "text": "Done."}],
+            "content": [{"type": "text", "text": answer}],
             "usage": {"input_tokens": 10, "output_tokens": 5},
         }
         lines.append(
             {**base, "type": "user", "uuid": f"u{number}{session}", "timestamp": at, "message": prompt}
         )
         lines.append(
-            {**base, "type": "assistant", "uuid": f"a{number}{session}", "timestamp": at, "message": answer}
+            {**base, "type": "assistant", "uuid": f"a{number}{session}", "timestamp": at, "message": message}
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -86,6 +91,32 @@ def test_a_stop_brings_the_record_up_to_date_and_writes_no_row(enabled: Enabled,
     assert record is not None and record.goal.startswith("Fix the refund rounding")
     assert rows_of(enabled) == []
     assert "refund rounding" in enabled.told(), "the next session hears of it already"
+
+
+@pytest.mark.promise("M7")
+@pytest.mark.parametrize("event", ["Stop", "PreCompact"])
+def test_what_a_running_session_has_open_is_there_when_it_is_compacted(
+    enabled: Enabled, transcript: Path, event: str
+) -> None:
+    left = "The rounding is fixed.\n\nNext steps:\n- wire the refund endpoint\n"
+    write_transcript(transcript, enabled.root, answer=left)
+    leave(enabled, event, transcript, os.getpid())
+    capture(enabled.machine, enabled.project)
+    assert "\nOpen in this session: wire the refund endpoint\n" in enabled.told(source="compact")
+    assert enabled.told(source="compact", session_id="another") == ""
+
+
+def test_a_resumed_session_hears_of_a_headless_run_and_a_new_one_does_not(
+    enabled: Enabled, transcript: Path
+) -> None:
+    write_transcript(transcript, enabled.root, entrypoint="sdk-cli")
+    leave(enabled, "SessionEnd", transcript, os.getpid())
+    capture(enabled.machine, enabled.project)
+    ago = {"seconds_since_last_response": 1_000_000_000}
+    told = enabled.told(source="resume", session_id="another", **ago)
+    assert "\nMeanwhile (claude-code, main, headless): Fix the refund rounding, part 0" in told
+    assert enabled.told(source="resume", session_id=SESSION, **ago) == "", "that was itself"
+    assert enabled.told(session_id="new") == ""
 
 
 def test_what_ran_without_anybody_there_is_kept_and_not_told(enabled: Enabled, transcript: Path) -> None:

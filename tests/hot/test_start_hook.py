@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.hot.enabled import LINES, SESSION, Enabled, everything_below, run_hook
 
+from holdfast.app.briefings import Briefings, Line
 from holdfast.app.explaining import injections
-from holdfast.app.preparing import Line, _told, exclusion, prepare
+from holdfast.app.preparing import _told, exclusion, prepare
 from holdfast.app.settings import Settings
 from holdfast.app.switches import disable, switch
 from holdfast.guard import fence as guard_fence
@@ -51,25 +52,16 @@ def test_a_line_cannot_break_out_of_the_fence(enabled: Enabled) -> None:
     assert len(re.findall(r"[\[［]\s*/?holdfast", told)) == 2
 
 
-@pytest.mark.parametrize(
-    ("source", "prepared"),
-    [
-        ("startup", "startup"),
-        ("clear", "startup"),
-        ("compact", "compact"),
-        ("resume", "resume"),
-        ("new", "startup"),
-    ],
-)
-def test_each_source_has_its_own_digest(enabled: Enabled, source: str, prepared: str) -> None:
-    lines = {(name, ""): [Line(f"for {name}", "x")] for name in ("startup", "resume", "compact")}
-    prepare(enabled.machine, enabled.project, lines)
-    assert f"\nfor {prepared}\n" in enabled.told(source=source)
+@pytest.mark.parametrize("source", ["startup", "clear", "new"])
+def test_a_cleared_session_is_a_new_one_and_so_is_what_nobody_knows_yet(
+    enabled: Enabled, source: str
+) -> None:
+    assert "\nOpen: wire the refund endpoint\n" in enabled.told(source=source)
 
 
 def test_a_branch_hears_its_own_lines_and_others_the_common_ones(enabled: Enabled) -> None:
     lines = {("startup", ""): [Line("common", "x")], ("startup", "feature/a"): [Line("of the feature", "x")]}
-    prepare(enabled.machine, enabled.project, lines)
+    prepare(enabled.machine, enabled.project, Briefings(digests=lines))
     assert "\ncommon\n" in enabled.told()
     subprocess.run(["git", "checkout", "-q", "-b", "feature/a"], cwd=enabled.root, check=True)
     assert "\nof the feature\n" in enabled.told()
@@ -77,13 +69,13 @@ def test_a_branch_hears_its_own_lines_and_others_the_common_ones(enabled: Enable
 
 @pytest.mark.promise("U7")
 def test_why_has_every_line_with_its_reason(enabled: Enabled) -> None:
-    enabled.told()
-    enabled.told(source="resume")
+    enabled.told(session_id=SESSION)
+    enabled.told(session_id=SESSION, source="resume", seconds_since_last_response=60)
     told, nothing = injections(enabled.project)
     assert (told.session, told.source, told.branch) == (SESSION, "startup", "main")
     assert [(line.text, line.reason) for line in told.lines] == [(line.text, line.reason) for line in LINES]
     assert told.tokens == sum(count_tokens(line.text) for line in LINES)
-    assert nothing.lines == () and nothing.nothing == "nothing is known for resume"
+    assert nothing.lines == () and nothing.nothing.startswith("nothing changed since 20")
 
 
 def test_a_subagent_is_told_nothing(enabled: Enabled) -> None:
@@ -242,7 +234,10 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
     loaded = set(done.stderr.decode().split())
     assert {name for name in loaded if name.startswith("holdfast")} == {
         "holdfast",
-        *(f"holdfast.hot{name}" for name in ("", ".hook", ".fence", ".place", ".prepared", ".trace")),
+        *(
+            f"holdfast.hot{name}"
+            for name in ("", ".hook", ".fence", ".place", ".prepared", ".telling", ".trace")
+        ),
     }
     ours = {name for name in loaded - known if not name.startswith("holdfast")}
     assert ours <= {"os", "stat", "_stat", "posixpath", "genericpath", "os.path", "errno"} | {"__future__"}

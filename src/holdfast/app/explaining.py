@@ -20,7 +20,7 @@ class Told(Struct, frozen=True):
 
 
 class Injection(Struct, frozen=True, kw_only=True):
-    """One answer of a hook. `nothing` says why it was empty."""
+    """One answer of a hook. `nothing` says why it was empty, `left_out` how many lines did not fit."""
 
     time: str
     session: str | None = None
@@ -30,6 +30,7 @@ class Injection(Struct, frozen=True, kw_only=True):
     branch: str = ""
     tokens: int = 0
     lines: tuple[Told, ...] = ()
+    left_out: int = 0
     nothing: str = ""
 
 

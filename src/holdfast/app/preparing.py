@@ -9,25 +9,19 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
-from msgspec import Struct
-
-from holdfast.app.next_session import told_next
+from holdfast.app.briefings import Briefings, Happened, Line, briefings_of
 from holdfast.app.switches import Switches, switches_of
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
-from holdfast.model.session import DistilledSession
 from holdfast.store import files
-from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
 
 HOT_FORMAT = "1"
-SOURCES = ("startup", "resume", "compact")
-LATEST = 100  # sessions that the digest may draw on
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -37,55 +31,34 @@ CREATE TABLE exclude (pattern TEXT PRIMARY KEY, regex TEXT NOT NULL) WITHOUT ROW
 CREATE TABLE digest (
     source TEXT NOT NULL, branch TEXT NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL,
     reasons TEXT NOT NULL, PRIMARY KEY (source, branch)) WITHOUT ROWID;
+CREATE TABLE since (
+    at REAL NOT NULL, began REAL NOT NULL, session TEXT NOT NULL, branch TEXT NOT NULL, project TEXT NOT NULL,
+    text TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE own (
+    session TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
+    PRIMARY KEY (session, position)) WITHOUT ROWID;
+CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
-class Line(Struct, frozen=True):
-    """A line to inject, and why it is worth its tokens."""
-
-    text: str
-    reason: str
-
-
-Digests = Mapping[tuple[str, str], Sequence[Line]]
-"""Lines by source (startup, resume, compact) and branch; the branch '' is for every branch without its own."""
-
-
-def prepare(machine: Machine, project: Project, digests: Digests | None = None) -> Path:
-    """Writes `hot.db` anew. Without digests they are made from the latest sessions."""
-    lines = default_digests(project) if digests is None else digests
-    data = _database(machine, switches_of(project), lines)
+def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
+    """Writes `hot.db` anew. Without briefings they are made from what is remembered now."""
+    told = briefings_of(machine, project) if briefings is None else briefings
+    data = _database(machine, switches_of(project), told)
     path = project.memory / "hot.db"
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     return path
 
 
-def prepare_if_enabled(machine: Machine, project: Project, digests: Digests | None = None) -> bool:
+def prepare_if_enabled(machine: Machine, project: Project, briefings: Briefings | None = None) -> bool:
     """For after each save: a project without hooks needs no prepared file."""
     if not switches_of(project).enabled:
         return False
-    prepare(machine, project, digests)
+    prepare(machine, project, briefings)
     return True
 
 
-def default_digests(project: Project) -> Digests:
-    """After a compaction what was said at the start is gone, so it is said again; a resumed session still has it."""
-    lines = [Line(text, "from this project's latest sessions") for text in told_next(_records(project))]
-    return {("startup", ""): lines, ("compact", ""): lines} if lines else {}
-
-
-def _records(project: Project) -> list[DistilledSession]:
-    if not project.capture.exists():
-        return []
-    store = CaptureStore(project.capture)
-    try:
-        # What ran without anybody there is remembered, and is not what the next session goes on with.
-        return [record for record in store.records(LATEST) if not record.headless]
-    finally:
-        store.close()
-
-
-def _database(machine: Machine, switches: Switches, digests: Digests) -> bytes:
+def _database(machine: Machine, switches: Switches, told: Briefings) -> bytes:
     """Built in memory and handed over as bytes: the file is replaced as a whole and never seen half written."""
     db = sqlite3.connect("file::memory:", uri=True)
     try:
@@ -107,20 +80,46 @@ def _database(machine: Machine, switches: Switches, digests: Digests) -> bytes:
             "INSERT INTO exclude VALUES (?, ?)",
             ((pattern, exclusion(pattern, machine.user_home)) for pattern in patterns),
         )
-        for (source, branch), lines in digests.items():
-            if lines:
-                db.execute("INSERT INTO digest VALUES (?, ?, ?, ?, ?)", (source, branch, *_told(lines)))
+        _insert(db, told)
         db.commit()
         return db.serialize()
     finally:
         db.close()
 
 
+def _insert(db: sqlite3.Connection, told: Briefings) -> None:
+    digests = {**told.digests, ("compact", ""): told.stumbles}
+    db.executemany(
+        "INSERT INTO digest VALUES (?, ?, ?, ?, ?)",
+        ((source, branch, *_told(lines)) for (source, branch), lines in digests.items() if lines),
+    )
+    db.executemany(
+        "INSERT INTO since VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ((*_when_and_where(one), _harmless(one.line.text), one.line.reason) for one in told.since),
+    )
+    db.executemany(
+        "INSERT INTO own VALUES (?, ?, ?, ?)",
+        (
+            (session, number, _harmless(line.text), line.reason)
+            for session, lines in told.own.items()
+            for number, line in enumerate(lines)
+        ),
+    )
+    db.executemany("INSERT INTO project VALUES (?, ?)", told.projects.items())
+
+
+def _when_and_where(one: Happened) -> tuple[float, float, str, str, str]:
+    return one.at, one.at if one.began is None else one.began, one.session, one.branch, one.project
+
+
 def _told(lines: Sequence[Line]) -> tuple[str, int, str]:
-    """Each line flat and harmless inside a fence, so that the hook need only put the fence around."""
-    flat = [Line(" ".join(line.text.split()), line.reason) for line in lines]
-    text = "\n".join(wrap([line.text for line in flat], "000000").split("\n")[1:-1])
-    return text, count_tokens(text), json.dumps([line.reason for line in flat], ensure_ascii=False)
+    text = "\n".join(_harmless(line.text) for line in lines)
+    return text, count_tokens(text), json.dumps([line.reason for line in lines], ensure_ascii=False)
+
+
+def _harmless(text: str) -> str:
+    """One flat line that cannot end a fence, so that the hook need only put the fence around."""
+    return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])
 
 
 def stamp(path: Path) -> str:

@@ -38,11 +38,14 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 def _show(entry: Injection) -> None:
     where = f" ({entry.source})" if entry.source else ""
-    amount = f"{len(entry.lines)} line{'s' if len(entry.lines) != 1 else ''}, {entry.tokens} tokens"
+    count = f"{len(entry.lines)} line{'s' if len(entry.lines) != 1 else ''}, {entry.tokens} tokens"
+    amount = count if entry.lines else "nothing"
     output.heading(f"{entry.time}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}")
     for line in entry.lines:
         output.line(f"  {visible(line.text)}")
         if line.reason:
             output.line(f"      because: {visible(line.reason)}")
+    if entry.left_out:
+        output.line(f"  {entry.left_out} more did not fit")
     if entry.nothing:
-        output.line(f"  nothing: {entry.nothing}")
+        output.line(f"      because: {visible(entry.nothing)}")

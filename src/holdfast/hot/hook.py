@@ -18,13 +18,6 @@ MOST_PAYLOAD = 64 << 20
 MOST_CONTEXT = 9_000  # characters; Claude Code takes 9,900 and puts longer ones into a file
 CHILD = ("-m", "holdfast.hosts.capture")
 
-SOURCES = {
-    "startup": "startup",
-    "clear": "startup",
-    "resume": "resume",
-    "fork": "resume",
-    "compact": "compact",
-}
 CAPTURED = ("Stop", "PreCompact", "SessionEnd")
 
 
@@ -118,8 +111,11 @@ def respond(
     if event == "SessionStart":
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
         if not (no_capture and no_inject):
-            reason = _why_not(stale, no_inject)
-            answer = _start(prepared, payload, found, reason)
+            try:
+                answer = _start(prepared, payload, found, _why_not(stale, no_inject))
+            except Exception as error:  # a session that cannot be told anything is captured all the same
+                _fail(found, payload, error)
+                stale = True
     else:
         wanted = not no_capture
     if not no_capture:
@@ -150,27 +146,48 @@ def _why_not(stale: bool, no_inject: bool) -> str:
 def _start(prepared: Prepared, payload: dict[str, object], found: place.Place, reason: str) -> bytes:
     import json
 
-    said = payload.get("source")
-    source = SOURCES.get(said if isinstance(said, str) else "", "startup")
-    branch = found.branch()
-    digest = None if reason else prepared.digest(source, branch)
-    entry = {"host": "claude-code", "event": "SessionStart", "session": payload.get("session_id")}
-    entry.update(source=said, branch=branch)
-    if digest is None or not digest[0] or len(digest[0]) > MOST_CONTEXT:
-        reason = reason or (
-            "the digest is too long" if digest and digest[0] else f"nothing is known for {source}"
-        )
-        trace.explain(found.memory, {**entry, "tokens": 0, "lines": [], "nothing": reason})
+    from holdfast.hot.telling import Told, choose
+
+    told = Told([], reason) if reason else choose(prepared, found.memory, payload, found.branch())
+    text = "\n".join(line for line, _ in told.lines)
+    if len(text) > MOST_CONTEXT:
+        told = Told([], "the digest is too long")
+    lines = [{"text": line, "reason": why} for line, why in told.lines]
+    rest = {"left_out": told.left_out, "nothing": told.nothing}
+    more = {name: value for name, value in rest.items() if value}
+    trace.explain(found.memory, {**_entry(payload, found), "tokens": told.tokens, "lines": lines, **more})
+    if not told.lines:
         return b""
-    text, tokens, reasons = digest
-    why = json.loads(reasons)
-    lines = text.split("\n")
-    why += [""] * (len(lines) - len(why))
-    told = [{"text": line, "reason": word} for line, word in zip(lines, why, strict=False)]
-    trace.explain(found.memory, {**entry, "tokens": tokens, "lines": told})
     context = fence.wrap(text, fence.new_id())
-    output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}
+    output = {
+        "systemMessage": f"holdfast: {_counted(len(told.lines), 'line')}, {_counted(told.tokens, 'token')}",
+        "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context},
+    }
     return json.dumps(output).encode()
+
+
+def _fail(found: place.Place, payload: dict[str, object], error: Exception) -> None:
+    """Both traces say it; should that be what fails, the session still goes on."""
+    _confess(found, "SessionStart", error)
+    try:
+        nothing = "what was prepared could not be told; hook.log says why, and it is being prepared again"
+        trace.explain(found.memory, {**_entry(payload, found), "tokens": 0, "lines": [], "nothing": nothing})
+    except Exception:
+        pass
+
+
+def _entry(payload: dict[str, object], found: place.Place) -> dict[str, object]:
+    return {
+        "host": "claude-code",
+        "event": "SessionStart",
+        "session": payload.get("session_id"),
+        "source": payload.get("source"),
+        "branch": found.branch(),
+    }
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _envelope(

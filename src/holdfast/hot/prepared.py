@@ -62,17 +62,63 @@ class Prepared:
                 capture, inject = capture or bool(no_capture), inject or bool(no_inject)
         return capture, inject
 
-    def digest(self, source: str, branch: str) -> tuple[str, int, str] | None:
-        """Text, tokens and reasons (a JSON list, one for each line) for this branch, else for every branch."""
+    def digest(self, source: str, branch: str) -> list[tuple[str, str]]:
+        """Lines with their reasons for this branch, else for every branch."""
         rows = self._rows(
-            "SELECT text, tokens, reasons FROM digest WHERE source = ? AND branch IN (?, '') "
-            "ORDER BY branch DESC LIMIT 1",
+            "SELECT text, reasons FROM digest WHERE source = ? AND branch IN (?, '') ORDER BY branch DESC LIMIT 1",
             (source, branch),
         )
-        return rows[0] if rows else None
+        if not rows or not rows[0][0]:
+            return []
+        import json
 
-    def _rows(self, query: str, values: tuple[str, ...] = ()) -> list[tuple[Any, ...]]:
+        texts, reasons = rows[0][0].split("\n"), json.loads(rows[0][1])
+        return list(zip(texts, reasons + [""] * len(texts), strict=False))
+
+    def since(self, at: float, session: str, branch: str, begun: bool = False) -> list[tuple[str, str]]:
+        """What others did after a time in this session's project: this branch first, the newest first.
+
+        `begun`: only what also began after that time.
+        """
+        rows = self._rows(
+            f"SELECT text, reason FROM since WHERE {'began' if begun else 'at'} > ? AND session != ? "
+            "AND project IN ('', ?) "
+            "ORDER BY branch NOT IN ('', ?), at DESC LIMIT 100",
+            (at, session, self._project_of(session, branch), branch),
+        )
+        return _texts(rows)
+
+    def last_of(self, session: str) -> float | None:
+        """When a session was last seen at work, if that is known."""
+        ((at,),) = self._rows("SELECT max(at) FROM since WHERE session = ? AND session != ''", (session,))
+        return at if isinstance(at, float) else None
+
+    def own(self, session: str) -> list[tuple[str, str]]:
+        """What this session has left open so far."""
+        return _texts(
+            self._rows(
+                "SELECT text, reason FROM own WHERE session = ? ORDER BY position LIMIT 100", (session,)
+            )
+        )
+
+    def _project_of(self, session: str, branch: str) -> str:
+        rows = self._rows("SELECT project FROM since WHERE session = ? AND project != '' LIMIT 1", (session,))
+        rows = rows or self._rows(
+            "SELECT name FROM project WHERE branch IN (?, '') ORDER BY branch DESC LIMIT 1", (branch,)
+        )
+        return rows[0][0] if rows else ""
+
+    def _rows(self, query: str, values: tuple[str | float, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(query, values).fetchall()
         except self._error as error:
             raise Unreadable(str(error)) from error
+
+
+def _texts(rows: list[tuple[Any, ...]]) -> list[tuple[str, str]]:
+    """Only what is text, and of it only one line: SQLite lets a column hold anything."""
+    return [
+        (text.partition("\n")[0], reason if isinstance(reason, str) else "")
+        for text, reason in rows
+        if isinstance(text, str) and text
+    ]

@@ -8,6 +8,7 @@ import time
 MOST_LOG = 64 * 1024
 MOST_WHY = 256 * 1024
 MOST_ENVELOPES = 512
+MOST_LOOKED_AT = 64 * 1024
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
@@ -28,6 +29,50 @@ def explain(memory: str, entry: dict[str, object]) -> None:
 
     line = json.dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
     _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
+
+
+def heard(memory: str, session: str, until: float | None = None) -> set[str]:
+    """What a session was told since its last compaction, and before a time; a torn or foreign line says nothing.
+
+    Only the end of the trace is looked at: this is for a session that begins again soon.
+    """
+    import json
+
+    if not session:
+        return set()
+    mark = json.dumps(session, ensure_ascii=False).encode("utf-8", "replace")
+    last = "~" if until is None else moment(until)
+    texts: set[str] = set()
+    for line in reversed(_end(os.path.join(memory, "why.jsonl"), MOST_LOOKED_AT).split(b"\n")):
+        if mark not in line:
+            continue
+        try:
+            entry = json.loads(line)
+            if entry["session"] != session:
+                continue
+            if entry["time"] <= last:
+                texts.update(told["text"] for told in entry["lines"])
+            if entry["source"] == "compact":
+                break
+        except (ValueError, LookupError, TypeError, RecursionError):
+            continue
+    return texts
+
+
+def _end(path: str, most: int) -> bytes:
+    """The last bytes of a trace, with those of the file that was moved aside when it was full."""
+    data = b""
+    for name in (path, f"{path}.1"):
+        try:
+            with open(name, "rb") as file:
+                start = max(0, os.fstat(file.fileno()).st_size - (most - len(data)))
+                file.seek(start)
+                data = file.read(most - len(data)) + data
+        except OSError:
+            continue
+        if start:
+            break
+    return data
 
 
 def post(memory: str, envelope: dict[str, object]) -> None:
@@ -92,5 +137,9 @@ def _write(path: str, data: bytes, flags: int) -> None:
         os.close(descriptor)
 
 
+def moment(at: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
 def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return moment(time.time())

@@ -1,0 +1,114 @@
+"""What sessions are told at their start, by how they start: a new one, one that is resumed, one that was compacted.
+
+Everything that takes thought is done here, before it is needed; a hook only picks lines that fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.app.meanwhile import Files, Happened, Line, happened_lately, or_nothing, short
+from holdfast.app.projects import Naming, naming
+from holdfast.app.recovery import starts
+from holdfast.app.wiring import Machine
+from holdfast.distill.state import open_items
+from holdfast.errors import HoldfastError
+from holdfast.model.session import DistilledSession
+from holdfast.store.capture import CaptureStore
+from holdfast.store.inbox import envelopes
+from holdfast.store.layout import Project
+from holdfast.text.current_digest import STUMBLE_BUDGET, DigestLine, digest
+from holdfast.text.current_md import Current, parse_current
+
+__all__ = ["Briefings", "Happened", "Line", "briefings_of"]
+
+LATEST = 100  # sessions that a briefing may draw on
+MOST_OWNERS = 20
+LONGEST = 110
+
+Digests = Mapping[tuple[str, str], Sequence[Line]]
+"""Lines by source (startup) and branch; the branch '' is for every branch without its own."""
+
+
+class Briefings(Struct, frozen=True, kw_only=True):
+    """`since` has the newest first; `own` are a session's open items; `projects` says which project a branch works on.
+
+    The branch '' of `projects` stands for every branch that is not named.
+    """
+
+    digests: Digests = {}
+    stumbles: tuple[Line, ...] = ()
+    since: tuple[Happened, ...] = ()
+    own: Mapping[str, tuple[Line, ...]] = {}
+    projects: Mapping[str, str] = {}
+
+
+def briefings_of(machine: Machine, project: Project) -> Briefings:
+    records, going_on = _records(project)
+    names = _naming(machine, project)
+    files = Files(project, names.default)
+    return Briefings(
+        digests=dict(or_nothing(partial(_startup, machine, project))),
+        stumbles=tuple(or_nothing(partial(_stumbles, files, machine.now().timestamp()))),
+        since=happened_lately(records, names, files),
+        own=_own([*going_on, *records], files.dismissed),
+        projects={"": names.default, **names.branches},
+    )
+
+
+def _naming(machine: Machine, project: Project) -> Naming:
+    try:
+        return naming(machine, project)
+    except HoldfastError:
+        # What switches a hook off is prepared with all this, and must not wait until somebody mends that file.
+        return Naming(default=project.title)
+
+
+def _startup(machine: Machine, project: Project) -> list[tuple[tuple[str, str], list[Line]]]:
+    told = starts(machine, project)
+    return [(("startup", branch), _lines(lines)) for branch, lines in told.items() if lines]
+
+
+def _stumbles(files: Files, now: float) -> list[Line]:
+    """What keeps failing, in the words in which a new session hears of it."""
+    only = replace(parse_current(""), current=Current(stumbles=files.state().stumbles))
+    return _lines(digest(only, None, STUMBLE_BUDGET, now))
+
+
+def _lines(told: Iterable[DigestLine]) -> list[Line]:
+    return [Line(line.text, line.reason) for line in told]
+
+
+def _records(project: Project) -> tuple[list[DistilledSession], list[DistilledSession]]:
+    """The latest sessions, and those that go on: one of them may have begun long before the latest."""
+    if not project.capture.exists():
+        return [], []
+    letters, _ = envelopes(project.memory / "inbox")
+    store = CaptureStore(project.capture)
+    try:
+        live = [store.record(session) for session in dict.fromkeys(letter.session for letter in letters)]
+        return store.records(LATEST), [record for record in live if record is not None]
+    finally:
+        store.close()
+
+
+def _own(records: Iterable[DistilledSession], dismissed: set[str]) -> dict[str, tuple[Line, ...]]:
+    found: dict[str, tuple[Line, ...]] = {}
+    for record in records:
+        if len(found) < MOST_OWNERS and record.session not in found:
+            lines = _open_lines(record, dismissed)
+            if lines:
+                found[record.session] = lines
+    return found
+
+
+def _open_lines(record: DistilledSession, dismissed: set[str]) -> tuple[Line, ...]:
+    kept = [item for item in open_items(record) if item.id not in dismissed]
+    return tuple(
+        Line(f"Open in this session: {short(item.text, LONGEST)}", item.why or "named as a next step")
+        for item in kept
+    )
