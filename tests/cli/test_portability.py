@@ -250,6 +250,21 @@ def test_a_merge_answers_open_questions_and_brings_back_nothing_that_was_taken_o
     assert holdfast("ledger", "--json", check=0).json() == []
 
 
+@pytest.mark.promise("G5")
+def test_a_merge_brings_back_no_text_that_was_forgotten(
+    holdfast: Holdfast, repo: Path, tmp_path: Path
+) -> None:
+    store = remember(repo, "alpha")
+    holdfast("fact", "add", "Project Heron runs on port 9", "--evidence", "Project Heron: 9", check=0)
+    holdfast("ask", "Who pays for project heron?", check=0)
+    holdfast("handoff", "Call the owners of Project  Heron", check=0)
+    holdfast("export", tmp_path / "a.tar.gz", check=0)
+    holdfast("forget", "--text", "project heron", "--yes", check=0)
+    holdfast("restore", tmp_path / "a.tar.gz", "--merge", check=0)
+    left = [path for path in store.project.memory.rglob("*") if path.is_file()]
+    assert [path.name for path in left if b"heron" in path.read_bytes().lower()] == []
+
+
 @pytest.mark.promise("M9")
 def test_replacing_keeps_a_backup_that_brings_everything_back(
     holdfast: Holdfast, repo: Path, archive: Path, home: Path

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +22,7 @@ from holdfast.model.session import DistilledSession
 from holdfast.store import files
 from holdfast.store.canonical import CAPTURE, canonical_files
 from holdfast.store.capture import CaptureStore
+from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 from holdfast.store.ledger import LedgerStore
 from holdfast.store.memory import MemoryStore
@@ -31,6 +33,7 @@ from holdfast.text.memory_md import Problem
 from holdfast.text.reference_md import Reference
 
 REASON = "restore --merge"
+T = TypeVar("T")
 _MANAGED = ("log.md", "reference.md", "open-questions.md")
 
 
@@ -54,11 +57,6 @@ class Added(Struct, kw_only=True):
         return sum(getattr(self, name) for name in self.__struct_fields__ if name != "problems")
 
 
-class _Denied(Struct):
-    session: str = ""
-    id: str = ""
-
-
 class Union:
     """One memory into another. Both are copies that nobody else writes; `here` is the one that grows."""
 
@@ -68,7 +66,8 @@ class Union:
         self._group = group
         self._at = at
         self.added = Added()
-        self._no_ids, self._no_sessions = _denied(here.memory / "denied.jsonl")
+        self._denied = Denied(here.memory)
+        self._no_ids, self._no_sessions = set(self._denied.ids), set(self._denied.sessions)
 
     def run(self, shared: Sequence[Path]) -> Added:
         """`shared` are ledgers of repositories: the other one's, whose rows come in, and ours, whose are here."""
@@ -121,7 +120,8 @@ class Union:
         entries = theirs.entries()
         self._warn(entries.problems)
         known = {entry.session for entry in ours.entries().entries} | self._no_sessions
-        new = [entry for entry in entries.entries if entry.session not in known and entry.at is not None]
+        found = [entry for entry in entries.entries if entry.session not in known and entry.at is not None]
+        new = [self._denied.left_of(self._stripped(entry)) for entry in found]
         if new:
             ours.record(*new)
         self.added.sessions += len(new)
@@ -135,8 +135,15 @@ class Union:
         now = ours.facts().reference
         known = {fact.id for kept in now.facts for fact in (kept.fact, *kept.was)}
         decided = {decision.id for decision in now.decisions}
-        facts = [kept for kept in file.reference.facts if kept.fact.id not in known | out]
-        decisions = [one for one in file.reference.decisions if one.id not in decided | out]
+        theirs_now = self._stripped(file.reference)
+        facts = [
+            kept
+            for kept in theirs_now.facts
+            if kept.fact.id not in known | out and self._denied.lets(kept.fact)
+        ]
+        decisions = [
+            one for one in theirs_now.decisions if one.id not in decided | out and self._denied.lets(one)
+        ]
         if facts or decisions:
 
             def with_more(reference: Reference) -> Reference:
@@ -153,10 +160,9 @@ class Union:
         self._warn(file.problems)
         out = ours.dismissed() | self._no_ids
         known = {question.id: question for question in ours.questions().questions}
-        new = [one for one in file.questions if one.id not in known.keys() | out]
-        answered = {
-            one.id: one for one in file.questions if one.answer and one.id in known and known[one.id].open
-        }
+        asked = [one for one in map(self._stripped, file.questions) if self._denied.lets(one)]
+        new = [one for one in asked if one.id not in known.keys() | out]
+        answered = {one.id: one for one in asked if one.answer and one.id in known and known[one.id].open}
 
         def with_more(questions: tuple[Question, ...]) -> Iterable[Question]:
             for question in questions:
@@ -188,13 +194,15 @@ class Union:
         items = {item.id for item in (*file.current.todo, *file.ticked)} | out
         gone = self._no_sessions
         next_ = [
-            step
+            self._stripped(step)
             for step in theirs.current.next
             if (step.branch, step.text) not in steps and step.session not in gone
         ]
         todo = [
-            item for item in theirs.current.todo if item.id not in items and item.session not in gone
-        ]  # fmt: skip
+            self._stripped(item)
+            for item in theirs.current.todo
+            if item.id not in items and item.session not in gone
+        ]
 
         def with_more(read: CurrentFile) -> Current:
             now = read.current
@@ -217,7 +225,7 @@ class Union:
             with store.transaction():
                 for record in records:
                     if record.session not in self._no_sessions and store.record(record.session) is None:
-                        store.put_record(record)
+                        store.put_record(self._stripped(record))
                         self.added.records += 1
         finally:
             store.close()
@@ -237,14 +245,32 @@ class Union:
                 target = self.here.memory / name
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.there.memory / name, target)
+                if name.endswith(".md") and self._denied.texts:
+                    text = (self.there.memory / name).read_text("utf-8", "surrogateescape")
+                    target.write_text(self._denied.strip(text), "utf-8", "surrogateescape")
+                else:
+                    shutil.copyfile(self.there.memory / name, target)
                 self.added.files += 1
+
+    def _stripped(self, value: T) -> T:
+        """Whatever comes in, without texts that were forgotten here."""
+        if not self._denied.texts:
+            return value
+        return msgspec.convert(_walk(msgspec.to_builtins(value), self._denied.strip), type(value))
 
     def _store(self, name: str) -> MemoryStore:
         return MemoryStore(self.here, name, clock=lambda: self._at, group=self._group)
 
     def _warn(self, problems: Iterable[Problem]) -> None:
         self.added.problems += [problem.message for problem in problems]
+
+
+def _walk(value: Any, strip: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return strip(value)
+    if isinstance(value, dict):
+        return {key: _walk(item, strip) for key, item in value.items()}
+    return [_walk(item, strip) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _ledger_of(project: Project) -> LedgerStore:
@@ -258,12 +284,3 @@ def _projects(project: Project) -> list[str]:
         with contextlib.suppress(NameRefused):
             found.append(safe_name(path.name))
     return found
-
-
-def _denied(path: Path) -> tuple[set[str], set[str]]:
-    """Ids and sessions that were forgotten here."""
-    lines: list[_Denied] = []
-    for line in files.read_lines(path):
-        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
-            lines.append(msgspec.json.decode(line, type=_Denied))
-    return {line.id for line in lines if line.id}, {line.session for line in lines if line.session}
