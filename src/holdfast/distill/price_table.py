@@ -1,8 +1,8 @@
 """Unit prices of the models that agents use most, worked out beforehand from genai-prices.
 
-Importing that package takes as long as reading a fifth of a second's transcripts, so it is left for names that
-are not in here. `prices.json` is written by `scripts/generate_prices.py` and counts only beside the very version
-it was made from; a test compares every figure in it with what the package itself says.
+Importing that package takes as long as parsing 60 MB of transcripts, so it is left for names that are not in here.
+`prices.json` is written by `scripts/generate_prices.py` and counts only beside the very version it was made from;
+a test compares every figure in it with what the package itself says.
 """
 
 from __future__ import annotations
