@@ -213,7 +213,7 @@ STRONG: tuple[tuple[Kind, str, Sought], ...] = (
             r"\b(?:update|write|add|improve|edit|create|rewrite|translate|fix|restore|"
             r"extend|expand|tighten|adjust|correct|generate|include|review|refresh)\b "
             rf"(?:(?!(?:with|so|then|which|from|for|that)\b)[\w'’`/-]+ ){{0,6}}?{_DOC_NOUN}(?![\w-])|"
-            rf"\bcomments? .{0, 30}\b(?:outdated|stale|misleading)\b|\bdocument (?:the|"
+            rf"\bcomments? .{{0,30}}\b(?:outdated|stale|misleading)\b|\bdocument (?:the|"
             r"how|our|this|all|these|it|every|what|api)\b",
         ),
     ),
