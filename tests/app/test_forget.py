@@ -136,7 +136,11 @@ def test_other_sessions_and_a_persons_words_are_as_they_were(memory: Remembered)
     assert row in memory.text("ledger.md").splitlines()
     assert PERSON in memory.text("current.md")
     after_lines = narwhal_lines(memory)
-    assert all(set(lines) <= set(after_lines[name]) for name, lines in before_lines.items())
+    missing = {
+        name: [line for line in lines if line not in after_lines[name]]
+        for name, lines in before_lines.items()
+    }
+    assert {name: lines for name, lines in missing.items() if lines} == {}
     assert record_exists(memory, B)
     assert not record_exists(memory, A)
 

@@ -31,6 +31,7 @@ def denied_with(memory: Path, *texts: str) -> Denied:
     return Denied(memory)
 
 
+@settings(deadline=None)
 @given(phrase=phrases, before=st.text(max_size=20), after=st.text(max_size=20), data=st.data())
 def test_a_phrase_is_found_in_any_case_and_with_any_blanks(
     phrase: str, before: str, after: str, data: st.DataObject
@@ -43,12 +44,14 @@ def test_a_phrase_is_found_in_any_case_and_with_any_blanks(
     assert not Phrases([phrase]).found_in(left)
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=60), phrase=phrases)
 def test_stripping_twice_is_stripping_once(text: str, phrase: str) -> None:
     once = Phrases([phrase]).strip(text)
     assert Phrases([phrase]).strip(once) == once
 
 
+@settings(deadline=None)
 @given(text=st.lists(words, max_size=12).map(" ".join), phrase=phrases)
 def test_windows_find_exactly_where_the_words_stand_in_a_row(text: str, phrase: str) -> None:
     wanted = words_of_phrase(phrase)
@@ -57,7 +60,7 @@ def test_windows_find_exactly_where_the_words_stand_in_a_row(text: str, phrase: 
     assert Phrases([phrase]).found_in(text) == there
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(text=st.lists(words, max_size=12).map(" ".join), known=st.lists(phrases, min_size=1, max_size=3))
 def test_the_hashes_find_what_the_words_find(
     tmp_path_factory: pytest.TempPathFactory, text: str, known: list[str]

@@ -14,7 +14,6 @@ from holdfast.app.explaining import injections
 from holdfast.app.preparing import prepare
 from holdfast.app.projects import known_projects
 from holdfast.app.refreshing import refresh
-from holdfast.app.remembering import rewrite_current
 from holdfast.app.still_held import Held, Pickaxe, held_elsewhere, held_in_git
 from holdfast.app.wiring import Machine
 from holdfast.distill import merging
@@ -205,15 +204,12 @@ def forget(machine: Machine, project: Project, wanted: Wanted) -> Report:
                 held, machine.now().timestamp(), wanted.sessions, wanted.ids, (*wanted.texts, *said)
             )
             removed = forgetting.apply(held)
-        _make_again(machine, project, wanted)
+        _prepare_again(machine, project)
     return _report(machine, known, wanted, said, removed)
 
 
-def _make_again(machine: Machine, project: Project, wanted: Wanted) -> None:
-    """What is drawn from the other files: the state's stumbles and questions, and what the next start is told."""
-    store = MemoryStore(project, project.title, clock=lambda: machine.now().timestamp())
-    if (wanted.sessions or wanted.ids) and store.current_file.exists():
-        rewrite_current(store, {}, machine.now().timestamp(), "forget")
+def _prepare_again(machine: Machine, project: Project) -> None:
+    """What the next start is told. The state itself is only thinned here: the next capture draws it up anew."""
     refresh(machine, project)
     if (project.memory / "hot.db").exists():  # also where hooks are not enabled any more
         prepare(machine, project)

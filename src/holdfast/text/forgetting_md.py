@@ -86,8 +86,8 @@ def _fact(kept: KeptFact, removal: Removal) -> KeptFact | None:
     left = [fact for fact in map(removal.item, (kept.fact, *kept.was)) if fact is not None]
     if not left:
         return None
-    retired = kept.retired_at if left[0].id == kept.fact.id else None
-    return KeptFact(fact=left[0], was=tuple(left[1:]), retired_at=retired)
+    standing = removal.with_holes(kept) if left[0].id == kept.fact.id else KeptFact(fact=left[0])
+    return replace(standing, fact=left[0], was=tuple(left[1:]))
 
 
 def forget_in_questions(text: str, removal: Removal, where: str = "open-questions.md") -> str:

@@ -128,7 +128,7 @@ class Removal:
         if isinstance(item, Question) and not self.quoted.isdisjoint(_QUOTED.findall(item.text)):
             self.hits += 1
             return None
-        return self._with_holes(item)
+        return self.with_holes(item)
 
     def items(self, items: Iterable[T]) -> tuple[T, ...]:
         """Those that are left. Another session's wording is not put where it stands already."""
@@ -151,16 +151,17 @@ class Removal:
         """A log entry of another session, without what is forgotten."""
         kinds = ("decisions", "findings", "dead_ends", "questions", "open_items")
         kept = {name: self._own_items(getattr(entry, name)) for name in kinds}
-        return cast("LogEntry", self._with_holes(replace(entry, **kept)))
+        return self.with_holes(replace(entry, **kept))
 
     def _own_items(self, items: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(left for item in items if (left := self.item(item)) is not None)
 
-    def _with_holes(self, item: Any) -> Any:
+    def with_holes(self, item: T) -> T:
+        """A value whose texts have lost the phrases."""
         if not self.phrases:
             return item
         changed: dict[str, object] = {}
-        for name, value in asdict(item).items():
+        for name, value in asdict(cast("Any", item)).items():
             new = value
             if name in _FIXED:
                 continue
@@ -170,7 +171,7 @@ class Removal:
                 new = tuple(map(self.text, value))
             if new != value:
                 changed[name] = new
-        return replace(item, **changed) if changed else item
+        return cast("T", replace(cast("Any", item), **changed)) if changed else item
 
     # --- plain values, as records, digests and traces are stored ----------------------------------------
 
