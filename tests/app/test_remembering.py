@@ -407,3 +407,36 @@ def test_an_edit_by_hand_is_told_at_once(holdfast: Holdfast, repo: Path, tmp_pat
 def test_text_that_a_terminal_would_obey_is_shown_and_not_obeyed(holdfast: Holdfast, repo: Path) -> None:
     holdfast("handoff", "turn it \x1b[31mred\x1b[0m", check=0)
     assert "\x1b" not in holdfast("resume", check=0).stdout
+
+
+@pytest.mark.promise("M5")
+def test_a_correction_that_is_meant_to_last_is_proposed_and_never_twice(
+    machine: Machine, project: Project, repo: Path, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        file = ClaudeFile(f"{number:08x}-0000-4c4e-9b53-0d9f6b7e2a11", str(repo), prefix=f"r{number}")
+        file.user(DAY * number, "Tidy up the checkout of the shop and its tests please")
+        file.edit(DAY * number + 5, f"{repo}/checkout.py")
+        file.assistant(DAY * number + 9, "Tidied up the checkout.")
+        file.user(DAY * number + 30, "we should always use uv instead of pip in this repository")
+        file.assistant(DAY * number + 50, "Understood, the scripts use uv now.")
+        import_into(machine, project, [put(tmp_path / "t", file)])
+    style = memory_of(machine, project).style_file
+    text = style.read_text()
+    assert text.count("always use uv instead of pip") == 1 and "## Anti-patterns" in text
+    mine = "# Mine\n\nUse uv.\n"
+    style.write_text(mine)
+    import_into(machine, project, [put(tmp_path / "t", working_session(9, repo))])
+    assert style.read_text().startswith(mine.strip()), "the manual is a person's"
+
+
+@pytest.mark.promise("M8")
+def test_archived_sessions_are_still_found(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+    for number in range(1, 60):
+        put(tmp_path / "t", working_session(number, repo))
+    holdfast("import", tmp_path / "t", check=0)
+    memory = (repo / ".holdfast" / "local").resolve() / "projects" / "shop"
+    assert "rule number 1 " not in (memory / "log.md").read_text() and any((memory / "archive").iterdir())
+    found = holdfast("log", "--grep", "RULE number 1 ", "--json", check=0).json()
+    assert [entry["session"][:8] for entry in found] == ["00000001"]
+    assert "rule number 1 " in holdfast("log", "00000001", check=0).stdout

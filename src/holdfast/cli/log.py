@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   holdfast log                    the last five sessions
   holdfast log -n 0               all of them
   holdfast log 847ff7d2           one session
+  holdfast log --grep rate.py     sessions that mention it, also those in the archive
   holdfast log --decisions        what was decided, with why and by whom"""
 _COMMENT = re.compile(r" ?<!-- .*? -->")
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--branch", metavar="NAME", help="only sessions on this branch")
     parser.add_argument("--project", default="", metavar="NAME", help="default: the one of this branch")
+    parser.add_argument("--grep", metavar="TEXT", help="only sessions whose entry holds this text")
     parser.add_argument("--decisions", action="store_true", help="only sessions that decided something")
     parser.add_argument("--json", action="store_true", help="the entries as JSON")
 
@@ -47,6 +49,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             entries = [entry for entry in entries if entry.branch == options.branch]
         if options.decisions:
             entries = [entry for entry in entries if entry.decisions]
+        if options.grep:
+            wanted = options.grep.casefold()
+            entries = [entry for entry in entries if wanted in render_entry(entry).casefold()]
         entries = entries[-options.last :] if options.last > 0 else entries
     if options.json:
         output.show_json([as_json(entry) for entry in entries])

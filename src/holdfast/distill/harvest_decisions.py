@@ -28,7 +28,7 @@ _OPENING = re.compile(
 )
 _SPOKEN_END = re.compile(r"(?<=[.!?])\s+")  # people do not always write capitals
 _RULE = re.compile(
-    r"(?:you (?:should|must)|we|please|tests?|make sure (?:to|that|you|we)?)?\s*\b(?:always|never)\b"
+    r"(?:(?:you|we) (?:should|must)|we|please|tests?|make sure (?:to|that|you|we)?)?\s*\b(?:always|never)\b"
     r"|from now on\b|going forward\b|in (?:the )?future\b|remember (?:that|to)\b|as a rule\b",
     re.IGNORECASE,
 )
@@ -47,7 +47,10 @@ _ONE_OFF = re.compile(
     r"again|review|comment|continue|see if|start (?:with|by)|wait)\b",
     re.IGNORECASE,
 )
-_VAGUE = re.compile(r"\b(?:this|that|these|those|it|them|here|one|above|below)\b", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|them|here(?!\W*\Z)|one|above|below)\b",
+    re.IGNORECASE,
+)
 _NAMED = re.compile(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|\b[A-Z]{2,}\b|--\w")
 _WHY = re.compile(
     r"(?:[,;]|\s[—–-])?\s+(?:because|since(?! (?:the last|last|then|v?\d|commit))|so that|in order to"
@@ -155,9 +158,10 @@ def of_person(text: str, at: float | None) -> Iterator[Decision]:
 
 
 def _settles(text: str) -> bool:
-    if not SHORTEST <= len(text) <= LONGEST or text.count(" ") < 4 or text[-1] in "?:":
-        return False
     rule = _RULE.match(text)
+    fewest = 3 if rule else 4  # blanks: "never commit generated files" is a whole rule
+    if not SHORTEST <= len(text) <= LONGEST or text.count(" ") < fewest or text[-1] in "?:":
+        return False
     if not rule and (not _SETTLES.match(text) or _ONE_OFF.search(text)):
         return False
     return bool(_NAMED.search(text)) or not _VAGUE.search(text)

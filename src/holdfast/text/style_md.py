@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from holdfast.text import memory_md as md
 from holdfast.text import sections
 
 PROPOSED = "proposed"
+_SOURCE = re.compile(r" \(session [0-9a-z-]+\)\Z")
 SEED = """\
 # How we work here
 
@@ -38,4 +40,6 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
 
 
 def _folded(line: str) -> str:
-    return " ".join(line.casefold().lstrip("-*[ x]").split()).rstrip(".")
+    """The same for the same rule, whichever session it was said in."""
+    plain = _SOURCE.sub("", line.casefold().rstrip())
+    return " ".join(plain.lstrip("-*[ x]").split()).rstrip(".")
