@@ -73,7 +73,7 @@ def _as_json(report: ImportReport) -> dict[str, Any]:
         "added": report.added,
         "updated": report.updated,
         "unchanged": report.unchanged,
-        "forgotten": report.forgotten,
+        **({"forgotten": report.forgotten} if report.forgotten else {}),
         "skipped": report.skipped,
         "warnings": report.warnings,
         "bytes": report.bytes,
