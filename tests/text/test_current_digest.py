@@ -132,3 +132,8 @@ def test_what_a_person_wrote_into_the_file_is_told() -> None:
 
 def test_every_line_says_where_it_comes_from() -> None:
     assert all(line.reason for line in digest(file_of(STATE), "main", 600, NOW))
+
+def test_bytes_that_are_no_text_and_a_byte_order_mark_are_told_harmlessly():
+    text = b"\xef\xbb\xbf# Current state\nbad \xff\xfe bytes\n".decode("utf-8", "surrogateescape")
+    told = [line.text for line in digest(parse_current(text), "main", 600, NOW)]
+    assert told == ["Noted by hand: bad \ufffd\ufffd bytes"]

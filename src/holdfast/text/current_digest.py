@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
@@ -22,6 +23,7 @@ _MOST_DONE = 2
 _MOST_BY_HAND = 12
 _MOST_NAMED = 4
 _LONGEST_INDEX = 120
+_NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
 FILE_INDEX = "the file index"
 
@@ -125,7 +127,7 @@ def steps_of(current: Current, branch: str | None) -> list[NextStep]:
 def _by_hand(file: CurrentFile) -> list[DigestLine]:
     """What a person wrote into the file, in sections of their own or between our lines."""
     ours = set(BEGINNING.split("\n"))
-    lines = [*file.person, *file.document.outside().split("\n")]
+    lines = [*file.person, *file.document.outside().removeprefix("\ufeff").split("\n")]
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
     told = [_one_line(line) for line in words if not line.startswith(("#", "<!--"))]
     return [DigestLine(f"Noted by hand: {line}", "written into current.md") for line in told[:_MOST_BY_HAND]]
@@ -186,7 +188,7 @@ def _stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now:
 
 
 def _one_line(text: str) -> str:
-    words = text[:_LONGEST_TEXT].split()
+    words = _NOT_TEXT.sub("\ufffd", text[:_LONGEST_TEXT]).split()
     line = " ".join(words)
     if count_tokens(line) <= _LONGEST and len(text) <= _LONGEST_TEXT:
         return line
