@@ -404,6 +404,17 @@ def test_an_edit_by_hand_is_told_at_once(holdfast: Holdfast, repo: Path, tmp_pat
     assert "Noted by hand: Call Ada before the release." in holdfast("resume", check=0).stdout
 
 
+@pytest.mark.promise("G1", "G6")
+def test_secrets_and_private_words_in_an_edit_by_hand_are_not_told(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("handoff", "go on", check=0)
+    current = (repo / ".holdfast" / "local").resolve() / "current.md"
+    current.write_text(current.read_text() + "\nThe password is correcthorse99battery.\n<private>\nmy cat\n</private>\n")
+    told = holdfast("resume", check=0).stdout
+    assert "The password is" in told
+    assert "correcthorse99battery" not in told
+    assert "my cat" not in told
+
+
 def test_text_that_a_terminal_would_obey_is_shown_and_not_obeyed(holdfast: Holdfast, repo: Path) -> None:
     holdfast("handoff", "turn it \x1b[31mred\x1b[0m", check=0)
     assert "\x1b" not in holdfast("resume", check=0).stdout

@@ -137,3 +137,10 @@ def test_bytes_that_are_no_text_and_a_byte_order_mark_are_told_harmlessly():
     text = b"\xef\xbb\xbf# Current state\nbad \xff\xfe bytes\n".decode("utf-8", "surrogateescape")
     told = [line.text for line in digest(parse_current(text), "main", 600, NOW)]
     assert told == ["Noted by hand: bad \ufffd\ufffd bytes"]
+
+
+def test_what_is_written_by_hand_is_cleaned_before_it_is_told():
+    file = file_of(Current(), beside="\nthe key is K\n<private>\nmine alone\n</private>\n")
+    lines = digest(file, "main", 600, NOW, lambda text: text.replace("K", "[redacted]").replace("mine alone", ""))
+    assert [line.text for line in lines][:1] == ["Noted by hand: the key is [redacted]"]
+    assert not any("mine alone" in line.text for line in lines)

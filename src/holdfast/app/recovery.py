@@ -6,6 +6,7 @@ Loaded by `resume`, which answers in a few times the start of an interpreter: no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -35,7 +36,7 @@ def recovery(
     if not project.memory.is_dir():
         return []
     on = branch_of(project.root) or None if branch is None else branch
-    return digest(state_of(project), on, budget, machine.now().timestamp())
+    return digest(state_of(project), on, budget, machine.now().timestamp(), partial(_as_told, machine))
 
 
 def state_of(project: Project) -> CurrentFile:
@@ -51,8 +52,16 @@ def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, lis
         return {}
     file, now = state_of(project), machine.now().timestamp()
     branches = {"", *branches_of(file.current)}
-    told = {branch: digest(file, branch, budget, now) for branch in branches}
-    return {**told, NO_BRANCH: digest(file, None, budget, now)}
+    clean = partial(_as_told, machine)
+    told = {branch: digest(file, branch, budget, now, clean) for branch in branches}
+    return {**told, NO_BRANCH: digest(file, None, budget, now, clean)}
+
+
+def _as_told(machine: Machine, text: str) -> str:
+    """A person's own words as a model may be told them: the file keeps them, secrets and hidden signs included."""
+    from holdfast.guard.visible import visible
+
+    return visible(machine.clean(text))
 
 
 def starts(machine: Machine, project: Project) -> dict[str, list[DigestLine]]:

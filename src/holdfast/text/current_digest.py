@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 
 from msgspec import Struct
@@ -35,8 +35,10 @@ class DigestLine(Struct, frozen=True):
     reason: str
 
 
-def digest(file: CurrentFile, branch: str | None, budget: int, now: float) -> list[DigestLine]:
-    """Lines of at most `budget` tokens in all, the most useful first.
+def digest(
+    file: CurrentFile, branch: str | None, budget: int, now: float, clean: Callable[[str], str] = str
+) -> list[DigestLine]:
+    """Lines of at most `budget` tokens in all, the most useful first. `clean` is for what nobody has cleaned yet.
 
     Other branches' steps are left out: they are not this session's. Without a branch (None: no repository, or
     nothing checked out) all of them are told. State older than 14 days is one line.
@@ -56,7 +58,7 @@ def digest(file: CurrentFile, branch: str | None, budget: int, now: float) -> li
         lines.append(_stale_line(dated, newest, now))
         steps, done, todo = [], [], []
     lines += [_marked(_step_line(step), step.branch, branch) for step in steps]
-    lines += _by_hand(file)
+    lines += _by_hand(file, clean)
     lines += _within(map(_stumble_line, current.stumbles), STUMBLE_BUDGET)
     lines += [_question_line(question) for question in current.questions if question.open]
     said = {step.text for step in steps}
@@ -124,11 +126,13 @@ def steps_of(current: Current, branch: str | None) -> list[NextStep]:
     return [*handed, *(step for step in found if not step.by and (step.at or 0) > (handed[0].at or 0))]
 
 
-def _by_hand(file: CurrentFile) -> list[DigestLine]:
+def _by_hand(file: CurrentFile, clean: Callable[[str], str]) -> list[DigestLine]:
     """What a person wrote into the file, in sections of their own or between our lines."""
     ours = set(BEGINNING.split("\n"))
     lines = [*file.person, *file.document.outside().removeprefix("\ufeff").split("\n")]
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
+    if words:
+        words = [line for line in clean("\n".join(words)).split("\n") if line.strip()]
     told = [_one_line(line) for line in words if not line.startswith(("#", "<!--"))]
     return [DigestLine(f"Noted by hand: {line}", "written into current.md") for line in told[:_MOST_BY_HAND]]
 
