@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from holdfast.app.settings import Settings
 from holdfast.app.switches import disable, switch
 from holdfast.guard import fence as guard_fence
 from holdfast.hot import fence, hook_entry
+from holdfast.text.current_md import BEGINNING, Current, NextStep, parse_current, render_current
 from holdfast.text.tokens import count_tokens
 
 SHOWN = re.compile(r"\[holdfast ([a-z0-9]{6}): [^\]]+\]\n(.*)\n\[/holdfast \1\]\Z", re.DOTALL)
@@ -255,3 +258,20 @@ def test_in_other_projects_not_even_sqlite_is_loaded(repo: Path) -> None:
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     assert "sqlite3" not in done.stdout.split()
     assert os.listdir(repo) == [".git"]
+
+
+@pytest.mark.promise("M1", "M6")
+def test_an_edit_by_hand_is_told_to_the_very_next_session(enabled: Enabled) -> None:
+    (enabled.memory / "current.md").write_text("# Current state\n\nCall Ada before the release.\n")
+    assert "\nNoted by hand: Call Ada before the release.\n" in enabled.told()
+
+
+def test_state_that_was_new_when_it_was_prepared_grows_old(enabled: Enabled) -> None:
+    current = enabled.memory / "current.md"
+    step = NextStep(text="Sign the links", at=time.time() - 20 * 86_400)
+    current.write_text(render_current(parse_current(BEGINNING).document, Current(next=(step,))))
+    prepare(enabled.machine, enabled.project, Briefings(digests={("startup", ""): [Line("Next: Sign", "x")]}))
+    assert "\nNext: Sign\n" in enabled.told()
+    with sqlite3.connect(enabled.memory / "hot.db") as db:
+        db.execute("UPDATE meta SET value = '2026-01-01T00:00:00' WHERE key = 'prepared'")
+    assert "\nLast state here is 20 days old" in enabled.told()

@@ -43,8 +43,9 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
     """Writes `hot.db` anew. Without briefings they are made from what is remembered now."""
+    current = stamp(project.memory / "current.md")
     told = briefings_of(machine, project) if briefings is None else briefings
-    data = _database(machine, switches_of(project), told)
+    data = _database(machine, switches_of(project), told, current)
     path = project.memory / "hot.db"
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     return path
@@ -58,7 +59,7 @@ def prepare_if_enabled(machine: Machine, project: Project, briefings: Briefings 
     return True
 
 
-def _database(machine: Machine, switches: Switches, told: Briefings) -> bytes:
+def _database(machine: Machine, switches: Switches, told: Briefings, current: str) -> bytes:
     """Built in memory and handed over as bytes: the file is replaced as a whole and never seen half written."""
     db = sqlite3.connect("file::memory:", uri=True)
     try:
@@ -68,6 +69,7 @@ def _database(machine: Machine, switches: Switches, told: Briefings) -> bytes:
             "format": HOT_FORMAT,
             "enabled": "1" if switches.enabled else "0",
             "config": stamp(config),
+            "current": current,
             "prepared": machine.now().isoformat(timespec="seconds"),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())

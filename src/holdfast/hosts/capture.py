@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.app.capturing import capture
+from holdfast.app.preparing import prepare_if_enabled
 from holdfast.app.wiring import Machine
 from holdfast.hot import trace
 
@@ -16,7 +17,7 @@ LONGEST_S = 300.0  # what is not done by then is done by the next one: nothing o
 
 
 def main(arguments: Sequence[str]) -> int:
-    memory, root = arguments
+    memory, root, *only = arguments
     watch = threading.Timer(LONGEST_S, os._exit, (1,))
     watch.daemon = True
     watch.start()
@@ -25,6 +26,9 @@ def main(arguments: Sequence[str]) -> int:
         project = machine.project()
         if project.memory != Path(memory):
             raise ValueError(f"{root} belongs to {project.memory.name} by now")
+        if only:
+            prepare_if_enabled(machine, project)
+            return 0
         for problem in capture(machine, project).problems:
             trace.log(memory, f"capture: {problem}")
     except Exception as error:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holdfast.hot.prepared import Prepared
 
 DEADLINE_S = 3.0
+RENEWED_S = 2.0
 MOST_PAYLOAD = 64 << 20
 MOST_CONTEXT = 9_000  # characters; Claude Code takes 9,900 and puts longer ones into a file
 CHILD = ("-m", "holdfast.hosts.capture")
@@ -112,6 +113,8 @@ def respond(
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
         if not (no_capture and no_inject):
             try:
+                if not (stale or no_inject):
+                    prepared = _renewed(prepared, found, env)
                 answer = _start(prepared, payload, found, _why_not(stale, no_inject))
             except Exception as error:  # a session that cannot be told anything is captured all the same
                 _fail(found, payload, error)
@@ -125,6 +128,24 @@ def respond(
 
         detach([*CHILD, found.memory, found.root], env)
     return answer
+
+
+def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str]) -> Prepared:
+    """Prepared again first where somebody edited current.md by hand, or on another day: old state is told as such."""
+    import time
+
+    today = prepared.meta.get("prepared", "")[:10] == time.strftime("%Y-%m-%d", time.gmtime())
+    if today and prepared.meta.get("current") == stamp(os.path.join(found.memory, "current.md")):
+        return prepared
+    import subprocess
+
+    command = [sys.executable, "-I", *CHILD, found.memory, found.root, "prepare"]
+    nothing = subprocess.DEVNULL
+    try:
+        subprocess.run(command, env=env, stdin=nothing, stdout=nothing, stderr=nothing, timeout=RENEWED_S)
+    except subprocess.SubprocessError:
+        return prepared  # what was prepared last is better than nothing
+    return type(prepared)(found.memory)
 
 
 def stamp(path: str) -> str:
