@@ -25,6 +25,7 @@ from holdfast.app.settings import Settings
 from holdfast.app.switches import disable, switch
 from holdfast.guard import fence as guard_fence
 from holdfast.hot import fence, hook_entry
+from holdfast.hot.prepared import Prepared
 from holdfast.text.current_md import BEGINNING, Current, NextStep, parse_current, render_current
 from holdfast.text.tokens import count_tokens
 
@@ -275,3 +276,16 @@ def test_state_that_was_new_when_it_was_prepared_grows_old(enabled: Enabled) -> 
     with sqlite3.connect(enabled.memory / "hot.db") as db:
         db.execute("UPDATE meta SET value = '2026-01-01T00:00:00' WHERE key = 'prepared'")
     assert "\nLast state here is 20 days old" in enabled.told()
+
+
+def test_an_exclusion_that_is_lifted_is_noticed(enabled: Enabled) -> None:
+    config = enabled.machine.home / "config.toml"
+    config.write_text(f"exclude = ['{enabled.root}']\n")
+    enabled.prepare()
+    assert enabled.told() == ""
+    config.unlink()
+    enabled.told()
+    deadline = time.monotonic() + 20
+    while Prepared(str(enabled.memory)).excluded([str(enabled.root)]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -104,9 +104,15 @@ def respond(
     if problem:
         trace.log(found.memory, f"{event}: {problem}")
         return b""
-    if payload.get("agent_id") or prepared.excluded(directories):
+    if payload.get("agent_id"):
         return b""
     stale = prepared.meta.get("config") != stamp(os.path.join(place.home_of(env), "config.toml"))
+    if prepared.excluded(directories):
+        if stale:  # perhaps it is no longer
+            from holdfast.hot.child import detach
+
+            detach([*CHILD, found.memory, found.root], env)
+        return b""
     no_capture, no_inject = prepared.off(directories)
     answer = b""
     if event == "SessionStart":
