@@ -9,11 +9,13 @@ from msgspec import Struct
 
 from holdfast.app.hosting import wired
 from holdfast.app.ledger import open_ledger
+from holdfast.app.projects import known_projects
 from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.errors import HoldfastError
 from holdfast.store import files
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import FORMAT, Project, check_format, git
+from holdfast.store.memory import MemoryStore
 from holdfast.store.upgrade import upgrade
 from holdfast.text.ledger_md import current
 
@@ -106,6 +108,20 @@ def _memory(machine: Machine, project: Project) -> Iterator[Finding]:
         yield Finding("problem", "memory", f"{project.memory}: not writable. Give yourself the permission.")
 
 
+def _files(machine: Machine, project: Project) -> Iterator[Finding]:
+    """What people and holdfast write together: every file is read as the commands read it."""
+    if not project.memory.is_dir():
+        return
+    stores = [MemoryStore(project, name) for name in known_projects(project)]
+    reads = [read for store in stores for read in (store.facts, store.questions, store.entries)]
+    for read in (MemoryStore(project, project.title).current, *reads):
+        try:
+            for problem in read().problems:
+                yield Finding("problem", "files", problem.message)
+        except HoldfastError as error:
+            yield Finding("problem", "files", error.line())
+
+
 def _capture(machine: Machine, project: Project) -> Iterator[Finding]:
     if not project.capture.exists():
         return
@@ -182,6 +198,7 @@ CHECKS: dict[str, Callable[[Machine, Project], Iterator[Finding]]] = {
     "ledger": _ledger,
     "secrets": _secrets,
     "memory": _memory,
+    "files": _files,
     "capture": _capture,
     "git": _git,
     "hooks": _hooks,
