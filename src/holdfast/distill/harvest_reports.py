@@ -175,6 +175,10 @@ def is_chore(text: str) -> bool:
     return bool(_NOT_AN_ITEM.search(text) or _CHORE.search(text))
 
 
+def tells_what_is_left(statement: Statement) -> bool:
+    return bool(statement.heading and _OPEN.fullmatch(statement.heading))
+
+
 def open_items(said: Iterable[Statement], at: float | None) -> list[OpenItem]:
     items = []
     for statement in said:

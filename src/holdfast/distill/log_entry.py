@@ -7,6 +7,7 @@ import re
 from msgspec.structs import replace
 
 from holdfast.distill.harvest_prose import plain, statements
+from holdfast.distill.harvest_reports import tells_what_is_left
 from holdfast.model.memory import LogEntry
 from holdfast.model.session import DistilledSession
 from holdfast.text.prose import prose_of
@@ -22,7 +23,8 @@ _ENOUGH_SAID = 90
 _INTRODUCES = 60  # a longer line that ends with a colon says something itself
 _MARKS = re.compile(r"^(?:[#>*•-]+|\d+[.)])\s+")
 _EMPTY_WORDS = re.compile(
-    r"(?:(?:all )?(?:done|perfect|great|excellent|good|fixed|sure|yes|ok(?:ay)?|summary)\b[.!:,]*\s*)+",
+    r"(?:(?:all )?(?:done|perfect|great|excellent|good|fixed|sure|yes|ok(?:ay)?|summary)\b"
+    r"(?:[.!:,]+\s*|\s+[–—-]\s+|\s*\Z))+",
     re.IGNORECASE,
 )
 _NO_RESULT = re.compile(
@@ -81,6 +83,8 @@ def summary_line(message: str, most: int) -> str:
         if not said and (empty := _EMPTY_WORDS.match(words)):
             words = words[empty.end() :]
         if not words or words.endswith((":", "?")) or _NO_RESULT.match(words):
+            continue
+        if tells_what_is_left(statement):
             continue
         said = f"{said}{' ' if said.endswith(('.', '!')) else '; '}{words}" if said else words
         if len(said) >= _ENOUGH_SAID:
