@@ -351,3 +351,12 @@ def test_a_gone_directory_and_a_full_device_are_one_line(
     assert done.returncode == 1 and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
     env = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     assert holdfast("demo", env=env, check=0).returncode == 0
+
+
+def test_inside_the_memory_it_is_still_the_same_project(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("handoff", "Sign the links", check=0)
+    memory = (repo / ".holdfast" / "local").resolve()
+    assert "Sign the links" in holdfast("resume", cwd=memory, check=0).stdout
+    holdfast("todo", "add", "Rotate the key", cwd=memory, check=0)
+    assert "Rotate the key" in holdfast("todo", check=0).stdout
+    assert not (memory / ".holdfast").exists()

@@ -168,7 +168,7 @@ class Project(Struct, frozen=True):
 
 def find_project(start: Path, home: Path) -> Project:
     """The project a directory belongs to: its git work tree, else the nearest `.holdfast/`, else itself."""
-    start = Path(os.path.abspath(start))
+    start = _out_of_memory(Path(os.path.abspath(start)), home)
     git = find_git(start)
     if git is not None:
         root, common = git
@@ -177,6 +177,16 @@ def find_project(start: Path, home: Path) -> Project:
         if (directory / ".holdfast").is_dir() and directory / ".holdfast" != home:
             return _project(directory, directory / ".holdfast" / "id", home)
     return _project(start, start / ".holdfast" / "id", home)
+
+
+def _out_of_memory(start: Path, home: Path) -> Path:
+    """Who follows `.holdfast/local` stands in the memory itself, and means the project that it belongs to."""
+    kept = Path(os.path.realpath(home)) / "projects"
+    below = Path(os.path.realpath(start))
+    if not below.is_relative_to(kept) or below == kept:
+        return start
+    root = _text_of(kept / below.relative_to(kept).parts[0] / "root").strip()
+    return Path(root) if root and Path(root).is_dir() else start
 
 
 def find_git(start: Path) -> tuple[Path, Path] | None:
