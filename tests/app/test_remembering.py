@@ -408,7 +408,9 @@ def test_an_edit_by_hand_is_told_at_once(holdfast: Holdfast, repo: Path, tmp_pat
 def test_secrets_and_private_words_in_an_edit_by_hand_are_not_told(holdfast: Holdfast, repo: Path) -> None:
     holdfast("handoff", "go on", check=0)
     current = (repo / ".holdfast" / "local").resolve() / "current.md"
-    current.write_text(current.read_text() + "\nThe password is correcthorse99battery.\n<private>\nmy cat\n</private>\n")
+    current.write_text(
+        current.read_text() + "\nThe password is correcthorse99battery.\n<private>\nmy cat\n</private>\n"
+    )
     told = holdfast("resume", check=0).stdout
     assert "The password is" in told
     assert "correcthorse99battery" not in told

@@ -35,7 +35,9 @@ def test_a_corrupt_capture_store_is_named_with_its_cure(holdfast: Holdfast, home
     assert "Delete capture.db" in holdfast("import", DEMO, check=1).stderr
 
 
-@pytest.mark.parametrize("file", ["current.md", "projects/repo/reference.md", "projects/repo/open-questions.md"])
+@pytest.mark.parametrize(
+    "file", ["current.md", "projects/repo/reference.md", "projects/repo/open-questions.md"]
+)
 def test_a_file_that_commands_refuse_is_no_sound_one(holdfast: Holdfast, home: Path, file: str) -> None:
     holdfast("handoff", "go on", check=0)
     holdfast("fact", "add", "the port is 8080", "--evidence", "ss -ltn", check=0)

@@ -133,6 +133,7 @@ def test_what_a_person_wrote_into_the_file_is_told() -> None:
 def test_every_line_says_where_it_comes_from() -> None:
     assert all(line.reason for line in digest(file_of(STATE), "main", 600, NOW))
 
+
 def test_bytes_that_are_no_text_and_a_byte_order_mark_are_told_harmlessly():
     text = b"\xef\xbb\xbf# Current state\nbad \xff\xfe bytes\n".decode("utf-8", "surrogateescape")
     told = [line.text for line in digest(parse_current(text), "main", 600, NOW)]
@@ -141,6 +142,8 @@ def test_bytes_that_are_no_text_and_a_byte_order_mark_are_told_harmlessly():
 
 def test_what_is_written_by_hand_is_cleaned_before_it_is_told():
     file = file_of(Current(), beside="\nthe key is K\n<private>\nmine alone\n</private>\n")
-    lines = digest(file, "main", 600, NOW, lambda text: text.replace("K", "[redacted]").replace("mine alone", ""))
+    lines = digest(
+        file, "main", 600, NOW, lambda text: text.replace("K", "[redacted]").replace("mine alone", "")
+    )
     assert [line.text for line in lines][:1] == ["Noted by hand: the key is [redacted]"]
     assert not any("mine alone" in line.text for line in lines)

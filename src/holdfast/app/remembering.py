@@ -173,7 +173,7 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
 
     def rewritten(file: CurrentFile) -> Current:
         ticked[:] = [item.id for item in file.ticked]
-        by_hand = [Done(text=item.text, branch=item.branch, at=now) for item in file.ticked]
+        by_hand = [Done(text=item.text, branch=item.branch, at=to_minute(now)) for item in file.ticked]
         before = replace(file.current, done=(*file.current.done, *by_hand))
         state = advance(before, records, {*dismissed, *ticked})
         return replace(
