@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.distill.test_tasks import Story
 
 from holdfast.distill.digest import Digest
+from holdfast.distill.harvest_decisions import of_person
 from holdfast.distill.harvest_state import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH
 from holdfast.distill.reduce import Reducer
 from holdfast.distill.session import Part, conclude
@@ -482,3 +483,11 @@ def test_a_record_of_yesterday_still_decodes() -> None:
     stored = msgspec.json.decode(msgspec.json.encode(record), type=dict)
     del stored["harvest"]
     assert msgspec.convert(stored, DistilledSession).harvest == Harvest()
+
+
+def test_a_person_who_says_what_was_decided_has_decided_it() -> None:
+    said = "We decided to use Redis for the limiter because the in-memory one does not survive restarts."
+    (decision,) = of_person(said, None)
+    assert decision.text == "We decided to use Redis for the limiter"
+    assert decision.rationale == "the in-memory one does not survive restarts"
+    assert not list(of_person("We decided it is better that way for all of them.", None))

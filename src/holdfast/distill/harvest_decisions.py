@@ -36,6 +36,7 @@ _SETTLES = re.compile(
     r"(?:let['’]?s|we(?:['’]ll| will| should| can)?(?: just)?) (?:use|go with|keep|stick (?:with|to)"
     r"|switch to|drop"
     r"|avoid|prefer|rename|call|default to|only|target|support|store)\b"
+    r"|we(?:['’]ve| have)? (?:decided|agreed|chose|chosen|opted|settled on|went with)\b"
     r"|we (?:don['’]?t|do not|no longer|only|never|always|prefer) (?!need to|have to|know|see|want to)\w+"
     r"|(?:prefer|use|i(?:['’]d| would)? (?:prefer|rather|like|want)|let['’]?s|we) .*\b(?:instead of"
     r"|rather than|over)\b",
@@ -164,7 +165,7 @@ def _settles(text: str) -> bool:
         return False
     if not rule and (not _SETTLES.match(text) or _ONE_OFF.search(text)):
         return False
-    return bool(_NAMED.search(text)) or not _VAGUE.search(text)
+    return bool(_NAMED.search(text)) or not _VAGUE.search(split_reason(text)[0])
 
 
 def of_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]:
