@@ -16,7 +16,7 @@ from holdfast.app.wiring import Machine
 from holdfast.distill.log_entry import goal_line, log_entry
 from holdfast.distill.merging import Contradiction, merge
 from holdfast.distill.standing_rules import standing_rules
-from holdfast.distill.state import advance, recurring, to_minute
+from holdfast.distill.state import advance, did_something, recurring, to_minute
 from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Question
 from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
@@ -198,7 +198,7 @@ def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProj
     """Projects by when they were last worked on, each with the last thing done there."""
     active = {entry.name: entry for entry in before}
     for name, group in groups.items():
-        attended = [record for record in group if not record.headless]
+        attended = [record for record in group if not record.headless and did_something(record)]
         known = active.get(name)
         if not attended or (known and (known.at or 0) > (attended[-1].ended or 0)):
             continue

@@ -28,6 +28,7 @@ LONGEST = 180
 OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
 UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 
+_FOR_A_PROGRAM = re.compile(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
 _NUMBERS = re.compile(r"\d+")
 _FILE = re.compile(r"\w\.\w{1,5}$")
 _FAILS = re.compile(r"(\w+) fails: ")
@@ -51,8 +52,18 @@ def _take(state: Current, record: DistilledSession, dismissed: Collection[str]) 
         state,
         todo=(*kept, *(item for item in left if item.id not in known)),
         next=_next(state.next, record, left),
-        done=(*(item for item in state.done if item.session != record.session), _done(record)),
+        done=(
+            *(item for item in state.done if item.session != record.session),
+            *((_done(record),) if did_something(record) else ()),
+        ),
         checks=_checks(state.checks, record),
+    )
+
+
+def did_something(record: DistilledSession) -> bool:
+    """Whether there is a deed to tell: a host's helper that writes a title or a commit message leaves none."""
+    return bool(record.tool_calls or record.files or len(record.prompts) > 1) or not _FOR_A_PROGRAM.match(
+        record.goal
     )
 
 
