@@ -37,6 +37,7 @@ SAME = [
     ("Die Tests brauchen eine laufende Datenbank", "Die Tests brauchen eine laufende Datenbank!"),
 ]
 CLASH = [
+    ("We always use pnpm instead of npm in `web/`", "We never use pnpm instead of npm in `web/`"),
     ("Use tabs", "Do not use tabs"),
     ("Use Redis for the session cache", "Do not use Redis for the session cache"),
     ("Use pnpm, not npm", "Use npm, not pnpm"),

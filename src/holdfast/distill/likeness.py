@@ -117,6 +117,7 @@ class Signature(NamedTuple):
     hard: frozenset[str]
     chooses: bool
     asks: bool
+    weighs: bool = False  # one thing against another: what it denies after "instead of" says nothing of a `not`
 
     @property
     def words(self) -> frozenset[str]:
@@ -128,11 +129,13 @@ def signature(text: str) -> Signature:
     said: set[str] = set()
     denied: set[str] = set()
     hard: set[str] = set()
-    chooses = negative = False
+    chooses = negative = weighs = negates = False
     before = ""
     for chunk in _CHUNK.findall(text.replace("’", "'")):
         bare = chunk.strip(".'…–—·→")
         word = bare.casefold()
+        weighs = weighs or (before, word) in _NEGATING_PAIRS
+        negates = negates or word in _NEGATORS
         if word in _NEGATORS or (before, word) in _NEGATING_PAIRS:
             negative = True
         elif _HARD.search(bare):
@@ -144,9 +147,9 @@ def signature(text: str) -> Signature:
         if chunk in _SIGNS or chunk.endswith(".") or word in _CONJUNCTIONS:
             negative = False
         before = word
-    return Signature(
-        frozenset(said), frozenset(denied), frozenset(hard), chooses, text.rstrip().endswith("?")
-    )
+    asks = text.rstrip().endswith("?")
+    side = ("against" if negates else "for") if weighs else ""
+    return Signature(frozenset(said), frozenset(denied), frozenset(hard), chooses, asks, side)
 
 
 def _hard_form(token: str) -> str:
@@ -248,7 +251,7 @@ def _rival(one: str, other: str) -> bool:
 
 def _turned(one: Signature, other: Signature) -> frozenset[str]:
     """What one says and the other denies. How far a `not` reaches is a guess, so a denial they share excuses it."""
-    if one.denied & other.denied:
+    if one.denied & other.denied and {one.weighs, other.weighs} != {"for", "against"}:
         return frozenset()
     return ((one.said & other.denied) | (one.denied & other.said)) - (one.said & other.said)
 
