@@ -280,3 +280,9 @@ def test_a_path_with_spaces_and_signs(home: Path, tmp_path: Path) -> None:
         assert "refund" in Enabled(odd).told()
     finally:
         del os.environ["HOLDFAST_HOME"]
+
+
+def test_a_session_id_that_is_no_text_leaves_a_trace_that_can_be_read(enabled: Enabled) -> None:
+    enabled.hook("SessionStart", session_id=["x"], source={"y": 1})
+    (line,) = (enabled.memory / "why.jsonl").read_text().splitlines()
+    assert (json.loads(line)["session"], json.loads(line)["source"]) == ("", "")

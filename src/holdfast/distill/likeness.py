@@ -117,7 +117,9 @@ class Signature(NamedTuple):
     hard: frozenset[str]
     chooses: bool
     asks: bool
-    weighs: bool = False  # one thing against another: what it denies after "instead of" says nothing of a `not`
+    weighs: bool = (
+        False  # one thing against another: what it denies after "instead of" says nothing of a `not`
+    )
 
     @property
     def words(self) -> frozenset[str]:

@@ -204,11 +204,12 @@ def _fail(found: place.Place, payload: dict[str, object], error: Exception) -> N
 
 
 def _entry(payload: dict[str, object], found: place.Place) -> dict[str, object]:
+    session, source = payload.get("session_id"), payload.get("source")
     return {
         "host": "claude-code",
         "event": "SessionStart",
-        "session": payload.get("session_id"),
-        "source": payload.get("source"),
+        "session": session if isinstance(session, str) else "",
+        "source": source if isinstance(source, str) else "",
         "branch": found.branch(),
     }
 

@@ -190,7 +190,8 @@ class Forgetting:
             return _encode(self.removal.text(_decode(line)))
         if not isinstance(entry, dict):
             return line
-        if entry.get("session") in self.removal.sessions:
+        session = entry.get("session")
+        if isinstance(session, str) and session in self.removal.sessions:
             self.removal.hits += 1
             return b""
         new = {name: self._told_lines(value) if name == "lines" else value for name, value in entry.items()}
