@@ -23,6 +23,7 @@ _LABEL = re.compile(r"- \*\*([A-Z][a-z ]+):\*\*(?: (.*))?")
 _END = re.compile(r"<!-- session (.*) · at ([^ ].*) -->")
 _FORGOTTEN = re.compile(r"<!-- session (.*) · forgotten -->")
 _SHORT = 8
+_SORT_OF_ID = re.compile(r"[a-z]{1,10}[-_]")  # what all ids of an agent begin with tells none of them apart
 
 _TEXTS = {"Context": "context", "Outcome": "outcome", "Summary": "summary"}
 _ITEMS: dict[str, tuple[str, Form[Any]]] = {
@@ -117,7 +118,8 @@ def forgotten_line(session: str) -> str:
 
 def heading_name(session: str) -> str:
     """A session as headings name it: all that a torn entry tells."""
-    return _undotted(md.encode(session[:_SHORT]))
+    sort = _SORT_OF_ID.match(session)
+    return _undotted(md.encode(session[: _SHORT + (sort.end() if sort else 0)]))
 
 
 def _labelled(names: dict[str, str], entry: LogEntry) -> list[str]:
