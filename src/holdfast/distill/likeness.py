@@ -117,9 +117,7 @@ class Signature(NamedTuple):
     hard: frozenset[str]
     chooses: bool
     asks: bool
-    weighs: bool = (
-        False  # one thing against another: what it denies after "instead of" says nothing of a `not`
-    )
+    weighs: str = ""  # `for` or `against` one thing instead of another; '' when it weighs nothing
 
     @property
     def words(self) -> frozenset[str]:
