@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -453,3 +454,70 @@ def test_archived_sessions_are_still_found(holdfast: Holdfast, repo: Path, tmp_p
     found = holdfast("log", "--grep", "RULE number 1 ", "--json", check=0).json()
     assert [entry["session"][:8] for entry in found] == ["00000001"]
     assert "rule number 1 " in holdfast("log", "00000001", check=0).stdout
+
+
+@pytest.mark.promise("M11")
+def test_a_project_is_not_told_another_ones_state(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+    (repo / ".holdfast").mkdir()
+    rules = '[projects]\n"services/pay/**" = "payments"\n"services/web/**" = "web"\n'
+    (repo / ".holdfast" / "config.toml").write_text(rules)
+    put(tmp_path / "t", working_session(1, repo / "services" / "pay"))
+    put(tmp_path / "t", working_session(2, repo / "services" / "web"))
+    put(tmp_path / "t", working_session(3, repo))
+    holdfast("import", tmp_path / "t", check=0)
+    own = holdfast("resume", check=0).stdout
+    assert "rule 3" in own and "rule 1" not in own and "number 1" not in own and "rule 2" not in own
+    holdfast("project", "use", "payments", check=0)
+    told = holdfast("resume", check=0).stdout
+    assert "rule 1" in told and "rule 2" not in told and "number 2" not in told and "rule 3" not in told
+    of_web = holdfast("resume", "--project", "web", check=0).stdout
+    assert "rule 2" in of_web and "rule 1" not in of_web
+    put(tmp_path / "t", working_session(4, repo / "services" / "pay"))
+    holdfast("import", tmp_path / "t", check=0)
+    assert "rule 2" in holdfast("resume", "--project", "web", check=0).stdout, "its next step stands"
+
+
+@pytest.mark.promise("M14")
+def test_another_answer_to_the_same_question_is_asked_about_and_says_whose_it_is(
+    machine: Machine, project: Project, repo: Path, tmp_path: Path
+) -> None:
+    for number, answer in enumerate(["Postgres", "SQLite"], 1):
+        file = ClaudeFile(f"{number:08x}-0000-4c4e-9b53-0d9f6b7e2a11", str(repo), prefix=f"q{number}")
+        file.user(DAY * number, "Add a store for the readings of the stations please")
+        call = file.call(
+            DAY * number + 5,
+            "AskUserQuestion",
+            {"questions": [{"question": "Which database should `store.py` use?", "header": "Store",
+                            "options": [{"label": "Postgres", "description": "a server"},
+                                        {"label": "SQLite", "description": "a file"}]}]},
+        )  # fmt: skip
+        file.result(
+            DAY * number + 20,
+            call,
+            f'User has answered your questions: "Which database should `store.py` use?"="{answer}".',
+            details={"questions": [], "answers": {"Which database should `store.py` use?": answer}},
+        )
+        file.edit(DAY * number + 30, f"{repo}/store.py")
+        file.assistant(DAY * number + 50, f"The store uses {answer}.")
+        import_into(machine, project, [put(tmp_path / "t", file)])
+    questions = memory_of(machine, project).questions().questions
+    (asked,) = [one for one in questions if one.text == "Which database should `store.py` use?"]
+    assert asked.answer == "SQLite" and asked.session.startswith("00000002")
+    assert any(one.open and "Postgres" in one.text and "SQLite" in one.text for one in questions)
+
+
+def test_what_somebody_said_themselves_does_not_grow_old(
+    holdfast: Holdfast, repo: Path, tmp_path: Path
+) -> None:
+    put(tmp_path / "t", working_session(1, repo))
+    holdfast("import", tmp_path / "t", check=0)
+    machine = Machine(cwd=repo)
+    told = holdfast("resume", check=0).stdout
+    assert told.startswith("Last state here is"), "the sessions are of March"
+    holdfast("handoff", "Call Ada", check=0)
+    holdfast("todo", "add", "Order cake", check=0)
+    real = machine.now()
+    machine.now = lambda: real + timedelta(days=40)
+    lines = [line.text for line in recovery(machine, machine.project())]
+    assert "Next (by the user): Call Ada" in lines and any("Order cake" in line for line in lines)
+    assert any(line.startswith("Last state here is") for line in lines)

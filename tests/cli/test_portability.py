@@ -90,7 +90,7 @@ def test_a_memory_exported_and_restored_elsewhere_is_the_same_and_an_import_adds
 
 
 def test_an_export_names_itself_is_private_and_overwrites_nothing_unasked(
-    holdfast: Holdfast, repo: Path, tmp_path: Path
+    holdfast: Holdfast, repo: Path, tmp_path: Path, home: Path
 ) -> None:
     remember(repo, "alpha")
     before = everything(tmp_path)
@@ -98,7 +98,8 @@ def test_an_export_names_itself_is_private_and_overwrites_nothing_unasked(
     assert everything(tmp_path) == before
     shown = holdfast("export", "--json", check=0).json()
     path = Path(shown["path"])
-    assert re.fullmatch(r"holdfast-shop-\d{4}-\d\d-\d\d\.tar\.gz", path.name) and path.parent == repo
+    assert re.fullmatch(r"holdfast-shop-\d{4}-\d\d-\d\d\.tar\.gz", path.name)
+    assert path.parent == home / ".holdfast" / "exports"
     assert shown["done"] and shown["size"] == path.stat().st_size and shown["left_out"] == []
     if os.name != "nt":
         assert path.stat().st_mode & 0o777 == 0o600

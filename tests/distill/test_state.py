@@ -22,4 +22,4 @@ def record(goal: str) -> DistilledSession:
 def test_a_hosts_helper_is_not_what_was_done_last() -> None:
     helper = record("You write concise git commit messages.\nReturn a JSON object with keys: subject, body.")
     asked = record("You are right that the cache is slow, but why?")
-    assert [item.session for item in advance(Current(), [helper, asked]).done] == [asked.session]
+    assert [item.session for item in advance(Current(), [("", helper), ("", asked)]).done] == [asked.session]

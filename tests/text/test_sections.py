@@ -133,7 +133,7 @@ BEGIN, END = "<!-- holdfast:begin next -->\n", "<!-- holdfast:end next -->\n"
 def test_broken_markers_and_conflicts_are_named_with_their_line(text: str, error: str) -> None:
     with pytest.raises(StoreError, match=error) as caught:
         sections.parse(text, "x.md")
-    assert "nothing was written" in caught.value.problem
+    assert "it is left as it is" in caught.value.problem
     assert caught.value.fix
 
 

@@ -99,7 +99,8 @@ def _target(machine: Machine, project: Project, target: str | None) -> Path:
     day = machine.now().astimezone().strftime("%Y-%m-%d")
     name = f"holdfast-{project.title}-{day}.tar.gz"
     if target is None:
-        return machine.cwd / name
+        # Never into a repository unasked: one `git add .` would publish what is private.
+        return machine.home / "exports" / name
     path = machine.cwd / Path(target).expanduser()
     path = path / name if path.is_dir() else path
     if not path.parent.is_dir():
@@ -108,6 +109,8 @@ def _target(machine: Machine, project: Project, target: str | None) -> Path:
 
 
 def _export(machine: Machine, project: Project, path: Path, version: str, *, force: bool) -> Exported:
+    if path.parent == machine.home / "exports":
+        files.make_private(path.parent)
     with transplant.quiet(project), swap.staging(project.memory) as work:
         return _write(machine, project, path, version, transplant.take(project, work), force=force)
 

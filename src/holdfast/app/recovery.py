@@ -20,6 +20,7 @@ from holdfast.text.current_digest import FILE_INDEX, DigestLine, branches_of, di
 from holdfast.text.current_md import Current, CurrentFile, NextStep, parse_current
 
 if TYPE_CHECKING:
+    from holdfast.app.projects import Naming
     from holdfast.store.memory import MemoryStore
 
 BUDGET = 600
@@ -30,13 +31,50 @@ LONGEST = 600
 
 
 def recovery(
-    machine: Machine, project: Project, branch: str | None = None, budget: int = BUDGET
+    machine: Machine, project: Project, branch: str | None = None, budget: int = BUDGET, name: str = ""
 ) -> list[DigestLine]:
-    """What a session on this branch (the one checked out) is told. Nothing is written."""
+    """What a session on this branch (the one checked out) is told. Nothing is written.
+
+    `name` is the project of this repository; without it the one that the branch works on.
+    """
     if not project.memory.is_dir():
         return []
-    on = branch_of(project.root) or None if branch is None else branch
-    return digest(state_of(project), on, budget, machine.now().timestamp(), partial(_as_told, machine))
+    if branch is None:
+        branch = branch_of(project.root) if _in_git(project) else None
+    return _Teller(machine, project).told(branch, budget, name)
+
+
+class _Teller:
+    """The state of a repository, ready to be told to sessions on any branch."""
+
+    def __init__(self, machine: Machine, project: Project) -> None:
+        self.file = state_of(project)
+        self._now = machine.now().timestamp()
+        self._clean = partial(_as_told, machine)
+        self._own = project.title
+        current = self.file.current
+        several = any(
+            item.project
+            for items in (current.next, current.todo, current.done, current.questions)
+            for item in items
+        )
+        self._naming: Naming | None = None
+        if several or len(current.projects) > 1:
+            from holdfast.app.projects import naming
+
+            self._naming = naming(machine, project)
+
+    def branches(self) -> set[str]:
+        """Those that are told something of their own; '' stands for all others."""
+        chosen = self._naming.branches if self._naming else ()
+        return {"", *branches_of(self.file.current), *chosen}
+
+    def told(self, branch: str | None, budget: int, name: str = "") -> list[DigestLine]:
+        if self._naming is None:
+            return digest(self.file, branch, budget, self._now, self._clean)
+        chosen = name or self._naming.of_branch(branch or "")
+        project = "" if chosen == self._own else chosen
+        return digest(self.file, branch, budget, self._now, self._clean, project, chosen)
 
 
 def state_of(project: Project) -> CurrentFile:
@@ -50,11 +88,14 @@ def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, lis
     """
     if not project.memory.is_dir():
         return {}
-    file, now = state_of(project), machine.now().timestamp()
-    branches = {"", *branches_of(file.current)}
-    clean = partial(_as_told, machine)
-    told = {branch: digest(file, branch, budget, now, clean) for branch in branches}
-    return {**told, NO_BRANCH: digest(file, None, budget, now, clean)}
+    teller = _Teller(machine, project)
+    told = {branch: teller.told(branch, budget) for branch in teller.branches()}
+    return {**told, NO_BRANCH: teller.told(None, budget)}
+
+
+def _in_git(project: Project) -> bool:
+    """Whether there are branches to tell apart, though none may be checked out."""
+    return project.identity_file.name == "holdfast-id"
 
 
 def _as_told(machine: Machine, text: str) -> str:
@@ -67,7 +108,8 @@ def _as_told(machine: Machine, text: str) -> str:
 def starts(machine: Machine, project: Project) -> dict[str, list[DigestLine]]:
     """What a new session is told, by branch. Where to look is told beside something to look for, not alone."""
     told = recoveries(machine, project, START_BUDGET)
-    told.pop(NO_BRANCH, None)
+    if (anywhere := told.pop(NO_BRANCH, None)) and not _in_git(project):
+        told[""] = anywhere
     return {
         branch: lines for branch, lines in told.items() if any(line.reason != FILE_INDEX for line in lines)
     }

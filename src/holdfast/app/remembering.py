@@ -80,9 +80,7 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession]) -> 
         store.change_facts(with_new, CAPTURE)
     asked = _wanted([*questions, *doubts], dismissed)
     if asked:
-        store.change_questions(
-            lambda known: (group.item for group in merge([*known, *asked]).merged), CAPTURE
-        )
+        store.change_questions(lambda known: _merged_questions(known, asked, dismissed), CAPTURE)
 
 
 def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
@@ -146,6 +144,26 @@ def _merged_decisions(
     return tuple(group.item for group in merging.merged)
 
 
+def _merged_questions(
+    known: Sequence[Question], new: Sequence[Question], dismissed: Collection[str]
+) -> list[Question]:
+    """Each question once, with its newest answer. Where an older one said otherwise, somebody is asked."""
+    merging = merge([*known, *new])
+    fresh = {(question.id, question.answer) for question in new}
+    found = [group.item for group in merging.merged]
+    there = {question.id for question in found} | set(dismissed)
+    for clash in merging.contradictions:
+        one, other = clash.one, clash.other
+        if not {(one.id, one.answer), (other.id, other.answer)} & fresh:
+            continue
+        text = f"“{one.text}” was answered “{one.answer}”, then “{other.answer}”: which holds?"
+        doubt = Question(text=text, session=other.session, at=other.answered_at or other.at)
+        if doubt.id not in there:
+            there.add(doubt.id)
+            found.append(doubt)
+    return found
+
+
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
     """What contradicts something known is kept beside it, and somebody is asked which of the two holds."""
     found = []
@@ -165,7 +183,8 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
     project = store.project
     names = sorted({*known_projects(project), *groups})
     stores = [MemoryStore(project, name) for name in names]
-    records = [record for group in groups.values() for record in group]
+    own = project.title
+    records = [("" if name == own else name, record) for name, group in groups.items() for record in group]
     nothing: list[tuple[str, DeadEnd]] = []
     dead_ends = CaptureStore.glimpse(project.capture, lambda capture: capture.dead_ends(LATEST), nothing)
     dismissed = store.dismissed()
@@ -173,7 +192,10 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
 
     def rewritten(file: CurrentFile) -> Current:
         ticked[:] = [item.id for item in file.ticked]
-        by_hand = [Done(text=item.text, branch=item.branch, at=to_minute(now)) for item in file.ticked]
+        by_hand = [
+            Done(text=item.text, branch=item.branch, project=item.project, at=to_minute(now))
+            for item in file.ticked
+        ]
         before = replace(file.current, done=(*file.current.done, *by_hand))
         state = advance(before, records, {*dismissed, *ticked})
         return replace(
@@ -190,7 +212,12 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
 
 
 def _open_questions(stores: Sequence[MemoryStore]) -> tuple[Question, ...]:
-    asked = [question for store in stores for question in store.questions().questions if question.open]
+    asked = [
+        replace(question, project="" if store.name == store.project.title else store.name)
+        for store in stores
+        for question in store.questions().questions
+        if question.open
+    ]
     return tuple(sorted(asked, key=lambda question: -(question.at or 0))[:MOST_OPEN_QUESTIONS])
 
 

@@ -21,7 +21,10 @@ EXAMPLES = """examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="where to (default: holdfast-<project>-<day>.tar.gz here)"
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="where to (default: ~/.holdfast/exports/holdfast-<project>-<day>.tar.gz)",
     )
     parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be written")

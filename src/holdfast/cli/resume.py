@@ -21,6 +21,7 @@ EXAMPLES = """examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--branch", metavar="NAME", help="default: the branch that is checked out")
+    parser.add_argument("--project", default="", metavar="NAME", help="default: the one this branch works on")
     parser.add_argument(
         "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
     )
@@ -31,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, machine: Machine) -> int:
     project = machine.project()
     _catch_up(machine, project)
-    lines = recovery(machine, project, options.branch, max(options.budget, 0))
+    lines = recovery(machine, project, options.branch, max(options.budget, 0), options.project)
     tokens = sum(count_tokens(line.text) for line in lines)
     if options.json:
         told = [{"text": line.text, "reason": line.reason} for line in lines]

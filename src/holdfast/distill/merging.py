@@ -196,7 +196,10 @@ def _with_answer(first: T, group: Sequence[T]) -> T:
     if not answered:
         return first
     newest = max(answered, key=lambda item: item.answered_at if item.answered_at is not None else _UNDATED)
-    return replace(first, answer=newest.answer, by=newest.by, answered_at=newest.answered_at)
+    # The source is whose answer it is, not who asked first.
+    return replace(
+        first, answer=newest.answer, by=newest.by, answered_at=newest.answered_at, session=newest.session
+    )
 
 
 def _text_of(item: Statement) -> str:

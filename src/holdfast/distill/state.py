@@ -34,27 +34,34 @@ _FILE = re.compile(r"\w\.\w{1,5}$")
 _FAILS = re.compile(r"(\w+) fails: ")
 
 
-def advance(before: Current, records: Iterable[DistilledSession], dismissed: Collection[str] = ()) -> Current:
-    """The state with these sessions taken in, oldest first. Who ran unattended leaves no next step."""
+def advance(
+    before: Current,
+    records: Iterable[tuple[str, DistilledSession]],
+    dismissed: Collection[str] = (),
+) -> Current:
+    """The state with these sessions, each with its project, taken in, oldest first.
+
+    The repository's own project is ''. Who ran unattended leaves no next step.
+    """
     state = before
-    for record in sorted(records, key=lambda record: record.started or 0.0):
+    for project, record in sorted(records, key=lambda pair: pair[1].started or 0.0):
         if not record.headless:
-            state = _take(state, record, dismissed)
+            state = _take(state, record, project, dismissed)
     newest = max((item.at for item in state.done if item.at is not None), default=None)
     return _trimmed(state, newest)
 
 
-def _take(state: Current, record: DistilledSession, dismissed: Collection[str]) -> Current:
-    left = [item for item in open_items(record) if item.id not in dismissed]
-    kept = [item for item in state.todo if not _settled(item, record)]
+def _take(state: Current, record: DistilledSession, project: str, dismissed: Collection[str]) -> Current:
+    left = [replace(item, project=project) for item in open_items(record) if item.id not in dismissed]
+    kept = [item for item in state.todo if not _settled(item, record, project)]
     known = {item.id for item in kept}
     return replace(
         state,
         todo=(*kept, *(item for item in left if item.id not in known)),
-        next=_next(state.next, record, left),
+        next=_next(state.next, record, project, left),
         done=(
             *(item for item in state.done if item.session != record.session),
-            *((_done(record),) if did_something(record) else ()),
+            *((_done(record, project),) if did_something(record) else ()),
         ),
         checks=_checks(state.checks, record),
     )
@@ -103,11 +110,11 @@ def to_minute(at: float | None) -> float | None:
     return None if at is None else at // 60 * 60
 
 
-def _settled(item: OpenItem, record: DistilledSession) -> bool:
+def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
     """Whether a session has done what was open, or says anew itself what it leaves open."""
     if item.session == record.session:
         return bool(item.session)
-    if item.branch not in (record.branch, "") or not item.session:
+    if item.branch not in (record.branch, "") or item.project != project or not item.session:
         return False  # what a person asked for is settled by a person
     if (check := _FAILS.match(item.text)) and check[1] in dict(record.verified):
         return True
@@ -116,13 +123,14 @@ def _settled(item: OpenItem, record: DistilledSession) -> bool:
 
 
 def _next(
-    steps: Sequence[NextStep], record: DistilledSession, left: Sequence[OpenItem]
+    steps: Sequence[NextStep], record: DistilledSession, project: str, left: Sequence[OpenItem]
 ) -> tuple[NextStep, ...]:
     """Derived steps of the branch give way to those of a later session; what was handed over stays."""
+    place = (record.branch, project)
     kept = [
         step
         for step in steps
-        if step.by or not (step.branch == record.branch and (step.at or 0) <= (record.started or 0))
+        if step.by or (step.branch, step.project) != place or (step.at or 0) > (record.started or 0)
     ]
     kept = [step for step in kept if step.by or step.session != record.session]
     if left:
@@ -133,17 +141,19 @@ def _next(
         text = f"Go on with: {goal_line(record, LONGEST - 80)} ({record.outcome}: {why})"
     else:
         return tuple(kept)
-    step = NextStep(text=text, branch=record.branch, session=record.session, at=to_minute(record.started))
+    at = to_minute(record.started)
+    step = NextStep(text=text, branch=record.branch, project=project, session=record.session, at=at)
     return (*kept, step)
 
 
-def _done(record: DistilledSession) -> Done:
+def _done(record: DistilledSession, project: str) -> Done:
     summary = summary_line(record.final_message, LONGEST)
     goal = goal_line(record, 100)
     text = f"{goal.rstrip('.')} ({record.outcome})." + (f" {summary}" if summary else "")
     return Done(
         text=cut(text, LONGEST + 60),
         branch=record.branch,
+        project=project,
         agent=record.agent,
         session=record.session,
         at=to_minute(record.ended),

@@ -120,7 +120,10 @@ def respond(
         if not (no_capture and no_inject):
             try:
                 if not (stale or no_inject):
-                    prepared = _renewed(prepared, found, env)
+                    crashed = (
+                        not no_capture and wanted and trace.ended(found.memory, payload.get("session_id"))
+                    )
+                    prepared = _renewed(prepared, found, env, crashed)
                 answer = _start(prepared, payload, found, _why_not(stale, no_inject))
             except Exception as error:  # a session that cannot be told anything is captured all the same
                 _fail(found, payload, error)
@@ -136,16 +139,23 @@ def respond(
     return answer
 
 
-def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str]) -> Prepared:
-    """Prepared again first where somebody edited current.md by hand, or on another day: old state is told as such."""
+def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str], crashed: bool) -> Prepared:
+    """Prepared again first where somebody edited current.md by hand, or on another day: old state is told as such.
+
+    Where a session ended without a word, it is captured first: what it left is what this one goes on from.
+    """
     import time
 
     today = prepared.meta.get("prepared", "")[:10] == time.strftime("%Y-%m-%d", time.gmtime())
-    if today and prepared.meta.get("current") == stamp(os.path.join(found.memory, "current.md")):
+    if (
+        not crashed
+        and today
+        and prepared.meta.get("current") == stamp(os.path.join(found.memory, "current.md"))
+    ):
         return prepared
     import subprocess
 
-    command = [sys.executable, "-I", *CHILD, found.memory, found.root, "prepare"]
+    command = [sys.executable, "-I", *CHILD, found.memory, found.root, *([] if crashed else ["prepare"])]
     nothing = subprocess.DEVNULL
     try:
         subprocess.run(command, env=env, stdin=nothing, stdout=nothing, stderr=nothing, timeout=RENEWED_S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.hot import place
+from holdfast.hot import place, trace
 
 FORMAT = 1
 
@@ -18,7 +18,7 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
     import time
 
     found = place.find(directory, place.home_of(env))
-    if found is None or _waiting(found.memory):
+    if found is None or trace.ended(found.memory):
         return None
     try:
         with open(os.path.join(found.memory, "resume.json"), encoding="utf-8") as file:
@@ -28,18 +28,12 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
         if prepared["current"] != _stamp(os.path.join(found.memory, "current.md")):
             return None
         answers = prepared["told"]
-        answer = answers.get((found.branch() or "\n") if branch is None else branch, answers[""])
+        answer = answers.get(
+            (found.branch() if found.private else "\n") if branch is None else branch, answers[""]
+        )
         return {"tokens": int(answer["tokens"]), "lines": list(answer["lines"])}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _waiting(memory: str) -> bool:
-    """Whether a session left something that is still to be read."""
-    try:
-        return bool(os.listdir(os.path.join(memory, "inbox")))
-    except OSError:
-        return False
 
 
 def _stamp(path: str) -> str:

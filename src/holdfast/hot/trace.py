@@ -112,6 +112,35 @@ def waiting(memory: str, session: object) -> bool:
     return any(not name.startswith(mine) for name in envelopes(memory))
 
 
+def ended(memory: str, session: object = None) -> bool:
+    """Whether another session is over and still to be read: it said so, or its process is gone."""
+    mine = session_name(session) + "." if session is not None else "\n"
+    last: dict[str, str] = {}
+    for name in sorted(envelopes(memory), key=lambda name: name.partition(".")[2]):
+        if not name.startswith(mine):
+            last[name.partition(".")[0]] = name
+    return any(_is_over(os.path.join(memory, "inbox", name)) for name in last.values())
+
+
+def _is_over(path: str) -> bool:
+    import json
+
+    try:
+        with open(path, "rb") as file:
+            letter = json.loads(file.read(64 * 1024))
+        process = letter["process"]
+        if letter["event"] == "SessionEnd":
+            return True
+        if not isinstance(process, int) or process < 1 or os.name == "nt":  # there a signal 0 would end it
+            return False
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return False
+    return False
+
+
 def session_name(session: object) -> str:
     """A session's id as part of a file name: a payload is not asked to be honest."""
     text = session if isinstance(session, str) else ""

@@ -55,6 +55,7 @@ class Question(Struct, frozen=True, kw_only=True):
     session: str = ""
     at: float | None = None
     answered_at: float | None = None
+    project: str = ""  # said in the state only, which is common to all projects of a repository
 
     @property
     def id(self) -> str:
@@ -99,6 +100,7 @@ class OpenItem(Struct, frozen=True, kw_only=True):
     owner: Owner = ""
     priority: Priority = "normal"
     branch: str = ""
+    project: str = ""  # '' is the repository's own
     session: str = ""
     at: float | None = None
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.model.memory import OpenItem, Question
 from holdfast.text.current_md import BEGINNING, Current, CurrentFile, Done, FileHint, NextStep, Stumble
@@ -26,6 +27,7 @@ _LONGEST_INDEX = 120
 _NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
 FILE_INDEX = "the file index"
+ELSEWHERE = "\n"  # no branch is called so
 
 
 class DigestLine(Struct, frozen=True):
@@ -36,14 +38,21 @@ class DigestLine(Struct, frozen=True):
 
 
 def digest(
-    file: CurrentFile, branch: str | None, budget: int, now: float, clean: Callable[[str], str] = str
+    file: CurrentFile,
+    branch: str | None,
+    budget: int,
+    now: float,
+    clean: Callable[[str], str] = str,
+    project: str | None = None,
+    name: str = "",
 ) -> list[DigestLine]:
     """Lines of at most `budget` tokens in all, the most useful first. `clean` is for what nobody has cleaned yet.
 
-    Other branches' steps are left out: they are not this session's. Without a branch (None: no repository, or
-    nothing checked out) all of them are told. State older than 14 days is one line.
+    Other branches' and other projects' steps are left out: they are not this session's. Without a branch (None: no
+    repository, or nothing checked out) those of all branches are told. State older than 14 days is one line.
+    `project` is '' for the repository's own, None for all; `name` is what it is called.
     """
-    current = file.current
+    current = narrowed(file.current, project, name)
 
     def here(item: NextStep | Done | OpenItem) -> bool:
         return branch is None or item.branch in (branch, "")
@@ -55,8 +64,11 @@ def digest(
     newest = _newest(dated)
     lines: list[DigestLine] = []
     if newest is not None and newest < now - STALE_DAYS * _DAY:
-        lines.append(_stale_line(dated, newest, now))
-        steps, done, todo = [], [], []
+        # What somebody said themselves does not grow old: it is told until they take it back.
+        steps, todo = [step for step in steps if step.by], [item for item in todo if not item.session]
+        derived = [item for item in dated if item not in steps and item not in todo]
+        lines += [_stale_line(derived, newest, now)] if derived else []
+        done = []
     lines += [_marked(_step_line(step), step.branch, branch) for step in steps]
     lines += _by_hand(file, clean)
     lines += _within(map(_stumble_line, current.stumbles), STUMBLE_BUDGET)
@@ -70,6 +82,22 @@ def digest(
         lines.append(_marked(_done_line(deed), deed.branch, branch))
     lines += _around(current, branch)
     return _within(lines, budget)
+
+
+def narrowed(current: Current, project: str | None, name: str) -> Current:
+    """The state of one project of the repository, '' for its own; None is for all of them."""
+    if project is None:
+        return current
+    return replace(
+        current,
+        next=tuple(step for step in current.next if step.project == project or step.by),
+        todo=tuple(item for item in current.todo if item.project == project or not item.session),
+        done=tuple(item for item in current.done if item.project == project),
+        questions=tuple(question for question in current.questions if question.project == project),
+        projects=tuple(
+            entry if entry.name == name else replace(entry, branch=ELSEWHERE) for entry in current.projects
+        ),
+    )
 
 
 def branches_of(current: Current) -> set[str]:

@@ -43,6 +43,7 @@ class NextStep(Struct, frozen=True, kw_only=True):
 
     text: str
     branch: str = ""
+    project: str = ""  # '' is the repository's own
     by: Owner = ""
     session: str = ""
     at: float | None = None
@@ -53,6 +54,7 @@ class Done(Struct, frozen=True, kw_only=True):
 
     text: str
     branch: str = ""
+    project: str = ""
     agent: str = ""
     session: str = ""
     at: float | None = None
@@ -118,11 +120,13 @@ class _PartForm(Struct, frozen=True):
 
 
 _BRANCH = Field("branch", "branch")
+_PROJECT = Field("project", "project")
+_ASKED = Form(Question, "text", (*md.QUESTION.fields, _PROJECT))
 _BY = Field("by", "by", one_of=("user", "agent", ""))
 _PARTS = (
-    _PartForm("next", "Next", Form(NextStep, "text", (_BRANCH, _BY, md.AT))),
+    _PartForm("next", "Next", Form(NextStep, "text", (_BRANCH, _PROJECT, _BY, md.AT))),
     _PartForm("todo", "TODO", md.OPEN_ITEM, box=True),
-    _PartForm("questions", "Open questions", md.QUESTION),
+    _PartForm("questions", "Open questions", _ASKED),
     _PartForm(
         "stumbles",
         "Fails here, and what works",
@@ -138,7 +142,7 @@ _PARTS = (
         ),
     ),
     _PartForm("checks", "Checks that passed", Form(Check, "command", (Field("kind", "kind"), md.AT))),
-    _PartForm("done", "Done last", Form(Done, "text", (_BRANCH, Field("agent", "agent"), md.AT))),
+    _PartForm("done", "Done last", Form(Done, "text", (_BRANCH, _PROJECT, Field("agent", "agent"), md.AT))),
     _PartForm(
         "projects",
         "Active projects",

@@ -243,6 +243,7 @@ OPEN_ITEM = Form(
         Field("priority", "priority", one_of=("high", "normal", "low")),
         Field("owner", "owner", one_of=("user", "agent", "")),
         Field("branch", "branch"),
+        Field("project", "project"),
         AT,
     ),
 )

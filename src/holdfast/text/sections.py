@@ -201,7 +201,7 @@ def _refuse_conflict(lines: Sequence[str], where: str) -> None:
 
 
 def _broken(where: str, number: int, what: str, fix: str) -> StoreError:
-    return StoreError(f"{what}; nothing was written", where=f"{where}:{number + 1}", fix=fix)
+    return StoreError(f"{what}; it is left as it is", where=f"{where}:{number + 1}", fix=fix)
 
 
 def _split(text: str) -> list[str]:
