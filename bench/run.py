@@ -18,6 +18,13 @@ from pathlib import Path
 
 from bench.corpus import write_corpus, write_giant
 from bench.hooks import bench_start_hook
+from bench.search import (
+    bench_search_growth,
+    bench_search_million,
+    bench_search_precision,
+    bench_search_quality,
+    bench_search_small,
+)
 
 PYTHON = sys.executable
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts" / "claude-code"
@@ -209,14 +216,20 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "unchanged": bench_unchanged,
     "size": bench_size,
     "start_hook": bench_start_hook,
+    "search_quality": bench_search_quality,
+    "search_precision": bench_search_precision,
+    "search_small": bench_search_small,
+    "search_growth": bench_search_growth,
+    "search_million": bench_search_million,
 }
+ONLY_WHEN_NAMED = {"search_million"}  # takes many minutes and 2 GB of disk
 
 
 def main(names: list[str]) -> int:
     ok = True
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
         for name, bench in BENCHES.items():
-            if not names or name in names:
+            if name in names or (not names and name not in ONLY_WHEN_NAMED):
                 folder = Path(scratch) / name
                 folder.mkdir()
                 ok &= bench(folder)

@@ -1,0 +1,45 @@
+"""Search by words and by meaning in one local file: `holdfast.search.open(path)` is the way in for any program.
+
+docs/search.md shows it at work.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from holdfast.errors import UsageError
+from holdfast.model.search import Changes, Chunk, Hit, Stats
+from holdfast.search.contract import FLOOR, Index, When
+from holdfast.search.embed.contract import Embedder
+
+__all__ = ["FLOOR", "Changes", "Chunk", "Embedder", "Hit", "Index", "Stats", "When", "open"]
+
+_FILE = "index.db"
+
+
+def open(path: str | os.PathLike[str], embedder: Embedder | str | None = "static") -> Index:
+    """The index at `path` (a file, or a folder for its `index.db`), made if there is none.
+
+    `embedder`: "static" is the table that holdfast ships; "minilm" the real all-MiniLM-L6-v2, with the extra of
+    that name; None searches by words alone; or anything that satisfies `Embedder`. An index that was made with
+    another one has its vectors made anew.
+    """
+    from holdfast.search.sqlite import SqliteIndex
+
+    place = Path(path)
+    return SqliteIndex(place / _FILE if place.is_dir() else place, _embedder(embedder))
+
+
+def _embedder(wanted: Embedder | str | None) -> Embedder | None:
+    if wanted is None or not isinstance(wanted, str):
+        return wanted
+    if wanted == "static":
+        from holdfast.search.embed.static import StaticTable
+
+        return StaticTable()
+    if wanted == "minilm":
+        from holdfast.search.embed.minilm import installed
+
+        return installed()
+    raise UsageError(f"no embedder is called {wanted!r}", fix="Use 'static', 'minilm' or None")

@@ -1,0 +1,142 @@
+"""What every search backend does: the `Index` contract, which one suite of tests holds all of them to.
+
+tests/contracts/test_index_contract.py is that suite. A backend adds itself to the table there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, date, datetime
+from types import TracebackType
+from typing import Protocol
+
+from holdfast.errors import UsageError
+from holdfast.model.search import Changes, Chunk, Hit, Stats
+
+FLOOR = 0.3
+"""The least relevance that is worth a reader's attention; docs/benchmarks.md says how it was found."""
+
+When = float | int | str | datetime | date | None
+"""A moment: seconds since 1970, an ISO 8601 text, or Python's own; without a zone it is UTC."""
+
+LONGEST_TEXT = 1_000_000
+"""Characters of a chunk that are kept and searched; what comes after them is not."""
+
+_LONGEST_ID = 1000
+
+
+class Index(Protocol):
+    """A search index. It is derived: whatever is in it can be put again, and then gives the same answers."""
+
+    def put(
+        self,
+        id: str,
+        text: str,
+        kind: str = "history",
+        when: When = None,
+        *,
+        title: str = "",
+        path: str = "",
+        line: int = 0,
+        session: str = "",
+        project: str = "",
+    ) -> bool:
+        """Make `text` findable under `id`, in place of what was there. False when nothing had changed."""
+        ...
+
+    def put_many(self, chunks: Iterable[Chunk]) -> Changes:
+        """All of them or, on an error, none; unchanged ones cost next to nothing."""
+        ...
+
+    def delete(self, id: str) -> bool:
+        """False when there was no such chunk."""
+        ...
+
+    def delete_many(self, ids: Iterable[str]) -> int:
+        """How many there were, all gone at once."""
+        ...
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        now: When = None,
+        kinds: Collection[str] | None = None,
+        project: str | Collection[str] | None = None,
+        *,
+        before: When = None,
+        floor: float = 0.0,
+    ) -> list[Hit]:
+        """The `k` best, one for each id, best first; the same question gets the same answer.
+
+        `now` is what recency is measured from: the newest chunk's moment unless told. `before` leaves out what
+        is not older. `floor` leaves out what is less relevant than that, however recent: FLOOR is the one that
+        was calibrated.
+        """
+        ...
+
+    def ids(self) -> Iterator[str]:
+        """Every id, in order."""
+        ...
+
+    def stats(self) -> Stats: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Index: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def seconds(when: When) -> float | None:
+    """The moment in seconds since 1970."""
+    if when is None:
+        return None
+    if isinstance(when, str):
+        when = _read(when)
+    if isinstance(when, datetime):
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    if isinstance(when, date):
+        return datetime(when.year, when.month, when.day, tzinfo=UTC).timestamp()
+    number = float(when)
+    if not -1e11 < number < 1e12:  # years -1200 to 33000; also refuses what is not a number
+        raise UsageError(f"not a moment: {when!r}", fix="Give seconds since 1970")
+    return number
+
+
+def _read(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        fix = "Give seconds since 1970, or a date and time as in 2026-01-31T12:00:00Z"
+        raise UsageError(f"not a date: {text[:40]!r}", fix=fix) from error
+
+
+def checked(chunk: Chunk) -> Chunk:
+    """The chunk as it can be stored: signs that no database takes replaced, an unusable id refused."""
+    if not chunk.id or len(chunk.id) > _LONGEST_ID or storable(chunk.id) != chunk.id:
+        fix = f"Use 1 to {_LONGEST_ID} characters, without NUL or lone surrogates"
+        raise UsageError(f"not usable as the id of a chunk: {chunk.id[:40]!a}", fix=fix)
+    return Chunk(
+        id=chunk.id,
+        text=storable(chunk.text[:LONGEST_TEXT]),
+        kind=storable(chunk.kind),
+        when=seconds(chunk.when),
+        title=storable(chunk.title[:_LONGEST_ID]),
+        path=storable(chunk.path),
+        line=max(0, min(chunk.line, 2**31)),
+        session=storable(chunk.session),
+        project=storable(chunk.project),
+    )
+
+
+def storable(text: str) -> str:
+    """`text` with U+FFFD for NUL and for lone surrogates."""
+    text = text.replace("\0", "\ufffd")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return text

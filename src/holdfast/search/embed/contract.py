@@ -1,0 +1,24 @@
+"""What turns text into vectors: anything that gives each text the same 384 small whole numbers every time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+UNIT = 300
+"""The length of every vector: a unit vector times this, rounded, fits into signed bytes but for rare outliers.
+
+The cosine of two texts is the dot product of their vectors over UNIT squared. Whole numbers are summed exactly in
+whatever order, so the same texts have the same cosine with numpy, without it, and on every machine.
+"""
+
+
+class Embedder(Protocol):
+    """A way to embed text. `name` is stored with the vectors: another name means they are made again."""
+
+    name: str
+    width: int
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """For each text `width` signed bytes of length UNIT; all zero for a text that says nothing."""
+        ...

@@ -1,0 +1,121 @@
+"""Words as the full-text index sees them: names split and kept whole, and a question made into its terms.
+
+Prose is left to FTS5 (unicode61 and porter). What FTS5 cannot do goes into a column of its own, `names`: for
+`store.read_lines`, `--dry-run`, `src/app/main.py`, `parseQuery`, `E1234` the whole as one word, and the parts that
+unicode61 does not separate. In a whole, every sign is a private-use character, which FTS5 takes for a letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+LONGEST_QUERY = 20_000  # characters; a question is not longer, a pasted file is
+MOST_TERMS = 48
+
+_SIGN = "\ue000"
+_LONGEST_NAME = 200
+_MOST_NAMES = 5000  # of one passage: minified code has no end of them
+
+# A word with a sign inside or dashes in front: a path, a flag, a dotted, snake or kebab name, an address.
+# Possessive, so that a megabyte without a space is read once.
+_JOINED = re.compile(r"(?<!\w)(?:-{1,2}(?=[^\W_]))?+\w++(?:[._/\\:@#+-]{1,3}+\w++)*+(?:\+\+|#)?+")
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_CHANGES_INSIDE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]")
+_WORD = re.compile(r"[^\W_]+")
+_NOT_ALNUM = re.compile(r"[\W_]")
+_RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]{2,}")
+
+
+def names(text: str) -> str:
+    """The content of the `names` column for a text."""
+    found = []
+    for number, name in enumerate(_names(text)):
+        if number >= _MOST_NAMES:
+            break
+        found.append(name)
+    return " ".join(found)
+
+
+def _names(text: str) -> Iterator[str]:
+    for token in text.split():
+        # Nearly every word of prose ends here, which makes this a tenth of what it costs otherwise.
+        if token.isalpha() and (token.islower() or token.istitle()) and token.isascii():
+            continue
+        for match in _JOINED.finditer(token):
+            joined = match[0]
+            if len(joined) <= _LONGEST_NAME and not joined.isalpha():
+                yield from _wholes(joined)
+        for word in _WORD.findall(token):
+            if len(word) <= _LONGEST_NAME and _CHANGES_INSIDE.search(word):
+                yield from (part.lower() for part in _CAMEL.findall(word) if len(part) > 1)
+        if not token.isascii():
+            for match in _RUN.finditer(token):
+                run = match[0]
+                yield from (run[at : at + 2] for at in range(len(run) - 1))
+
+
+def _wholes(joined: str) -> Iterator[str]:
+    """The name as one word, and a path's last part: people remember the file, not the folder."""
+    whole = _NOT_ALNUM.sub(_SIGN, joined.lower())
+    if _SIGN in whole:
+        yield whole
+    base = re.split(r"[/\\]", joined)[-1]
+    if base != joined and "." in base[1:-1]:
+        yield _NOT_ALNUM.sub(_SIGN, base.lower())
+
+
+def query_terms(query: str) -> list[str]:
+    """The words and names of a question in their order, each once, small words left out while others remain."""
+    query = query[:LONGEST_QUERY]
+    words = [word.lower() for word in _WORD.findall(query)]
+    small = _small_words()
+    telling = [word for word in words if word not in small and (len(word) > 1 or not word.isascii())]
+    terms = [*(telling or words), *_names(query)]
+    return list(dict.fromkeys(terms))
+
+
+def without_small_words(query: str) -> str:
+    """A question for its meaning: `how`, `the` and `we` pull every text's vector the same way."""
+    small = _small_words()
+    telling = [word for word in re.findall(r"\w+", query[:LONGEST_QUERY]) if word.lower() not in small]
+    return " ".join(telling) or query[:LONGEST_QUERY]
+
+
+@cache
+def _small_words() -> frozenset[str]:
+    from holdfast.text.stopwords import ENGLISH
+
+    return ENGLISH
+
+
+def match_any(terms: Iterable[str]) -> str:
+    """An FTS5 expression: any of the terms. Quoted, so that no word of a question is an operator."""
+    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+def shown(term: str) -> str:
+    """A term as a person reads it."""
+    return term.replace(_SIGN, "·")
+
+
+def is_one_slip_apart(written: str, known: str) -> bool:
+    """One letter more, less, wrong, or two swapped, after the same first two letters."""
+    if written[:2] != known[:2] or abs(len(written) - len(known)) > 1:
+        return False
+    start = 0
+    while start < min(len(written), len(known)) and written[start] == known[start]:
+        start += 1
+    rest, other = written[start:], known[start:]
+    return (
+        rest[1:] == other[1:]
+        or rest[1:] == other
+        or rest == other[1:]
+        or (rest[:2] == other[:2][::-1] and rest[2:] == other[2:])
+    )
+
+
+def as_pattern(stem: str) -> str:
+    """A regular expression for a word that begins with `stem`, or for a name with any signs in its places."""
+    return r"(?<![^\W_])" + r"[\W_]".join(re.escape(part) for part in stem.split(_SIGN))

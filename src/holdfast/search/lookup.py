@@ -1,0 +1,277 @@
+"""Answers a question from the index: finds candidates by words and by meaning, and ranks them together."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from holdfast.model.search import EXACT_FIRST, TIMELESS, Hit
+from holdfast.search import fuse, lexical
+from holdfast.search.database import Database
+from holdfast.search.embed.contract import UNIT
+from holdfast.search.terms import Chosen, Terms
+from holdfast.search.vectors import VectorFile
+
+_BY_WORDS = 300  # passages that are looked at more closely
+_BY_MEANING = 200
+_REASON_WORDS = 6
+_TELLING_COSINE = 0.3
+
+
+class Scope(Struct, frozen=True):
+    """Which chunks may answer."""
+
+    kinds: tuple[str, ...] | None = None
+    projects: tuple[str, ...] | None = None
+    before: float | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        return self == Scope()
+
+    def condition(self) -> tuple[str, list[object]]:
+        """As SQL over `chunk`."""
+        parts = ["1"]
+        values: list[object] = []
+        for column, allowed in (("kind", self.kinds), ("project", self.projects)):
+            if allowed is not None:
+                parts.append(f"chunk.{column} IN ({', '.join('?' * len(allowed))})")
+                values.extend(allowed)
+        if self.before is not None:
+            parts.append("chunk.at < ?")
+            values.append(self.before)
+        return " AND ".join(parts), values
+
+
+class _Candidate(Struct, frozen=True):
+    """A chunk that may answer: its passages (number, start, stop), its kind and its moment."""
+
+    passages: list[tuple[int, int, int]]
+    kind: str
+    at: float | None
+
+
+class Question(Struct, frozen=True):
+    text: str
+    scope: Scope
+    now: float | None
+    vector: bytes | None
+
+
+class _Ranked(Struct, frozen=True):
+    """A chunk with its place in the order and what a person is told of it."""
+
+    value: float
+    number: int
+    best: tuple[int, int, int]
+    cosine: float
+
+
+class _Evidence(Struct, frozen=True):
+    """What the index says of each passage (by_passage, cosines) and each long chunk (by_whole), and ids said."""
+
+    chosen: Chosen
+    by_passage: dict[int, float]
+    by_whole: dict[int, float]
+    cosines: dict[int, float]
+    named: set[int]
+
+    def of(self, number: int, candidate: _Candidate) -> tuple[float, float, float]:
+        """A chunk's coverage by its best passage and by all of it, and its largest cosine."""
+        numbers = [passage for passage, _, _ in candidate.passages]
+        passage = max(self.by_passage.get(n, 0.0) for n in numbers) / self.chosen.passage_weight
+        if len(numbers) == 1:
+            return passage, passage, self.cosines.get(numbers[0], 0.0)
+        whole = self.by_whole.get(number, 0.0) / self.chosen.whole_weight
+        return passage, whole, max(self.cosines.get(n, 0.0) for n in numbers)
+
+    def best_passage(self, candidate: _Candidate) -> tuple[int, int, int]:
+        def worth(place: tuple[int, int, int]) -> tuple[float, int]:
+            words = self.by_passage.get(place[0], 0.0) / self.chosen.passage_weight
+            return words + fuse.MEANING * self.cosines.get(place[0], 0.0), -place[1]
+
+        return max(candidate.passages, key=worth)
+
+
+class Lookup:
+    """One question's way through one database, inside a read transaction."""
+
+    def __init__(self, database: Database, terms: Terms, vectors: VectorFile | None) -> None:
+        self._db = database
+        self._terms = terms
+        self._vectors = vectors
+
+    def answer(self, question: Question, k: int, floor: float) -> list[Hit]:
+        chosen = self._terms.choose(lexical.query_terms(question.text))
+        evidence = _Evidence(
+            chosen,
+            self._by_words("passage_words", chosen.words, question.scope),
+            self._by_words("whole_words", chosen.words, question.scope),
+            self._by_meaning(question),
+            self._named(question),
+        )
+        candidates = self._candidates(
+            [*evidence.by_passage, *evidence.cosines], [*evidence.by_whole, *evidence.named], question.scope
+        )
+        self._complete(evidence.cosines, candidates, question)
+        now = self._db.number("SELECT max(at) FROM chunk") if question.now is None else question.now
+        ranked = [
+            one
+            for number, candidate in candidates.items()
+            if (one := self._ranked(number, candidate, evidence, question.text, now, floor)) is not None
+        ]
+        ids = self._ids([one.number for one in ranked])
+        # Equal values are told apart by what a rebuilt index has too: never by row numbers.
+        ranked.sort(key=lambda one: (-one.value, -(candidates[one.number].at or 0), ids[one.number]))
+        return [self._hit(one, chosen.shown, one.number in evidence.named) for one in ranked[:k]]
+
+    def _ranked(
+        self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float, floor: float
+    ) -> _Ranked | None:
+        """None for what is not relevant enough."""
+        passage, whole, cosine = evidence.of(number, candidate)
+        relevance = fuse.relevance(passage, whole, cosine)
+        if number in evidence.named:
+            relevance += fuse.NAMED
+        elif candidate.kind in EXACT_FIRST and self._holds(number, query):
+            relevance += fuse.EXACT
+        if relevance <= 0 or relevance < floor:
+            return None
+        fades = candidate.kind not in TIMELESS and candidate.at is not None
+        recent = fuse.recency(now - (candidate.at or 0)) if fades else 0.0
+        value = fuse.rank_value(relevance, recent)
+        return _Ranked(value, number, evidence.best_passage(candidate), cosine)
+
+    # --- candidates --------------------------------------------------------------------------------------
+
+    def _by_words(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
+        """Row number → BM25."""
+        if not words:
+            return {}
+        chunk = "rowid" if table == "whole_words" else "(SELECT chunk FROM passage WHERE n = found.rowid)"
+        condition, values = scope.condition()
+        limit = (
+            ""
+            if scope.is_everything
+            else f"AND EXISTS (SELECT 1 FROM chunk WHERE n = {chunk} AND {condition})"
+        )
+        cursor = self._db.ask(
+            f"SELECT rowid, -rank FROM {table} AS found WHERE {table} MATCH ? "
+            f"AND rank MATCH 'bm25({fuse.FIELD_WEIGHTS})' {limit} ORDER BY rank LIMIT {_BY_WORDS}",
+            [lexical.match_any(words), *(values if limit else [])],
+        )
+        return dict(cursor)
+
+    def _by_meaning(self, question: Question) -> dict[int, float]:
+        """Passage → cosine, for the nearest ones."""
+        if self._vectors is None or question.vector is None or not any(question.vector):
+            return {}
+        last = self._db.number("SELECT max(n) FROM passage")
+        among = None
+        if not question.scope.is_everything:
+            condition, values = question.scope.condition()
+            statement = (
+                "SELECT passage.n FROM passage JOIN chunk ON chunk.n = passage.chunk "
+                f"WHERE {condition} ORDER BY passage.n"
+            )
+            among = [n for (n,) in self._db.ask(statement, values)]
+        dots = self._vectors.nearest(question.vector, _BY_MEANING, last, among)
+        return {number: dot / UNIT**2 for number, dot in dots.items()}
+
+    def _complete(
+        self, cosines: dict[int, float], candidates: dict[int, _Candidate], question: Question
+    ) -> None:
+        """Every passage of every candidate gets its cosine, whoever proposed it."""
+        if self._vectors is None or question.vector is None or not any(question.vector):
+            return
+        missing = [
+            n for candidate in candidates.values() for n, _, _ in candidate.passages if n not in cosines
+        ]
+        for number, dot in self._vectors.dots(question.vector, missing).items():
+            cosines[number] = dot / UNIT**2
+
+    def _named(self, question: Question) -> set[int]:
+        """Chunks whose id is said in the question."""
+        said = {word.strip("\"'`()[]<>,;:!?.") for word in question.text[:2000].split()[:50]} - {""}
+        condition, values = question.scope.condition()
+        marks = ", ".join("?" * len(said))
+        statement = f"SELECT n FROM chunk WHERE id IN ({marks}) AND {condition}"
+        return {n for (n,) in self._db.ask(statement, [*sorted(said), *values])}
+
+    def _candidates(
+        self, passages: Sequence[int], chunks: Sequence[int], scope: Scope
+    ) -> dict[int, _Candidate]:
+        numbers = set(chunks)
+        for some in _portions(sorted(set(passages))):
+            marks = ", ".join("?" * len(some))
+            numbers.update(
+                n for (n,) in self._db.ask(f"SELECT chunk FROM passage WHERE n IN ({marks})", some)
+            )
+        found: dict[int, _Candidate] = {}
+        condition, values = scope.condition()
+        for some in _portions(sorted(numbers)):
+            marks = ", ".join("?" * len(some))
+            statement = (
+                "SELECT chunk.n, chunk.kind, chunk.at, passage.n, start, stop FROM chunk "
+                f"JOIN passage ON passage.chunk = chunk.n WHERE chunk.n IN ({marks}) AND {condition}"
+            )
+            for n, kind, at, number, start, stop in self._db.ask(statement, [*some, *values]):
+                found.setdefault(n, _Candidate([], kind, at)).passages.append((number, start, stop))
+        return found
+
+    # --- what is told of a hit ---------------------------------------------------------------------------
+
+    def _holds(self, number: int, query: str) -> bool:
+        wanted = " ".join(query.casefold().split()).strip("\"'`?")
+        if not 2 < len(wanted) <= 200:
+            return False
+        ((text, title),) = self._db.ask("SELECT text, title FROM chunk WHERE n = ?", (number,))
+        return wanted in " ".join(f"{title} {text}".casefold().split())
+
+    def _ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for some in _portions(numbers):
+            marks = ", ".join("?" * len(some))
+            found.update(self._db.ask(f"SELECT n, id FROM chunk WHERE n IN ({marks})", some))
+        return found
+
+    def _hit(self, one: _Ranked, terms: Sequence[tuple[str, str]], is_named: bool) -> Hit:
+        statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
+        ((id, kind, title, text, path, line, session, project, at),) = self._db.ask(statement, (one.number,))
+        _, start, stop = one.best
+        passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
+        reasons = ["its id"] if is_named else []
+        words = _words_held(terms, f"{title} {passage}")
+        reasons += [f"words: {', '.join(words)}"] if words else []
+        reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
+        skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
+        return Hit(
+            id=id,
+            kind=kind,
+            text=passage,
+            path=path,
+            line=line + text.count("\n", 0, start + skipped) if line else 0,
+            session=session,
+            project=project,
+            date="" if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)),
+            score=round(fuse.score(one.value), 4),
+            why="; ".join(reasons) or "like it in parts",
+        )
+
+
+def _words_held(terms: Sequence[tuple[str, str]], text: str) -> list[str]:
+    """Those of the question's words whose stem begins a word of the text, the rarest first."""
+    folded = text.casefold()
+    held: list[str] = []
+    for word, stem in terms:
+        if len(held) < _REASON_WORDS and re.search(lexical.as_pattern(stem), folded):
+            held.append(word)
+    return held
+
+
+def _portions(numbers: Sequence[int] | Collection[int], size: int = 500) -> list[list[int]]:
+    listed = list(numbers)
+    return [listed[at : at + size] for at in range(0, len(listed), size)]

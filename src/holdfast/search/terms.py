@@ -1,0 +1,125 @@
+"""Which words of a question are worth looking up: their frequencies in the index decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from holdfast.search import lexical
+from holdfast.search.database import Database
+from holdfast.search.fuse import inverse_frequency
+
+_COMMON = 0.1  # share of passages above which a word is dropped when others remain
+_SMALL = 5000  # passages; in a small index common words still tell texts apart, and cost nothing
+_POSTINGS = 40_000  # rows that one question may have scored: the rarest words first
+_LARGE_VOCABULARY = 50_000  # passages above which no near spelling is looked for
+_MOST_REMEMBERED = 50_000
+
+
+class Chosen(Struct, frozen=True):
+    """The words to look up, how much a text could score with them, and (word, stem) to show."""
+
+    words: list[str]
+    passage_weight: float
+    whole_weight: float
+    shown: list[tuple[str, str]]
+
+
+class Terms:
+    """Stems and frequencies, remembered until the index changes."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._seen: tuple[int, int] | None = None
+        self._frequencies: dict[tuple[str, str], int] = {}
+        self._passages = self._wholes = 0
+        self._can_stem = False
+
+    def choose(self, terms: Sequence[str]) -> Chosen:
+        self._refresh()
+        stems = self._stems(terms[:2000])
+        counts = {term: self._frequency("passage_word", stem) for term, stem in stems.items()}
+        mended = self._mend_spelling(stems, counts)
+        known = sorted((term for term in stems if counts[term]), key=lambda term: counts[term])
+        chosen = self._affordable(known, counts)
+        unknown = [term for term in stems if not counts[term]][: lexical.MOST_TERMS - len(chosen)]
+        weighed = list(dict.fromkeys(stems[term] for term in (*chosen, *unknown)))
+        return Chosen(
+            [stems[term] if term in mended else term for term in chosen],
+            self._weight(weighed, "passage_word", self._passages),
+            self._weight(weighed, "whole_word", self._wholes),
+            [(lexical.shown(term), stems[term]) for term in chosen],
+        )
+
+    def _affordable(self, known: Sequence[str], counts: dict[str, int]) -> list[str]:
+        """The rarest words, within what a question may cost; common ones only where there are no others."""
+        most = self._passages * _COMMON if self._passages > _SMALL else self._passages
+        chosen: list[str] = []
+        cost = 0
+        for term in known[: lexical.MOST_TERMS]:
+            cost += counts[term]
+            if chosen and (counts[term] > most or cost > _POSTINGS):
+                break
+            chosen.append(term)
+        return chosen
+
+    def _weight(self, stems: Sequence[str], table: str, texts: int) -> float:
+        total = (
+            sum(inverse_frequency(texts, self._frequency(table, stem)) for stem in stems) if texts else 0.0
+        )
+        return total or 1.0
+
+    def _refresh(self) -> None:
+        seen = self._db.changes_seen()
+        if seen == self._seen and len(self._frequencies) < _MOST_REMEMBERED:
+            return
+        self._frequencies.clear()
+        self._passages = self._db.number("SELECT count(*) FROM passage")
+        self._wholes = self._db.number("SELECT count(*) FROM whole_words_docsize")
+        self._seen = seen
+
+    def _frequency(self, table: str, stem: str) -> int:
+        """How many passages, or long chunks, hold a stem."""
+        known = self._frequencies.get((table, stem))
+        if known is None:
+            known = self._db.number(f"SELECT doc FROM {table} WHERE term = ?", (stem,))
+            self._frequencies[table, stem] = known
+        return known
+
+    def _stems(self, terms: Sequence[str]) -> dict[str, str]:
+        """Each term with the form under which FTS5 keeps it: FTS5 itself is asked, through a table in memory."""
+        if not self._can_stem:
+            self._db.ask(
+                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.said USING fts5(term, tokenize='porter unicode61')"
+            )
+            self._db.ask(
+                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.said_word USING fts5vocab(temp, said, instance)"
+            )
+            self._can_stem = True
+        self._db.ask("DELETE FROM temp.said")
+        for number, term in enumerate(terms):
+            self._db.ask("INSERT INTO temp.said (rowid, term) VALUES (?, ?)", (number + 1, term))
+        found = {terms[doc - 1]: stem for stem, doc in self._db.ask("SELECT term, doc FROM temp.said_word")}
+        return {term: found[term] for term in terms if term in found}
+
+    def _mend_spelling(self, stems: dict[str, str], counts: dict[str, int]) -> set[str]:
+        """A word that nothing holds stands for the most frequent one that is a slip of the pen away."""
+        mended: set[str] = set()
+        if self._passages > _LARGE_VOCABULARY:
+            return mended
+        for term, stem in list(stems.items()):
+            if counts[term] or len(stem) < 4 or not stem.isalpha():
+                continue
+            start, end = stem[:2], stem[:2] + "\U0010ffff"
+            near = [
+                (doc, word)
+                for word, doc in self._db.ask(
+                    "SELECT term, doc FROM passage_word WHERE term >= ? AND term < ?", (start, end)
+                )
+                if lexical.is_one_slip_apart(stem, word) and len(word) > 3
+            ]
+            if near:
+                counts[term], stems[term] = max(near)
+                mended.add(term)
+        return mended

@@ -1,0 +1,249 @@
+"""Vectors in one memory-mapped file beside the database: passage n has row n, and rows are never used twice.
+
+The database is the truth and says which file belongs to it by a random name (the generation). A row is written
+before the transaction that makes it visible commits, so whoever sees a passage finds its vector; what a dead
+process left behind is overwritten by the next one. Files are never made shorter: others have them mapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from operator import mul
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MAGIC = b"holdfast vectors 1\n"
+_HEADER = 64
+_PLAIN_ROWS = 3000  # below this a loop is done before numpy is imported
+_PLAIN_SCANS = 3  # a process that asks more often than this is better off with numpy
+_BLOCK = 512  # rows: they stay in the cache, and are too few for the matrix library to start threads over
+_ROWS_FOR_A_THREAD = 100_000
+_MOST_THREADS = 4
+_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Vanished(Exception):
+    """The file went while somebody was about to read it: another process laid the index out anew."""
+
+
+class VectorFile:
+    """The rows of one generation, for reading by number and by likeness, and for writing."""
+
+    def __init__(self, path: Path, width: int) -> None:
+        self.path = path
+        self.width = width
+        self._map: mmap.mmap | None = None
+        self._scans = 0
+
+    # --- writing: only inside the database's write transaction ------------------------------------------
+
+    def create(self) -> None:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | _BINARY, 0o600)
+        try:
+            os.write(descriptor, _MAGIC.ljust(_HEADER, b"\0"))
+        finally:
+            os.close(descriptor)
+
+    def write(self, rows: Iterable[tuple[int, bytes]]) -> None:
+        """Store rows by number, durably: they must not be behind the database after a power cut."""
+        descriptor = os.open(self.path, os.O_WRONLY | _BINARY)
+        try:
+            for first, together in _runs(rows):
+                os.lseek(descriptor, self._place(first), os.SEEK_SET)
+                view = memoryview(together)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def blank(self, numbers: Iterable[int]) -> None:
+        """Forget rows of passages that are gone. Only tidiness: the database no longer knows them."""
+        with contextlib.suppress(OSError):
+            self.write((number, bytes(self.width)) for number in numbers)
+
+    def sweep(self, stem: str) -> None:
+        """Remove the files of earlier generations; who has one mapped keeps it until he is done."""
+        for other in self.path.parent.glob(f"{stem}-*.vec"):
+            if other != self.path:
+                with contextlib.suppress(OSError):
+                    other.unlink()
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    def rows(self) -> int:
+        """How many rows the file has, as it is now."""
+        try:
+            size = os.stat(self.path).st_size
+        except OSError:
+            return 0
+        return max(0, (size - _HEADER) // self.width)
+
+    def close(self) -> None:
+        # Somebody may still look at an array over it; the memory goes when they are done.
+        if self._map is not None:
+            with contextlib.suppress(BufferError):
+                self._map.close()
+            self._map = None
+
+    def nearest(self, query: bytes, most: int, last: int, among: Sequence[int] | None) -> dict[int, int]:
+        """The rows with the largest dot products among the first `last` rows, or among those named."""
+        if among is not None and len(among) <= most:
+            return self.dots(query, among)
+        self._scans += 1
+        if last <= _PLAIN_ROWS and self._scans <= _PLAIN_SCANS and not _has_numpy():
+            return self._nearest_plainly(query, most, last, among)
+        if not _can_import_numpy():
+            if last <= _PLAIN_ROWS:
+                return self._nearest_plainly(query, most, last, among)
+            return {}  # without numpy a large index is ranked by words, and meaning orders what they found
+        return self._nearest_with_numpy(query, most, last, among)
+
+    def _nearest_plainly(
+        self, query: bytes, most: int, last: int, among: Sequence[int] | None
+    ) -> dict[int, int]:
+        values = self.dots(query, range(1, last + 1) if among is None else among)
+        best = sorted(values, key=lambda number: (-values[number], number))[:most]
+        return {number: values[number] for number in best if values[number] > 0}
+
+    def dots(self, query: bytes, numbers: Sequence[int]) -> dict[int, int]:
+        """The dot product of each row that exists."""
+        content, count = self._mapped(max(numbers, default=0))
+        if content is None:
+            return {}
+        present = [number for number in numbers if 0 < number <= count]
+        if _has_numpy() and len(present) > 100:
+            import numpy
+
+            matrix = self._matrix(content, count)[numpy.array(present) - 1]
+            values = matrix.astype(numpy.float32) @ _floats(query)
+            return {number: int(value) for number, value in zip(present, values, strict=True)}
+        signed = array("b", query)
+        view = memoryview(content)
+        found = {}
+        for number in present:
+            start = self._place(number)
+            with view[start : start + self.width].cast("b") as row:
+                found[number] = _dot(signed, row)
+        view.release()
+        return found
+
+    def _nearest_with_numpy(
+        self, query: bytes, most: int, last: int, among: Sequence[int] | None
+    ) -> dict[int, int]:
+        import numpy
+
+        content, count = self._mapped(last)
+        if content is None:
+            return {}
+        matrix = self._matrix(content, min(count, last))
+        if among is not None:
+            numbers = (
+                numpy.array([number for number in among if number <= len(matrix)], dtype=numpy.int64) - 1
+            )
+            matrix = matrix[numbers]
+        vector = _floats(query)
+        chosen = numpy.arange(len(matrix))
+        values = _products(matrix, vector)
+        if len(values) > most:
+            best = numpy.argpartition(-values, most)[:most]
+            chosen, values = chosen[best], values[best]
+        if among is not None:
+            chosen = numbers[chosen]
+        return {int(row) + 1: int(value) for row, value in zip(chosen, values, strict=True) if value > 0}
+
+    def _matrix(self, content: mmap.mmap, rows: int) -> NDArray[np.int8]:
+        import numpy
+
+        flat = numpy.frombuffer(content, dtype=numpy.int8, count=rows * self.width, offset=_HEADER)
+        return flat.reshape(rows, self.width)
+
+    def _mapped(self, needed: int) -> tuple[mmap.mmap | None, int]:
+        """The file in memory, mapped anew when it has grown past what is needed, and how many rows that holds."""
+        if self._map is None or (len(self._map) - _HEADER) // self.width < needed:
+            if needed < 1:
+                return None, 0
+            try:
+                with open(self.path, "rb") as file:
+                    self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            except (OSError, ValueError) as error:  # not there, or empty
+                raise Vanished from error
+        return self._map, (len(self._map) - _HEADER) // self.width
+
+    def _place(self, number: int) -> int:
+        return _HEADER + (number - 1) * self.width
+
+
+if sys.version_info >= (3, 12):
+    from math import sumprod as _dot
+else:
+
+    def _dot(one: array[int], other: memoryview) -> int:
+        return sum(map(mul, one, other))
+
+
+def _runs(rows: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]:
+    """Rows that follow each other, together: one write for a batch."""
+    first, together = 0, bytearray()
+    expected = -1
+    for number, row in rows:
+        if number != expected or len(together) > 1 << 22:
+            if together:
+                yield first, bytes(together)
+            first, together = number, bytearray()
+        together += row
+        expected = number + 1
+    if together:
+        yield first, bytes(together)
+
+
+def _products(matrix: NDArray[np.int8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Exact: every partial sum is a whole number below 2**24, which 32-bit floats hold."""
+    from itertools import pairwise
+    from threading import Thread
+
+    import numpy
+
+    values = numpy.empty(len(matrix), dtype=numpy.float32)
+
+    def scan(first: int, last: int) -> None:
+        for start in range(first, last, _BLOCK):
+            stop = min(start + _BLOCK, last)
+            values[start:stop] = matrix[start:stop].astype(numpy.float32) @ vector
+
+    threads = min(os.cpu_count() or 1, _MOST_THREADS, len(matrix) // _ROWS_FOR_A_THREAD)
+    places = [len(matrix) * part // max(threads, 1) for part in range(max(threads, 1) + 1)]
+    others = [Thread(target=scan, args=place) for place in pairwise(places[1:])]
+    for other in others:
+        other.start()
+    scan(places[0], places[1])
+    for other in others:
+        other.join()
+    return values
+
+
+def _floats(query: bytes) -> NDArray[np.float32]:
+    import numpy
+
+    return numpy.frombuffer(query, dtype=numpy.int8).astype(numpy.float32)
+
+
+def _has_numpy() -> bool:
+    return sys.modules.get("numpy") is not None
+
+
+def _can_import_numpy() -> bool:
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,286 @@
+"""One suite for every search index: a backend joins the table below and has to behave like the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import holdfast.search
+from holdfast.errors import HoldfastError, UsageError
+from holdfast.search import Chunk, Index
+
+Opener = Callable[[Path], Index]
+
+BACKENDS: dict[str, Opener] = {
+    "sqlite": lambda folder: holdfast.search.open(folder / "index.db"),
+    "sqlite, words alone": lambda folder: holdfast.search.open(folder / "words.db", embedder=None),
+}
+
+NOTES = [
+    Chunk(
+        id="F-1", text="Redis is the cache and the rate limiter of the backend.", kind="fact", project="shop"
+    ),
+    Chunk(id="F-2", text="The staging database listens on port 5433.", kind="fact", project="shop"),
+    Chunk(
+        id="H-1",
+        text="Moved the retry loop into store/read_lines.py; ENOENT is gone.",
+        when=1_000_000,
+        project="shop",
+    ),
+    Chunk(
+        id="H-2",
+        text="Deployed with helm upgrade --dry-run first, then for real.",
+        when=2_000_000,
+        project="site",
+    ),
+    Chunk(id="L-1", text="parseQuery must not swallow error E1234.", kind="lesson", project="site"),
+]
+
+
+@pytest.fixture(params=BACKENDS)
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Index]:
+    """Opens the same index again and again."""
+    return lambda: BACKENDS[request.param](tmp_path)
+
+
+@pytest.fixture
+def index(opened: Callable[[], Index]):  # type: ignore[no-untyped-def]
+    with opened() as made:
+        made.put_many(NOTES)
+        yield made
+
+
+def ids(index: Index, query: str, **more: object) -> list[str]:
+    return [hit.id for hit in index.search(query, **more)]  # type: ignore[arg-type]
+
+
+@pytest.mark.promise("R4")
+def test_what_was_put_is_found_with_all_that_is_known_of_it(opened: Callable[[], Index]) -> None:
+    with opened() as index:
+        assert index.put(
+            "D-9",
+            "Chose SQLite.",
+            "decision",
+            "2026-01-31T12:00:00Z",
+            path="log.md",
+            line=7,
+            session="s1",
+            project="p",
+        )
+        (hit,) = index.search("sqlite")
+    assert (hit.id, hit.kind, hit.text, hit.path, hit.line, hit.session, hit.project, hit.date) == (
+        "D-9",
+        "decision",
+        "Chose SQLite.",
+        "log.md",
+        7,
+        "s1",
+        "p",
+        "2026-01-31T12:00:00Z",
+    )
+    assert 0 < hit.score < 1
+    assert "sqlite" in hit.why
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("which cache do we use", "F-1"),
+        ("staging databases", "F-2"),
+        ("read_lines.py", "H-1"),
+        ("store/read_lines.py", "H-1"),
+        ("read lines", "H-1"),
+        ("ENOENT", "H-1"),
+        ("--dry-run", "H-2"),
+        ("parse query", "L-1"),
+        ("E1234", "L-1"),
+        ("1234", "L-1"),
+        ("helm chart deploying", "H-2"),
+        ("Reddis", "F-1"),
+        ("L-1", "L-1"),
+    ],
+)
+def test_the_right_note_comes_first(index: Index, query: str, expected: str) -> None:
+    assert ids(index, query)[0] == expected
+
+
+def test_scores_fall_along_the_list_and_each_id_comes_once(index: Index) -> None:
+    hits = index.search("redis cache database deployed error store", k=50)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert len({hit.id for hit in hits}) == len(hits) >= 4
+
+
+def test_k_is_the_most_that_is_returned(index: Index) -> None:
+    assert len(index.search("redis database helm retry", k=2)) == 2
+    assert index.search("redis", k=0) == []
+
+
+def test_kinds_projects_and_time_narrow_the_answer(index: Index) -> None:
+    everything = "redis database retry helm error"
+    assert set(ids(index, everything, kinds=["fact"])) == {"F-1", "F-2"}
+    assert set(ids(index, everything, project="site")) == {"H-2", "L-1"}
+    assert set(ids(index, everything, project=["site"], kinds=["lesson", "fact"])) == {"L-1"}
+    assert set(ids(index, everything, before=1_500_000)) == {"H-1"}
+    assert ids(index, everything, kinds=["unheard of"]) == []
+    assert ids(index, everything, kinds=[]) == []
+
+
+def test_putting_again_replaces_and_an_unchanged_put_does_nothing(index: Index) -> None:
+    assert index.put("F-2", "The staging database listens on port 6000.", "fact", project="shop")
+    assert not index.put("F-2", "The staging database listens on port 6000.", "fact", project="shop")
+    (hit,) = index.search("staging port 5433", k=1)
+    assert "6000" in hit.text
+    assert "F-2" not in ids(index, "5433", floor=holdfast.search.FLOOR)
+    changes = index.put_many([*NOTES, Chunk(id="new", text="a new one")])
+    assert (changes.added, changes.updated, changes.unchanged) == (1, 1, 4)
+
+
+def test_a_change_of_kind_or_time_alone_is_a_change(index: Index) -> None:
+    assert index.put("F-1", NOTES[0].text, "fact", 5.0, project="shop")
+    assert index.search("redis", k=1)[0].date == "1970-01-01T00:00:05Z"
+
+
+def test_what_is_deleted_is_gone(index: Index) -> None:
+    assert index.delete("F-1")
+    assert not index.delete("F-1")
+    assert "F-1" not in ids(index, "redis cache", k=50)
+    assert index.delete_many(["F-2", "H-1", "nobody"]) == 2
+    assert list(index.ids()) == ["H-2", "L-1"]
+
+
+def test_another_opening_sees_what_was_put(opened: Callable[[], Index]) -> None:
+    with opened() as first, opened() as second:
+        first.put("a", "the walrus sleeps")
+        assert ids(second, "walrus") == ["a"]
+        second.put("b", "the walrus wakes")
+        assert set(ids(first, "walrus")) == {"a", "b"}
+        first.delete("a")
+        assert ids(second, "walrus") == ["b"]
+
+
+@pytest.mark.promise("R2")
+def test_recent_history_comes_before_old_and_facts_do_not_fade(opened: Callable[[], Index]) -> None:
+    day = 86_400.0
+    with opened() as index:
+        index.put("old", "migrated the billing tables", when=0 * day)
+        index.put("new", "migrated the billing tables", when=20 * day)
+        index.put("fact-old", "billing tables live in schema pay", "fact", when=0 * day)
+        index.put("fact-new", "billing tables live in schema pay", "fact", when=20 * day)
+        assert ids(index, "migrated billing tables", kinds=["history"]) == ["new", "old"]
+        old, new = index.search("billing tables", kinds=["fact"])
+        assert old.score == new.score
+        at_the_time = index.search("migrated billing tables", now=0.5 * day, kinds=["history"])
+        assert at_the_time[0].id == "old"
+
+
+@pytest.mark.promise("R2")
+def test_a_fact_that_holds_the_question_word_for_word_comes_first(opened: Callable[[], Index]) -> None:
+    with opened() as index:
+        index.put(
+            "near",
+            "API base: api.example.org; the API base path is versioned, API base of staging too",
+            "fact",
+        )
+        index.put("exact", "Remember that the staging API is reached over the jump host only.", "fact")
+        assert ids(index, "staging API is reached over")[0] == "exact"
+
+
+def test_below_the_floor_nothing_is_returned(index: Index) -> None:
+    floor = holdfast.search.FLOOR
+    assert ids(index, "grading a rare coin without sending it away", floor=floor) == []
+    assert ids(index, "redis cache", floor=floor) == ["F-1"]
+
+
+def test_a_long_text_is_one_hit_with_its_best_passage_and_line(opened: Callable[[], Index]) -> None:
+    lines = [f"Line {number} talks about the weather of the day in plain words." for number in range(200)]
+    lines[150] = "Line 150 says that the walrus needs a certificate."
+    with opened() as index:
+        index.put("long", "\n".join(lines), path="log.md", line=10)
+        index.put("short", "weather")
+        hit = index.search("walrus certificate")[0]
+        assert hit.id == "long"
+        assert "walrus" in hit.text
+        assert len(hit.text) < 2000
+        assert 10 + 150 - 12 <= hit.line <= 10 + 150
+        assert len([one for one in index.search("weather of the day", k=50) if one.id == "long"]) == 1
+        assert index.delete("long")
+        assert ids(index, "walrus certificate", floor=0.3) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "   ",
+        "\0",
+        "a\0b",
+        "\ud800",
+        "lone \udfff surrogate",
+        '"',
+        '"unclosed',
+        "AND",
+        "redis AND",
+        "NOT NEAR(a b, 3)",
+        "col:value -x ^y * {a b}: (",
+        "'; DROP TABLE chunk; --",
+        "redis" * 200_000,
+        "redis " * 200_000,
+        "?" * 1_000_000,
+        "🦀🦀",
+        "日本語",
+        "%s %d {} \\",
+    ],
+    ids=lambda query: repr(query[:20]),
+)
+def test_any_question_is_answered(index: Index, query: str) -> None:
+    assert isinstance(index.search(query), list)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\0", "a\0b walrus", "\ud800 walrus", "walrus " * 8_000_000, "x" * 50_000_000]
+)
+def test_any_text_is_taken(opened: Callable[[], Index], text: str) -> None:
+    with opened() as index:
+        assert index.put("odd", text)
+        assert not index.put("odd", text)
+        if "walrus" in text:
+            assert ids(index, "walrus") == ["odd"]
+        assert index.delete("odd")
+        assert index.stats().chunks == 0
+
+
+@pytest.mark.parametrize("id", ["", "a\0b", "\ud800", "x" * 2000])
+def test_an_unusable_id_is_refused_and_nothing_of_the_batch_is_kept(index: Index, id: str) -> None:
+    before = list(index.ids())
+    with pytest.raises(UsageError, match="id of a chunk"):
+        index.put_many([Chunk(id="fine", text="walrus"), Chunk(id=id, text="walrus")])
+    assert list(index.ids()) == before
+
+
+@pytest.mark.parametrize("when", ["yesterday", float("nan"), 1e300, "2026-13-01"])
+def test_an_unusable_moment_is_a_clear_error(index: Index, when: float | str) -> None:
+    with pytest.raises(HoldfastError, match="not a"):
+        index.put("x", "text", when=when)
+
+
+def test_the_same_notes_in_another_order_get_the_same_answers(
+    opened: Callable[[], Index], tmp_path: Path
+) -> None:
+    twins = [Chunk(id=f"twin{number}", text="the same words in each of them") for number in range(30)]
+    questions = ["redis cache", "same words", "helm database port", "ENOENT retry"]
+    with opened() as index:
+        index.put_many([*NOTES, *twins])
+        asked = [index.search(question, k=20) for question in questions]
+        index.delete_many(list(index.ids()))
+        for chunk in reversed([*NOTES, *twins]):
+            index.put_many([chunk])
+        assert [index.search(question, k=20) for question in questions] == asked
+
+
+def test_the_figures_count_what_is_there(index: Index) -> None:
+    stats = index.stats()
+    assert (stats.chunks, stats.kinds) == (5, {"fact": 2, "history": 2, "lesson": 1})
+    assert stats.passages >= 5
+    assert stats.bytes > 0
