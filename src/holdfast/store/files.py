@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -427,3 +427,9 @@ def sync_directory(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def discard(paths: Iterable[Path]) -> None:
+    """Removes files that can be made again."""
+    for path in paths:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,202 @@
+"""What of a memory can be found: its files cut by meaning, each piece with where it stands and whose it is.
+
+A piece is a fact, a decision, a finding, a dead end, a question, a line of the state, or a session as a whole; the
+same statement in two files is one piece, because its id is a hash of its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from holdfast.model.ledger import LedgerEntry
+from holdfast.model.memory import DeadEnd, Decision, LogEntry, content_id
+from holdfast.model.search import Chunk
+from holdfast.text.current_md import parse_current
+from holdfast.text.log_md import parse_log
+from holdfast.text.memory_md import render_minute
+from holdfast.text.questions_md import parse_questions
+from holdfast.text.reference_md import parse_reference
+
+KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
+_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
+_STYLE_NOISE = ("#", "<!--", "This file is yours")
+
+
+def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
+    """The pieces of one file of the memory; none of a file that is not known, or cannot be read."""
+    name = Path(shown).name
+    if name == "current.md":
+        return list(_state(shown, text))
+    if name == "style.md":
+        return list(_style(shown, text))
+    if name == "reference.md":
+        return list(_reference(shown, text, project))
+    if name == "open-questions.md":
+        return list(_questions(shown, text, project))
+    if name == "log.md" or "/archive/" in shown:
+        return list(_log(shown, text, project))
+    return []
+
+
+def chunks_of_ledger(shown: str, rows: Iterable[LedgerEntry], project: str) -> list[Chunk]:
+    """A row is found by its keywords, its model and how it ended."""
+    return [
+        Chunk(
+            id=f"ledger:{row.session}",
+            kind="ledger",
+            text=" ".join(_words_of(row)),
+            when=row.timestamp.timestamp() if row.timestamp else None,
+            path=shown,
+            session=row.session,
+            project=project,
+        )
+        for row in rows
+        if not row.forgotten
+    ]
+
+
+def _words_of(row: LedgerEntry) -> Iterator[str]:
+    yield from row.goal
+    fields = (row.kind, row.outcome, row.model, row.agent, row.framework, row.project_type)
+    yield from (str(field) for field in fields if field)
+    yield from row.failures
+
+
+# --- the log -------------------------------------------------------------------------------------------
+
+
+def _log(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    log = parse_log(text, shown)
+    lines = _lines_of_ids(text)
+    for block in log.blocks:
+        if block.entry is not None:
+            yield from _entry(shown, block.entry, block.start + 1, lines, project)
+
+
+def _entry(shown: str, entry: LogEntry, line: int, lines: dict[str, int], project: str) -> Iterator[Chunk]:
+    def piece(id: str, text: str, title: str = "") -> Chunk:
+        where = lines.get(id, line)
+        return Chunk(
+            id=id,
+            kind="history",
+            text=text,
+            title=title,
+            when=entry.at,
+            path=shown,
+            line=where,
+            session=entry.session,
+            project=project,
+        )
+
+    done = [entry.context, f"Outcome: {entry.outcome}" if entry.outcome else "", entry.summary]
+    done += [f"Files: {' '.join(entry.files)}"] if entry.files else []
+    done += [f"Commits: {'; '.join(entry.commits)}"] if entry.commits else []
+    yield piece(f"session:{entry.session}", "\n".join(filter(None, done)), entry.branch)
+    for decision in entry.decisions:
+        yield piece(decision.id, said_of(decision))
+    for finding in entry.findings:
+        yield piece(finding.id, finding.text)
+    for dead_end in entry.dead_ends:
+        yield piece(dead_end.id, said_of(dead_end))
+
+
+def said_of(item: Decision | DeadEnd) -> str:
+    """A statement in one line, with what makes it useful."""
+    if isinstance(item, Decision):
+        return f"{item.text} (because {item.rationale})" if item.rationale else item.text
+    instead = f" → `{item.instead}` worked" if item.instead else ""
+    return f"`{item.tried}` fails here ({item.failed}){instead}"
+
+
+# --- facts, questions, state ---------------------------------------------------------------------------
+
+
+def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    reference, lines = parse_reference(text, shown).reference, _lines_of_ids(text)
+    for kept in reference.facts:
+        fact = kept.fact
+        if kept.retired_at is None:
+            shows = f" ({fact.command} → {fact.evidence})" if fact.command else f" ({fact.evidence})"
+            yield Chunk(
+                id=fact.id,
+                kind="fact",
+                text=f"{fact.text}{shows}",
+                title=fact.category,
+                when=fact.verified_at or fact.at,
+                path=shown,
+                line=lines.get(fact.id, 0),
+                session=fact.session,
+                project=project,
+            )
+    for decision in reference.decisions:
+        yield Chunk(
+            id=decision.id,
+            kind="history",
+            text=said_of(decision),
+            title="decision",
+            when=decision.at,
+            path=shown,
+            line=lines.get(decision.id, 0),
+            session=decision.session,
+            project=project,
+        )
+
+
+def _questions(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    lines = _lines_of_ids(text)
+    for question in parse_questions(text, shown).questions:
+        yield Chunk(
+            id=question.id,
+            kind="question",
+            text=f"{question.text} → {question.answer or '(open)'}",
+            when=question.answered_at or question.at,
+            path=shown,
+            line=lines.get(question.id, 0),
+            session=question.session,
+            project=project,
+        )
+
+
+def _state(shown: str, text: str) -> Iterator[Chunk]:
+    file = parse_current(text, shown)
+    current, lines = file.current, _lines_of_ids(text)
+    dated = [
+        *((f"Next: {step.text}", step.at, step.session, step.branch) for step in current.next),
+        *((f"To do: {item.text}", item.at, item.session, item.branch) for item in current.todo),
+        *((f"Done: {item.text}", item.at, item.session, item.branch) for item in current.done),
+    ]
+    for said, at, session, branch in dated:
+        id = content_id("S", said)
+        yield Chunk(
+            id=f"state:{id}", kind="state", text=said, title=branch, when=at, path=shown, session=session
+        )
+    for stumble in current.stumbles:
+        said = said_of(DeadEnd(tried=stumble.tried, failed=stumble.failed, instead=stumble.instead))
+        yield Chunk(
+            id=stumble.id, kind="state", text=said, when=stumble.at, path=shown, line=lines.get(stumble.id, 0)
+        )
+    for note in file.person:
+        yield Chunk(id=f"state:{content_id('S', note)}", kind="state", text=note.strip(), path=shown)
+
+
+def _style(shown: str, text: str) -> Iterator[Chunk]:
+    for number, line in enumerate(text.split("\n"), 1):
+        said = line.strip().lstrip("-* ")
+        if said and not line.startswith(_STYLE_NOISE):
+            id = f"style:{content_id('S', said)}"
+            yield Chunk(id=id, kind="knowledge", text=said, path=shown, line=number)
+
+
+def _lines_of_ids(text: str) -> dict[str, int]:
+    """Where each id stands, counted from 1; the first place counts."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := _ID.search(line):
+            found.setdefault(match[1], number)
+    return found
+
+
+def dated(chunk_when: float | None) -> str:
+    return render_minute(chunk_when)[:10]

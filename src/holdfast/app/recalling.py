@@ -1,0 +1,161 @@
+"""The briefing for a task: the few lines of memory that it needs, each with its reason and source, or none.
+
+Which kinds come first depends on the task: a fix wants dead ends and like failures, work on commands wants facts, a
+question about design wants decisions and history. What is not good enough is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from holdfast.app.recovery import recovery
+from holdfast.app.searching import search
+from holdfast.app.wiring import Machine
+from holdfast.distill.kind import explain_kind
+from holdfast.distill.likeness import Likeness, compare_signatures, signature
+from holdfast.model.ledger import Kind
+from holdfast.model.search import Hit
+from holdfast.search import FLOOR
+from holdfast.store.layout import Project
+from holdfast.text.tokens import count_tokens
+
+BUDGET = 200
+CANDIDATES = 40
+ELSEWHERE_FLOOR = 0.15  # above the floor: what another project solved must fit the task better to be told
+MOST_ELSEWHERE = 2
+_LONGEST = 45  # tokens of one line
+_STATE_WORDS = ("where were we", "continue", "what's next", "what is next", "resume", "go on")
+
+# How much each sort of statement helps a task of a kind; what is not named counts 1.
+_FIXING = {"X": 1.25, "N": 1.15, "F": 1.05}
+_DESIGNING = {"D": 1.25, "session": 1.1, "Q": 1.15}
+_BUILDING = {"D": 1.1, "F": 1.1, "X": 1.1}
+_COMMANDING = {"F": 1.3, "X": 1.2}
+_WEIGHTS: Mapping[str, Mapping[str, float]] = {
+    Kind.BUGFIX: _FIXING,
+    Kind.TEST: _COMMANDING,
+    Kind.CONFIG: _COMMANDING,
+    Kind.MIGRATION: _BUILDING,
+    Kind.FEATURE: _BUILDING,
+    Kind.REFACTOR: _BUILDING,
+    Kind.DOCS: _DESIGNING,
+    Kind.REVIEW: _DESIGNING,
+    Kind.EXPLORATION: _DESIGNING,
+}
+
+
+class Recalled(Struct, frozen=True, kw_only=True):
+    """One line of a briefing."""
+
+    id: str
+    text: str
+    kind: str
+    why: str
+    source: str
+
+
+class Briefing(Struct, frozen=True, kw_only=True):
+    """What a task is told, most useful first."""
+
+    budget: int
+    tokens: int
+    lines: tuple[Recalled, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.text for line in self.lines)
+
+
+def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
+    """Lines for a task, within a budget of tokens; none when nothing is good enough."""
+    if any(words in task.casefold() for words in _STATE_WORDS):
+        return _state(machine, project, budget)
+    judged = explain_kind(task, (), ())
+    weights = _WEIGHTS.get(judged.kind, {})
+    own = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
+    ranked = sorted(own, key=lambda hit: -hit.score * weights.get(_sort_of(hit), 1.0))
+    others = [
+        hit
+        for hit in search(machine, project, task, 10, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR)
+        if hit.path.startswith("/")
+    ]
+    lines = [_line(hit, "") for hit in ranked]
+    lines += [_line(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
+    return _within(_different(lines), budget)
+
+
+_TOLD = ("history", "fact", "question", "lesson", "state")
+
+
+def _state(machine: Machine, project: Project, budget: int) -> Briefing:
+    """Who asks where we are is told the state."""
+    told = [
+        Recalled(
+            id=f"state:{number}",
+            text=line.text,
+            kind="state",
+            why=line.reason,
+            source=".holdfast/local/current.md",
+        )
+        for number, line in enumerate(recovery(machine, project, budget=budget))
+    ]
+    return _within(told, budget)
+
+
+def _sort_of(hit: Hit) -> str:
+    """The letter of a statement's id, or `session` and the like."""
+    return hit.id[0] if hit.id[1:2] == "-" else hit.id.partition(":")[0]
+
+
+def _line(hit: Hit, before: str) -> Recalled:
+    text = f"{before}{_label(hit)}{_short(hit)}"
+    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
+    session = f"session {hit.session[:8]}, " if hit.session else ""
+    return Recalled(
+        id=hit.id, text=text, kind=hit.kind, why=hit.why, source=f"{where} ({session}{hit.date[:10]})"
+    )
+
+
+_LABELS = {"D": "Decided: ", "N": "Found: ", "Q": "Asked: ", "session": "Done before: "}
+
+
+def _label(hit: Hit) -> str:
+    return _LABELS.get(_sort_of(hit), "")
+
+
+def _short(hit: Hit) -> str:
+    """One line of at most so many tokens; of a session what it was about, and its files."""
+    lines = [" ".join(line.split()) for line in hit.text.split("\n") if line.strip()]
+    if _sort_of(hit) == "session":
+        files = next((line for line in lines if line.startswith("Files: ")), "")
+        lines = [lines[0], files] if files else lines[:1]
+    words = " ".join(lines).split(" ")
+    while len(words) > 1 and count_tokens(" ".join(words)) > _LONGEST:
+        words.pop()
+    said = " ".join(words)
+    return said if said == " ".join(lines) else f"{said}…"
+
+
+def _different(lines: Sequence[Recalled]) -> list[Recalled]:
+    """Each thing once, whatever words it is said in."""
+    kept: list[Recalled] = []
+    for line in lines:
+        own = signature(line.text)
+        if not any(
+            compare_signatures(signature(known.text), own).likeness is Likeness.SAME for known in kept
+        ):
+            kept.append(line)
+    return kept
+
+
+def _within(lines: Sequence[Recalled], budget: int) -> Briefing:
+    kept: list[Recalled] = []
+    used = 0
+    for line in lines:
+        cost = count_tokens(line.text)
+        if used + cost <= budget:
+            kept.append(line)
+            used += cost
+    return Briefing(budget=budget, tokens=used, lines=tuple(kept))

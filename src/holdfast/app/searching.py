@@ -1,0 +1,178 @@
+"""Search over what a project knows, or all projects on this machine: the index kept up to date, then asked.
+
+The index is derived. It is brought up to date by whoever asks, and by the capture that runs after a session; an
+import by hand leaves it alone, because that would double the time it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.app.chunking import chunks_of_file, chunks_of_ledger
+from holdfast.app.ledger import read_ledger, rows
+from holdfast.app.wiring import Machine
+from holdfast.errors import HoldfastError
+from holdfast.model.search import Chunk, Hit
+from holdfast.search import Index
+from holdfast.search import open as open_index
+from holdfast.store import files
+from holdfast.store.layout import Project
+from holdfast.store.places import text_of
+
+PLACE = ".holdfast/local"
+_FORMAT = 1
+
+
+class Indexed(Struct, kw_only=True):
+    """What bringing an index up to date did."""
+
+    files: int = 0
+    chunks: int = 0
+    added: int = 0
+    removed: int = 0
+    problems: list[str] = []
+
+
+class _Seen(Struct):
+    """Which pieces each file had when it was last indexed, and the stamp it had then."""
+
+    format: int = _FORMAT
+    files: dict[str, tuple[str, list[str]]] = {}
+
+
+def search(
+    machine: Machine,
+    project: Project,
+    query: str,
+    k: int = 10,
+    kinds: Collection[str] | None = None,
+    *,
+    name: str = "",
+    everywhere: bool = False,
+    floor: float = 0.0,
+) -> list[Hit]:
+    """The best hits, in this project or in all of this machine's that are not excluded."""
+    found: list[Hit] = []
+    places = memories(machine, project) if everywhere else [project]
+    for place in places:
+        if not place.memory.is_dir():
+            continue
+        with opened(machine, place) as index:
+            hits = index.search(query, k, machine.now(), kinds, name or None, floor=floor)
+        found += hits if place is project else [_elsewhere(hit, place) for hit in hits]
+    return sorted(found, key=lambda hit: -hit.score)[:k]
+
+
+def _elsewhere(hit: Hit, place: Project) -> Hit:
+    """A hit of another repository: named by it, and its path from the root of the file system."""
+    path = hit.path.replace(PLACE, str(place.memory), 1)
+    return msgspec.structs.replace(hit, project=hit.project or place.title, path=path)
+
+
+def memories(machine: Machine, project: Project) -> list[Project]:
+    """This project first, then every other one on this machine; what is excluded is not read."""
+    found = [project]
+    settings = machine.settings()
+    folder = machine.home / "projects"
+    for memory in sorted(folder.iterdir()) if folder.is_dir() else []:
+        root = text_of(memory, memory / "root").strip() if memory.is_dir() else ""
+        if root and memory != project.memory and not settings.excludes(root, machine.user_home):
+            home = Path(root)
+            found.append(Project(home, home / ".holdfast", memory, home / ".holdfast" / "id"))
+    return found
+
+
+def opened(machine: Machine, project: Project) -> Index:
+    """The index of a project, as its files are now."""
+    update_index(machine, project)
+    return open_index(project.memory / "index.db")
+
+
+def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -> Indexed:
+    """Puts in what is new and takes out what is gone; files whose stamp is unchanged are not even read."""
+    done = Indexed()
+    index = project.memory / "index.db"
+    if rebuild:
+        for path in (
+            index,
+            _seen_file(project),
+            *project.memory.glob("index.db-*"),
+            *project.memory.glob("index*.npy"),
+        ):
+            path.unlink(missing_ok=True)
+    before = _seen(project) if index.exists() else _Seen()
+    now = _Seen(files=dict(before.files))
+    stamps = {shown: _stamp(path) for shown, path in _files(project)}
+    changed = [shown for shown, stamp in stamps.items() if before.files.get(shown, ("",))[0] != stamp]
+    gone = before.files.keys() - stamps.keys()
+    done.files = len(stamps)
+    if changed or gone:
+        with files.lock(project.lock("index")), open_index(index) as opened_index:
+            chunks: list[Chunk] = []
+            for shown in changed:
+                pieces = _pieces(project, shown, done)
+                if pieces is not None:
+                    chunks += pieces
+                    now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
+            for shown in gone:
+                del now.files[shown]
+            stay = {id for _, ids in now.files.values() for id in ids}
+            were = {id for _, ids in before.files.values() for id in ids}
+            changes = opened_index.put_many({chunk.id: chunk for chunk in chunks}.values())
+            done.added = changes.added + changes.updated
+            done.removed = opened_index.delete_many(sorted(were - stay))
+            data = msgspec.json.encode(now)
+            files.replace(_seen_file(project), data, project.lock("hot"), files.ANYTHING)
+    done.chunks = len({id for _, ids in now.files.values() for id in ids})
+    return done
+
+
+def _pieces(project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
+    """None for a file that cannot be read now: what was known of it stays findable."""
+    try:
+        if shown.endswith("ledger.md"):
+            return chunks_of_ledger(shown, rows(read_ledger(project)), project.title)
+        relative = Path(shown).relative_to(PLACE)
+        name = relative.parts[1] if relative.parts[0] == "projects" else ""
+        return chunks_of_file(shown, text_of(project.memory, project.memory / relative), name)
+    except HoldfastError as error:
+        done.problems.append(error.line())
+        return None
+
+
+def _files(project: Project) -> Iterator[tuple[str, Path]]:
+    """Everything that can be found, by the name it is shown under; the reference last: it says more than a log."""
+    memory = project.memory
+    for path in (memory / "current.md", memory / "style.md", project.ledger):
+        if path.is_file():
+            yield f"{PLACE}/{path.name}", path
+    for folder in sorted((memory / "projects").glob("*")):
+        names = [*sorted(folder.glob("archive/*.md")), *(folder / name for name in _NAMES)]
+        for path in names:
+            if path.is_file():
+                yield f"{PLACE}/{path.relative_to(memory).as_posix()}", path
+
+
+_NAMES = ("log.md", "open-questions.md", "reference.md")
+
+
+def _stamp(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def _seen_file(project: Project) -> Path:
+    return project.memory / "index.json"
+
+
+def _seen(project: Project) -> _Seen:
+    data = files.read(_seen_file(project))
+    try:
+        seen = msgspec.json.decode(data or b"{}", type=_Seen)
+    except msgspec.MsgspecError:
+        return _Seen()
+    return seen if seen.format == _FORMAT else _Seen()

@@ -1,0 +1,39 @@
+"""`holdfast index`: bring the search index up to date, or make it anew."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from holdfast.app.searching import update_index
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+
+DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
+afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rebuild", action="store_true", help="delete it and make it anew")
+    parser.add_argument("--json", action="store_true", help="what was done, as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    began = time.perf_counter()
+    if not project.memory.is_dir():
+        output.note("Nothing is remembered here yet. holdfast import reads what agents recorded.")
+        return 0
+    done = update_index(machine, project, rebuild=options.rebuild)
+    seconds = time.perf_counter() - began
+    for problem in done.problems:
+        output.warn(problem)
+    if options.json:
+        counts = {"files": done.files, "chunks": done.chunks, "added": done.added, "removed": done.removed}
+        output.show_json({**counts, "seconds": round(seconds, 3)})
+    else:
+        output.line(
+            f"{done.chunks} pieces of {done.files} files: {done.added} put in, {done.removed} taken out "
+            f"({seconds:.2f} s)."
+        )
+    return 0

@@ -1,0 +1,64 @@
+"""`holdfast search`: the best answers from everything that is remembered, with where they stand."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app.chunking import KINDS
+from holdfast.app.searching import search
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.errors import UsageError
+from holdfast.model.search import Hit
+
+DESCRIPTION = """Searches the state, the history, facts, questions and ledger of this project, by words and by
+meaning. The index follows the files by itself; what you edit by hand is found at once."""
+EXAMPLES = """examples:
+  holdfast search "why is auth slow"
+  holdfast search ECONNREFUSED --kind fact
+  holdfast search "retry with backoff" --everywhere -k 3"""
+LONGEST = 240
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="words, a question, an id, an error")
+    parser.add_argument(
+        "--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"
+    )
+    parser.add_argument("--project", default="", metavar="NAME", help="only this project of the repository")
+    parser.add_argument("--everywhere", action="store_true", help="in every project on this machine")
+    parser.add_argument("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)")
+    parser.add_argument("--json", action="store_true", help="the hits as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    query = " ".join(options.query).strip()
+    if not query or options.k < 1:
+        raise UsageError("there is nothing to search for" if not query else "-k must be 1 or more")
+    hits = search(
+        machine,
+        machine.project(),
+        query,
+        options.k,
+        options.kind,
+        name=options.project,
+        everywhere=options.everywhere,
+    )
+    if options.json:
+        output.show_json(hits)
+        return 0
+    for hit in hits:
+        _show(hit)
+    if not hits:
+        output.note("Nothing is known of that.")
+    return 0
+
+
+def _show(hit: Hit) -> None:
+    first, *rest = [line for line in hit.text.split("\n") if line.strip()]
+    output.heading(output.cut(first, LONGEST))
+    for line in rest[:3]:
+        output.line(f"  {output.cut(line, LONGEST)}")
+    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
+    signs = [f"{hit.score:.2f}", hit.kind, hit.date[:10], where, hit.session[:8], hit.project, hit.why]
+    output.aside("  " + " · ".join(filter(None, signs)))
