@@ -60,7 +60,18 @@ def capture(machine: Machine, project: Project) -> Captured:
                 if any(letter in new for letter in group):
                     _take(machine, project, group, done)
         prepare(machine, project)
+        _index(machine, project, done)
     return done
+
+
+def _index(machine: Machine, project: Project, done: Captured) -> None:
+    """What was captured is found at once. Search does without: it brings the index up to date itself."""
+    from holdfast.app.searching import update_index
+
+    try:
+        done.problems += update_index(machine, project).problems
+    except HoldfastError as error:
+        done.problems.append(error.line())
 
 
 def catch_up(machine: Machine, project: Project) -> None:

@@ -1,0 +1,183 @@
+"""Search and recall over a project's memory: what is saved is found, what is gone is not, and nothing is told in doubt."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.app.test_remembering import put, working_session
+from tests.conftest import Holdfast
+
+from holdfast.app.chunking import chunks_of_file
+from holdfast.text.tokens import count_tokens
+
+
+@pytest.fixture
+def remembered(holdfast: Holdfast, repo: Path, tmp_path: Path) -> Path:
+    """A project with three sessions, facts, decisions and an answered question; its memory folder."""
+    for number in (1, 2, 3):
+        put(tmp_path / "t", working_session(number, repo))
+    holdfast("import", tmp_path / "t", check=0)
+    holdfast(
+        "fact", "add", "The staging database listens on port 5433", "--evidence", "psql answered", check=0
+    )
+    holdfast("decide", "Use short-lived tokens for the partner API", "--because", "audits", check=0)
+    holdfast("answer", "Which region hosts the backups?", "Frankfurt", check=0)
+    return (repo / ".holdfast" / "local").resolve()
+
+
+@pytest.mark.promise("R4")
+def test_a_hit_says_what_it_is_and_where_it_stands(holdfast: Holdfast, repo: Path, remembered: Path) -> None:
+    (hit, *_) = holdfast("search", "staging database port", "--json", check=0).json()
+    assert set(hit) == {
+        "id", "kind", "text", "path", "line", "session", "project", "date", "score", "why",
+    }  # fmt: skip
+    assert hit["kind"] == "fact" and "5433" in hit["text"] and hit["id"].startswith("F-") and hit["why"]
+    line = (repo / hit["path"]).read_text().splitlines()[hit["line"] - 1]
+    assert "The staging database listens on port 5433" in line
+
+
+@pytest.mark.promise("R2")
+@pytest.mark.parametrize(
+    ("query", "kind", "found"),
+    [
+        ("partner API tokens", "history", "short-lived tokens"),
+        ("where are the backups", "question", "Frankfurt"),
+        ("rounded before tax", "history", "rounded before it added the tax"),
+        ("what is next", "state", "Document rule"),
+        ("discount checkout", "ledger", "discount"),
+    ],
+)
+def test_each_kind_is_found_by_itself(
+    holdfast: Holdfast, remembered: Path, query: str, kind: str, found: str
+) -> None:
+    hits = holdfast("search", query, "--kind", kind, "--json", check=0).json()
+    assert hits and {hit["kind"] for hit in hits} == {kind}
+    assert any(found in hit["text"] for hit in hits)
+
+
+@pytest.mark.promise("R3")
+def test_what_is_saved_or_written_by_hand_is_found_and_what_is_gone_is_not(
+    holdfast: Holdfast, remembered: Path
+) -> None:
+    holdfast("search", "anything", check=0)
+    holdfast("fact", "add", "The marmot service speaks gRPC", "--evidence", "grpcurl answered", check=0)
+    (hit, *_) = holdfast("search", "marmot", "--json", check=0).json()
+    assert "marmot" in hit["text"]
+    current = remembered / "current.md"
+    current.write_text(current.read_text().replace("## TODO", "Ask the walrus team first.\n\n## TODO"))
+    style = remembered / "style.md"
+    style.write_text(style.read_text() + "\n- Prefer narwhal over pandas\n")
+    assert holdfast("search", "narwhal", "--json", check=0).json()[0]["kind"] == "knowledge"
+    holdfast("forget", "--fact", hit["id"], "--yes", check=0)
+    assert not any("marmot" in hit["text"] for hit in holdfast("search", "marmot", "--json", check=0).json())
+    left = [path for path in remembered.rglob("*") if path.is_file() and b"marmot" in path.read_bytes()]
+    assert left == [], "not even in the index"
+
+
+@pytest.mark.promise("R6")
+def test_an_index_that_is_deleted_comes_back_with_the_same_answers(
+    holdfast: Holdfast, remembered: Path
+) -> None:
+    before = holdfast("search", "rule rounded tax tests", "-k", "20", "--json", check=0).stdout
+    for path in remembered.glob("index*"):
+        path.unlink()
+    assert holdfast("search", "rule rounded tax tests", "-k", "20", "--json", check=0).stdout == before
+    done = holdfast("index", "--rebuild", "--json", check=0).json()
+    assert done["added"] == done["chunks"] > 10 and done["removed"] == 0 and done["files"] >= 5
+    assert holdfast("search", "rule rounded tax tests", "-k", "20", "--json", check=0).stdout == before
+    assert holdfast("index", "--json", check=0).json()["added"] == 0
+
+
+@pytest.mark.promise("M11", "R1")
+def test_other_projects_are_searched_when_asked_and_excluded_ones_never(
+    holdfast: Holdfast, remembered: Path, make_repo: object, home: Path
+) -> None:
+    other = make_repo("warehouse")  # type: ignore[operator]
+    holdfast("fact", "add", "The pelican queue retries five times", "--evidence", "seen", cwd=other, check=0)
+    assert "pelican" not in holdfast("search", "pelican queue retries", check=0).stdout
+    (hit, *_) = holdfast("search", "pelican queue retries", "--everywhere", "--json", check=0).json()
+    assert "pelican" in hit["text"] and hit["project"] == "warehouse" and Path(hit["path"]).is_file()
+    told = holdfast("recall", "let the pelican queue retry", "--why", check=0).stdout
+    assert "in warehouse: " in told
+    (home / ".holdfast" / "config.toml").write_text(f'exclude = ["{other}/**"]\n')
+    assert "pelican" not in holdfast("search", "pelican queue retries", "--everywhere", check=0).stdout
+    assert "pelican" not in holdfast("recall", "let the pelican queue retry", check=0).stdout
+
+
+@pytest.mark.promise("R7")
+def test_a_task_is_told_what_fits_it_within_its_budget(holdfast: Holdfast, remembered: Path) -> None:
+    told = holdfast("recall", "connect the report to the staging database", "--json", check=0).json()
+    assert set(told) == {"budget", "tokens", "lines", "text"}
+    assert "5433" in told["lines"][0]["text"] and told["lines"][0]["source"].startswith(".holdfast/local/")
+    assert count_tokens(told["text"]) <= told["tokens"] <= told["budget"] == 200
+    small = holdfast(
+        "recall", "connect the report to the staging database", "--budget", "30", "--json"
+    ).json()
+    assert small["tokens"] <= 30
+    assert holdfast("recall", "x", "--budget", "0", "--json", check=0).json()["lines"] == []
+
+
+@pytest.mark.promise("R7")
+def test_a_task_that_memory_knows_nothing_of_is_told_nothing(holdfast: Holdfast, remembered: Path) -> None:
+    done = holdfast("recall", "bake a chocolate cake with raspberries", "--json", check=0).json()
+    assert done["lines"] == [] and done["text"] == ""
+
+
+@pytest.mark.promise("M6")
+def test_who_asks_where_we_are_is_told_the_state(holdfast: Holdfast, remembered: Path) -> None:
+    assert "Document rule 3" in holdfast("recall", "where were we?", check=0).stdout
+
+
+@pytest.mark.parametrize("query", ['"', "AND OR NOT", "a* b^2", "col:x", "(", "\ud800".encode("utf-8", "surrogatepass").decode("utf-8", "replace"), "-" * 50, "' OR 1=1 --"])  # fmt: skip
+def test_a_hostile_query_is_answered_or_refused_in_one_line(
+    holdfast: Holdfast, remembered: Path, query: str
+) -> None:
+    done = holdfast("search", "--", query)
+    assert done.returncode in (0, 1, 2) and "Traceback" not in done.stderr and done.stderr.count("\n") <= 3
+
+
+def test_nothing_to_search_for_is_a_usage_error(holdfast: Holdfast, repo: Path) -> None:
+    assert holdfast("search", " ", check=2).stderr.count("\n") == 1
+    assert holdfast("recall", "", check=2).stderr.count("\n") == 1
+    assert holdfast("search", "x", "--json", check=0).json() == []
+    assert not (repo / ".holdfast").exists(), "searching makes nothing"
+
+
+def test_several_processes_search_and_save_at_once(repo: Path, remembered: Path) -> None:
+    def start(*words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "holdfast", *words], cwd=repo, stdout=subprocess.DEVNULL
+        )
+
+    running = []
+    for number in range(5):
+        fact = ["fact", "add", f"Service number {number} listens on {9000 + number}", "--evidence", "seen"]
+        running += [start(*fact), start("search", "service listens")]
+    assert [process.wait() for process in running] == [0] * len(running)
+    found = subprocess.run(
+        [sys.executable, "-m", "holdfast", "search", "service number listens", "-k", "20"],
+        cwd=repo,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    assert all(str(9000 + number) in found for number in range(5))
+
+
+def test_a_file_that_cannot_be_read_leaves_what_was_known_of_it_findable(
+    holdfast: Holdfast, remembered: Path
+) -> None:
+    holdfast("search", "staging", check=0)
+    reference = remembered / "projects" / "shop" / "reference.md"
+    text = reference.read_text()
+    reference.write_text(f"<<<<<<< HEAD\n{text}=======\nx\n>>>>>>> other\n")
+    done = holdfast("index")
+    assert "reference.md" in done.stderr
+    assert "5433" in holdfast("search", "staging database", check=0).stdout
+
+
+def test_an_unknown_file_has_no_pieces() -> None:
+    assert chunks_of_file(".holdfast/local/projects/x/notes.txt", "hello", "x") == []
