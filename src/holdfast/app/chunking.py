@@ -15,11 +15,9 @@ from holdfast.model.memory import DeadEnd, Decision, LogEntry, content_id
 from holdfast.model.search import Chunk
 from holdfast.text.current_md import parse_current
 from holdfast.text.log_md import parse_log
-from holdfast.text.memory_md import render_minute
 from holdfast.text.questions_md import parse_questions
 from holdfast.text.reference_md import parse_reference
 
-KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
 _ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 _STYLE_NOISE = ("#", "<!--", "This file is yours")
 
@@ -196,7 +194,3 @@ def _lines_of_ids(text: str) -> dict[str, int]:
         if match := _ID.search(line):
             found.setdefault(match[1], number)
     return found
-
-
-def dated(chunk_when: float | None) -> str:
-    return render_minute(chunk_when)[:10]

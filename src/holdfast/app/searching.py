@@ -12,8 +12,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.app.chunking import chunks_of_file, chunks_of_ledger
-from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
 from holdfast.model.search import Chunk, Hit
@@ -23,6 +21,7 @@ from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.store.places import text_of
 
+KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
 PLACE = ".holdfast/local"
 _FORMAT = 1
 
@@ -133,6 +132,10 @@ def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -
 
 def _pieces(project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
     """None for a file that cannot be read now: what was known of it stays findable."""
+    # Loaded only where something changed: most searches find the index as it should be.
+    from holdfast.app.chunking import chunks_of_file, chunks_of_ledger
+    from holdfast.app.ledger import read_ledger, rows
+
     try:
         if shown.endswith("ledger.md"):
             return chunks_of_ledger(shown, rows(read_ledger(project)), project.title)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.chunking import KINDS
-from holdfast.app.searching import search
+from holdfast.app.searching import KINDS, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.errors import UsageError
