@@ -22,6 +22,7 @@ from holdfast.model.session import Asked, Planned
 
 LONGEST_MESSAGE = 2000  # a longer one is a document that was pasted, not somebody's word
 MOST_OF_A_MESSAGE = 3
+FEWEST_BLANKS = 3  # in the title of a plan that gives no reason: "Output filter" alone decides nothing
 SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none
 
 _OPENING = re.compile(
@@ -124,9 +125,14 @@ def of_answer(event: Asked) -> Iterator[Decision]:
         return
     chosen = [label for label, _ in event.options]
     why = next((said for label, said in event.options if label == answer), "") if chosen else ""
-    text = f"{' '.join(event.question.split())} {answer.removesuffix('(Recommended)').strip()}"
+    text = f"{' '.join(event.question.split())} {without_advice(answer)}"
     if len(text) <= LONGEST:
         yield Decision(text=text, rationale=why if len(why) <= LONGEST else "", by="user", at=event.at)
+
+
+def without_advice(answer: str) -> str:
+    """An answer as the person gave it: that the agent recommended it is no part of it."""
+    return answer.replace(" (Recommended)", "").replace(" (recommended)", "")
 
 
 def asks_about_workflow(question: str) -> bool:
@@ -143,7 +149,7 @@ def _planned(plan: str, at: float | None) -> Iterator[Decision]:
     title, _, rest = plan.strip().partition("\n")
     if len(title) > 2 * LONGEST:
         return
-    title = _PLAN_TITLE.sub("", title.lstrip("# ").strip()).strip(" *:")
+    title = plan_title(title)
     if not 8 <= len(title) <= LONGEST or title.endswith(":"):
         return
     why = ""
@@ -152,7 +158,13 @@ def _planned(plan: str, at: float | None) -> Iterator[Decision]:
             if not said.heading or _PLAN_REASON.search(said.heading):
                 why = said.text
             break
-    yield Decision(text=title, rationale=why, by="user", at=at)
+    if why or title.count(" ") >= FEWEST_BLANKS:
+        yield Decision(text=f"Plan approved: {title}", rationale=why, by="user", at=at)
+
+
+def plan_title(line: str) -> str:
+    """What a plan is called, without saying that it is one."""
+    return _PLAN_TITLE.sub("", line.lstrip("# ").strip()).strip(" *:")
 
 
 def of_person(text: str, at: float | None) -> Iterator[Decision]:

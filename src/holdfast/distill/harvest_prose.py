@@ -53,7 +53,7 @@ _ANCHOR = re.compile(
     r"|\s)--?\w|\d"
     r"|\"[^\"\n]{2,}\""
 )
-_PLAIN_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?(?=[,;:!]?\s|[.!]?\Z)")
+_PLAIN_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
 _CONTENT = re.compile(r"[^\W\d_]{4,}")
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|it|them|that(?! \w+ (?:is|are|can))|here|one|above|below)\b", re.IGNORECASE
