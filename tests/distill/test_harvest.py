@@ -82,7 +82,7 @@ def test_an_answered_question_is_a_decision_of_the_person_with_the_reason_that_w
 def test_an_approved_plan_is_a_decision_and_a_declined_one_is_not() -> None:
     plan = "# Plan: Keep sessions in SQLite\n\n## Context\nRedis is one more server to run.\n\n## Steps\n- drop it"
     (decision,) = harvested(Told().planned(plan, True)).decisions
-    assert (decision.text, decision.by) == ("Keep sessions in SQLite", "user")
+    assert (decision.text, decision.by) == ("Plan approved: Keep sessions in SQLite", "user")
     assert decision.rationale == "Redis is one more server to run."
     assert harvested(Told().planned(plan, False).planned(plan, None)).decisions == ()
 
@@ -102,7 +102,7 @@ def test_an_approved_plan_is_a_decision_and_a_declined_one_is_not() -> None:
             "",
         ),
         ("great. always run `make fmt` before you commit", "always run `make fmt` before you commit", ""),
-        ("Implement the following plan:\n\n# Plan: Drop Redis\n\nIt costs.", "Drop Redis", ""),
+        ("Implement the following plan:\n\n# Plan: Drop Redis\n\nIt costs.", "Plan approved: Drop Redis", ""),
     ],
 )
 def test_a_person_s_words_settle_something(words: str, text: str, why: str) -> None:

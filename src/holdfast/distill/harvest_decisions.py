@@ -22,7 +22,6 @@ from holdfast.model.session import Asked, Planned
 
 LONGEST_MESSAGE = 2000  # a longer one is a document that was pasted, not somebody's word
 MOST_OF_A_MESSAGE = 3
-FEWEST_BLANKS = 3  # in the title of a plan that gives no reason: "Output filter" alone decides nothing
 SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none
 
 _OPENING = re.compile(
@@ -158,8 +157,7 @@ def _planned(plan: str, at: float | None) -> Iterator[Decision]:
             if not said.heading or _PLAN_REASON.search(said.heading):
                 why = said.text
             break
-    if why or title.count(" ") >= FEWEST_BLANKS:
-        yield Decision(text=f"Plan approved: {title}", rationale=why, by="user", at=at)
+    yield Decision(text=f"Plan approved: {title}", rationale=why, by="user", at=at)
 
 
 def plan_title(line: str) -> str:
