@@ -82,7 +82,7 @@ def test_an_answered_question_is_a_decision_of_the_person_with_the_reason_that_w
 def test_an_approved_plan_is_a_decision_and_a_declined_one_is_not() -> None:
     plan = "# Plan: Keep sessions in SQLite\n\n## Context\nRedis is one more server to run.\n\n## Steps\n- drop it"
     (decision,) = harvested(Told().planned(plan, True)).decisions
-    assert (decision.text, decision.by) == ("Keep sessions in SQLite", "user")
+    assert (decision.text, decision.by) == ("Plan approved: Keep sessions in SQLite", "user")
     assert decision.rationale == "Redis is one more server to run."
     assert harvested(Told().planned(plan, False).planned(plan, None)).decisions == ()
 
@@ -102,7 +102,7 @@ def test_an_approved_plan_is_a_decision_and_a_declined_one_is_not() -> None:
             "",
         ),
         ("great. always run `make fmt` before you commit", "always run `make fmt` before you commit", ""),
-        ("Implement the following plan:\n\n# Plan: Drop Redis\n\nIt costs.", "Drop Redis", ""),
+        ("Implement the following plan:\n\n# Plan: Drop Redis\n\nIt costs.", "Plan approved: Drop Redis", ""),
     ],
 )
 def test_a_person_s_words_settle_something(words: str, text: str, why: str) -> None:
@@ -491,3 +491,82 @@ def test_a_person_who_says_what_was_decided_has_decided_it() -> None:
     assert decision.text == "We decided to use Redis for the limiter"
     assert decision.rationale == "the in-memory one does not survive restarts"
     assert not list(of_person("We decided it is better that way for all of them.", None))
+
+
+@pytest.mark.parametrize(
+    "said, text, why",
+    [
+        (
+            "I chose a sliding window because fixed windows allow bursts at the edges.",
+            "I chose a sliding window",
+            "fixed windows allow bursts at the edges.",
+        ),
+        (
+            "I chose Redis because the limit must hold across several processes.",
+            "I chose Redis",
+            "the limit must hold across several processes.",
+        ),
+        (
+            "I kept the nightly job on the old scheduler because of locking.",
+            "I kept the nightly job on the old scheduler",
+            "locking.",
+        ),
+    ],
+)
+def test_a_choice_in_plain_words_is_a_decision_when_it_says_what_and_why(
+    said: str, text: str, why: str
+) -> None:
+    (found,) = harvested(Told().ask("Add a limit").say(said)).decisions
+    assert (found.text, found.rationale, found.by) == (text, why, "agent")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I chose this because it is better.",
+        "I went with the simpler approach because it is cleaner and easier to maintain.",
+        "I decided to keep it because that works well for now.",
+        "I used this option since the user wanted something simple.",
+    ],
+)
+def test_a_choice_that_names_nothing_is_no_decision(said: str) -> None:
+    assert not harvested(Told().ask("Add a limit").say(said)).decisions
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Should the limit apply to internal clients of the billing team too?",
+        "Want to go with exact matching, or allow trimmed whitespace as well?",
+        "Should I treat only invoices with an explicit currency as valid, or also infer the country?",
+    ],
+)
+def test_a_closing_question_in_plain_words_is_kept(question: str) -> None:
+    (found,) = harvested(Told().ask("Add a limit").say(f"The limit is in place. {question}")).questions
+    assert found.text == question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Should I continue?",
+        "Which approach would be the best option here?",
+        "Is there something specific you're working on with payments or invoices?",
+        "What do you want the next step to be after this change?",
+        "How can I help you with the current implementation today?",
+    ],
+)
+def test_a_closing_question_that_asks_nothing_of_the_matter_is_not_kept(question: str) -> None:
+    assert not harvested(Told().ask("Add a limit").say(f"The limit is in place. {question}")).questions
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "14538 - DNS resolution fails in the cloud VM because of the `resolv.conf` there",
+        "(11) ✅ Valid baseline of `parse()`, which only works when the file exists.",
+        "The issue might be related to how `retry_decorator` is implemented.",
+    ],
+)
+def test_a_fragment_or_a_guess_is_no_finding(said: str) -> None:
+    assert not harvested(Told().ask("Why?").say(f"## Findings\n\n- {said}\n")).findings

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.distill.log_entry import summary_line
+from holdfast.distill.log_entry import summary_line, task_line
+from holdfast.text.prose import prose_of, unwrapped
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,43 @@ def test_only_words_that_say_nothing_are_left_out(message: str, said: str) -> No
 def test_what_is_left_is_not_told_as_done(heading: str) -> None:
     message = f"Implemented it in `src/app.py`.\n\n{heading}\n- Wire it into the gateway\n"
     assert summary_line(message, 200) == "Implemented it in `src/app.py`."
+
+
+@pytest.mark.parametrize(
+    "message, said",
+    [
+        ("app/limit.py\n\nthe limit holds across processes now.", "The limit holds across processes now."),
+        (
+            "max_attempts is two, so a failure is retried once.",
+            "max_attempts is two, so a failure is retried once.",
+        ),
+        (
+            "\\u001b[34mThe limit\\u001b[0m holds in \x1b[1mall\x1b[0m processes.",
+            "The limit holds in all processes.",
+        ),
+        ('{"title": "Add a limit to the gateway"}', ""),
+    ],
+)
+def test_names_colours_and_data_are_no_words_of_a_summary(message: str, said: str) -> None:
+    assert summary_line(message, 200) == said
+
+
+def test_a_request_is_a_to_do_in_one_sentence() -> None:
+    title = "Implement the following plan: # Plan: Add a limit"
+    assert task_line(title, 120) == "Implement the plan: Add a limit"
+    assert task_line("Add a limit to the gateway. " + "Then tell everybody about it. " * 5, 120) == (
+        "Add a limit to the gateway."
+    )
+
+
+def test_what_a_host_puts_before_a_prompt_is_not_the_goal() -> None:
+    policy = "Never call this tool. " * 300
+    assert unwrapped(f"<some_host>\n{policy}\n</some_host>\n\nadd a limit") == "add a limit"
+    for whole in ("<task>add a limit</task>\nsoon", "<some_host>alone</some_host>", "<open> add a limit"):
+        assert unwrapped(whole) == whole
+
+
+def test_where_a_secret_was_a_mark_is_left() -> None:
+    assert prose_of("DB is postgres://admin:[redacted:password]@db").lines == (
+        "DB is postgres://admin:[…]@db",
+    )

@@ -201,6 +201,7 @@ _TIMED_OUT = Sought(
     re.IGNORECASE,
     words="timed out|deadline exceeded|timeout|etimedout",
 )
+_WARNS = re.compile(r"\W*(?:(?:npm|pnpm|yarn)\s+)?warn(?:ing)?\b", re.IGNORECASE)
 _ECHO = re.compile(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
 _COMMITTED = re.compile(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
@@ -345,4 +346,10 @@ def _line_at(text: str, position: int) -> str:
 
 
 def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip() and not _ECHO.match(line)), "")
+    """The first line that says something; a warning only where there is nothing else."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _ECHO.match(line)]
+    return next((line for line in lines if not only_warns(line)), lines[0] if lines else "")
+
+
+def only_warns(line: str) -> bool:
+    return bool(_WARNS.match(line))

@@ -61,7 +61,9 @@ class Harvester:
         for decision in decisions.of_answer(event):
             add(state.decisions, decision, _decision_text)
         if len(answer) <= LONGEST_ANSWER:
-            answered = replace(question, answer=answer, by=event.by, answered_at=event.at)
+            answered = replace(
+                question, answer=decisions.without_advice(answer), by=event.by, answered_at=event.at
+            )
             add(state.questions, answered, _question_text)
 
     def planned(self, event: Planned) -> None:

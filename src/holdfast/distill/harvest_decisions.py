@@ -9,7 +9,10 @@ from holdfast.distill.harvest_prose import (
     LONGEST,
     SHORTEST,
     Statement,
+    content_words,
+    has_anchor,
     mentions,
+    names_something,
     sentences,
     stands_alone,
     statements,
@@ -19,6 +22,7 @@ from holdfast.model.session import Asked, Planned
 
 LONGEST_MESSAGE = 2000  # a longer one is a document that was pasted, not somebody's word
 MOST_OF_A_MESSAGE = 3
+SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none
 
 _OPENING = re.compile(
     r"(?:(?:no|nope|ok|okay|yes|yeah|yep|right|actually|well|so|and|but|please|also|hm+|great|cool|nice"
@@ -64,6 +68,7 @@ _CHOSE = re.compile(
     r"|\b(?:is|was|are|were) (?:deliberately|intentionally|purposely)\b|\A(?:Decision|Decided|Chose"
     r"|Chosen)\b"
     r"|\b(?:instead of|rather than)\b.*\b(?:because|since|so that|to avoid)\b"
+    r"|\A(?:I|We) (?:kept|used|left|avoided|preferred|put|made|stayed with)\b.*\b(?:because|since|so that|to avoid)\b"
 )
 _CHOSE_WORDS = (
     "hose",
@@ -78,6 +83,15 @@ _CHOSE_WORDS = (
     "ately ",
     "ead of",
     "than",
+    "I kept",
+    "I used",
+    "I left",
+    "I put",
+    "I made",
+    "avoided",
+    "prefer",
+    "We ",
+    "stayed",
 )
 _DECISIONS = re.compile(
     r"(?:(?:key|main|important|design|technical|architectur\w+|implementation)\s+(?:and\s+)?){0,2}"
@@ -110,9 +124,14 @@ def of_answer(event: Asked) -> Iterator[Decision]:
         return
     chosen = [label for label, _ in event.options]
     why = next((said for label, said in event.options if label == answer), "") if chosen else ""
-    text = f"{' '.join(event.question.split())} {answer.removesuffix('(Recommended)').strip()}"
+    text = f"{' '.join(event.question.split())} {without_advice(answer)}"
     if len(text) <= LONGEST:
         yield Decision(text=text, rationale=why if len(why) <= LONGEST else "", by="user", at=event.at)
+
+
+def without_advice(answer: str) -> str:
+    """An answer as the person gave it: that the agent recommended it is no part of it."""
+    return answer.replace(" (Recommended)", "").replace(" (recommended)", "")
 
 
 def asks_about_workflow(question: str) -> bool:
@@ -129,7 +148,7 @@ def _planned(plan: str, at: float | None) -> Iterator[Decision]:
     title, _, rest = plan.strip().partition("\n")
     if len(title) > 2 * LONGEST:
         return
-    title = _PLAN_TITLE.sub("", title.lstrip("# ").strip()).strip(" *:")
+    title = plan_title(title)
     if not 8 <= len(title) <= LONGEST or title.endswith(":"):
         return
     why = ""
@@ -138,7 +157,12 @@ def _planned(plan: str, at: float | None) -> Iterator[Decision]:
             if not said.heading or _PLAN_REASON.search(said.heading):
                 why = said.text
             break
-    yield Decision(text=title, rationale=why, by="user", at=at)
+    yield Decision(text=f"Plan approved: {title}", rationale=why, by="user", at=at)
+
+
+def plan_title(line: str) -> str:
+    """What a plan is called, without saying that it is one."""
+    return _PLAN_TITLE.sub("", line.lstrip("# ").strip()).strip(" *:")
 
 
 def of_person(text: str, at: float | None) -> Iterator[Decision]:
@@ -175,20 +199,30 @@ def of_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]
         listed = bool(statement.heading and _DECISIONS.fullmatch(statement.heading)) and statement.depth < 2
         if not listed and not (mentions(text, _CHOSE_WORDS) and _CHOSE.search(text)):
             continue
-        if not stands_alone(text):
+        if not stands_alone(text, named=False):
             continue
         head, why = split_reason(text)
+        if not (has_anchor(text) or _chooses_plainly(head, why)):
+            continue
         if (listed or why) and not _SUGGESTS.search(head):
             yield Decision(text=head, rationale=why, by="agent", at=at)
 
 
+def _chooses_plainly(head: str, why: str) -> bool:
+    """Whether a choice without any name of code still says what was chosen, and why that."""
+    what, reason = content_words(head), content_words(why)
+    return names_something(head, 1) and reason > 0 and what + reason >= 4 and mentions(head, _CHOSE_WORDS)
+
+
 def split_reason(text: str) -> tuple[str, str]:
     """A statement and the reason in it; whole where the first part alone would say too little."""
-    match = _WHY.search(text, 16)
+    match = _WHY.search(text, SHORTEST_HEAD)
     if match is None or text[: match.start()].count("`") % 2 or len(text) - match.end() < 10:
         return text, ""
     mark = match[0].strip(" ,;—–-.").casefold()
     why = text[match.end() :]
+    if mark == "because":
+        why = why.removeprefix("of ")
     return text[: match.start()], why if mark in (
         "",
         "because",

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from holdfast.text.stopwords import FILLER
+
 SHORTEST, LONGEST = 24, 280  # of a sentence that says something, and says it at a glance
 SHORTEST_ITEM = 16  # of a point on a list
 
@@ -39,7 +41,7 @@ _ONLY_INSIDE = re.compile(
     r"|error|works|means|is|was|will)|these"
     r"|as (?:shown|mentioned|discussed|you)|earlier|previously|in my (?:last|previous)|you(?:['’]re"
     r"| are) right"
-    r"|let me|i['’]ll|i will|i['’]m (?:going|now)|would you|shall i|should i|do you want|let me know"
+    r"|let me|i['’]ll|i will|i['’]m (?:going|now)|would you|shall i|do you want|let me know"
     r"|feel free|happy to"
     r"|your (?:question|request|message|feedback|comment|concern)|the (?:conversation|reviewer|assistant)"
     r"|user (?:asked|requested|wants?|wanted|said|approved|confirmed|then)|line \d+|lines \d+|step \d+"
@@ -50,6 +52,11 @@ _ANCHOR = re.compile(
     r"`[^`\n]+`|\w[\w-]*[./_]\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9]{1,}\b|(?:^"
     r"|\s)--?\w|\d"
     r"|\"[^\"\n]{2,}\""
+)
+_PLAIN_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
+_CONTENT = re.compile(r"[^\W\d_]{4,}")
+_DEICTIC = re.compile(
+    r"\b(?:this|these|those|it|them|that(?! \w+ (?:is|are|can))|here|one|above|below)\b", re.IGNORECASE
 )
 
 
@@ -143,17 +150,40 @@ def _folded(heading: str) -> str:
     return plain(heading).strip(" :.").casefold()
 
 
-def stands_alone(text: str) -> bool:
-    """Whether a sentence can be understood by someone who was not there."""
+def content_words(text: str) -> int:
+    """How many different words of a text name something."""
+    return len({word for word in _CONTENT.findall(text.casefold()) if word not in FILLER})
+
+
+def names_something(text: str, fewest: int) -> bool:
+    """Whether a sentence without any name of code says in plain words what it is about."""
+    return content_words(text) >= fewest and not _DEICTIC.search(text)
+
+
+def capitalised(text: str) -> str:
+    """With a capital at the start, where a plain word stands there and no name of a file or of code."""
+    return text[:1].upper() + text[1:] if _PLAIN_WORD.match(text) else text
+
+
+def stands_alone(text: str, *, named: bool = True) -> bool:
+    """Whether a sentence can be understood by someone who was not there.
+
+    `named` asks for a name of code, a number or a quotation in it: whoever does not ask has looked himself
+    whether it says what it is about.
+    """
     return (
         SHORTEST <= len(text) <= LONGEST
         and text[-1] not in ":?…"
         and text.count("`") % 2 == 0
         and text.count(" ") >= 4
-        and bool(_ANCHOR.search(text))
+        and (not named or bool(_ANCHOR.search(text)))
         and not _POINTS_BACK.match(text)
         and not _ONLY_INSIDE.search(text)
     )
+
+
+def has_anchor(text: str) -> bool:
+    return bool(_ANCHOR.search(text))
 
 
 def mentions(text: str, words: Iterable[str]) -> bool:

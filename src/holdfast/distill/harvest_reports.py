@@ -11,7 +11,10 @@ from holdfast.distill.harvest_prose import (
     SHORTEST,
     SHORTEST_ITEM,
     Statement,
+    capitalised,
+    has_anchor,
     mentions,
+    names_something,
     stands_alone,
 )
 from holdfast.model.memory import DeadEnd, Finding, OpenItem, Question
@@ -62,10 +65,17 @@ _NO_NEWS = re.compile(
     r"\bI\b|\b[Ww]e (?:just|were|had|did|fixed|added|updated)\b|\b(?:now|is|are|been) (?:now )?(?:fixed"
     r"|resolved|works|passes)\b"
     r"|\bis (?:at|in|on) \S+:\d[\d-]*\W*\Z|\A(?:Before|After|Fix|Fixed|Added|Removed|Updated):?\s"
+    r"|\A\(?#?\d+\)?(?:\s*[:–—.✅❌⚠]|\s+-\s)"
     r"|\A`?[0-9a-f]{7,40}`?\s|\A(?:The )?(?:comment|recent)\b"
     r"|\A(?:Error|Impact|Status|Solution|Result|Severity|File|Files|Location|Example)s?:"
-    r"|\A(?:Returns|Did|Does|Was|Is|Are|Has|Had|Not|Actually|\d+ -|(?!Discovered|Required|Unused|Shared"
+    r"|\A(?:Returns|Did|Does|Was|Is|Are|Has|Had|Not|Actually|(?!Discovered|Required|Unused|Shared"
     r"|Nested)[A-Z][a-z]+ed)\b"
+)
+_GUESSES = re.compile(
+    r"\A(?:(?:The|A|One) )?(?:[\w-]+ ){0,3}(?:issue|problem|bug|cause|reason|error|failure|culprit)s?\b[^.;]{0,40}"
+    r"\b(?:might|may|could|seems?|appears?|probably|likely|possibly|perhaps)\b"
+    r"|\b(?:might|may|could) be (?:related|caused|due)\b",
+    re.IGNORECASE,
 )
 _OWN_TOOLS = re.compile(
     r"has not been read|must be read|old_string|string to replace|file has been modified|sandbox"
@@ -113,15 +123,20 @@ _CHORE = re.compile(
     re.IGNORECASE,
 )
 _POLITE = re.compile(
-    r"would you like|want me to|shall i|should i\b|do you want me|let me know|anything else|does (?:this"
+    r"would you (?:like|prefer i)|want me to|shall i"
+    r"|should i\b(?! (?:treat|assume|use|keep|apply|support|store|limit|include|allow)\b)"
+    r"|do you want me|let me know|anything else|does (?:this"
     r"|that|it)\b"
     r"|is (?:this|that|it)\b|are you (?:ready|ok)|what would you|how would you like|which would you like"
     r"|sound good|make sense"
+    r"|something|anything|you['’]re (?:working|trying|looking)|are you (?:trying|looking|asking)|your (?:preference"
+    r"|thoughts|actual)"
     r"|can you|could you|what do you think|any (?:other|preference)|okay\?|ok\?|right\?",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"\b(?:which|what|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b", re.IGNORECASE
+    r"\b(?:which|what|want to|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b",
+    re.IGNORECASE,
 )
 
 
@@ -132,12 +147,13 @@ def findings(said: Iterable[Statement], at: float | None) -> Iterator[Finding]:
             continue
         bare = _LEAD_IN.sub("", text)
         if bare != text:
-            bare = bare[:1].upper() + bare[1:]
+            bare = capitalised(bare)
         if (
             stands_alone(bare)
             and _SAYS.search(bare)
             and not _OWN_TOOLS.search(bare)
             and not _NO_NEWS.search(bare)
+            and not _GUESSES.search(bare)
         ):
             yield Finding(text=bare, at=at)
 
@@ -207,4 +223,6 @@ def closing_question(last: Statement, at: float | None) -> Question | None:
         return None
     if _POLITE.search(text) or asks_about_workflow(text) or not _ASKS.search(text):
         return None
-    return Question(text=text, at=at) if stands_alone(text[:-1] + ".") else None
+    if not stands_alone(text[:-1] + ".", named=False) or not (has_anchor(text) or names_something(text, 3)):
+        return None
+    return Question(text=text, at=at)

@@ -6,11 +6,12 @@ import re
 
 from msgspec.structs import replace
 
-from holdfast.distill.harvest_prose import plain, statements
+from holdfast.distill.harvest_decisions import PLAN_TO_DO, plan_title
+from holdfast.distill.harvest_prose import capitalised, plain, sentences, statements
 from holdfast.distill.harvest_reports import tells_what_is_left
 from holdfast.model.memory import LogEntry
 from holdfast.model.session import DistilledSession
-from holdfast.text.prose import prose_of
+from holdfast.text.prose import prose_of, without_escapes
 
 MOST_CONTEXT = 220
 MOST_SUMMARY = 300
@@ -23,10 +24,12 @@ _ENOUGH_SAID = 90
 _INTRODUCES = 60  # a longer line that ends with a colon says something itself
 _MARKS = re.compile(r"^(?:[#>*•-]+|\d+[.)])\s+")
 _EMPTY_WORDS = re.compile(
-    r"(?:(?:all )?(?:done|perfect|great|excellent|good|fixed|sure|yes|ok(?:ay)?|summary)\b"
+    r"(?:(?:all )?(?:done|perfect|great|excellent|good|fixed|sure|certainly|yes|ok(?:ay)?|summary)\b"
     r"(?:[.!:,]+\s*|\s+[–—-]\s+|\s*\Z))+",
     re.IGNORECASE,
 )
+_DATA = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
+_NAME_ALONE = re.compile(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
 _NO_RESULT = re.compile(
     r"(?:let me|i'll|i will|now i|next,? i|would you|do you|let's|here(?:'s| is| are)|you're welcome|glad)\b",
     re.IGNORECASE,
@@ -66,7 +69,11 @@ def goal_line(record: DistilledSession, most: int) -> str:
 
 
 def _first_said(prompt: str) -> str:
-    """The first line, with those after it while it only introduces them."""
+    """The first line, with those after it while it only introduces them; of a plan to implement its title."""
+    if plan := PLAN_TO_DO.match(prompt):
+        title = plan_title(prompt[plan.end() :].lstrip().partition("\n")[0])
+        if title:
+            return f"Implement the plan: {plain(title)}"
     said = ""
     for line in prose_of(prompt).lines:
         said = f"{said} {_MARKS.sub('', plain(line))}".strip()
@@ -78,18 +85,28 @@ def _first_said(prompt: str) -> str:
 def summary_line(message: str, most: int) -> str:
     """The first sentences of an agent's last words that say what was done."""
     said = ""
-    for statement in statements(message[:MOST_READ]):
+    if _DATA.match(message):
+        return ""  # what a program was answered is no account of the work
+    for statement in statements(without_escapes(message[:MOST_READ])):
         words = statement.text.lstrip("-–—•* ")
         if not said and (empty := _EMPTY_WORDS.match(words)):
             words = words[empty.end() :]
         if not words or words.endswith((":", "?")) or _NO_RESULT.match(words):
+            continue
+        if _NAME_ALONE.fullmatch(words):
             continue
         if tells_what_is_left(statement):
             continue
         said = f"{said}{' ' if said.endswith(('.', '!')) else '; '}{words}" if said else words
         if len(said) >= _ENOUGH_SAID:
             break
-    return cut(said[:1].upper() + said[1:], most)
+    return cut(capitalised(said), most)
+
+
+def task_line(title: str, most: int) -> str:
+    """A request as something to do: its first sentence, not the whole prompt."""
+    line = _first_said(title) or " ".join(title.split())
+    return cut(next(iter(sentences(line)), line) if len(line) > _ENOUGH_SAID else line, most)
 
 
 def cut(text: str, most: int) -> str:
@@ -101,7 +118,7 @@ def cut(text: str, most: int) -> str:
 
 
 def _outcome(record: DistilledSession) -> str:
-    why = " ".join(record.outcome_why.split())
+    why = " ".join(without_escapes(record.outcome_why).split())
     return f"{record.outcome} ({cut(why, 120)})" if why else record.outcome
 
 

@@ -51,6 +51,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
+from holdfast.text.prose import unwrapped
 
 # Where prices change with the length of the prompt; a test compares this with the price table's own steps.
 PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
@@ -131,6 +132,8 @@ class Reducer:
         return self.digest.turns[-1]
 
     def _user(self, event: UserTurn) -> None:
+        if event.text[:1] == "<" and (words := unwrapped(event.text)) != event.text:
+            event = msgspec.structs.replace(event, text=words)
         self.harvester.person(event)
         turns = self.digest.turns
         text = clipped(event.text, PROMPT_LENGTH)

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from holdfast.distill.checks import only_warns
 from holdfast.distill.cost import cost_of
 from holdfast.distill.digest import Digest, TodoItem, Turn
 from holdfast.distill.effort import active_seconds, complexity_of
@@ -21,6 +22,7 @@ from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
 from holdfast.text.keywords import keywords
+from holdfast.text.prose import without_escapes
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20
@@ -198,8 +200,8 @@ def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenIt
     ]
     for turn in turns[-1:]:
         for kind, check in turn.checks.items():
-            if not check.passed:
-                text = f"{kind} fails: {' '.join(check.evidence.split())}"
+            if not check.passed and not only_warns(check.evidence):
+                text = f"{kind} fails: {' '.join(without_escapes(check.evidence).split())}"
                 why = f"{check.reason} at the end of the session"
                 items.append(OpenItem(text=text, why=why, owner="agent", priority="high", at=turn.at))
     return items

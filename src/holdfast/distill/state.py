@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from holdfast.distill.harvest_facts import check_in
 from holdfast.distill.harvest_state import alike, words_of
-from holdfast.distill.log_entry import cut, goal_line, summary_line
+from holdfast.distill.log_entry import cut, goal_line, summary_line, task_line
 from holdfast.model.memory import DeadEnd, OpenItem, content_id
 from holdfast.model.session import DistilledSession, TaskResult
 from holdfast.text.current_md import Check, Current, Done, NextStep, Stumble
@@ -25,6 +25,7 @@ MOST_BRANCHES = 6
 MOST_STUMBLES = 6
 MOST_CHECKS = 5
 LONGEST = 180
+LONGEST_REQUEST = 120  # a to-do says what, the log says the rest
 OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
 UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 
@@ -89,7 +90,7 @@ def _unfinished(record: DistilledSession) -> list[OpenItem]:
     asked = {_folded(prompt)[:40] for prompt in record.prompts}
     last = record.tasks[-1] if record.tasks else None
     return [
-        OpenItem(text=cut(_folded(task.title), LONGEST), why=_why(task), owner="agent", at=task.at)
+        OpenItem(text=task_line(task.title, LONGEST_REQUEST), why=_why(task), owner="agent", at=task.at)
         for task in record.tasks
         if task.status in ("failed", "skipped")
         and task.title

@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from holdfast.distill.digest import TITLE_LENGTH, TodoItem, Turn
+from holdfast.distill.harvest_decisions import PLAN_TO_DO
 from holdfast.model.ledger import FailureReason
 from holdfast.model.session import TaskResult
 
@@ -181,6 +182,8 @@ def _listed(items: list[tuple[str, TodoItem]], verdict: Verdict, proof: Verdict 
 
 def title_of(turn: Turn) -> str:
     words = f"{turn.command} {turn.text}".strip()
+    if PLAN_TO_DO.match(words):  # its title stands on the next line
+        words = " ".join(words[: 2 * TITLE_LENGTH].splitlines()[:3])
     return _first_line(words)[:TITLE_LENGTH]
 
 

@@ -29,8 +29,14 @@ _ASKING_TAGS = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
+GAP = "[…]"  # where something was taken out of the middle of a sentence
+_SECRET_MARKER = re.compile(r"\[(?:redacted|forgotten)[^\]\n]{0,80}\]", re.IGNORECASE)
+_ESCAPE = re.compile(
+    r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07)|\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])",
+    re.IGNORECASE,
+)
 _MARKER = re.compile(
-    r"\[(?:redacted|forgotten|image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]",
+    r"\[(?:image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]",
     re.IGNORECASE,
 )
 _REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
@@ -89,6 +95,28 @@ _COMPLAINT = re.compile(
 )
 
 
+def unwrapped(prompt: str) -> str:
+    """A prompt without the tagged blocks that a host put before it; whole where nothing follows them."""
+    text = prompt
+    while (text[:1] == "<" or text[:1].isspace()) and (tag := _TAG.match(text := text.lstrip())):
+        if tag[1] or _ASKING_TAGS.fullmatch(tag[2]):
+            break
+        end = _end_of_block(text, tag[2])
+        if end is None or not (rest := text[end:].lstrip()):
+            break
+        text = rest
+    return text if len(text.strip()) < len(prompt.strip()) else prompt
+
+
+def _end_of_block(text: str, name: str) -> int | None:
+    depth = 0
+    for mark in re.finditer(rf"<(/?){re.escape(name)}(?=[\s>])[^<>]{{0,400}}>", text):
+        depth += -1 if mark[1] else 1
+        if depth <= 0:
+            return mark.end()
+    return None
+
+
 @lru_cache(maxsize=32)  # the same goal is asked for its words and for its kind
 def prose_of(goal: str) -> Prose:
     """The lines of `goal` that a person wrote. Never raises, whatever the text holds."""
@@ -101,12 +129,18 @@ def prose_of(goal: str) -> Prose:
 
 def _cleaned(text: str) -> str:
     """NFC, full-width letters narrowed, invisible and control characters gone, markers of removal gone."""
+    text = without_escapes(text)
     text = _UNUSUAL.sub(_plain_character, text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = _MARKER.sub(" ", unicodedata.normalize("NFC", text))
+    text = _MARKER.sub(" ", _SECRET_MARKER.sub(GAP, unicodedata.normalize("NFC", text)))
     if "REDACTED" in text or "***" in text:
         text = _REMOVED.sub(" ", text)
     folded = text.casefold()
     return _TOLD.sub(r"\1 ", text) if any(word in folded for word in _TOLD_WORDS) else text
+
+
+def without_escapes(text: str) -> str:
+    """A text without the codes of colours, real ones, written out, or left over where a tool lost their sign."""
+    return _ESCAPE.sub("", text) if "[" in text or "\x1b" in text else text
 
 
 def _plain_character(found: re.Match[str]) -> str:
@@ -185,7 +219,7 @@ def _sorted_lines(text: str) -> Prose:
         if _looks_pasted(line):
             if _COMPLAINT.search(line):
                 complaints.append(line)
-        elif line:
+        elif line and line.strip(f"{GAP} "):
             lines.append(line)
     return Prose(tuple(lines), tuple(complaints))
 

@@ -235,3 +235,21 @@ SIGNED_TERMS = _words(
     react-native scikit-learn utf-8 utf-16 t-sql objective-c x-ray wi-fi
     """
 )
+
+# Words of praise, of talk and of any work: a sentence made of them says nothing of a project.
+FILLER = _words(
+    """
+    about actual actually after again also another answer anything approach appropriate are because been
+    before best better both case change changes choice choose chose chosen clean cleaner clear clearer code
+    concise consistent continue could current currently decide decided deliberately direction does done each
+    easier easily easy else enough ensure even every everything existing explore fine first focus following
+    from further give going good have having help here implement implementation important instead
+    intentionally into issue issues just keep keeps kind like look looks made maintain maintainable make makes
+    making might more most much need needed needs next okay only option options opted other over part picked
+    plan possible prefer preference preferred problem proceed question rather readable reason really reliable
+    review right robust same settled should simple simpler simplest since some something specific start still
+    straightforward stuck such suggest sure task than that them then there these they thing things think this
+    those through time today understand until used useful user uses using version very want wants well went
+    were what when where whether which while will with work working works would your
+    """
+)
