@@ -96,13 +96,7 @@ def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -
     done = Indexed()
     index = project.memory / "index.db"
     if rebuild:
-        for path in (
-            index,
-            _seen_file(project),
-            *project.memory.glob("index.db-*"),
-            *project.memory.glob("index*.npy"),
-        ):
-            path.unlink(missing_ok=True)
+        files.discard(path for path in project.memory.glob("index*") if path.is_file())
     before = _seen(project) if index.exists() else _Seen()
     now = _Seen(files=dict(before.files))
     stamps = {shown: _stamp(path) for shown, path in _files(project)}
