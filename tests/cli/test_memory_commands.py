@@ -474,6 +474,24 @@ def test_another_answer_counts_and_the_earlier_one_is_mentioned(holdfast: Holdfa
     assert holdfast("ask", first["text"], "--json").json()["answer"] == "us-east-1"
 
 
+def test_a_question_closed_by_hand_stays_closed_and_is_not_told(holdfast: Holdfast, repo: Path) -> None:
+    asked = holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()["id"]
+    file = memory(repo) / "projects" / "shop" / "open-questions.md"
+    file.write_text(file.read_text(encoding="utf-8").replace("- [ ]", "- [x]"), encoding="utf-8")
+    holdfast("ask", "Who reviews the billing code?", check=0)
+    assert "- [x] Which cache do we use for sessions?" in file.read_text(encoding="utf-8")
+    assert "Which cache" not in holdfast("resume", check=0).stdout
+    found = {one["id"]: one["status"] for one in holdfast("questions", "--json", check=0).json()}
+    assert found.pop(asked) == "closed" and list(found.values()) == ["open"]
+    assert "Which cache do we use for sessions? → (closed by hand)" in holdfast("questions", check=0).stdout
+    again = holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()
+    assert (again["status"], again["id"], again["answer"]) == ("closed", asked, "")
+    assert holdfast("answer", asked, "Redis", "--json", check=0).json()["status"] == "answered"
+    assert (
+        holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()["answer"] == "Redis"
+    )
+
+
 def test_questions_are_listed_open_first(holdfast: Holdfast) -> None:
     holdfast("answer", "Tabs or spaces?", "tabs", check=0)
     holdfast("ask", "Who is on call?", check=0)
@@ -771,3 +789,17 @@ def test_each_change_says_what_it_was_in_the_history(holdfast: Holdfast, repo: P
         "todo add",
         "todo done",
     ]
+
+
+# --- numbers that make no sense ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["-3", "x"])
+def test_a_log_of_less_than_nothing_is_refused(holdfast: Holdfast, number: str) -> None:
+    assert "must be a number of sessions" in holdfast("log", "-n", number, check=2).stderr
+
+
+def test_a_budget_that_is_too_small_is_said_and_not_taken_for_an_empty_memory(holdfast: Holdfast) -> None:
+    assert "Nothing is known here yet" in holdfast("resume", "--budget", "0", check=0).stderr
+    holdfast("todo", "add", "Rotate the webhook key", check=0)
+    assert "A budget of 0 tokens is too small" in holdfast("resume", "--budget", "0", check=0).stderr

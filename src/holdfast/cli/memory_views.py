@@ -172,7 +172,7 @@ def question_as_json(question: Question) -> dict[str, Any]:
     return {
         "id": question.id,
         "text": question.text,
-        "status": "open" if question.open else "answered",
+        "status": "open" if question.open else "answered" if question.answer else "closed",
         "answer": question.answer,
         "by": question.by,
         "session": question.session,
@@ -187,7 +187,9 @@ def questions_table(questions: Sequence[Question]) -> Table:
             question.id,
             date(question.at if question.open or question.answered_at is None else question.answered_at),
             question.by,
-            *_said(question.text, question.answer or "(open)", " → "),
+            *_said(
+                question.text, question.answer or ("(open)" if question.open else "(closed by hand)"), " → "
+            ),
         )
         for question in questions
     ]

@@ -194,9 +194,10 @@ def _represent(group: Sequence[T]) -> T:
 def _with_answer(first: T, group: Sequence[T]) -> T:
     answered = [item for item in group if isinstance(item, Question) and item.answer]
     if not answered:
-        return first
+        closed = any(isinstance(item, Question) and item.closed for item in group)
+        return replace(first, closed=closed)
     newest = max(answered, key=lambda item: item.answered_at if item.answered_at is not None else _UNDATED)
-    return replace(first, answer=newest.answer, by=newest.by, answered_at=newest.answered_at)
+    return replace(first, answer=newest.answer, by=newest.by, answered_at=newest.answered_at, closed=False)
 
 
 def _text_of(item: Statement) -> str:
