@@ -538,13 +538,13 @@ def test_what_is_done_does_not_come_back_with_its_session_and_what_a_person_adde
     holdfast: Holdfast, repo: Path
 ) -> None:
     holdfast("import", DEMO, check=0)
-    left = [item for item in holdfast("todo", "--json", check=0).json() if item["session"]]
+    left = [item for item in holdfast("todo", "--all", "--json", check=0).json() if item["session"]]
     assert left
     mine = holdfast("todo", "add", "Rotate the webhook key", "--json", check=0).json()
     holdfast("todo", "done", *(item["id"] for item in left), check=0)
     (memory(repo) / "capture.db").unlink()
     holdfast("import", DEMO, check=0)
-    assert [item["id"] for item in holdfast("todo", "--json", check=0).json()] == [mine["id"]]
+    assert [item["id"] for item in holdfast("todo", "--all", "--json", check=0).json()] == [mine["id"]]
 
 
 @pytest.mark.promise("M14")
@@ -560,14 +560,61 @@ def test_a_persons_lines_survive_and_what_they_tick_is_done(holdfast: Holdfast, 
     path = memory(repo) / "current.md"
     text = path.read_text(encoding="utf-8").replace("- [ ] Write docs", "- [x] Write docs")
     path.write_text(f"My own words.\n\n{text}\n- [ ] my own box\n", encoding="utf-8")
-    assert holdfast("todo", "--json").json() == []
-    (shown,) = holdfast("todo", "list", "--all", "--json").json()
+    (own,) = holdfast("todo", "--json").json()
+    assert (own["text"], own["session"]) == ("my own box", "")
+    _, shown = holdfast("todo", "list", "--all", "--json").json()
     assert (shown["id"], shown["done"]) == (ticked["id"], True)
     holdfast("todo", "add", "Rotate the key", check=0)
     now = path.read_text(encoding="utf-8")
     assert now.startswith("My own words.\n\n") and now.endswith("\n- [ ] my own box\n")
     assert "- [ ] Write docs" not in now and "\n- Write docs · at: " in now, "done last"
     assert ticked["id"] in (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.promise("M1")
+def test_a_to_do_written_by_hand_is_listed_told_and_closed_where_it_stands(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    ours = holdfast("todo", "add", "Rotate the key", "--because", "it leaked", "--json").json()["id"]
+    path = memory(repo) / "current.md"
+    text = path.read_text(encoding="utf-8").replace("- [ ] Rotate the key", "- [ ] Rotate both keys")
+    own = (
+        "## Mine\n\n* [ ] call  Bob ·  soon \n- [ ] water the plants\n- [x] long done\n```\n- [ ] code\n```\n"
+    )
+    path.write_text(text + own, encoding="utf-8")
+    before = path.read_text(encoding="utf-8")
+    ids = {one["text"]: one["id"] for one in holdfast("todo", "--json").json()}
+    assert list(ids) == ["Rotate both keys", "call  Bob ·  soon", "water the plants"]
+    assert "by hand" in holdfast("todo").stdout
+    told = holdfast("resume").stdout
+    assert "To do (by hand): Rotate both keys\n" in told and "To do (by hand): call Bob · soon\n" in told
+    assert "long done" not in told and "leaked" not in told
+    holdfast("todo", "done", ids["call  Bob ·  soon"], ids["Rotate both keys"], check=0)
+    ticked = before.replace("* [ ] call", "* [x] call").replace("- [ ] Rotate both", "- [x] Rotate both")
+    assert path.read_text(encoding="utf-8") == ticked
+    holdfast("todo", "drop", ids["water the plants"], check=0)
+    left = ticked.replace("- [ ] water the plants\n", "")
+    assert path.read_text(encoding="utf-8") == left
+    holdfast("todo", "add", "Something new", check=0)
+    now = path.read_text(encoding="utf-8")
+    assert now.endswith(own.replace("* [ ]", "* [x]").replace("- [ ] water the plants\n", ""))
+    assert "- [x] Rotate both keys · because: it leaked" in now
+    assert ours in (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
+    assert [one["text"] for one in holdfast("todo", "--json").json()] == ["Something new"]
+
+
+@pytest.mark.promise("M1")
+def test_to_dos_of_other_branches_are_listed_only_on_request_with_their_branch(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    holdfast("todo", "add", "Everywhere", check=0)
+    path = memory(repo) / "current.md"
+    with path.open("a", encoding="utf-8") as file:
+        file.write("- [ ] Only there · branch: feat/other\n")
+    assert [one["text"] for one in holdfast("todo", "--json").json()] == ["Everywhere"]
+    found = {one["text"]: one["branch"] for one in holdfast("todo", "--all", "--json").json()}
+    assert found == {"Everywhere": "", "Only there": "feat/other"}
+    assert "Branch" in holdfast("todo", "--all").stdout and "feat/other" not in holdfast("todo").stdout
 
 
 # --- whatever is typed ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
-from holdfast.text.current_md import ActiveProject, Current, CurrentFile, Done, FileHint
+from holdfast.text.current_md import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.text.reference_md import KeptFact, Reference
 
 MOST_OPEN_QUESTIONS = 6
@@ -175,7 +175,7 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
         ticked[:] = [item.id for item in file.ticked]
         by_hand = [Done(text=item.text, branch=item.branch, at=to_minute(now)) for item in file.ticked]
         before = replace(file.current, done=(*file.current.done, *by_hand))
-        state = advance(before, records, {*dismissed, *ticked})
+        state = advance(before, records, {*dismissed, *ticked, *settled_by_hand(file.document)})
         return replace(
             state,
             questions=_open_questions(stores),

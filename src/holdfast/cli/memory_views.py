@@ -204,13 +204,14 @@ def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
         "why": item.why,
         "priority": item.priority,
         "owner": item.owner,
+        "branch": item.branch,
         "done": done,
         "session": item.session,
         "at": iso(item.at),
     }
 
 
-def todos_table(items: Sequence[tuple[OpenItem, bool]]) -> Table:
+def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = False) -> Table:
     rows = [
         (
             item.id,
@@ -218,6 +219,7 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]]) -> Table:
             item.owner,
             f"session {short_id(item.session)}" if item.session else "by hand",
             date(item.at),
+            *([item.branch] if branches else []),
             *_said(item.text, item.why, " · because: "),
         )
         for item, done in items
@@ -228,6 +230,7 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]]) -> Table:
         Column("Owner", dispensable=3),
         Column("From", dispensable=4),
         Column("Since", dispensable=1),
+        *([Column("Branch")] if branches else []),
     )
     return Table((*columns, *_saying("To do", "Because")), rows)
 
