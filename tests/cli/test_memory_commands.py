@@ -264,7 +264,7 @@ def test_a_fact_that_holds_gets_its_date_numbers_that_vary_aside(
         ("It works", "fine", "no-such-program-here", "failed", None),
     ],
 )
-def test_what_came_instead_is_said_and_nothing_changes(
+def test_what_came_instead_is_said_and_that_it_did_not_show(
     holdfast: Holdfast,
     repo: Path,
     text: str,
@@ -280,9 +280,22 @@ def test_what_came_instead_is_said_and_nothing_changes(
     assert verdict["status"] == status
     assert instead is None or verdict["instead"] == instead
     if status != "holds":
-        assert reference(repo).read_bytes() == before
+        now = reference(repo).read_bytes()
+        assert b"".join(line for line in now.splitlines(True) if b"- failed: " not in line) == before
+        assert now != before and "(did not show on 2" in holdfast("fact", "list", check=0).stdout
         shown = holdfast("fact", "verify", "--yes", check=1).stdout
         assert f"  $ {command}" in shown and "instead: " in shown
+
+
+def test_a_failed_verification_is_kept_until_the_fact_shows_again(holdfast: Holdfast, repo: Path) -> None:
+    fact = add_fact(holdfast, "The flag is set", "--command", "cat flag.txt", evidence="set")["id"]
+    holdfast("fact", "verify", fact, "--yes", check=1)
+    assert "but       did not show on 2" in holdfast("fact", "show", fact, check=0).stdout
+    assert holdfast("fact", "show", fact, "--json", check=0).json()["failed_at"]
+    (repo / "flag.txt").write_text("set\n", encoding="utf-8")
+    holdfast("fact", "verify", fact, "--yes", check=0)
+    assert holdfast("fact", "show", fact, "--json", check=0).json()["failed_at"] is None
+    assert "failed" not in reference(repo).read_text(encoding="utf-8")
 
 
 @pytest.mark.promise("F5")
@@ -387,6 +400,33 @@ def test_contradicting_decisions_are_both_kept_and_both_shown(holdfast: Holdfast
     told = holdfast("decide", "Use npm, not pnpm", "--by", "agent", check=0).stdout
     assert "recorded · by agent: Use npm, not pnpm" in told and ": Use pnpm, not npm  (" in told
     assert [decision["by"] for decision in holdfast("decide", "--json").json()] == ["user", "agent"]
+
+
+def test_a_contradiction_stays_an_open_question_until_one_of_the_two_is_retired(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    first = holdfast("decide", "Always squash commits before merging", "--json", check=0).json()
+    holdfast("decide", "Never squash commits before merging", "--json", check=0)
+    holdfast("decide", "Always squash commits before merging", check=0)
+    add_fact(holdfast, PORT)
+    port = add_fact(holdfast, OTHER_PORT)["id"]
+    asked = holdfast("questions", "--json", check=0).json()
+    assert [one["status"] for one in asked] == ["open", "open"]
+    assert f"({first['id']}) or “Never squash" in asked[0]["text"] and port in asked[1]["text"]
+    assert "Open question: Which holds: “Always squash" in holdfast("resume", check=0).stdout
+    told = holdfast("decide", "retire", first["id"], check=0).stdout
+    assert told.startswith(f"{first['id']} retired: Always squash commits before merging.")
+    holdfast("fact", "retire", port, check=0)
+    assert [one["text"] for one in holdfast("decide", "--json").json()] == [
+        "Never squash commits before merging"
+    ]
+    answers = {one["answer"] for one in holdfast("questions", "--json", check=0).json()}
+    assert answers == {f"{first['id']} was retired", f"{port} was retired"}
+    assert first["id"] in (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
+    assert "Which holds" not in holdfast("resume", check=0).stdout
+    holdfast("decide", "retire", first["id"], check=1)
+    holdfast("decide", "retire", check=2)
+    holdfast("decide", "two", "texts", check=2)
 
 
 def test_in_an_agents_shell_it_is_the_agent_who_decides(holdfast: Holdfast) -> None:

@@ -106,7 +106,7 @@ entries = st.builds(
 references = st.builds(
     Reference,
     facts=some(
-        st.builds(KeptFact, fact=facts, was=some(facts, 2))
+        st.builds(KeptFact, fact=facts, was=some(facts, 2), failed_at=times)
         | st.builds(
             KeptFact, fact=facts, retired_at=times.filter(lambda at: at is not None), retired_because=texts
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from holdfast.app.remembering import rewrite_current
 from holdfast.app.wiring import Machine
 from holdfast.distill.answering import answering, asks_for
 from holdfast.distill.likeness import Likeness, compare
-from holdfast.distill.merging import contradicting, find
+from holdfast.distill.merging import Contradiction, contradicting, doubt, doubted, find
 from holdfast.model.memory import Decision, Fact, Owner, Question
 from holdfast.store.answered import record_answer
 from holdfast.store.memory import MemoryStore
@@ -153,6 +153,45 @@ def _as_before(asked: str, known: Question) -> Reply:
     """What there is to say of a question that was asked before and has no answer."""
     status: Literal["open", "closed"] = "open" if known.open else "closed"
     return Reply(question=asked, status=status, id=known.id, at=known.at, session=known.session)
+
+
+# --- what contradicts ----------------------------------------------------------------------------------
+
+
+def ask_which_holds(
+    machine: Machine,
+    store: MemoryStore,
+    clashes: Sequence[Contradiction[Decision]] | Sequence[Contradiction[Fact]],
+    reason: str,
+) -> None:
+    """Keep an open question for each contradiction, as a capture does; the same doubt is one question."""
+    out = store.dismissed()
+    now = moment(machine)
+
+    def rewrite(known: tuple[Question, ...]) -> Iterable[Question]:
+        there = out | {question.id for question in known}
+        yield from known
+        for clash in clashes:
+            asked = replace(doubt(clash.one, clash.other), at=now)
+            if not {asked.id, doubt(clash.other, clash.one).id} & there:
+                yield asked
+
+    if clashes and store.change_questions(rewrite, reason):
+        _show_open(machine, store, reason)
+
+
+def settle_doubts(machine: Machine, store: MemoryStore, gone: str, reason: str) -> None:
+    """What was retired holds no longer: questions whether it does are answered."""
+    now, who = moment(machine), speaker(machine)
+
+    def settled(question: Question) -> Question:
+        if not (question.open and doubted(question, gone)):
+            return question
+        return replace(question, answer=f"{gone} was retired", by=who, answered_at=now)
+
+    asked = any(question.open and doubted(question, gone) for question in store.questions().questions)
+    if asked and store.change_questions(lambda known: map(settled, known), reason):
+        _show_open(machine, store, reason)
 
 
 # --- answering -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from holdfast.app.projects import known_projects, naming, new_group
 from holdfast.app.wiring import Machine
 from holdfast.distill.log_entry import goal_line, log_entry
-from holdfast.distill.merging import Contradiction, merge
+from holdfast.distill.merging import Contradiction, doubt, merge
 from holdfast.distill.standing_rules import standing_rules
 from holdfast.distill.state import advance, did_something, recurring, to_minute
 from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Question
@@ -147,14 +147,7 @@ def _merged_decisions(
 
 
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
-    """What contradicts something known is kept beside it, and somebody is asked which of the two holds."""
-    found = []
-    for clash in clashes:
-        one, other = clash.one, clash.other
-        if other.id in new or one.id in new:
-            text = f"Which holds: “{one.text}” ({one.id}) or “{other.text}” ({other.id})?"
-            found.append(Question(text=text, session=other.session, at=other.at))
-    return found
+    return [doubt(clash.one, clash.other) for clash in clashes if {clash.one.id, clash.other.id} & {*new}]
 
 
 # --- state ---------------------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ def clashes_as_json(
 def fact_as_json(kept: KeptFact) -> dict[str, Any]:
     return {
         **_bare_fact(kept.fact),
+        "failed_at": iso(kept.did_not_show),
         "retired_at": iso(kept.retired_at),
         "retired_because": kept.retired_because,
         "was": [_bare_fact(fact) for fact in kept.was],
@@ -104,7 +105,7 @@ def facts_table(facts: Sequence[KeptFact]) -> Table:
             kept.fact.id,
             kept.fact.category,
             date(kept.fact.verified_at or kept.fact.at),
-            ("" if kept.retired_at is None else f"(retired {date(kept.retired_at)}) ") + flat(kept.fact.text),
+            _standing(kept) + flat(kept.fact.text),
         )
         for kept in facts
     ]
@@ -117,11 +118,20 @@ def facts_table(facts: Sequence[KeptFact]) -> Table:
     return Table(columns, rows)
 
 
+def _standing(kept: KeptFact) -> str:
+    """What stands before a fact that is not simply one."""
+    if kept.retired_at is not None:
+        return f"(retired {date(kept.retired_at)}) "
+    return "" if kept.did_not_show is None else f"(did not show on {date(kept.did_not_show)}) "
+
+
 def show_fact(kept: KeptFact) -> None:
     fact = kept.fact
     output.heading(f"{fact.id}  {flat(fact.text)}")
     output.line(f"  category  {fact.category}")
     _evidence(fact)
+    if kept.did_not_show is not None:
+        output.line(f"  but       did not show on {date(kept.did_not_show)}")
     if kept.retired_at is not None:
         reason = f": {flat(kept.retired_because)}" if kept.retired_because else ""
         output.line(f"  retired   {date(kept.retired_at)}{reason}")

@@ -12,7 +12,8 @@ from holdfast.cli.memory_views import flat
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
 there by itself; what you add stays until you say that it is done. Boxes that you write into the file
-yourself count too: done ticks them where they stand. Listed are those of this branch and of none. ID may be the beginning of an id."""
+yourself count too: done ticks them where they stand. Listed are those of this branch and of none.
+ID may be the beginning of an id."""
 EXAMPLES = """examples:
   holdfast todo
   holdfast todo add "Rotate the webhook key" --priority high --owner user --because "it leaked"
