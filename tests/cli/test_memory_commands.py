@@ -264,7 +264,7 @@ def test_a_fact_that_holds_gets_its_date_numbers_that_vary_aside(
         ("It works", "fine", "no-such-program-here", "failed", None),
     ],
 )
-def test_what_came_instead_is_said_and_nothing_changes(
+def test_what_came_instead_is_said_and_that_it_did_not_show(
     holdfast: Holdfast,
     repo: Path,
     text: str,
@@ -280,9 +280,22 @@ def test_what_came_instead_is_said_and_nothing_changes(
     assert verdict["status"] == status
     assert instead is None or verdict["instead"] == instead
     if status != "holds":
-        assert reference(repo).read_bytes() == before
+        now = reference(repo).read_bytes()
+        assert b"".join(line for line in now.splitlines(True) if b"- failed: " not in line) == before
+        assert now != before and "(did not show on 2" in holdfast("fact", "list", check=0).stdout
         shown = holdfast("fact", "verify", "--yes", check=1).stdout
         assert f"  $ {command}" in shown and "instead: " in shown
+
+
+def test_a_failed_verification_is_kept_until_the_fact_shows_again(holdfast: Holdfast, repo: Path) -> None:
+    fact = add_fact(holdfast, "The flag is set", "--command", "cat flag.txt", evidence="set")["id"]
+    holdfast("fact", "verify", fact, "--yes", check=1)
+    assert "but       did not show on 2" in holdfast("fact", "show", fact, check=0).stdout
+    assert holdfast("fact", "show", fact, "--json", check=0).json()["failed_at"]
+    (repo / "flag.txt").write_text("set\n", encoding="utf-8")
+    holdfast("fact", "verify", fact, "--yes", check=0)
+    assert holdfast("fact", "show", fact, "--json", check=0).json()["failed_at"] is None
+    assert "failed" not in reference(repo).read_text(encoding="utf-8")
 
 
 @pytest.mark.promise("F5")
@@ -389,6 +402,33 @@ def test_contradicting_decisions_are_both_kept_and_both_shown(holdfast: Holdfast
     assert [decision["by"] for decision in holdfast("decide", "--json").json()] == ["user", "agent"]
 
 
+def test_a_contradiction_stays_an_open_question_until_one_of_the_two_is_retired(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    first = holdfast("decide", "Always squash commits before merging", "--json", check=0).json()
+    holdfast("decide", "Never squash commits before merging", "--json", check=0)
+    holdfast("decide", "Always squash commits before merging", check=0)
+    add_fact(holdfast, PORT)
+    port = add_fact(holdfast, OTHER_PORT)["id"]
+    asked = holdfast("questions", "--json", check=0).json()
+    assert [one["status"] for one in asked] == ["open", "open"]
+    assert f"({first['id']}) or “Never squash" in asked[0]["text"] and port in asked[1]["text"]
+    assert "Open question: Which holds: “Always squash" in holdfast("resume", check=0).stdout
+    told = holdfast("decide", "retire", first["id"], check=0).stdout
+    assert told.startswith(f"{first['id']} retired: Always squash commits before merging.")
+    holdfast("fact", "retire", port, check=0)
+    assert [one["text"] for one in holdfast("decide", "--json").json()] == [
+        "Never squash commits before merging"
+    ]
+    answers = {one["answer"] for one in holdfast("questions", "--json", check=0).json()}
+    assert answers == {f"{first['id']} was retired", f"{port} was retired"}
+    assert first["id"] in (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
+    assert "Which holds" not in holdfast("resume", check=0).stdout
+    holdfast("decide", "retire", first["id"], check=1)
+    holdfast("decide", "retire", check=2)
+    holdfast("decide", "two", "texts", check=2)
+
+
 def test_in_an_agents_shell_it_is_the_agent_who_decides(holdfast: Holdfast) -> None:
     agent = {"CLAUDECODE": "1"}
     assert holdfast("decide", "Use tabs", "--json", env=agent).json()["by"] == "agent"
@@ -474,6 +514,24 @@ def test_another_answer_counts_and_the_earlier_one_is_mentioned(holdfast: Holdfa
     assert holdfast("ask", first["text"], "--json").json()["answer"] == "us-east-1"
 
 
+def test_a_question_closed_by_hand_stays_closed_and_is_not_told(holdfast: Holdfast, repo: Path) -> None:
+    asked = holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()["id"]
+    file = memory(repo) / "projects" / "shop" / "open-questions.md"
+    file.write_text(file.read_text(encoding="utf-8").replace("- [ ]", "- [x]"), encoding="utf-8")
+    holdfast("ask", "Who reviews the billing code?", check=0)
+    assert "- [x] Which cache do we use for sessions?" in file.read_text(encoding="utf-8")
+    assert "Which cache" not in holdfast("resume", check=0).stdout
+    found = {one["id"]: one["status"] for one in holdfast("questions", "--json", check=0).json()}
+    assert found.pop(asked) == "closed" and list(found.values()) == ["open"]
+    assert "Which cache do we use for sessions? → (closed by hand)" in holdfast("questions", check=0).stdout
+    again = holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()
+    assert (again["status"], again["id"], again["answer"]) == ("closed", asked, "")
+    assert holdfast("answer", asked, "Redis", "--json", check=0).json()["status"] == "answered"
+    assert (
+        holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()["answer"] == "Redis"
+    )
+
+
 def test_questions_are_listed_open_first(holdfast: Holdfast) -> None:
     holdfast("answer", "Tabs or spaces?", "tabs", check=0)
     holdfast("ask", "Who is on call?", check=0)
@@ -520,13 +578,13 @@ def test_what_is_done_does_not_come_back_with_its_session_and_what_a_person_adde
     holdfast: Holdfast, repo: Path
 ) -> None:
     holdfast("import", DEMO, check=0)
-    left = [item for item in holdfast("todo", "--json", check=0).json() if item["session"]]
+    left = [item for item in holdfast("todo", "--all", "--json", check=0).json() if item["session"]]
     assert left
     mine = holdfast("todo", "add", "Rotate the webhook key", "--json", check=0).json()
     holdfast("todo", "done", *(item["id"] for item in left), check=0)
     (memory(repo) / "capture.db").unlink()
     holdfast("import", DEMO, check=0)
-    assert [item["id"] for item in holdfast("todo", "--json", check=0).json()] == [mine["id"]]
+    assert [item["id"] for item in holdfast("todo", "--all", "--json", check=0).json()] == [mine["id"]]
 
 
 @pytest.mark.promise("M14")
@@ -542,14 +600,61 @@ def test_a_persons_lines_survive_and_what_they_tick_is_done(holdfast: Holdfast, 
     path = memory(repo) / "current.md"
     text = path.read_text(encoding="utf-8").replace("- [ ] Write docs", "- [x] Write docs")
     path.write_text(f"My own words.\n\n{text}\n- [ ] my own box\n", encoding="utf-8")
-    assert holdfast("todo", "--json").json() == []
-    (shown,) = holdfast("todo", "list", "--all", "--json").json()
+    (own,) = holdfast("todo", "--json").json()
+    assert (own["text"], own["session"]) == ("my own box", "")
+    _, shown = holdfast("todo", "list", "--all", "--json").json()
     assert (shown["id"], shown["done"]) == (ticked["id"], True)
     holdfast("todo", "add", "Rotate the key", check=0)
     now = path.read_text(encoding="utf-8")
     assert now.startswith("My own words.\n\n") and now.endswith("\n- [ ] my own box\n")
     assert "- [ ] Write docs" not in now and "\n- Write docs · at: " in now, "done last"
     assert ticked["id"] in (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.promise("M1")
+def test_a_to_do_written_by_hand_is_listed_told_and_closed_where_it_stands(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    ours = holdfast("todo", "add", "Rotate the key", "--because", "it leaked", "--json").json()["id"]
+    path = memory(repo) / "current.md"
+    text = path.read_text(encoding="utf-8").replace("- [ ] Rotate the key", "- [ ] Rotate both keys")
+    own = (
+        "## Mine\n\n* [ ] call  Bob ·  soon \n- [ ] water the plants\n- [x] long done\n```\n- [ ] code\n```\n"
+    )
+    path.write_text(text + own, encoding="utf-8")
+    before = path.read_text(encoding="utf-8")
+    ids = {one["text"]: one["id"] for one in holdfast("todo", "--json").json()}
+    assert list(ids) == ["Rotate both keys", "call  Bob ·  soon", "water the plants"]
+    assert "by hand" in holdfast("todo").stdout
+    told = holdfast("resume").stdout
+    assert "To do (by hand): Rotate both keys\n" in told and "To do (by hand): call Bob · soon\n" in told
+    assert "long done" not in told and "leaked" not in told
+    holdfast("todo", "done", ids["call  Bob ·  soon"], ids["Rotate both keys"], check=0)
+    ticked = before.replace("* [ ] call", "* [x] call").replace("- [ ] Rotate both", "- [x] Rotate both")
+    assert path.read_text(encoding="utf-8") == ticked
+    holdfast("todo", "drop", ids["water the plants"], check=0)
+    left = ticked.replace("- [ ] water the plants\n", "")
+    assert path.read_text(encoding="utf-8") == left
+    holdfast("todo", "add", "Something new", check=0)
+    now = path.read_text(encoding="utf-8")
+    assert now.endswith(own.replace("* [ ]", "* [x]").replace("- [ ] water the plants\n", ""))
+    assert "- [x] Rotate both keys · because: it leaked" in now
+    assert ours in (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
+    assert [one["text"] for one in holdfast("todo", "--json").json()] == ["Something new"]
+
+
+@pytest.mark.promise("M1")
+def test_to_dos_of_other_branches_are_listed_only_on_request_with_their_branch(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    holdfast("todo", "add", "Everywhere", check=0)
+    path = memory(repo) / "current.md"
+    with path.open("a", encoding="utf-8") as file:
+        file.write("- [ ] Only there · branch: feat/other\n")
+    assert [one["text"] for one in holdfast("todo", "--json").json()] == ["Everywhere"]
+    found = {one["text"]: one["branch"] for one in holdfast("todo", "--all", "--json").json()}
+    assert found == {"Everywhere": "", "Only there": "feat/other"}
+    assert "Branch" in holdfast("todo", "--all").stdout and "feat/other" not in holdfast("todo").stdout
 
 
 # --- whatever is typed ---------------------------------------------------------------------------------
@@ -771,3 +876,17 @@ def test_each_change_says_what_it_was_in_the_history(holdfast: Holdfast, repo: P
         "todo add",
         "todo done",
     ]
+
+
+# --- numbers that make no sense ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["-3", "x"])
+def test_a_log_of_less_than_nothing_is_refused(holdfast: Holdfast, number: str) -> None:
+    assert "must be a number of sessions" in holdfast("log", "-n", number, check=2).stderr
+
+
+def test_a_budget_that_is_too_small_is_said_and_not_taken_for_an_empty_memory(holdfast: Holdfast) -> None:
+    assert "Nothing is known here yet" in holdfast("resume", "--budget", "0", check=0).stderr
+    holdfast("todo", "add", "Rotate the webhook key", check=0)
+    assert "A budget of 0 tokens is too small" in holdfast("resume", "--budget", "0", check=0).stderr

@@ -56,7 +56,9 @@ owners = st.sampled_from(["user", "agent", ""])
 source = {"session": texts, "at": times}
 
 decisions = st.builds(Decision, text=texts, rationale=texts, by=owners, **source)
-questions = st.builds(Question, text=texts, answer=texts, by=owners, answered_at=times, **source)
+asked = {"text": texts, "by": owners, "answered_at": times, **source}
+questions = st.builds(Question, answer=texts, **asked)
+closed_questions = st.builds(Question, closed=st.just(True), **asked)  # only what has no answer needs it
 findings = st.builds(Finding, text=texts, **source)
 dead_ends = st.builds(DeadEnd, tried=texts, failed=texts, instead=texts, **source)
 open_items = st.builds(
@@ -104,7 +106,7 @@ entries = st.builds(
 references = st.builds(
     Reference,
     facts=some(
-        st.builds(KeptFact, fact=facts, was=some(facts, 2))
+        st.builds(KeptFact, fact=facts, was=some(facts, 2), failed_at=times)
         | st.builds(
             KeptFact, fact=facts, retired_at=times.filter(lambda at: at is not None), retired_because=texts
         )

@@ -219,7 +219,7 @@ def test_a_fact_that_a_person_wrote_without_evidence_is_reported_and_moved_below
 
 @pytest.mark.promise("M4")
 @settings(deadline=None)
-@given(st.lists(values.questions, max_size=5))
+@given(st.lists(values.questions | values.closed_questions, max_size=5))
 def test_every_question_comes_back_open_ones_first(questions: list[Question]) -> None:
     empty = questions_md.parse_questions(questions_md.beginning("shop"))
     text = questions_md.render_questions(empty, questions)
@@ -236,6 +236,19 @@ def test_a_person_answers_by_writing_the_answer_behind_the_question() -> None:
     by_hand = re.sub(r"Which region\?", "Which region? → answer: eu-west-1", text)
     (answered,) = questions_md.parse_questions(by_hand).questions
     assert (answered.answer, answered.open, answered.id) == ("eu-west-1", False, asked.id)
+
+
+@pytest.mark.promise("M4")
+def test_a_box_that_a_person_ticked_without_an_answer_stays_ticked() -> None:
+    asked = [Question(text="Which region?", session="s", at=AT), Question(text="Which size?", at=AT)]
+    text = questions_md.render_questions(questions_md.parse_questions(""), asked)
+    file = questions_md.parse_questions(text.replace("- [ ] Which region?", "- [x] Which region?"))
+    assert [(one.open, one.closed, one.answer) for one in file.questions] == [
+        (False, True, ""),
+        (True, False, ""),
+    ]
+    again = questions_md.render_questions(file, file.questions)
+    assert "- [ ] Which size?" in again and "- [x] Which region?" in again
 
 
 # --- current.md and style.md ---------------------------------------------------------------------------

@@ -8,12 +8,16 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.app.keeping import LONGEST, given_text, moment, optional_text, reading, speaker, writing
+from holdfast.app.keeping import LONGEST, by_id, given_text, moment, optional_text, reading, speaker, writing
+from holdfast.app.questions import ask_which_holds, settle_doubts
 from holdfast.app.wiring import Machine
 from holdfast.distill.likeness import Likeness, compare
 from holdfast.distill.merging import Contradiction, contradicting, find
 from holdfast.model.memory import Decision, Owner
 from holdfast.text.reference_md import Reference, ReferenceFile
+
+LISTING = "holdfast decide --list"
+RETIRE = "decide retire"
 
 
 class Decided(Struct, frozen=True):
@@ -50,7 +54,27 @@ def decide(machine: Machine, text: str, because: str | None = None, by: Owner = 
 
     with writing(machine) as store:
         store.change_facts(rewrite, "decide")
+        ask_which_holds(machine, store, told[-1].contradictions, "decide")
     return told[-1]
+
+
+def retire(machine: Machine, wanted: str) -> Decision:
+    """Take a decision out of the register; sessions that made it do not bring it back. The version before is kept."""
+    gone = _wanted(read_decisions(machine).reference.decisions, wanted)  # an unknown id prepares nothing
+
+    def rewrite(reference: Reference) -> Reference:
+        left = tuple(decision for decision in reference.decisions if decision.id != gone.id)
+        return replace(reference, decisions=left)
+
+    with writing(machine) as store:
+        store.change_facts(rewrite, RETIRE)
+        store.dismiss(gone.id)
+        settle_doubts(machine, store, gone.id, RETIRE)
+    return gone
+
+
+def _wanted(decisions: Sequence[Decision], wanted: str) -> Decision:
+    return by_id(wanted, decisions, lambda decision: decision.id, "decision", LISTING)
 
 
 def _known(decisions: Sequence[Decision], new: Decision) -> Decision | None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.keeping import by_id, given_text, moment, optional_text, reading, writing
+from holdfast.app.questions import ask_which_holds, settle_doubts
 from holdfast.app.wiring import Machine
 from holdfast.distill.fact_category import guess_category
 from holdfast.distill.merging import Contradiction, contradicting, find
@@ -72,7 +73,9 @@ def _added(reference: Reference, new: Fact, category: str | None) -> tuple[Refer
         added = KeptFact(fact=new)
         return replace(reference, facts=(*reference.facts, added)), Kept(added, "added", clashes)
     clashes = contradicting(standing, known.fact)
-    merged = replace(known, fact=_again(known, new, category), retired_at=None, retired_because="")
+    merged = replace(
+        known, fact=_again(known, new, category), retired_at=None, retired_because="", failed_at=None
+    )
     status: Literal["merged", "revived"] = "merged" if known.retired_at is None else "revived"
     return _put(reference, known, merged), Kept(merged, status, clashes)
 
@@ -142,18 +145,19 @@ def retire(machine: Machine, wanted: str, because: str | None = None) -> Kept:
     return _change(machine, retired, "fact retire")
 
 
-def mark_verified(machine: Machine, facts: Sequence[Fact]) -> None:
-    """Set today's date on facts that were just seen to hold, unless they have changed meanwhile."""
+def mark_verified(machine: Machine, held: Sequence[Fact], failed: Sequence[Fact] = ()) -> None:
+    """Set today's date on facts that were just seen to hold, or not to, unless they have changed meanwhile."""
     now = moment(machine)
 
-    def verified(reference: Reference) -> Reference:
-        marked = [
-            replace(kept, fact=replace(kept.fact, verified_at=now)) if kept.fact in facts else kept
-            for kept in reference.facts
-        ]
-        return replace(reference, facts=tuple(marked))
+    def marked(kept: KeptFact) -> KeptFact:
+        if kept.fact in held:
+            return replace(kept, fact=replace(kept.fact, verified_at=now), failed_at=None)
+        return replace(kept, failed_at=now) if kept.fact in failed else kept
 
-    if facts:
+    def verified(reference: Reference) -> Reference:
+        return replace(reference, facts=tuple(map(marked, reference.facts)))
+
+    if held or failed:
         with writing(machine) as store:
             store.change_facts(verified, "fact verify")
 
@@ -173,4 +177,9 @@ def _change(machine: Machine, decide: Callable[[Reference], tuple[Reference, Kep
 
     with writing(machine) as store:
         store.change_facts(rewrite, reason)
+        ask_which_holds(machine, store, told[-1].contradictions, reason)
+        if told[-1].status == "retired":
+            settle_doubts(machine, store, told[-1].kept.fact.id, reason)
+        elif told[-1].status == "changed":
+            settle_doubts(machine, store, told[-1].kept.was[0].id, reason)
     return told[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from holdfast.app.remembering import rewrite_current
 from holdfast.app.wiring import Machine
 from holdfast.distill.answering import answering, asks_for
 from holdfast.distill.likeness import Likeness, compare
-from holdfast.distill.merging import contradicting, find
+from holdfast.distill.merging import Contradiction, contradicting, doubt, doubted, find
 from holdfast.model.memory import Decision, Fact, Owner, Question
 from holdfast.store.answered import record_answer
 from holdfast.store.memory import MemoryStore
@@ -23,10 +23,11 @@ LISTING = "holdfast questions"
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What the record says to a question. `recorded`: it is new and was kept; `open`: nobody has answered yet."""
+    """What the record says to a question. `recorded`: it is new and was kept; `open`: nobody has answered yet;
+    `closed`: a person ticked its box without an answer, so it is not to be asked."""
 
     question: str
-    status: Literal["answered", "open", "recorded"]
+    status: Literal["answered", "open", "recorded", "closed"]
     id: str = ""
     answer: str = ""
     by: Owner = ""
@@ -62,7 +63,7 @@ def ask(machine: Machine, text: str, *, record: bool = True) -> Reply:
     if record:
         return _keep_open(machine, asked)
     known = _same(read_questions(machine).questions, asked)
-    return _still_open(asked, known) if known else Reply(question=asked, status="open")
+    return _as_before(asked, known) if known else Reply(question=asked, status="open")
 
 
 def count_answer(machine: Machine, reply: Reply) -> None:
@@ -71,7 +72,7 @@ def count_answer(machine: Machine, reply: Reply) -> None:
 
 
 def _from_record(store: MemoryStore, asked: str) -> Reply | None:
-    answered = [question for question in store.questions().questions if not question.open]
+    answered = [question for question in store.questions().questions if question.answer]
     if question := _same(answered, asked):
         return Reply(
             question=asked,
@@ -134,7 +135,7 @@ def _keep_open(machine: Machine, asked: str) -> Reply:
         if known is None:
             told.append(Reply(question=asked, status="recorded", id=new.id, at=new.at))
             return (*questions, new)
-        told.append(_still_open(asked, known))
+        told.append(_as_before(asked, known))
         return questions
 
     with writing(machine) as store:
@@ -148,8 +149,49 @@ def _show_open(machine: Machine, store: MemoryStore, reason: str) -> None:
     rewrite_current(store, {}, moment(machine), reason)
 
 
-def _still_open(asked: str, known: Question) -> Reply:
-    return Reply(question=asked, status="open", id=known.id, at=known.at, session=known.session)
+def _as_before(asked: str, known: Question) -> Reply:
+    """What there is to say of a question that was asked before and has no answer."""
+    status: Literal["open", "closed"] = "open" if known.open else "closed"
+    return Reply(question=asked, status=status, id=known.id, at=known.at, session=known.session)
+
+
+# --- what contradicts ----------------------------------------------------------------------------------
+
+
+def ask_which_holds(
+    machine: Machine,
+    store: MemoryStore,
+    clashes: Sequence[Contradiction[Decision]] | Sequence[Contradiction[Fact]],
+    reason: str,
+) -> None:
+    """Keep an open question for each contradiction, as a capture does; the same doubt is one question."""
+    out = store.dismissed()
+    now = moment(machine)
+
+    def rewrite(known: tuple[Question, ...]) -> Iterable[Question]:
+        there = out | {question.id for question in known}
+        yield from known
+        for clash in clashes:
+            asked = replace(doubt(clash.one, clash.other), at=now)
+            if not {asked.id, doubt(clash.other, clash.one).id} & there:
+                yield asked
+
+    if clashes and store.change_questions(rewrite, reason):
+        _show_open(machine, store, reason)
+
+
+def settle_doubts(machine: Machine, store: MemoryStore, gone: str, reason: str) -> None:
+    """What was retired holds no longer: questions whether it does are answered."""
+    now, who = moment(machine), speaker(machine)
+
+    def settled(question: Question) -> Question:
+        if not (question.open and doubted(question, gone)):
+            return question
+        return replace(question, answer=f"{gone} was retired", by=who, answered_at=now)
+
+    asked = any(question.open and doubted(question, gone) for question in store.questions().questions)
+    if asked and store.change_questions(lambda known: map(settled, known), reason):
+        _show_open(machine, store, reason)
 
 
 # --- answering -----------------------------------------------------------------------------------------
@@ -172,7 +214,7 @@ def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> Closed:
         if known.answer and compare(known.answer, said).likeness is Likeness.SAME:
             told.append(Closed(known, "unchanged"))
             return questions
-        closed = replace(known, answer=said, by=who, answered_at=now)
+        closed = replace(known, answer=said, by=who, answered_at=now, closed=False)
         told.append(Closed(closed, "answered", known if known.answer else None))
         return tuple(closed if question.id == known.id else question for question in questions)
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from holdfast.app.projects import known_projects, naming, new_group
 from holdfast.app.wiring import Machine
 from holdfast.distill.log_entry import goal_line, log_entry
-from holdfast.distill.merging import Contradiction, merge
+from holdfast.distill.merging import Contradiction, doubt, merge
 from holdfast.distill.standing_rules import standing_rules
 from holdfast.distill.state import advance, did_something, recurring, to_minute
 from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Question
@@ -22,7 +22,7 @@ from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
-from holdfast.text.current_md import ActiveProject, Current, CurrentFile, Done, FileHint
+from holdfast.text.current_md import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.text.reference_md import KeptFact, Reference
 
 MOST_OPEN_QUESTIONS = 6
@@ -165,14 +165,7 @@ def _merged_questions(
 
 
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
-    """What contradicts something known is kept beside it, and somebody is asked which of the two holds."""
-    found = []
-    for clash in clashes:
-        one, other = clash.one, clash.other
-        if other.id in new or one.id in new:
-            text = f"Which holds: “{one.text}” ({one.id}) or “{other.text}” ({other.id})?"
-            found.append(Question(text=text, session=other.session, at=other.at))
-    return found
+    return [doubt(clash.one, clash.other) for clash in clashes if {clash.one.id, clash.other.id} & {*new}]
 
 
 # --- state ---------------------------------------------------------------------------------------------
@@ -197,7 +190,7 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
             for item in file.ticked
         ]
         before = replace(file.current, done=(*file.current.done, *by_hand))
-        state = advance(before, records, {*dismissed, *ticked})
+        state = advance(before, records, {*dismissed, *ticked, *settled_by_hand(file.document)})
         return replace(
             state,
             questions=_open_questions(stores),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -13,9 +13,11 @@ from holdfast.app.wiring import Machine
 from holdfast.distill.merging import find
 from holdfast.distill.state import MOST_DONE
 from holdfast.model.memory import OpenItem, Owner, Priority
-from holdfast.text.current_md import Current, CurrentFile, Done
+from holdfast.store.layout import branch_of
+from holdfast.text.current_md import ByHand, Current, CurrentFile, Done, close_by_hand, todos_by_hand
+from holdfast.text.memory_md import Problem
 
-LISTING = "holdfast todo list"
+LISTING = "holdfast todo list --all"
 _ORDER: dict[str, int] = {"high": 0, "normal": 1, "low": 2}
 
 
@@ -24,8 +26,34 @@ class Noted(Struct, frozen=True):
     status: Literal["added", "merged"]
 
 
-def read_todos(machine: Machine) -> CurrentFile:
-    return reading(machine).current()
+class Listed(Struct, frozen=True):
+    item: OpenItem
+    done: bool = False
+
+
+def list_todos(machine: Machine, *, everything: bool = False) -> tuple[list[Listed], list[Problem]]:
+    """What is to be done on this branch, the urgent first; also what other branches and ticked boxes say."""
+    file = reading(machine).current()
+    hand = _by_hand(machine, file)
+    ours = {item.id for item in file.current.todo}
+    left = [*file.current.todo, *(todo.item for todo in hand if not todo.done and todo.item.id not in ours)]
+    if everything:
+        ticked = [*file.ticked, *(todo.item for todo in hand if todo.done)]
+        shown = [*map(Listed, by_priority(left)), *(Listed(item, done=True) for item in ticked)]
+        return shown, file.problems
+    branch = branch_of(machine.project().root)
+    here = [item for item in left if not branch or item.branch in (branch, "")]
+    return [Listed(item) for item in by_priority(here)], file.problems
+
+
+def _by_hand(machine: Machine, file: CurrentFile) -> list[ByHand]:
+    """To-dos that a person wrote into the file themselves, without what they marked as private."""
+    whole = machine.clean(file.document.render())
+    return [
+        replace(todo, item=replace(todo.item, session=""))
+        for todo in todos_by_hand(file.document, machine.clean)
+        if machine.clean(file.document.lines[todo.line].strip()) in whole
+    ]
 
 
 def by_priority(items: Sequence[OpenItem]) -> list[OpenItem]:
@@ -44,6 +72,10 @@ def add_todo(
     why = optional_text(machine, because, "the reason")
     new = OpenItem(text=said, why=why, owner=owner or "", priority=priority or "normal", at=moment(machine))
     told: list[Noted] = []
+    if not (priority or owner or why):
+        for todo in _by_hand(machine, reading(machine).current()):
+            if todo.item.id == new.id and not todo.done:
+                return Noted(todo.item, "merged")
 
     def noted(file: CurrentFile) -> Current:
         items = file.current.todo
@@ -66,26 +98,40 @@ def add_todo(
 
 
 def close_todos(machine: Machine, wanted: Sequence[str], *, done: bool) -> list[OpenItem]:
-    """Take to-dos out, all or none of them; they do not come back when their session is captured again."""
-    _named(read_todos(machine), wanted)  # an unknown id prepares nothing
+    """Take to-dos out, all or none of them; they do not come back when their session is captured again.
+
+    What a person wrote themselves is ticked where it stands when it is done, and its line goes when it is dropped.
+    """
+    file = reading(machine).current()
+    hand = _by_hand(machine, file)
+    ours = [*file.current.todo, *file.ticked]
+    named = _named([*ours, *(todo.item for todo in hand)], wanted)  # an unknown id prepares nothing
+    ids = {item.id for item in named}
+    reason = "todo done" if done else "todo drop"
+    if noted := [todo for todo in hand if todo.item.id in ids]:
+        with writing(machine) as store:
+            store.change(
+                store.current_file, lambda text: close_by_hand(text, ids, machine.clean, tick=done), reason
+            )
+            store.dismiss(*ids, *(todo.was for todo in noted if todo.was))
+    if any(item.id in ids for item in ours):
+        _close_ours(machine, ids, reason, done=done)
+    return named
+
+
+def _close_ours(machine: Machine, ids: set[str], reason: str, *, done: bool) -> None:
     now = moment(machine)
-    told: list[list[OpenItem]] = []
 
     def closed(file: CurrentFile) -> Current:
-        gone = _named(file, wanted)
-        told.append(gone)
-        ids = {item.id for item in gone}
+        gone = [item for item in (*file.current.todo, *file.ticked) if item.id in ids]
         left = tuple(item for item in file.current.todo if item.id not in ids)
         state = replace(file.current, todo=left)
         return _with_done(state, [item for item in gone if item not in file.ticked], now) if done else state
 
-    reason = "todo done" if done else "todo drop"
-    _change(machine, closed, reason, lambda: [item.id for item in told[-1]])
-    return told[-1]
+    _change(machine, closed, reason, ids)
 
 
-def _named(file: CurrentFile, wanted: Sequence[str]) -> list[OpenItem]:
-    items = (*file.current.todo, *file.ticked)
+def _named(items: Sequence[OpenItem], wanted: Sequence[str]) -> list[OpenItem]:
     found = [by_id(name, items, lambda item: item.id, "to-do", LISTING) for name in wanted]
     return list(dict.fromkeys(found))
 
@@ -94,7 +140,7 @@ def _change(
     machine: Machine,
     change: Callable[[CurrentFile], Current],
     reason: str,
-    dismissed: Callable[[], list[str]] = list,
+    dismissed: Collection[str] = (),
 ) -> None:
     """Write the state anew. What a person ticked goes with that, and is dismissed as if they had said it here."""
     ticked: list[str] = []
@@ -109,7 +155,7 @@ def _change(
 
     with writing(machine) as store:
         store.change_current(rewrite, reason)
-        if gone := [*ticked, *dismissed()]:
+        if gone := [*ticked, *dismissed]:
             store.dismiss(*gone)
 
 

@@ -52,6 +52,11 @@ def _show(reply: Reply) -> None:
             )
     elif reply.status == "recorded":
         output.line(f"Not answered yet. Kept as {reply.id}; holdfast answer {reply.id} ANSWER closes it.")
+    elif reply.status == "closed":
+        asked = views.origin("", reply.at, reply.session)
+        output.line(
+            f"Asked before and closed by hand without an answer: {reply.id}{asked}. Do not ask it again."
+        )
     elif reply.id:
         asked = views.origin("", reply.at, reply.session)
         output.line(

@@ -13,15 +13,20 @@ from holdfast.errors import UsageError
 
 DESCRIPTION = """Keeps a decision with its reason in the register of reference.md, so that later sessions follow it and
 do not settle it again. The same decision in other words is kept once; one that contradicts an earlier decision is
-kept beside it, and both are shown. Without TEXT the register is listed."""
+kept beside it, both are shown, and an open question asks which holds. `decide retire ID` takes one out for good: no
+session brings it back. Without TEXT the register is listed."""
 EXAMPLES = """examples:
   holdfast decide "Use pnpm, not npm" --because "the lock file is pnpm's"
+  holdfast decide retire D-k3
   holdfast decide --list --json
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", metavar="TEXT", help="the decision, in one sentence")
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="only after `retire`: which decision no longer counts"
+    )
     parser.add_argument("--because", metavar="WHY", help="the reason")
     parser.add_argument(
         "--by", choices=("user", "agent"), default="", help="who decided (default: who runs this command)"
@@ -31,6 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
+    if options.id is not None or options.text == "retire":
+        return _retire(options, machine)
     if options.text is None or options.list:
         if options.because or options.by or options.text is not None:
             raise UsageError("--list takes no decision", fix="holdfast decide TEXT --because WHY keeps one")
@@ -53,9 +60,25 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     else:
         told = f"recorded{views.origin(decision.by, None, '')}"
     output.line(f"{decision.id} {told}: {flat(decision.text)}{why}")
+    older = decided.contradictions[0].one.id if len(decided.contradictions) == 1 else "ID"
     views.show_contradictions(
-        decided.contradictions, "If the older one no longer counts, delete its line in reference.md."
+        decided.contradictions, f"Which no longer counts? holdfast decide retire {older}."
     )
+    return 0
+
+
+def _retire(options: argparse.Namespace, machine: Machine) -> int:
+    if options.text != "retire":
+        raise UsageError("a decision is one text", fix='Quote it: holdfast decide "TEXT" --because "WHY"')
+    if options.id is None or options.because or options.by or options.list:
+        raise UsageError(
+            "retire takes the id of a decision and nothing else", fix=f"{app.LISTING} shows them"
+        )
+    gone = app.retire(machine, options.id)
+    if options.json:
+        output.show_json({"status": "retired", **views.decision_as_json(gone)})
+    else:
+        output.line(f"{gone.id} retired: {flat(gone.text)}. holdfast undo takes that back.")
     return 0
 
 

@@ -53,8 +53,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             verdicts.append(_verified(machine, fact, options))
             if not options.json:
                 _show(verdicts[-1])
-    finally:  # an interruption does not cost what was seen to hold
-        mark_verified(machine, [verdict.fact for verdict in verdicts if verdict.status == "holds"])
+    finally:  # an interruption does not cost what was seen to hold, or not to
+        held = [verdict.fact for verdict in verdicts if verdict.status == "holds"]
+        failed = [verdict.fact for verdict in verdicts if verdict.status in ("changed", "failed")]
+        mark_verified(machine, held, failed)
     if options.json:
         output.show_json([_as_json(verdict) for verdict in verdicts])
     elif not facts:

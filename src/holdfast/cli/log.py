@@ -28,13 +28,23 @@ _BOLD = re.compile(r"\*\*(.+?)\*\*")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one")
     parser.add_argument(
-        "-n", "--last", type=int, default=5, metavar="N", help="how many (default: 5; 0: all)"
+        "-n", "--last", type=_count, default=5, metavar="N", help="how many (default: 5; 0: all)"
     )
     parser.add_argument("--branch", metavar="NAME", help="only sessions on this branch")
     parser.add_argument("--project", default="", metavar="NAME", help="default: the one of this branch")
     parser.add_argument("--grep", metavar="TEXT", help="only sessions whose entry holds this text")
     parser.add_argument("--decisions", action="store_true", help="only sessions that decided something")
     parser.add_argument("--json", action="store_true", help="the entries as JSON")
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError("must be a number of sessions, 0 for all")
+    return value
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:

@@ -79,6 +79,7 @@ def clashes_as_json(
 def fact_as_json(kept: KeptFact) -> dict[str, Any]:
     return {
         **_bare_fact(kept.fact),
+        "failed_at": iso(kept.did_not_show),
         "retired_at": iso(kept.retired_at),
         "retired_because": kept.retired_because,
         "was": [_bare_fact(fact) for fact in kept.was],
@@ -104,7 +105,7 @@ def facts_table(facts: Sequence[KeptFact]) -> Table:
             kept.fact.id,
             kept.fact.category,
             date(kept.fact.verified_at or kept.fact.at),
-            ("" if kept.retired_at is None else f"(retired {date(kept.retired_at)}) ") + flat(kept.fact.text),
+            _standing(kept) + flat(kept.fact.text),
         )
         for kept in facts
     ]
@@ -117,11 +118,20 @@ def facts_table(facts: Sequence[KeptFact]) -> Table:
     return Table(columns, rows)
 
 
+def _standing(kept: KeptFact) -> str:
+    """What stands before a fact that is not simply one."""
+    if kept.retired_at is not None:
+        return f"(retired {date(kept.retired_at)}) "
+    return "" if kept.did_not_show is None else f"(did not show on {date(kept.did_not_show)}) "
+
+
 def show_fact(kept: KeptFact) -> None:
     fact = kept.fact
     output.heading(f"{fact.id}  {flat(fact.text)}")
     output.line(f"  category  {fact.category}")
     _evidence(fact)
+    if kept.did_not_show is not None:
+        output.line(f"  but       did not show on {date(kept.did_not_show)}")
     if kept.retired_at is not None:
         reason = f": {flat(kept.retired_because)}" if kept.retired_because else ""
         output.line(f"  retired   {date(kept.retired_at)}{reason}")
@@ -172,7 +182,7 @@ def question_as_json(question: Question) -> dict[str, Any]:
     return {
         "id": question.id,
         "text": question.text,
-        "status": "open" if question.open else "answered",
+        "status": "open" if question.open else "answered" if question.answer else "closed",
         "answer": question.answer,
         "by": question.by,
         "session": question.session,
@@ -187,7 +197,9 @@ def questions_table(questions: Sequence[Question]) -> Table:
             question.id,
             date(question.at if question.open or question.answered_at is None else question.answered_at),
             question.by,
-            *_said(question.text, question.answer or "(open)", " → "),
+            *_said(
+                question.text, question.answer or ("(open)" if question.open else "(closed by hand)"), " → "
+            ),
         )
         for question in questions
     ]
@@ -202,13 +214,14 @@ def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
         "why": item.why,
         "priority": item.priority,
         "owner": item.owner,
+        "branch": item.branch,
         "done": done,
         "session": item.session,
         "at": iso(item.at),
     }
 
 
-def todos_table(items: Sequence[tuple[OpenItem, bool]]) -> Table:
+def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = False) -> Table:
     rows = [
         (
             item.id,
@@ -216,6 +229,7 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]]) -> Table:
             item.owner,
             f"session {short_id(item.session)}" if item.session else "by hand",
             date(item.at),
+            *([item.branch] if branches else []),
             *_said(item.text, item.why, " · because: "),
         )
         for item, done in items
@@ -226,6 +240,7 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]]) -> Table:
         Column("Owner", dispensable=3),
         Column("From", dispensable=4),
         Column("Since", dispensable=1),
+        *([Column("Branch")] if branches else []),
     )
     return Table((*columns, *_saying("To do", "Because")), rows)
 

@@ -13,7 +13,9 @@ from holdfast.cli import output
 def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--open", action="store_true", help="only questions that nobody has answered")
-    which.add_argument("--answered", action="store_true", help="only answered questions")
+    which.add_argument(
+        "--answered", action="store_true", help="only answered questions, and those closed by hand"
+    )
     parser.add_argument("--json", action="store_true", help="the questions as a JSON array")
 
 

@@ -42,7 +42,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.line(line.text)
         if options.why:
             output.line(f"    {line.reason}")
-    if not lines:
+    if not lines and recovery(machine, project, options.branch, BUDGET):
+        output.note(
+            f"A budget of {options.budget} tokens is too small for any line. The default is {BUDGET}."
+        )
+    elif not lines:
         output.note("Nothing is known here yet. holdfast import reads what agents recorded.")
     elif output.on_terminal():
         output.note(f"{len(lines)} lines, {tokens} tokens")

@@ -11,7 +11,9 @@ from holdfast.cli import output
 from holdfast.cli.memory_views import flat
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
-there by itself; what you add stays until you say that it is done. ID may be the beginning of an id."""
+there by itself; what you add stays until you say that it is done. Boxes that you write into the file
+yourself count too: done ticks them where they stand. Listed are those of this branch and of none.
+ID may be the beginning of an id."""
 EXAMPLES = """examples:
   holdfast todo
   holdfast todo add "Rotate the webhook key" --priority high --owner user --because "it leaked"
@@ -24,7 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing = verbs.add_parser("list", help="what is to be done, the urgent first (the default)")
     # What is said before the verb counts too: a verb's own default must not overwrite it.
     for place, default in ((parser, False), (listing, argparse.SUPPRESS)):
-        place.add_argument("--all", action="store_true", default=default, help="ticked ones too")
+        place.add_argument(
+            "--all", action="store_true", default=default, help="those of other branches and ticked ones too"
+        )
     add = verbs.add_parser("add", help="note something to be done")
     add.add_argument("text", metavar="TEXT", help="what is to be done")
     add.add_argument(
@@ -61,14 +65,14 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def _list(options: argparse.Namespace, machine: Machine) -> None:
-    file = app.read_todos(machine)
-    views.warn_of(file.problems)
-    items = [(item, False) for item in app.by_priority(file.current.todo)]
-    if options.all:
-        items += [(item, True) for item in file.ticked]
+    listed, problems = app.list_todos(machine, everything=options.all)
+    views.warn_of(problems)
+    items = [(one.item, one.done) for one in listed]
     if options.json:
         output.show_json([views.todo_as_json(item, done=done) for item, done in items])
     elif items:
-        output.show(views.todos_table(items))
+        output.show(views.todos_table(items, branches=options.all))
+    elif not options.all and app.list_todos(machine, everything=True)[0]:
+        output.line("Nothing to do on this branch. holdfast todo --all lists what other branches left.")
     else:
         output.line("Nothing to do. holdfast todo add TEXT notes something.")

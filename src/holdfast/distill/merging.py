@@ -26,6 +26,7 @@ from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Qu
 
 Statement = Decision | Fact | Question | Finding | DeadEnd | OpenItem
 T = TypeVar("T", Decision, Fact, Question, Finding, DeadEnd, OpenItem)
+WHICH_HOLDS = "Which holds: "
 _UNDATED = float("-inf")
 _MOST_NEAR = 40
 _MOST_CLASHES = 3  # of one statement: more tell nothing new
@@ -86,6 +87,17 @@ def contradicting(items: Sequence[T], item: T) -> tuple[Contradiction[T], ...]:
         and (verdict := compare_signatures(signature(_text_of(other)), own)).likeness is Likeness.CLASH
     ]
     return tuple(found[:_MOST_CLASHES])
+
+
+def doubt(one: Decision | Fact, other: Decision | Fact) -> Question:
+    """What contradicts something known is kept beside it, and somebody is asked which of the two holds."""
+    text = f"{WHICH_HOLDS}“{one.text}” ({one.id}) or “{other.text}” ({other.id})?"
+    return Question(text=text, session=other.session, at=other.at)
+
+
+def doubted(question: Question, statement: str) -> bool:
+    """Whether a question is such a doubt about the statement with this id."""
+    return question.text.startswith(WHICH_HOLDS) and f"” ({statement})" in question.text
 
 
 class _Groups(Generic[T]):
@@ -194,11 +206,16 @@ def _represent(group: Sequence[T]) -> T:
 def _with_answer(first: T, group: Sequence[T]) -> T:
     answered = [item for item in group if isinstance(item, Question) and item.answer]
     if not answered:
-        return first
+        closed = any(isinstance(item, Question) and item.closed for item in group)
+        return replace(first, closed=closed)
     newest = max(answered, key=lambda item: item.answered_at if item.answered_at is not None else _UNDATED)
-    # The source is whose answer it is, not who asked first.
     return replace(
-        first, answer=newest.answer, by=newest.by, answered_at=newest.answered_at, session=newest.session
+        first,
+        answer=newest.answer,
+        by=newest.by,
+        answered_at=newest.answered_at,
+        session=newest.session,  # whose answer it is, not who asked first
+        closed=False,
     )
 
 

@@ -47,7 +47,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """Something asked. It is open until it has an answer; a closed one is not asked again."""
+    """Something asked. It is open until it has an answer, or a person closed it without one (`closed`)."""
 
     text: str
     answer: str = ""
@@ -56,6 +56,7 @@ class Question(Struct, frozen=True, kw_only=True):
     at: float | None = None
     answered_at: float | None = None
     project: str = ""  # said in the state only, which is common to all projects of a repository
+    closed: bool = False
 
     @property
     def id(self) -> str:
@@ -63,7 +64,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
     @property
     def open(self) -> bool:
-        return not self.answer
+        return not self.answer and not self.closed
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.model.memory import OpenItem, Question
-from holdfast.text.current_md import BEGINNING, Current, CurrentFile, Done, FileHint, NextStep, Stumble
+from holdfast.text.current_md import (
+    BEGINNING,
+    Current,
+    CurrentFile,
+    Done,
+    FileHint,
+    NextStep,
+    Stumble,
+    bare_todo,
+)
 from holdfast.text.memory_md import render_minute
 from holdfast.text.tokens import count_tokens
 
@@ -161,8 +170,16 @@ def _by_hand(file: CurrentFile, clean: Callable[[str], str]) -> list[DigestLine]
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
     if words:
         words = [line for line in clean("\n".join(words)).split("\n") if line.strip()]
-    told = [_one_line(line) for line in words if not line.startswith(("#", "<!--"))]
-    return [DigestLine(f"Noted by hand: {line}", "written into current.md") for line in told[:_MOST_BY_HAND]]
+    told = [line for word in words if not word.startswith(("#", "<!--")) and (line := _noted(word))]
+    return [DigestLine(line, "written into current.md") for line in told[:_MOST_BY_HAND]]
+
+
+def _noted(line: str) -> str:
+    """A person's line as it is told; a to-do by its text alone, and not at all once it is ticked."""
+    if (found := bare_todo(line)) is None:
+        return f"Noted by hand: {_one_line(line)}"
+    item, done = found
+    return "" if done else f"To do (by hand): {_one_line(item.text)}"
 
 
 def _marked(line: DigestLine, own: str, branch: str | None) -> DigestLine:

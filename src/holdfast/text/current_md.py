@@ -26,6 +26,9 @@ Read this first; load other files when a task needs them. Times are UTC. Your ow
 """
 _BULLET = re.compile(r"- ")
 _BOX = re.compile(r"- (?:\[([ xX])\] )?")
+_BOX_BY_HAND = re.compile(r"\s*[-*+] \[([ xX])\]\s+(?=\S)")
+_SHOWN_ID = re.compile(r" · (T-[0-9a-z]{6})(?=\s*(?:<!-- session .* -->)?\s*$)")
+_FENCE = re.compile(r"\s*(```|~~~)")
 
 
 class ActiveProject(Struct, frozen=True, kw_only=True):
@@ -112,6 +115,18 @@ class CurrentFile(Struct):
     problems: list[Problem] = field(default_factory=list)
 
 
+class ByHand(Struct, frozen=True):
+    """A to-do that a person wrote or reworded, and the `line` of the file (from 0) that says it.
+
+    `was` is the id of the to-do of ours that they reworded, where the line still shows it.
+    """
+
+    item: OpenItem
+    done: bool
+    line: int
+    was: str = ""
+
+
 class _PartForm(Struct, frozen=True):
     name: str  # of the part, and of the attribute of Current
     heading: str
@@ -175,6 +190,56 @@ def parse_current(text: str, where: str = "current.md") -> CurrentFile:
         values[part.name] = _read_part(file, part)
     file.current = Current(**values)
     return file
+
+
+def todos_by_hand(document: Document, clean: Callable[[str], str] = str) -> list[ByHand]:
+    """The to-dos among a person's lines, wherever in the file, except in quoted code. `clean` is for their words."""
+    ours = {part.start + 1 + number for part in document.parts for number in document.ours(part.name)}
+    found: list[ByHand] = []
+    fenced = False
+    for number, line in enumerate(document.lines):
+        if number in ours:
+            continue
+        fenced ^= _FENCE.match(line) is not None
+        found += [] if fenced else filter(None, [_by_hand(line, number, clean)])
+    return found
+
+
+def bare_todo(line: str, clean: Callable[[str], str] = str) -> tuple[OpenItem, bool] | None:
+    """What a line with a box says, and whether the box is ticked; None when it is no to-do."""
+    box = _BOX_BY_HAND.match(line)
+    if box is None:
+        return None
+    words = clean(line[box.end() :].strip())
+    try:
+        item = md.OPEN_ITEM.parse(words)
+    except (ValueError, OverflowError):  # a person's words need not follow our grammar
+        item = OpenItem(text=words)
+    return (item, box[1] != " ") if item.text.strip() else None
+
+
+def _by_hand(line: str, number: int, clean: Callable[[str], str]) -> ByHand | None:
+    if (found := bare_todo(line, clean)) is None:
+        return None
+    shown = _SHOWN_ID.search(line)
+    return ByHand(*found, number, shown[1] if shown and shown[1] != found[0].id else "")
+
+
+def settled_by_hand(document: Document) -> set[str]:
+    """Ids of to-dos that a person reworded or ticked in lines of their own: sessions must not bring them again."""
+    found = todos_by_hand(document)
+    return {todo.was for todo in found if todo.was} | {todo.item.id for todo in found if todo.done}
+
+
+def close_by_hand(text: str, wanted: set[str], clean: Callable[[str], str], *, tick: bool) -> str:
+    """The file with these to-dos of a person ticked in their place, or without their lines; nothing else changes."""
+    document = sections.parse(text, "current.md")
+    lines = list(document.lines)
+    for todo in todos_by_hand(document, clean):
+        if todo.item.id not in wanted:
+            continue
+        lines[todo.line] = lines[todo.line].replace("[ ]", "[x]", 1) if tick else ""
+    return "".join(lines)
 
 
 def edit_current(

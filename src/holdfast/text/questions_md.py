@@ -1,7 +1,7 @@
 """open-questions.md: what was asked, whether it is answered, by whom and when; open questions first.
 
-Boxes show the state (`[ ]` open, `[x]` answered); what counts is whether there is an answer, so a person
-answers by adding ` → answer: …` to the line.
+Boxes show the state (`[ ]` open, `[x]` answered). A person answers by adding ` → answer: …` to the line, and
+closes a question that needs none by ticking its box.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from holdfast.model.memory import Question
 from holdfast.text import memory_md as md
@@ -18,7 +19,7 @@ from holdfast.text.memory_md import Problem
 from holdfast.text.sections import Document
 
 QUESTIONS = "questions"
-_BULLET = re.compile(r"- (?:\[[ xX]\] )?")
+_BULLET = re.compile(r"- (?:\[([ xX])\] )?")
 
 
 class QuestionsFile(Struct):
@@ -55,7 +56,9 @@ def parse_questions(text: str, where: str = "open-questions.md") -> QuestionsFil
         try:
             if bullet is None:
                 raise ValueError("no question")
-            found.append(md.QUESTION.parse(line[bullet.end() :]))
+            question = md.QUESTION.parse(line[bullet.end() :])
+            ticked = bullet[1] in ("x", "X")
+            found.append(replace(question, closed=ticked and not question.answer))
             file.understood.add(number)
         except (ValueError, OverflowError) as error:
             place = file.document.line_number(QUESTIONS, number)

@@ -38,6 +38,7 @@ _OWN_TITLE = "Category "
 _WAS = "  - was: "
 # A fact rarely changes its category; where it did, the old one is said.
 _OLD_FACT = Form(Fact, "text", (Field("category", "category"), *md.FACT.fields))
+_FAILED = "  - failed: "
 _RETIRED = "  - retired: "
 _BECAUSE = " · because: "
 _EVIDENCE = re.compile(rf"  - (?=(?:{'|'.join(field.key for field in md.FACT.fields)}): )")
@@ -45,12 +46,22 @@ _SIGN_WIDTH = len(" · ")
 
 
 class KeptFact(Struct, frozen=True, kw_only=True):
-    """A fact that stands, what stood in its place before (newest first), and when it was given up, if it was."""
+    """A fact that stands, what stood in its place before (newest first), and when it was given up, if it was.
+
+    `failed_at` is when its command last did not show it.
+    """
 
     fact: Fact
     was: tuple[Fact, ...] = ()
     retired_at: float | None = None
     retired_because: str = ""
+    failed_at: float | None = None
+
+    @property
+    def did_not_show(self) -> float | None:
+        """When it last did not show, unless it was seen to hold since."""
+        seen = self.fact.verified_at or self.fact.at or 0
+        return None if self.failed_at is None or self.failed_at < seen else self.failed_at
 
 
 class Reference(Struct, frozen=True, kw_only=True):
@@ -127,6 +138,8 @@ def _render_fact(kept: KeptFact) -> list[str]:
     form, fact = md.FACT, kept.fact
     first_key = form.tail(fact)[_SIGN_WIDTH:]
     lines = [f"- {form.head(fact)}{md.shown_id(fact)}", f"  - {first_key}{form.source(fact)}"]
+    if kept.failed_at is not None:
+        lines.append(f"{_FAILED}{md.render_time(kept.failed_at)}")
     if kept.retired_at is not None:
         reason = f"{_BECAUSE}{md.encode(kept.retired_because)}" if kept.retired_because else ""
         lines.append(f"{_RETIRED}{md.render_time(kept.retired_at)}{reason}")
@@ -206,6 +219,8 @@ def _parse_fact(line: str, category: str, form: Form[Fact] = md.FACT) -> Fact:
 
 
 def _continue(kept: KeptFact, line: str, category: str) -> KeptFact:
+    if line.startswith(_FAILED):
+        return replace(kept, failed_at=md.parse_time(line.removeprefix(_FAILED).strip()))
     if line.startswith(_RETIRED):
         at, _, reason = line.removeprefix(_RETIRED).partition(_BECAUSE)
         return replace(kept, retired_at=md.parse_time(at.strip()), retired_because=md.decode(reason))
