@@ -74,16 +74,20 @@ def test_in_a_repository_without_memory_nothing_is_written(
     repo: Path, home: Path, holdfast: Holdfast
 ) -> None:
     for words in ([], ["--json"], ["--source", "core/git"]):
-        assert "main" in holdfast("context", *words, check=0).stdout
+        shown = holdfast("context", *words, check=0).stdout
+        assert "main" in shown and "error:" not in shown
     assert not (home / ".holdfast").exists()
     assert not (repo / ".holdfast").exists()
 
 
 def test_one_source_is_shown_in_full(known: Path, holdfast: Holdfast) -> None:
     (known / "AGENTS.md").write_text("# Rules\n- first\n- second\n", encoding="utf-8")
-    for _ in range(2):  # by the application, and then without it
-        shown = holdfast("context", "--source", "core/instructions", check=0).stdout
-        assert shown == "--- AGENTS.md (3 lines)\n# Rules\n- first\n- second\n"
+    shown = holdfast("context", "--source", "core/instructions", check=0).stdout
+    assert shown == "--- AGENTS.md (3 lines)\n# Rules\n- first\n- second\n"
+    assert snapshots(known) == []  # who looks at one source has not seen what changed in the others
+    holdfast("context", check=0)
+    quick = holdfast("context", "--source", "core/instructions", check=0).stdout
+    assert quick == shown
     nothing = holdfast("context", "--source", "memory/codex", check=0)
     assert (nothing.stdout, nothing.stderr) == ("", "memory/codex has nothing to say here.\n")
     unknown = holdfast("context", "--source", "core/gti", check=2)
@@ -91,7 +95,7 @@ def test_one_source_is_shown_in_full(known: Path, holdfast: Holdfast) -> None:
 
 
 def test_what_has_not_changed_is_answered_without_the_application(known: Path, holdfast: Holdfast) -> None:
-    heavy = {"msgspec", "argparse", "holdfast.app.wiring", "subprocess", "typing", "dataclasses"}
+    heavy = {"msgspec", "argparse", "holdfast.app.wiring", "subprocess", "dataclasses"}
     assert loaded_modules(known) & heavy
     assert not loaded_modules(known) & heavy
     assert not loaded_modules(known, "--json") & heavy
@@ -186,6 +190,7 @@ def test_what_was_forgotten_is_gone_from_the_snapshot_and_stays_away(known: Path
     holdfast("forget", "--text", "the heron nests behind the old mill", "--yes", check=0)
     assert snapshots(known) == []
     assert "heron" not in holdfast("context", "--source", "core/instructions", check=0).stdout
+    holdfast("context", check=0)
     (kept,) = snapshots(known)
     assert b"heron" not in kept.read_bytes()
 
@@ -197,6 +202,18 @@ def test_a_snapshot_is_no_part_of_an_export(known: Path, holdfast: Holdfast, tmp
 
     with tarfile.open(tmp_path / "memory.tar.gz") as archive:
         assert not [name for name in archive.getnames() if "context-" in name]
+
+
+def test_a_memory_that_cannot_be_written_is_a_warning(known: Path, holdfast: Holdfast) -> None:
+    holdfast("context", check=0)
+    locks = (known / ".holdfast" / "local").resolve() / "locks"
+    locks.rename(locks.with_name("aside"))
+    locks.write_text("in the way", encoding="utf-8")
+    (known / "new.py").touch()
+    for _ in range(2):
+        looked = holdfast("context", check=0)
+        assert "1 file changed (was 0)" in looked.stdout
+        assert looked.stderr.startswith("holdfast: warning: ") and looked.stderr.count("\n") == 1
 
 
 def test_an_excluded_directory_leaves_no_snapshot(known: Path, home: Path, holdfast: Holdfast) -> None:
@@ -258,7 +275,8 @@ class Watching:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=60)
+        _, errors = self.process.communicate(timeout=60)
+        assert errors == b""
         return self.process.returncode
 
 
@@ -275,7 +293,6 @@ def test_changes_are_shown_as_they_come_a_line_each(known: Path) -> None:
     finally:
         code = watching.end()
     assert code == 0
-    assert watching.process.stderr is not None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
@@ -297,6 +314,9 @@ def test_a_watch_ends_when_nobody_reads_it_any_more(known: Path) -> None:
     assert watching.process.stdout is not None
     watching.process.stdout.close()
     assert watching.process.wait(timeout=60) == 0
+    assert watching.process.stderr is not None
+    with watching.process.stderr as errors:
+        assert errors.read() == b""
 
 
 class Moody(Source):

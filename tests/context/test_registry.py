@@ -241,8 +241,7 @@ def test_renderings_that_fail_still_let_the_change_be_known() -> None:
 
 HOSTILE = st.text(
     st.sampled_from(
-        list("ab \n\t\r`[]/<>-")
-        + ["\x1b", "\x00", "\x9b", "\u202e", "\u200b", "\U000e0041", "\ud800", "\u2028"]
+        [*"ab \n\t\r`[]/<>-", "\x1b", "\x00", "\x9b", "\u202e", "\u200b", "\U000e0041", "\ud800", "\u2028"]
     ),
     max_size=40,
 )
@@ -270,13 +269,19 @@ def test_what_a_source_gives_is_bounded() -> None:
 
 @pytest.mark.promise("X4")
 def test_a_source_whose_stamp_is_the_same_is_not_loaded_again() -> None:
-    source = Saying("a", {"x": "new"}, stamp="same")
+    source = Saying("a", {"x": "old"}, stamp="same")
     registry = Registry([source])
-    before = Snapshot("/w", 0.0, {"a": Entry({"x": "old"}, "same", 0.0)})
+    before = Snapshot("/w", 0.0, registry.load_all(HERE).entries)
+    source.says = {"x": "new"}
     assert registry.load_all(HERE, before).entries["a"].value == {"x": "old"}
     source.own_stamp = "other"
     assert registry.load_all(HERE, before).entries["a"].value == {"x": "new"}
-    assert source.asked == 1
+    assert source.asked == 2
+
+
+def test_a_stamp_keeps_no_words() -> None:
+    entry = Registry([Saying("a", {"x": "1"}, stamp="branch secret-name")]).load_all(HERE).entries["a"]
+    assert entry.stamp and "secret" not in entry.stamp
 
 
 def at(moment: float) -> Here:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -144,10 +145,26 @@ def test_outside_git_there_is_nothing_to_say(tmp_path: Path, home: Path) -> None
     assert GitSource().load(here(tmp_path, home)) == {}
 
 
-def test_where_git_cannot_be_run_its_files_tell_the_branch(repo: Path, home: Path) -> None:
-    value = GitSource().load(here(repo, home, PATH=str(home)))
+def test_where_git_cannot_be_run_its_files_tell_the_branch(
+    repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    value = GitSource().load(here(repo, home))
     assert value == {"branch": "main", "changed": "not counted"}
-    assert GitSource().summary(value)
+    assert GitSource().summary(value) == "main · changed files: not counted"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for git")
+def test_a_work_tree_that_is_too_large_to_count_still_has_its_commit(
+    repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repo, "commit", "-qm", "one", "--allow-empty")
+    real = shutil.which("git")
+    slow = f'#!/bin/sh\ncase "$*" in *status*) exec sleep 60;; esac\nexec {real} "$@"\n'
+    put(home / "bin" / "git", slow).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    value = GitSource().load(here(repo, home))
+    assert (value["branch"], value["changed"], len(value["commit"])) == ("main", "not counted", 9)
 
 
 @pytest.mark.parametrize("content", ["", "gitdir: /nowhere", "gitdir: .", "\0\xff", "ref: x"])
@@ -157,17 +174,13 @@ def test_a_broken_git_file_harms_nothing(tmp_path: Path, home: Path, content: st
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for git")
-def test_git_is_given_up_when_it_takes_too_long(tmp_path: Path) -> None:
+def test_git_is_given_up_when_it_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = put(tmp_path / "bin" / "git", "#!/bin/sh\necho begun\nexec sleep 60\n")
     script.chmod(0o755)
-    old = os.environ["PATH"]
-    os.environ["PATH"] = f"{script.parent}{os.pathsep}{old}"
-    try:
-        began = time.monotonic()
-        assert ask_git(str(tmp_path), ("status",), dict(os.environ), 0.3) is None
-        assert time.monotonic() - began < 30
-    finally:
-        os.environ["PATH"] = old
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
+    began = time.monotonic()
+    assert ask_git(str(tmp_path), ("status",), dict(os.environ), 0.3) is None
+    assert time.monotonic() - began < 30
 
 
 # --- instructions ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -24,6 +25,7 @@ from holdfast.store.snapshots import keep_snapshot, read_snapshot
 
 POLL_S = 2.0
 _SHARE = 20  # polling takes at most a twentieth of the time, however large the repository is
+_COLOUR = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
 _DENIED = "denied.jsonl"
 _LARGEST_KNOWLEDGE = 20_000_000
 
@@ -123,7 +125,8 @@ class LiveContext:
             from holdfast.store.denied import Denied
 
             clean = Denied(self._project.memory).cleaner(clean)
-        return lambda text: visible(clean(text))
+        # A colour code ends in a letter, and would hide where a token begins.
+        return lambda text: visible(clean(_COLOUR.sub(r"\g<0> ", text)))
 
     def _stay_forgotten(self) -> None:
         """What was forgotten meanwhile must not be kept again from what this process remembers of it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import select
+import shutil
 import sys
 
 from holdfast.app.live_context import LiveContext, Look, News
@@ -25,7 +25,12 @@ EXAMPLES = """examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help="stay, and show changes as they come")
-    parser.add_argument("--source", default="", metavar="KEY", help="all of one source, such as core/git")
+    parser.add_argument(
+        "--source",
+        default="",
+        metavar="KEY",
+        help="all of one source, such as core/git; this look is not remembered",
+    )
     parser.add_argument(
         "--no-save",
         action="store_true",
@@ -35,7 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
-    context = LiveContext(machine, machine.project(), save=not options.no_save)
+    # Who looks at one source has not seen what changed in the others.
+    save = not options.no_save and (options.watch or not options.source)
+    context = LiveContext(machine, machine.project(), save=save)
     if options.source and options.source not in context.registry.keys:
         known = ", ".join(context.registry.keys)
         raise UsageError(f"no source {options.source!r}", fix=f"There are: {known}")
@@ -64,7 +71,7 @@ def _json(look: Look, only: str, indent: int | None = None) -> str:
 def _show(look: Look, only: str) -> None:
     if look.warning:
         output.warn(look.warning)
-    width = os.get_terminal_size(sys.stdout.fileno()).columns if output.on_terminal() else None
+    width = shutil.get_terminal_size().columns if output.on_terminal() else None
     text = view.report(look.registry, look.loaded, look.changes, look.since, only, width)
     for line in text.splitlines():
         output.line(line)

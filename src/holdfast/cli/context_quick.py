@@ -41,7 +41,7 @@ def print_context(words: list[str]) -> bool:
         text = _answer(registry, here, previous, loaded, only, as_json="--json" in words)
         if loaded.errors or not _is_harmless(text):
             return False
-        if loaded.entries != previous.entries and "--no-save" not in words:
+        if loaded.entries != previous.entries and "--no-save" not in words and not only:
             _keep(here, Snapshot(here.cwd, here.now, loaded.entries), holdfast_home)
         return _printed(text)
     except (_Application, OSError):
@@ -58,14 +58,15 @@ def _here() -> tuple[Here, str]:
     cwd = os.getcwd()
     found = place.find(cwd, holdfast_home)
     checkout = None if found is not None else find_checkout(cwd)
+    memory = found.memory if found is not None and os.path.isdir(found.memory) else ""
     here = Here(
         cwd=cwd,
         root=found.root if found is not None else checkout.root if checkout else cwd,
         home=env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~"),
         now=time.time(),
         env=env,
-        memory=found.memory if found is not None and os.path.isdir(found.memory) else "",
-        knowledge=_not_here,
+        memory=memory,
+        knowledge=_not_here if memory else None,
     )
     return here, holdfast_home
 
@@ -117,7 +118,7 @@ def _keep(here: Here, snapshot: Snapshot, holdfast_home: str) -> None:
 
 
 def _width() -> int | None:
-    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+    return (os.get_terminal_size(sys.stdout.fileno()).columns or None) if sys.stdout.isatty() else None
 
 
 def _is_harmless(text: str) -> bool:

@@ -12,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.context.contract import Here, Value
 
-_LIMIT_S = 1.5
+_LIMIT_S = 1.0  # all calls together stay below what a source is given
+_LOG_LIMIT_S = 0.6
 _STATUS = (
     "status",
     "--porcelain=v2",
@@ -38,19 +39,24 @@ NOT_COUNTED = "not counted"
 class GitSource(Source):
     key = "core/git"
 
+    def __init__(self) -> None:
+        self._asked: tuple[Here, Value] | None = None
+
     def stamp(self, here: Here) -> str:
         checkout = find_checkout(here.root)
-        return "|".join(_standing(here, checkout).values()) if checkout else "no git"
+        standing = _standing(here, checkout) if checkout else {}
+        self._asked = (here, standing)  # `load` follows at once where this stamp is new
+        return "|".join(standing.values()) or "no git"
 
     def load(self, here: Here) -> Value:
-        checkout = find_checkout(here.root)
-        if checkout is None:
-            return {}
-        standing = _standing(here, checkout)
-        if not standing["commit"]:
+        if self._asked is None or self._asked[0] is not here:
+            self.stamp(here)
+        asked, self._asked = self._asked, None
+        standing = asked[1] if asked else {}
+        if not standing.get("commit"):
             return {name: text for name, text in standing.items() if text}
         log = ("log", "-1", "--no-decorate", "--format=%cs%x00%s", standing["commit"], "--")
-        told = (ask_git(here.root, log, here.env, _LIMIT_S) or b"").decode("utf-8", "replace").strip("\n")
+        told = (ask_git(here.root, log, here.env, _LOG_LIMIT_S) or b"").decode("utf-8", "replace").strip("\n")
         date, _, subject = told.partition("\0")
         standing["commit"] = standing["commit"][:_SHORT_ID]
         return {name: text for name, text in {**standing, "date": date, "subject": subject}.items() if text}
@@ -60,7 +66,7 @@ class GitSource(Source):
         if commit := value.get("commit"):
             when = f" of {value['date']}" if value.get("date") else ""
             parts[0] += f" at {commit}{when}" + (f": {value['subject']}" if value.get("subject") else "")
-        else:
+        elif value.get("changed") != NOT_COUNTED:
             parts[0] += ", no commit yet"
         parts += [f"{value['under way']} under way"] if value.get("under way") else []
         return " · ".join([*parts, _changed(value)])
@@ -90,7 +96,7 @@ def _changed(value: Value) -> str:
 
 
 def _standing(here: Here, checkout: Checkout) -> Value:
-    """One call of git; what it cannot tell in time is read from its files, or left unknown."""
+    """One call of git; what it cannot tell in time is had more cheaply, or left unknown."""
     branch, commit = checkout.head()
     changed = NOT_COUNTED
     told = ask_git(here.root, _STATUS, here.env, _LIMIT_S)
@@ -103,6 +109,9 @@ def _standing(here: Here, checkout: Checkout) -> Value:
                 number += 1
         commit = "" if commit == "(initial)" else commit
         changed = str(number) if len(told) < MOST_BYTES else f"{number} or more"
+    elif not commit:  # a very large work tree, or a slow disk
+        found = ask_git(here.root, ("rev-parse", "--verify", "-q", "HEAD"), here.env, _LOG_LIMIT_S / 2)
+        commit = (found or b"").decode("ascii", "replace").strip()
     under_way = [word for name, word in _UNDER_WAY if os.path.lexists(os.path.join(checkout.private, name))]
     return {
         "branch": branch,

@@ -179,6 +179,7 @@ def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> 
         stamp = source.stamp(here)
         if not isinstance(stamp, str):
             raise TypeError(f"its stamp is of type {type(stamp).__name__}")
+        stamp = _hashed(stamp)
         if known is not None and stamp and stamp == known.stamp:
             outcome.entry = known
         else:
@@ -186,6 +187,15 @@ def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> 
     except BaseException as error:
         said = str(error) if isinstance(error, OSError | TypeError) else f"{type(error).__name__}: {error}"
         outcome.error = said or type(error).__name__
+
+
+def _hashed(stamp: str) -> str:
+    """Stamps are kept, and may hold what was not cleaned: names of branches and files."""
+    try:
+        from _blake2 import blake2b  # `hashlib` would load all of OpenSSL
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if stamp else ""
 
 
 def _checked(value: object) -> Value:

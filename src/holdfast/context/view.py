@@ -105,16 +105,14 @@ def report(
     only: str = "",
     width: int | None = None,
 ) -> str:
-    """What a person is shown: all of one source, or a line of each; then what has changed, if it was known before."""
+    """What a person is shown: all of one source; or a line of each, and what has changed if it was known before."""
     if only:
         text = full_text(registry, only, loaded.entries.get(only))
-        text = f"{text}\n" if text else ""
-    else:
-        text = table(rows(registry, loaded.entries, loaded.errors), width)
-    told = [change for change in changes if only in ("", change.key)]
-    if since is None or not told:
+        return f"{text}\n" if text else ""
+    text = table(rows(registry, loaded.entries, loaded.errors), width)
+    if since is None or not changes:
         return text
-    lines = "".join(f"{change_line(change)}\n" for change in told)
+    lines = "".join(f"{change_line(change)}\n" for change in changes)
     return f"{text}\nChanged since {clock(since, '%Y-%m-%d %H:%M')}\n{lines}"
 
 
