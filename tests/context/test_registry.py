@@ -205,8 +205,8 @@ def test_a_source_that_hangs_is_an_error_and_is_not_started_twice() -> None:
     registry = Registry([hanging, Saying("b", {"x": "1"})])
     before = snapshot({"a/hanging": {"kept": "yes"}})
     try:
-        first = registry.load_all(HERE, before, limit=0.2)
-        second = registry.load_all(HERE, before, limit=0.2)
+        first = registry.load_all(HERE, before, limit=1)
+        second = registry.load_all(HERE, before, limit=1)
         assert "longer than" in first.errors["a/hanging"]
         assert "still busy" in second.errors["a/hanging"]
         assert hanging.asked == 1

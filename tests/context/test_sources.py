@@ -163,6 +163,8 @@ def test_a_work_tree_that_is_too_large_to_count_still_has_its_commit(
     slow = f'#!/bin/sh\ncase "$*" in *status*) exec sleep 60;; esac\nexec {real} "$@"\n'
     put(home / "bin" / "git", slow).chmod(0o755)
     monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("holdfast.context.git._LIMIT_S", 0.2)
+    monkeypatch.setattr("holdfast.context.git._LOG_LIMIT_S", 60)
     value = GitSource().load(here(repo, home))
     assert (value["branch"], value["changed"], len(value["commit"])) == ("main", "not counted", 9)
 

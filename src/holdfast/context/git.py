@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.context.contract import Here, Value
 
-_LIMIT_S = 1.0  # all calls together stay below what a source is given
-_LOG_LIMIT_S = 0.6
+_LIMIT_S = 3.0  # all calls together stay below what a source is given
+_LOG_LIMIT_S = 1.0
 _STATUS = (
     "status",
     "--porcelain=v2",

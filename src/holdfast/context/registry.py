@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.context.contract import Here, Source, Value
 
-LIMIT_S = 2.0
+LIMIT_S = 5.0
 MOST_NAMES = 60
 LONGEST_TEXT = 32_000
 LONGEST_VALUE = 250_000
