@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.context.contract import REST_S, Here, Source
@@ -20,6 +20,9 @@ from holdfast.guard.visible import has_hidden, visible
 
 HERE = Here(cwd="/w", root="/w", home="/h", now=1_000_000.0, env={})
 KEYS = [f"some/source-{number}" for number in range(6)]
+
+# A busy machine is no reason for a property to fail.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 texts = st.dictionaries(st.text(max_size=8), st.text(max_size=30), max_size=4)
 worlds = st.dictionaries(st.sampled_from(KEYS), texts, max_size=6)
@@ -71,6 +74,7 @@ def said(values: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.promise("X3")
+@unhurried
 @given(worlds, worlds)
 def test_changes_lead_from_what_was_to_what_is(
     before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]
@@ -82,6 +86,7 @@ def test_changes_lead_from_what_was_to_what_is(
 
 
 @pytest.mark.promise("X3")
+@unhurried
 @given(worlds, worlds)
 def test_changes_come_in_the_order_of_the_sources_and_say_what_kind_they_are(
     before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]
@@ -96,6 +101,7 @@ def test_changes_come_in_the_order_of_the_sources_and_say_what_kind_they_are(
         assert "\n" not in change.text and len(change.text) <= 300
 
 
+@unhurried
 @given(worlds)
 def test_a_snapshot_reads_back_as_it_was_written(values: dict[str, dict[str, str]]) -> None:
     kept = snapshot(values)
@@ -106,6 +112,7 @@ def test_a_snapshot_reads_back_as_it_was_written(values: dict[str, dict[str, str
     assert decode(encode(kept), "/elsewhere") is None
 
 
+@unhurried
 @given(st.one_of(st.binary(max_size=80), st.text(max_size=80).map(str.encode)))
 def test_a_broken_snapshot_is_none_at_all(data: bytes) -> None:
     assert decode(data, "/w") is None
@@ -248,6 +255,7 @@ HOSTILE = st.text(
 
 
 @pytest.mark.promise("X2")
+@unhurried
 @given(st.dictionaries(HOSTILE, HOSTILE, max_size=4), st.dictionaries(HOSTILE, HOSTILE, max_size=4))
 def test_hostile_text_is_shown_harmlessly(old: dict[str, str], new: dict[str, str]) -> None:
     registry = Registry([Saying("a", new), Saying("b", RuntimeError("".join(new)))])
@@ -347,6 +355,7 @@ RENDERINGS: list[Callable[[Source, dict[str, str], dict[str, str]], str]] = [
 
 @pytest.mark.promise("X1")
 @pytest.mark.parametrize("key", built_in().keys)
+@unhurried
 @given(texts, texts)
 def test_every_source_renders_whatever_is_kept_of_it(
     key: str, old: dict[str, str], new: dict[str, str]
