@@ -290,14 +290,17 @@ def knowing(known: object) -> Here:
 @pytest.mark.promise("X1")
 def test_knowledge_is_told_in_a_line_surest_first() -> None:
     conventions = [
-        {"category": "naming", "pattern": "snake_case", "confidence": 0.95},
+        {"category": "naming", "pattern": "snake_case", "scope": "python", "confidence": 0.95},
         {"category": "quotes", "pattern": "double", "confidence": 0.3},
         {"category": "tests", "pattern": "pytest in tests/", "confidence": 0.99},
     ]
     value = KnowledgeSource().load(
         knowing({"conventions": conventions, "facts": [{}, {}], "files": {"a": {}}})
     )
-    assert KnowledgeSource().summary(value) == "tests pytest in tests/; naming snake_case; 2 facts; 1 file"
+    assert (
+        KnowledgeSource().summary(value)
+        == "tests pytest in tests/; naming snake_case (python); 2 facts; 1 file"
+    )
 
 
 @pytest.mark.parametrize(

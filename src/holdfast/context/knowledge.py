@@ -34,7 +34,8 @@ class KnowledgeSource(Source):
         for one in conventions[:_MOST_CONVENTIONS]:
             category, pattern = one_line(str(one.get("category", "")), 40), one.get("pattern")
             if category and isinstance(pattern, str):
-                said = one_line(pattern, 80)
+                scope = one.get("scope")
+                said = one_line(f"{pattern} ({scope})" if scope and isinstance(scope, str) else pattern, 80)
                 value[category] = f"{value[category]}, {said}" if category in value else said
         for name, noun in _COUNTED:
             if number := len(_listed(known, name)):
