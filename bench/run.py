@@ -164,6 +164,36 @@ def bench_resume(folder: Path) -> bool:
     return report("resume_after_a_hand_edit", by_hand / bare, "x python -c pass", None) and told
 
 
+def bench_context(folder: Path) -> bool:
+    """`holdfast context` in a repository with instructions and notes: unchanged, with a new file, with a new rule."""
+    work = folder / "work"
+    work.mkdir(parents=True)
+    env = {**scratch_env(folder), "GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    (work / "AGENTS.md").write_text("- run make lint\n" * 200, encoding="utf-8")
+    notes = folder / ".codex" / "memories"
+    notes.mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("- the port is 8081\n" * 200, encoding="utf-8")
+    command = [PYTHON, "-m", "holdfast"]
+    fact = [*command, "fact", "add", "the port is 8081", "--evidence", "cat config"]
+    subprocess.run(fact, env=env, cwd=work, check=True, stdout=subprocess.DEVNULL)
+    looking = [*command, "context"]
+    outer(looking, env, work, runs=1)
+    same, files, rules = [], [], []
+    bare = []
+    for number in range(15):  # in turn, so that a busy minute is everybody's
+        bare.append(outer([PYTHON, "-c", "pass"], runs=1))
+        same.append(outer(looking, env, work, runs=1))
+        (work / f"{number}.py").touch()
+        files.append(outer(looking, env, work, runs=1))
+        (work / "AGENTS.md").write_text(f"- rule {number}\n", encoding="utf-8")
+        rules.append(outer(looking, env, work, runs=1))
+    unit, yard = "x python -c pass", statistics.median(bare)
+    ok = report("context_unchanged", statistics.median(same) / yard, unit, 6)
+    ok &= report("context_with_a_new_file", statistics.median(files) / yard, unit, 6)
+    return report("context_with_a_new_rule", statistics.median(rules) / yard, unit, None) and ok
+
+
 def bench_memory(folder: Path) -> bool:
     home, work = folder / "giant", folder / "giant" / "work"
     work.mkdir(parents=True)
@@ -212,6 +242,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "memory": bench_memory,  # first: its figure is the largest child so far
     "help": bench_help,
     "resume": bench_resume,
+    "context": bench_context,
     "reading": bench_reading,
     "unchanged": bench_unchanged,
     "size": bench_size,

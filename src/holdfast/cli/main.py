@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),
     "ledger": ("holdfast.cli.ledger", "list, show, add, share and summarise sessions"),
     "resume": ("holdfast.cli.resume", "what a new session needs to go on here"),
+    "context": ("holdfast.cli.context", "what is true here now, and what has changed since the last look"),
     "handoff": ("holdfast.cli.handoff", "say in your own words what is next"),
     "log": ("holdfast.cli.log", "what each session did, decided and found"),
     "search": ("holdfast.cli.search", "find anything that is remembered, by words and by meaning"),
@@ -89,6 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from holdfast.cli.prepared import print_resume
 
         if print_resume(rest):
+            return 0
+    if name == "context":
+        from holdfast.cli.context_quick import print_context
+
+        if print_context(rest):
             return 0
     code = _run(name, rest)
     if arguments is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -14,7 +15,7 @@ CAPTURE = "capture.db"
 # Bound to this machine: what hooks may do here, what they left and said, where the work tree lies.
 MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
 MACHINE_FOLDERS = ("inbox", "locks")
-_DERIVED_FILES = ("resume.json", "index.json")
+_DERIVED_FILES = re.compile(r"(?:resume|index)\.json|context-[0-9a-f]{8}\.json")
 _DERIVED = (".npy", ".vec", ".tmp", "-wal", "-shm", "-journal")
 _LONGEST_NAME = 255
 _LONGEST_PATH = 1000
@@ -30,7 +31,7 @@ class Listing(Struct, frozen=True):
 def belongs(path: str) -> bool:
     """Whether a file at this place is part of the memory. By exclusion: what a later version adds belongs to it."""
     top, _, rest = path.partition("/")
-    if top in MACHINE_FOLDERS or (not rest and path in (*MACHINE_FILES, *_DERIVED_FILES)):
+    if top in MACHINE_FOLDERS or (not rest and (path in MACHINE_FILES or _DERIVED_FILES.fullmatch(path))):
         return False
     return path == CAPTURE or not path.endswith((".db", *_DERIVED))
 

@@ -1,0 +1,130 @@
+"""`holdfast context`: what is true here now, and what has changed since the last look."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import select
+import shutil
+import sys
+
+from holdfast.app.live_context import LiveContext, Look, News
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.context import view
+from holdfast.errors import UsageError
+
+DESCRIPTION = """Shows what holds in this directory now: date, environment, git, the instructions that agents are given
+by files, what is known of the repository, what agents noted for themselves. A line for each source; then
+what has changed since the last look. Nothing of it is told to agents by this command."""
+EXAMPLES = """examples:
+  holdfast context                             a line for each source
+  holdfast context --source core/instructions  all of one of them
+  holdfast context --watch                     and a line for each change as it comes, until Ctrl-C"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--watch", action="store_true", help="stay, and show changes as they come")
+    parser.add_argument(
+        "--source",
+        default="",
+        metavar="KEY",
+        help="all of one source, such as core/git; this look is not remembered",
+    )
+    parser.add_argument(
+        "--no-save",
+        action="store_true",
+        help="do not remember this look: the next one shows the changes again",
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON; with --watch a line for each change")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    # Who looks at one source has not seen what changed in the others.
+    save = not options.no_save and (options.watch or not options.source)
+    context = LiveContext(machine, machine.project(), save=save)
+    if options.source and options.source not in context.registry.keys:
+        known = ", ".join(context.registry.keys)
+        raise UsageError(f"no source {options.source!r}", fix=f"There are: {known}")
+    try:
+        look = context.look()
+        if options.json and not options.watch:
+            _write(_json(look, options.source, indent=2))
+        elif not options.json:
+            _show(look, options.source)
+        if options.watch:
+            _watch(context, options.source, as_json=options.json)
+    except KeyboardInterrupt:
+        if not options.watch:
+            raise
+    return 0
+
+
+def _json(look: Look, only: str, indent: int | None = None) -> str:
+    loaded = look.loaded
+    shown = view.as_json(
+        look.registry, look.place, loaded.entries, loaded.errors, look.changes, look.since, only
+    )
+    return view.dumped(shown, indent)
+
+
+def _show(look: Look, only: str) -> None:
+    if look.warning:
+        output.warn(look.warning)
+    width = shutil.get_terminal_size().columns if output.on_terminal() else None
+    text = view.report(look.registry, look.loaded, look.changes, look.since, only, width)
+    for line in text.splitlines():
+        output.line(line)
+    if only in look.loaded.errors:
+        output.warn(f"{only} {look.loaded.errors[only]}")
+    elif not text:
+        output.note(f"{only} has nothing to say here.")
+
+
+def _watch(context: LiveContext, only: str, *, as_json: bool) -> None:
+    if not as_json and output.on_terminal():
+        output.note("Watching; Ctrl-C ends it.")
+    for news in context.watch():
+        if news is None:
+            if _reader_has_gone():
+                return
+        elif only in ("", news.change.key if news.change else news.key):
+            _write(_news_as_json(news) if as_json else _news(news))
+
+
+def _news(news: News) -> str:
+    if news.change is not None:
+        said = view.change_line(news.change)
+    else:
+        said = f"! {news.key}  {news.error or 'answers again'}"
+    return f"{view.clock(news.at, '%H:%M:%S')} {said}"
+
+
+def _news_as_json(news: News) -> str:
+    if news.change is not None:
+        said = view.change_as_json(news.change)
+    else:
+        said = {
+            "kind": "error" if news.error else "recovered",
+            "key": news.key,
+            "text": news.error,
+            "value": None,
+        }
+    return view.dumped({"at": view.moment(news.at), **said})
+
+
+def _write(text: str) -> None:
+    """A line that is there at once, for whoever reads along."""
+    output.line(text)
+    sys.stdout.flush()
+
+
+def _reader_has_gone() -> bool:
+    """A pipe that nobody reads any more tells only who writes; we may have nothing to write for hours."""
+    if not hasattr(select, "poll"):
+        return False
+    with contextlib.suppress(OSError, ValueError):
+        waiting = select.poll()
+        waiting.register(sys.stdout.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in waiting.poll(0))
+    return False

@@ -1,0 +1,154 @@
+"""What agents are told by files: AGENTS.md and its kin, the nearest directory first, a person's own last."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.context.reading import is_file, is_inside, names_in, text_of
+from holdfast.context.text_files import MOST_FILES, Found, TextFiles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.context.contract import Here, Value
+
+# In any directory from the current one up to the top of the repository.
+NAMES = (
+    "AGENTS.override.md",
+    "AGENTS.md",
+    "CLAUDE.local.md",
+    "CLAUDE.md",
+    ".claude/CLAUDE.md",
+    "GEMINI.md",
+    "QWEN.md",
+    "CONVENTIONS.md",
+    ".github/copilot-instructions.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".roorules",
+    ".goosehints",
+    ".rules",
+    ".junie/guidelines.md",
+)
+# Folders whose files are all meant.
+FOLDERS = (
+    (".cursor/rules", (".mdc", ".md")),
+    (".windsurf/rules", (".md",)),
+    (".github/instructions", (".md",)),
+    (".claude/rules", (".md",)),
+    (".clinerules", (".md", ".txt")),
+    (".roo/rules", (".md", ".txt")),
+)
+# A person's own: the variable that moves the folder, the folder in the home directory, the file.
+PERSONAL = (
+    ("CLAUDE_CONFIG_DIR", ".claude", "CLAUDE.md"),
+    ("CODEX_HOME", ".codex", "AGENTS.override.md"),
+    ("CODEX_HOME", ".codex", "AGENTS.md"),
+    ("", ".gemini", "GEMINI.md"),
+    ("", ".qwen", "QWEN.md"),
+    ("", ".config/opencode", "AGENTS.md"),
+    ("COPILOT_HOME", ".copilot", "copilot-instructions.md"),
+    ("", ".config/goose", ".goosehints"),
+)
+LED_OUT = "a link that leads out of the repository"
+_MOST_IN_FOLDER = 20
+_DEEPEST_IMPORT = 4
+_MOST_LEVELS = 40
+
+
+class InstructionsSource(TextFiles):
+    key = "core/instructions"
+
+    def files(self, here: Here) -> list[Found]:
+        found: dict[str, Found] = {}  # by the real path: CLAUDE.md is often a link to AGENTS.md
+        for shown, path, inside in _places(here):
+            if len(found) > MOST_FILES:
+                break
+            _take(found, Found(shown, path), inside, here.root, depth=0)
+        return list(found.values())
+
+    def render(self, value: Value) -> str:
+        nearest: dict[str, str] = {}
+        notes = []
+        for name in value:
+            kind = name.rpartition("/")[2]
+            if kind in nearest and not name.startswith("~") and not nearest[kind].startswith("~"):
+                notes.append(f"{nearest[kind]} is nearer than {name}: where they differ it comes first.")
+            nearest.setdefault(kind, name)
+        return "\n\n".join([*notes, super().render(value)])
+
+
+def _places(here: Here) -> Iterator[tuple[str, str, str]]:
+    """How a file is called, its path, and the folder that it must not lead out of."""
+    for directory in _upwards(here.cwd, here.root):
+        for name in NAMES:
+            path = os.path.join(directory, *name.split("/"))
+            if is_file(path):
+                yield _shown(path, here.root), path, here.root
+        for folder, endings in FOLDERS:
+            where = os.path.join(directory, *folder.split("/"))
+            for name in names_in(where, endings, _MOST_IN_FOLDER):
+                path = os.path.join(where, name)
+                yield _shown(path, here.root), path, here.root
+    for variable, folder, name in PERSONAL:
+        base = here.env.get(variable, "") if variable else ""
+        path = os.path.join(base or os.path.join(here.home, *folder.split("/")), name)
+        if is_file(path):
+            shown = _shown(path, here.home)
+            # People keep such files in a folder of their own and link to them from here.
+            yield (shown if os.path.isabs(shown) else f"~/{shown}"), path, base or here.home
+
+
+def _upwards(cwd: str, root: str) -> list[str]:
+    found = [cwd]
+    while found[-1] != root and len(found) < _MOST_LEVELS:
+        parent = os.path.dirname(found[-1])
+        if parent == found[-1]:
+            return [cwd]  # the current directory is not below the root: only itself counts
+        found.append(parent)
+    return found
+
+
+def _take(found: dict[str, Found], one: Found, inside: str, root: str, depth: int) -> None:
+    real = os.path.realpath(one.path)
+    if len(found) > MOST_FILES:
+        return
+    if real in found:
+        if depth == 0 and found[real].shown != one.shown:
+            found[one.path] = Found(one.shown, one.path, f"the same file as {found[real].shown}")
+        return
+    if not is_inside(one.path, inside):
+        found[one.path] = Found(one.shown, one.path, LED_OUT)
+        return
+    found[real] = one
+    if depth == _DEEPEST_IMPORT or inside != root:
+        return  # what a person's own file names may lie anywhere: it is theirs to open
+    text = text_of(real)
+    for name in _imports(text) if text and "@" in text else ():
+        path = os.path.normpath(os.path.join(os.path.dirname(one.path), *name.split("/")))
+        # What leads out of the repository is left alone, whether by its name or by a link.
+        if is_inside(path, root) and os.path.isfile(path):
+            _take(found, Found(_shown(path, root), path), root, root, depth + 1)
+
+
+def _imports(text: str) -> list[str]:
+    """`@docs/rules.md` as Claude and Gemini take it: a word of its own, not in code."""
+    names = []
+    fenced = False
+    for line in text.split("\n"):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and "@" in line:
+            plain = "".join(line.split("`")[::2])
+            words = [word[1:].rstrip(".,;:!?)") for word in plain.split() if word[:1] == "@"]
+            names += [
+                word for word in words if "." in word and not word.startswith(("/", "~")) and "\0" not in word
+            ]
+    return names[:MOST_FILES]
+
+
+def _shown(path: str, base: str) -> str:
+    prefix = base.rstrip(os.sep) + os.sep
+    return (path[len(prefix) :] if path.startswith(prefix) else path).replace(os.sep, "/")

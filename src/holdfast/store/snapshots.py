@@ -1,0 +1,39 @@
+"""Keeps what live context last said, a file for each directory: derived, bounded, replaced as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from holdfast.store import files
+
+MOST_PLACES = 20
+_FORMAT = "1"  # of the memory; `layout.FORMAT` is the original, and too much to load for a look around
+
+
+def read_snapshot(memory: Path, name: str) -> bytes | None:
+    return files.read(memory / name)
+
+
+def keep_snapshot(memory: Path, name: str, data: bytes) -> bool:
+    """Only where something is remembered already: looking around makes no memory. Nor is a newer one written to."""
+    if not memory.is_dir() or (files.read(memory / "format") or b"").strip() != _FORMAT.encode():
+        return False
+    with files.lock(memory / "locks" / "context.lock") as held:
+        files.replace_held(held, memory / name, data, files.ANYTHING)
+        _thin(memory)
+    return True
+
+
+def _thin(memory: Path) -> None:
+    """Directories come and go; the ones that were looked at last are kept."""
+    with os.scandir(memory) as entries:
+        kept = [
+            entry for entry in entries if entry.name.startswith("context-") and entry.name.endswith(".json")
+        ]
+    if len(kept) > MOST_PLACES:
+        kept.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns)
+        for entry in kept[:-MOST_PLACES]:
+            with contextlib.suppress(OSError):
+                os.unlink(entry.path)
