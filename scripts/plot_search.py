@@ -32,6 +32,25 @@ def figures(lines: list[str]) -> dict[str, dict[int, float]]:
     return found
 
 
+def quality(lines: list[str]) -> str:
+    """The table of the sets, from the lines of `search_quality`."""
+    rows = [
+        "| set | n | measure | FTS5's own | ours | interval | interval of the gain |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for line in lines:
+        told = json.loads(line)
+        if "gain_interval" in told:
+            name, _, measure = told["name"].removeprefix("search_").rpartition("_")
+            low, high = told["interval"]
+            less, more = told["gain_interval"]
+            rows.append(
+                f"| {name.replace('_', ' ')} | {told['n']} | {measure} | {told['fts5']:.3f} | {told['value']:.3f} "
+                f"| {low:.2f} to {high:.2f} | {less:+.3f} to {more:+.3f} |"
+            )
+    return "\n".join(rows)
+
+
 def place(chunks: int, value: float) -> tuple[float, float]:
     x = LEFT + (math.log10(chunks) - 3) / 3 * WIDTH
     y = TOP + HEIGHT - (math.log10(max(value, 10**LOWEST)) - LOWEST) / (HIGHEST - LOWEST) * HEIGHT
@@ -61,7 +80,9 @@ def drawn(found: dict[str, dict[int, float]]) -> str:
 
 
 def main(source: Path) -> None:
-    found = figures(source.read_text(encoding="utf-8").splitlines())
+    lines = source.read_text(encoding="utf-8").splitlines()
+    print(quality(lines))
+    found = figures(lines)
     TARGET.write_text(drawn(found), encoding="utf-8")
     print("| chunks | " + " | ".join(label for label, _ in SERIES.values()) + " |\n|---|---|---|---|")
     for chunks in sorted(found["index"]):

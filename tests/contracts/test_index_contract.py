@@ -84,6 +84,15 @@ def test_what_was_put_is_found_with_all_that_is_known_of_it(opened: Callable[[],
     assert "sqlite" in hit.why
 
 
+def test_an_empty_index_answers_with_nothing_also_after_it_was_emptied(opened: Callable[[], Index]) -> None:
+    with opened() as index:
+        assert index.search("walrus") == []
+        assert index.search("walrus", kinds=["fact"]) == []
+        index.put("a", "walrus")
+        index.delete("a")
+        assert index.search("walrus") == []
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
