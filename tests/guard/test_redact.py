@@ -315,3 +315,18 @@ def test_the_module_loads_without_its_rules() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.promise("G1")
+@pytest.mark.parametrize(
+    "text",
+    ["password=Summer12345!x", "api_key=abcdef9Kq2LmZx81WvTy", "ghp_abcdef7Kq2LmZx81WvTyRr34PpQq77AaBbCc",
+     "\x1b[31mghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6\x1b[0m"],
+)  # fmt: skip
+def test_a_secret_that_holds_a_run_of_neighbours_or_stands_in_colour_is_one(text: str) -> None:
+    assert "[redacted:" in Redactor().redact(text)
+
+
+@pytest.mark.parametrize("text", ["ghp_1234567890abcdefghijklmnopqrstuvwxyz", "api_key=1234567890abcdef"])
+def test_what_only_counts_up_is_a_placeholder(text: str) -> None:
+    assert Redactor().redact(text) == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 from holdfast.guard.wordlike import is_wordlike, segments, words
 
@@ -39,6 +40,7 @@ COMMON_IN_LABELS = words(
 
 # Stand-ins are short; a long value is judged by its beginning.
 _LOOKED_AT = 120
+_RUN = 5  # signs that follow each other in the alphabet or in counting
 
 
 @cache
@@ -48,7 +50,7 @@ def _placeholder() -> re.Pattern[str]:
         r"\.{3}|…|•|"
         r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|"
         r"do[-_]not[-_]use|"
-        r"not[-_]?a[-_]?(?:real|secret)|12345|abcdef(?![0-9])|^(?:abc|def|ghi|xyz|foo|bar|123|456|789)+$|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
+        r"not[-_]?a[-_]?(?:real|secret)|^(?:abc|def|ghi|xyz|foo|bar|123|456|789)+$|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
     )
 
 
@@ -147,6 +149,8 @@ def is_placeholder(value: str) -> bool:
     core = value.strip("\"'`<>[](){}*_-. ")
     if len(set(core.lower())) <= 2 or _placeholder().search(value[:_LOOKED_AT].lower()):
         return True
+    if _counts_up(core[:_LOOKED_AT].lower()):
+        return True
     if (
         _names_itself().search(core[:_LOOKED_AT].lower())
         and not set(core) & set("!@$%^&*+=~?")
@@ -154,6 +158,19 @@ def is_placeholder(value: str) -> bool:
     ):
         return True
     return all(word.lower() in _STAND_IN_WORDS or word.isdigit() for word in segments(core))
+
+
+def _counts_up(core: str) -> bool:
+    """`1234567890abcdef`: mostly runs of neighbours. A password may hold `12345` and be one all the same."""
+    covered = run = 0
+    for before, sign in pairwise(core):
+        if ord(sign) - ord(before) == 1 or (before, sign) in (("9", "0"), ("0", "a"), ("z", "0"), ("9", "a")):
+            run = run + 1 if run else 2
+            continue
+        covered += run if run >= _RUN else 0
+        run = 0
+    covered += run if run >= _RUN else 0
+    return covered * 2 >= len(core) and covered >= _RUN
 
 
 def is_reference(value: str) -> bool:

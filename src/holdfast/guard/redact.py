@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +13,7 @@ from holdfast.guard.finding import Finding, mark_of, mark_pattern
 __all__ = ["Finding", "Redactor", "Scanner", "secrets_of"]
 
 # Taking one secret out can bring another to light; each round takes at least one, few texts need three.
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*[A-Za-z])")
 _MOST_ROUNDS = 12
 
 
@@ -71,6 +73,14 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text with `[redacted:<kind>]` in place of every secret; doing it again changes nothing."""
+        if "\x1b" in text:
+            # A colour ends with a letter, which would hide where a token begins.
+            pieces = _COLOUR.split(text)  # text, colour, text …
+            pieces[::2] = map(self._redacted, pieces[::2])
+            return "".join(pieces)
+        return self._redacted(text)
+
+    def _redacted(self, text: str) -> str:
         for _ in range(_MOST_ROUNDS):
             found = self.findings(text)
             if not found:
