@@ -24,6 +24,7 @@ from tests.text.memory_values import LOOK_ALIKES
 import holdfast as package
 from holdfast.app.keeping import LONGEST
 from holdfast.app.wiring import Machine
+from holdfast.cli import output
 from holdfast.cli.main import main
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
@@ -890,3 +891,10 @@ def test_a_budget_that_is_too_small_is_said_and_not_taken_for_an_empty_memory(ho
     assert "Nothing is known here yet" in holdfast("resume", "--budget", "0", check=0).stderr
     holdfast("todo", "add", "Rotate the webhook key", check=0)
     assert "A budget of 0 tokens is too small" in holdfast("resume", "--budget", "0", check=0).stderr
+
+
+def test_a_long_text_is_wrapped_on_a_terminal_and_never_cut() -> None:
+    text = " ".join(f"word{number}" for number in range(40))
+    columns = (output.Column("Id"), output.Column("Text", flexible=True, wrapped=True))
+    fitted = output.fitted(output.Table(columns, [("T-1", text)], below=["why"]), 80)
+    assert fitted.rows[0][1] == text and fitted.below == ["why"]

@@ -113,7 +113,7 @@ def facts_table(facts: Sequence[KeptFact]) -> Table:
         ID,
         Column("Category", dispensable=1),
         Column("Verified", dispensable=2),
-        Column("Fact", flexible=True),
+        Column("Fact", flexible=True, wrapped=True),
     )
     return Table(columns, rows)
 
@@ -167,15 +167,14 @@ def decision_as_json(decision: Decision) -> dict[str, Any]:
 def decisions_table(decisions: Sequence[Decision]) -> Table:
     rows = [
         (
-            decision.id,
-            date(decision.at),
-            decision.by or "?",
-            *_said(decision.text, decision.rationale, " · because: "),
+            (decision.id, date(decision.at), decision.by or "?"),
+            decision.text,
+            _because(decision.rationale),
         )
         for decision in decisions
     ]
     columns = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
-    return Table((*columns, *_saying("Decision", "Because")), rows)
+    return _table(columns, "Decision", rows)
 
 
 def question_as_json(question: Question) -> dict[str, Any]:
@@ -194,17 +193,18 @@ def question_as_json(question: Question) -> dict[str, Any]:
 def questions_table(questions: Sequence[Question]) -> Table:
     rows = [
         (
-            question.id,
-            date(question.at if question.open or question.answered_at is None else question.answered_at),
-            question.by,
-            *_said(
-                question.text, question.answer or ("(open)" if question.open else "(closed by hand)"), " → "
+            (
+                question.id,
+                date(question.at if question.open or question.answered_at is None else question.answered_at),
+                question.by,
             ),
+            question.text,
+            f"→ {question.answer or ('(open)' if question.open else '(closed by hand)')}",
         )
         for question in questions
     ]
     columns = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
-    return Table((*columns, *_saying("Question", "Answer")), rows)
+    return _table(columns, "Question", rows)
 
 
 def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
@@ -224,13 +224,16 @@ def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
 def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = False) -> Table:
     rows = [
         (
-            item.id,
-            "done" if done else item.priority,
-            item.owner,
-            f"session {short_id(item.session)}" if item.session else "by hand",
-            date(item.at),
-            *([item.branch] if branches else []),
-            *_said(item.text, item.why, " · because: "),
+            (
+                item.id,
+                "done" if done else item.priority,
+                item.owner,
+                f"session {short_id(item.session)}" if item.session else "by hand",
+                date(item.at),
+                *([item.branch] if branches else []),
+            ),
+            item.text,
+            _because(item.why),
         )
         for item, done in items
     ]
@@ -242,17 +245,19 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = Fals
         Column("Since", dispensable=1),
         *([Column("Branch")] if branches else []),
     )
-    return Table((*columns, *_saying("To do", "Because")), rows)
+    return _table(columns, "To do", rows)
 
 
-def _saying(text: str, more: str) -> tuple[Column, ...]:
-    """Two columns on a terminal, which cuts them to fit; one in a pipe, where padding would be all there is."""
-    if not output.on_terminal():
-        return (Column(text),)
-    return Column(text, flexible=True), Column(more, flexible=True, dispensable=5, style="dim")
-
-
-def _said(text: str, more: str, sign: str) -> tuple[str, ...]:
+def _table(columns: Sequence[Column], title: str, rows: Iterable[tuple[tuple[str, ...], str, str]]) -> Table:
+    """Rows with what they say and what belongs to it: under it on a terminal, in the same line in a pipe."""
+    found = list(rows)
+    saying = Column(title, flexible=True, wrapped=True)
     if output.on_terminal():
-        return flat(text), flat(more)
-    return (f"{flat(text)}{sign}{flat(more)}" if more else flat(text),)
+        shown = [(*cells, flat(text)) for cells, text, _ in found]
+        return Table((*columns, saying), shown, below=[flat(more).removeprefix("· ") for _, _, more in found])
+    shown = [(*cells, f"{flat(text)} {flat(more)}" if more else flat(text)) for cells, text, more in found]
+    return Table((*columns, saying), shown)
+
+
+def _because(why: str) -> str:
+    return f"· because: {why}" if why else ""

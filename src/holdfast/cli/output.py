@@ -13,6 +13,7 @@ from holdfast.guard.visible import visible
 
 GAP = 3  # what stands between two columns on a terminal
 LEAST_FLEXIBLE = 14
+LEAST_WRAPPED = 36  # a text of a few words a line is no text
 
 
 class Column(Struct, frozen=True):
@@ -20,6 +21,7 @@ class Column(Struct, frozen=True):
     align: Literal["left", "right"] = "left"
     style: str = ""
     flexible: bool = False  # may be shortened to fit the terminal
+    wrapped: bool = False  # if flexible: goes on in the next line instead of being cut
     dispensable: int = 0  # left out on a narrow terminal; the highest goes first
 
 
@@ -27,6 +29,7 @@ class Table(Struct, frozen=True):
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     title: str = ""
+    below: Sequence[str] = ()  # for each row, what a terminal shows faintly under its wrapped text
 
 
 def on_terminal() -> bool:
@@ -69,10 +72,20 @@ def _rich(table: Table) -> None:
     )
     for column, width in zip(table.columns, _widths(table), strict=True):
         drawn.add_column(
-            column.title, justify=column.align, style=column.style or None, no_wrap=True, width=width
+            column.title,
+            justify=column.align,
+            style=column.style or None,
+            no_wrap=not column.wrapped,
+            width=None if column.wrapped else width,
+            overflow="fold",
         )
-    for row in table.rows:
-        drawn.add_row(*(Text(_cell(cell)) for cell in row))
+    for number, row in enumerate(table.rows):
+        cells = [Text(_cell(cell)) for cell in row]
+        if below := table.below[number] if table.below else "":
+            for cell, column in zip(cells, table.columns, strict=True):
+                if column.wrapped:
+                    cell.append(f"\n{_cell(below)}", style="dim")
+        drawn.add_row(*cells)
     console.print(drawn)
 
 
@@ -92,15 +105,15 @@ def fitted(table: Table, width: int) -> Table:
     ):  # short texts first: what they do not need is left to the long ones
         allowed = min(widths[number], max(room // (len(flexible) - place), 1))
         room -= allowed
-        for row in rows:
+        for row in rows if not columns[number].wrapped else ():
             row[number] = cut(_cell(row[number]), allowed)
-    return Table(columns, rows, table.title)
+    return Table(columns, rows, table.title, table.below)
 
 
 def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
     widths = _widths(Table(columns, rows))
     least = [
-        min(own, LEAST_FLEXIBLE) if column.flexible else own
+        min(own, LEAST_WRAPPED if column.wrapped else LEAST_FLEXIBLE) if column.flexible else own
         for column, own in zip(columns, widths, strict=True)
     ]
     return sum(least) + GAP * (len(columns) - 1)
