@@ -656,6 +656,8 @@ def test_to_dos_of_other_branches_are_listed_only_on_request_with_their_branch(
     found = {one["text"]: one["branch"] for one in holdfast("todo", "--all", "--json").json()}
     assert found == {"Everywhere": "", "Only there": "feat/other"}
     assert "Branch" in holdfast("todo", "--all").stdout and "feat/other" not in holdfast("todo").stdout
+    assert "Only there" not in holdfast("resume").stdout
+    assert "To do (by hand): Only there" in holdfast("resume", "--branch", "feat/other").stdout
 
 
 # --- whatever is typed ---------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def digest(
         lines += [_stale_line(derived, newest, now)] if derived else []
         done = []
     lines += [_marked(_step_line(step), step.branch, branch) for step in steps]
-    lines += _by_hand(file, clean)
+    lines += _by_hand(file, clean, branch)
     lines += _within(map(_stumble_line, current.stumbles), STUMBLE_BUDGET)
     lines += [_question_line(question) for question in current.questions if question.open]
     said = {step.text for step in steps}
@@ -163,23 +163,24 @@ def steps_of(current: Current, branch: str | None) -> list[NextStep]:
     return [*handed, *(step for step in found if not step.by and (step.at or 0) > (handed[0].at or 0))]
 
 
-def _by_hand(file: CurrentFile, clean: Callable[[str], str]) -> list[DigestLine]:
+def _by_hand(file: CurrentFile, clean: Callable[[str], str], branch: str | None) -> list[DigestLine]:
     """What a person wrote into the file, in sections of their own or between our lines."""
     ours = set(BEGINNING.split("\n"))
     lines = [*file.person, *file.document.outside().removeprefix("\ufeff").split("\n")]
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
     if words:
         words = [line for line in clean("\n".join(words)).split("\n") if line.strip()]
-    told = [line for word in words if not word.startswith(("#", "<!--")) and (line := _noted(word))]
+    told = [line for word in words if not word.startswith(("#", "<!--")) and (line := _noted(word, branch))]
     return [DigestLine(line, "written into current.md") for line in told[:_MOST_BY_HAND]]
 
 
-def _noted(line: str) -> str:
+def _noted(line: str, branch: str | None) -> str:
     """A person's line as it is told; a to-do by its text alone, and not at all once it is ticked."""
     if (found := bare_todo(line)) is None:
         return f"Noted by hand: {_one_line(line)}"
     item, done = found
-    return "" if done else f"To do (by hand): {_one_line(item.text)}"
+    elsewhere = branch is not None and item.branch not in (branch, "")
+    return "" if done or elsewhere else f"To do (by hand): {_one_line(item.text)}"
 
 
 def _marked(line: DigestLine, own: str, branch: str | None) -> DigestLine:
