@@ -10,11 +10,11 @@ of the 30,522 word pieces goes through the transformer alone, between the start 
 What is done: (1) the transformer runs with numpy (holdfast.search.embed.minilm); (2) frequent pieces count less and
 signs not at all: the vocabulary is ordered by frequency, so a piece's weight is the square of the logarithm of its
 rank; (3) what every text has in common is taken away: the mean piece of running text, by Zipf's law, and the axis along
-which pieces of running text vary most; (4) the rest is turned to its principal axes, so that a shorter table is this one's first columns; (5) every row is stored in 8 bits with a whole number as its
-weight, so that all arithmetic after this is exact.
+which pieces of running text vary most; (4) the rest is turned to its principal axes, so that a shorter table is this
+one's first columns; (5) every row is stored in 8 bits with a whole number as its weight, so that all arithmetic after this is exact.
 
-Running it again gives the same file up to the last bit of a few values, because matrix products are summed in an
-order that depends on the processor; the vectors of texts differ by less than 0.01 then.
+Matrix products are summed in an order that depends on the processor, so another machine may round a few values the
+other way; the hash printed at the end is then another one.
 """
 
 from __future__ import annotations
