@@ -84,6 +84,7 @@ def _show(look: Look, only: str) -> None:
 def _watch(context: LiveContext, only: str, *, as_json: bool) -> None:
     if not as_json and output.on_terminal():
         output.note("Watching; Ctrl-C ends it.")
+    sys.stdout.flush()  # a pipe is buffered, and whoever reads it waits for what is known so far
     for news in context.watch():
         if news is None:
             if _reader_has_gone():
