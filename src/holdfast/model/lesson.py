@@ -1,0 +1,56 @@
+"""A lesson: a rule this repository (or this person) taught, where it was learned, and what it depends on.
+
+A lesson begins as a candidate, becomes active when it is promoted, and stale when what it depends on has changed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from holdfast.model.memory import content_id
+
+LessonKind = Literal["command", "stumble", "correction", "convention", "pitfall", "other"]
+Scope = Literal["personal", "local", "shared"]
+State = Literal["candidate", "active", "stale", "muted", "rejected", "untrusted"]
+
+
+class LessonEvidence(Struct, frozen=True, kw_only=True):
+    """Where a lesson was seen: the session, when, and the line that shows it (a command and what it answered)."""
+
+    session: str
+    at: float | None = None
+    line: str = ""
+
+
+class Fingerprint(Struct, frozen=True, kw_only=True):
+    """One thing a lesson depends on: a file, a folder (`tests/`), a glob, or a field (`package.json#scripts.test`)."""
+
+    target: str
+    digest: str = ""  # of what was there when the lesson was written; '' where that was never looked at
+
+
+class Lesson(Struct, frozen=True, kw_only=True):
+    """A few rules on one subject, each one line, said so that an agent can act on it."""
+
+    name: str  # a safe file name, in kebab-case
+    description: str
+    rules: tuple[str, ...]
+    kind: LessonKind = "other"
+    fingerprint: tuple[Fingerprint, ...] = ()
+    captured_at: float | None = None
+    evidence: tuple[LessonEvidence, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return content_id("L", "\n".join(self.rules))
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(item.session for item in self.evidence if item.session))
+
+    @property
+    def strong(self) -> bool:
+        """Seen in two sessions or more: such a stumble is told at the start of a session, whatever is asked."""
+        return len(self.sessions) >= 2
