@@ -15,10 +15,11 @@ def _words(block: str) -> frozenset[str]:
 
 
 _NOT_FOUND = re.compile(
-    r"(?P<before>[^\s:'\"`]+)['\"`]?: (?:command )?not found\b|command not found: (?P<after>\S+)"
+    r"(?P<before>[^\s:'\"`]+)['\"`]?: (?:command )?not found\b"
     r"|['\"`](?P<quoted>[^'\"`]+)['\"`] is not recognized as an? (?:internal|name)|spawn (?P<spawned>\S+) ENOENT",
     re.IGNORECASE,
 )
+_NOT_FOUND_NAMED = re.compile(r"command not found: (?P<after>\S+)")
 _FLAG = re.compile(
     r"unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|not defined|not (?:a )?valid"
     r"|not supported|not recognized|does not (?:exist|support)|bad (?:option|flag)|ambiguous",
@@ -37,7 +38,7 @@ _NO_FILE = re.compile(
 _TOGETHER = re.compile(
     r"mutually exclusive|cannot be used|can't be used|not allowed with|conflicts with|needs|requires"
 )
-_SHORT = re.compile(r"(?:option|flag)s? (?:-- )?['\"`]?-?(?P<letter>\w)\b", re.IGNORECASE)
+_SHORT = re.compile(r"(?:option|flag|switch)s?:? (?:-- )?['\"`]?-?(?P<letter>\w)\b", re.IGNORECASE)
 _MANAGED = "externally-managed"
 _SUBCOMMAND = re.compile(r"[a-z][a-z_:-]+")
 _FILE = re.compile(r"[/\\]|\.\w{1,5}\Z")
@@ -68,7 +69,8 @@ def failing(call: Call, said: str) -> Failing:
     """What failed. Where that is not clear, only the same words again are the same call."""
     program, rest = call.words[0], call.words[1:]
     whole = Failing("whole", "", tuple(rest))
-    if (match := _NOT_FOUND.search(said)) and program in match.groups():
+    match = _NOT_FOUND_NAMED.search(said) or _NOT_FOUND.search(said)
+    if match and program in match.groups():
         return Failing("path", program) if "/" in program else Failing("program")
     if "/" in program and _NO_FILE.search(said) and _position(program, said) >= 0:
         return Failing("path", program)
@@ -135,4 +137,6 @@ def _pieces(words: Iterable[str]) -> set[str]:
 def _position(word: str, said: str) -> int:
     """Where a text names a word, standing by itself; -1 when it does not."""
     match = re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|\.\w)", said)
+    if match is None and word.startswith("--"):  # git names options without their dashes
+        match = re.search(rf"['\"`‘]{re.escape(word[2:])}['\"`’]", said)
     return match.start() if match else -1

@@ -156,7 +156,7 @@ class Files:
         self.stores = [
             store for name in known_projects(project) for store in or_nothing(partial(_store, project, name))
         ]
-        self.dismissed = {id for store in self.stores for id in or_nothing(store.dismissed)}
+        self.dismissed = {id for store in self.stores or [self._common] for id in or_nothing(store.dismissed)}
 
     def mentions(self) -> Iterator[Mention]:
         for store in self.stores:

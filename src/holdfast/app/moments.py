@@ -7,7 +7,7 @@ hook only looks calls up.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from time import gmtime, strftime
 
@@ -28,6 +28,8 @@ from holdfast.text.reference_md import KeptFact
 SESSIONS = 500  # in which stumbles are looked for
 MOST = 1_000
 _TRIED, _FAILED, _ASKED, _ANSWER = 120, 80, 120, 160
+_NO_FILE_TO_READ = "no such file"  # what was tried is a path that was read, and no command
+_THEN = ", then "  # between the two calls of a remedy that takes two
 _LONGEST_REMEDY = 200  # a remedy that is cut cannot be run
 
 
@@ -82,8 +84,8 @@ def _dead_ends(project: Project, files: Files) -> list[DeadEnd]:
     return sorted(found, key=lambda end: -(end.at or 0.0))
 
 
-def _worked(files: Files, records: Iterable[DistilledSession]) -> list[Worked]:
-    """Commands that are known to have worked: those of facts, and what helped where another failed."""
+def _worked(files: Files, records: Sequence[DistilledSession]) -> list[Worked]:
+    """Commands that are known to have worked: those of facts, checks that passed, what helped where another failed."""
     facts = [fact for record in records for fact in record.harvest.facts]
     ends = [end for record in records for end in record.harvest.dead_ends]
     facts += [
@@ -93,7 +95,9 @@ def _worked(files: Files, records: Iterable[DistilledSession]) -> list[Worked]:
         if kept.retired_at is None
     ]
     said = [(fact.command, fact.verified_at or fact.at) for fact in facts]
-    said += [(end.instead, end.at) for end in ends]
+    said += [(end.instead.replace(_THEN, " ; "), end.at) for end in ends]
+    # When in its session a check passed is not kept: it counts from the session's start.
+    said += [(command, record.started) for record in records for _, command in record.verified]
     return [(at, call) for text, at in said if text and at is not None for call in calls(text)]
 
 
@@ -124,8 +128,10 @@ def _remedies(
 
 def remedy(end: DeadEnd, root: str) -> Moment | None:
     """How a stumble is known again and what is said then; None where no remedy can be told of it."""
-    tried, helped = calls(end.tried), calls(end.instead)
-    if len(tried) != 1 or not helped or len(end.instead) > _LONGEST_REMEDY or not end.failed:
+    tried, helped = calls(end.tried), calls(end.instead.replace(_THEN, " ; "))
+    if len(tried) != 1 or not helped or len(end.instead) > _LONGEST_REMEDY:
+        return None
+    if end.failed in ("", _NO_FILE_TO_READ):
         return None
     call = tried[0]
     if any(one.words == call.words and place(one, root) == place(call, root) for one in helped):

@@ -115,7 +115,8 @@ class Prepared:
             rows = self._rows(
                 f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {one}AND project IN ('', ?) "
                 f"ORDER BY position LIMIT {MOST_MOMENTS}",
-                (tool, *([key] if key is not None else []), project),
+                # A payload may hold half of a character pair, which SQLite does not take.
+                (tool, *([key.encode("utf-8", "replace").decode()] if key is not None else []), project),
             )
         except Unreadable as error:
             if "no such table" in str(error):
