@@ -115,7 +115,8 @@ def bench_moment_hook(folder: Path) -> bool:
         "moment_hook_same_program": "git status --short | head",
         "moment_hook_told": "gh view 7 --flag123 2>&1 | tail",
     }
-    return all([_bench_moment(name, text, project.memory, repo, env) for name, text in commands.items()])
+    kept = [_bench_moment(name, text, project.memory, repo, env) for name, text in commands.items()]
+    return all(kept)
 
 
 def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str, str]) -> bool:
