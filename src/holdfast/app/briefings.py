@@ -59,7 +59,7 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
         since=happened_lately(records, names, files),
         own=_own([*going_on, *records], files.dismissed),
         projects={"": names.default, **names.branches},
-        moments=moments_of(project, files, records),
+        moments=moments_of(project, files, [*going_on, *records], names),
     )
 
 

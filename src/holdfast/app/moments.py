@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from holdfast.app.failing import Failing, failing
 from holdfast.app.meanwhile import Files, or_nothing, short
+from holdfast.app.projects import Naming
 from holdfast.hot.moment import ASK, SHELL, fits, folded, place_of
 from holdfast.hot.shell import Call, calls, normal
 from holdfast.model.memory import DeadEnd, Question, ids_of
@@ -55,9 +56,11 @@ Worked = tuple[float, Call]
 """When a call came to a good end."""
 
 
-def moments_of(project: Project, files: Files, records: Sequence[DistilledSession]) -> tuple[Moment, ...]:
+def moments_of(
+    project: Project, files: Files, records: Sequence[DistilledSession], names: Naming
+) -> tuple[Moment, ...]:
     """The newest first."""
-    answers = sorted(_answered(files), key=lambda pair: -pair[0])
+    answers = sorted(_answered(files, records, names), key=lambda pair: -pair[0])
     remedies = list(_remedies(_dead_ends(project, files), _worked(files, records), files.dismissed, project))
     return (*(moment for _, moment in answers[:MOST]), *remedies[:MOST])
 
@@ -212,12 +215,21 @@ def _day(at: float | None) -> str:
 # --- questions -----------------------------------------------------------------------------------------
 
 
-def _answered(files: Files) -> Iterator[tuple[float, Moment]]:
-    for store in files.stores:
-        for question in or_nothing(partial(_questions_in, store)):
-            if question.answer and question.id not in files.dismissed:
-                at = question.answered_at if question.answered_at is not None else question.at
-                yield at or 0.0, answer(question, store.name)
+def _answered(
+    files: Files, records: Sequence[DistilledSession], names: Naming
+) -> Iterator[tuple[float, Moment]]:
+    """As the files have them; those of sessions that go on are written there only when they end."""
+    there: set[tuple[str, str]] = set()
+    kept = [(one, store.name) for store in files.stores for one in or_nothing(partial(_questions_in, store))]
+    asked = [(one, names.of_session(record)) for record in records for one in record.harvest.questions]
+    for question, name in (*kept, *asked):
+        known = question.id in files.dismissed or (question.id, name) in there
+        if question.answer and not known:
+            at = question.answered_at if question.answered_at is not None else question.at
+            yield at or 0.0, answer(question, name)
+        there.add(
+            (question.id, name)
+        )  # also where it is open: what a person asked anew no older session answers
 
 
 def _questions_in(store: MemoryStore) -> Sequence[Question]:
