@@ -221,7 +221,8 @@ def test_what_was_once_the_remedy_and_fails_now_is_a_stumble_and_the_other_is_no
 
 
 def test_what_a_person_took_out_is_not_told(machine: Machine) -> None:
-    kept(machine, Harvest(dead_ends=(STAT,)))
+    another = replace(STAT, tried="gh pr diff 7 --stat", at=NOW + 60)
+    kept(machine, Harvest(dead_ends=(STAT, another)))
     project = machine.project()
     MemoryStore(project, project.title).dismiss(STAT.id)
     assert prepared(machine) == []

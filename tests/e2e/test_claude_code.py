@@ -434,6 +434,10 @@ def test_a_question_that_was_answered_shows_its_answer_to_the_person_and_to_the_
         )
         leave(shown)
     assert wait_until(lambda: settled(home))
+    files = [path for path in memory_of(home).rglob("*") if path.is_file() and path.name != "hot.db"]
+    assert not any(b"answered so before" in path.read_bytes() for path in files), (
+        "memory is not fed with memory"
+    )
 
 
 ANSWERS = "SELECT text FROM moment WHERE tool = 'AskUserQuestion'"

@@ -113,17 +113,20 @@ def _remedies(
 ) -> Iterator[Moment]:
     sessions: dict[object, set[str]] = {}
     made: list[tuple[object, DeadEnd, Moment]] = []
+    unwanted: set[object] = set()
     root = str(project.root)
     for end in dead_ends:
-        moment = None if ids_of(end) & dismissed else remedy(end, root)
+        moment = remedy(end, root)
         if moment is None:
             continue
         same = (moment.key, moment.rule, moment.token, moment.needs, moment.place)
+        if ids_of(end) & dismissed:
+            unwanted.add(same)  # whoever took it out does not want to hear it of another number either
         if same not in sessions:
             made.append((same, end, moment))
         sessions.setdefault(same, set()).update([end.session] if end.session else [])
     for known, end, moment in made:
-        if not _works_now(moment, end, worked, root):
+        if known not in unwanted and not _works_now(moment, end, worked, root):
             times = len(sessions[known])
             often = "once" if times < 2 else f"in {times} sessions"
             yield replace(moment, reason=f"failed {often}, {_known_by(moment)}; {_when(end)}")
