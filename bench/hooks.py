@@ -112,7 +112,7 @@ def bench_moment_hook(folder: Path) -> bool:
     prepare(machine, project, Briefings(moments=(*moments, *answers), projects={"": "shop"}))
     commands = {
         "moment_hook": "cd web && make -j4 check 2>&1 | tail -20",
-        "moment_hook_same_program": "git status --short | head",
+        "moment_hook_same_word": "git status --flag123 --short | head",
         "moment_hook_told": "gh view 7 --flag123 2>&1 | tail",
     }
     kept = [_bench_moment(name, text, project.memory, repo, env) for name, text in commands.items()]
@@ -122,6 +122,7 @@ def bench_moment_hook(folder: Path) -> bool:
 def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str, str]) -> bool:
     from bench.run import report  # which has this bench in its table
 
+    env = {**env, "CLAUDE_PROJECT_DIR": str(repo)}  # as the client has it
     event = {"cwd": str(repo), "hook_event_name": "PreToolUse", "session_id": "bench", "tool_name": "Bash"}
     payload = json.dumps({**event, "tool_input": {"command": text, "description": "x"}}).encode()
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "PreToolUse"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -329,7 +330,8 @@ def test_hostile_words_stay_on_one_line_inside_the_fence(knowing: Enabled) -> No
     assert "[/holdfast" not in line
 
 
-def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) -> None:
+def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
+    """The modules that a call which is told nothing makes the hook load."""
     script = (
         "import sys, io, os; sys.path.append(sys.argv[1]); before = set(sys.modules)\n"
         "from holdfast.hot import hook\n"
@@ -337,16 +339,51 @@ def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) 
         "hook.main(['claude-code', 'PreToolUse'], io.BytesIO(sys.argv[2].encode()), out, dict(os.environ))\n"
         "print(len(out.getvalue()), *sorted(set(sys.modules) - before))"
     )
-    payload = json.dumps(knowing.payload(tool_name="Bash", tool_input={"command": "ls -la | head"}))
-    source = str(Path(__file__).parents[2] / "src")
-    command = [sys.executable, "-I", "-S", "-c", script, source, payload]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, cwd=knowing.root)
+    payload = json.dumps(enabled.payload(tool_name="Bash", tool_input={"command": command}))
+    words = [sys.executable, "-I", "-S", "-c", script, str(Path(__file__).parents[2] / "src"), payload]
+    done = subprocess.run(
+        words, capture_output=True, encoding="utf-8", check=True, cwd=enabled.root, env=env, timeout=20
+    )
     length, *modules = done.stdout.split()
     assert length == "0"
+    return set(modules)
+
+
+def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) -> None:
+    modules = loaded(knowing, "ls -la | head", {k: v for k, v in os.environ.items() if k[:6] != "CLAUDE"})
     ours = {name for name in modules if name.startswith("holdfast.hot.")}
-    wanted = {"hook", "fence", "place", "trace", "prepared", "moment", "shell"}
+    wanted = {"hook", "fence", "glance", "place", "trace", "prepared", "moment", "shell"}
     assert ours == {f"holdfast.hot.{name}" for name in wanted}
-    assert not {"holdfast.distill", "subprocess", "typing", "dataclasses", "shlex"} & set(modules)
+    assert not {"holdfast.distill", "subprocess", "typing", "dataclasses", "shlex"} & modules
+
+
+FORMS = [
+    "gh pr diff 1 --stat",
+    "cd 'a b' && \"gh\" pr diff '--stat' 2>&1 | tail",
+    "/usr/bin/gh pr diff --stat=x",
+]
+
+
+@pytest.mark.parametrize("command", FORMS)
+def test_what_is_seen_at_a_glance_hides_nothing(knowing: Enabled, command: str) -> None:
+    """As Claude Code asks, which names the session's directory in the environment."""
+    env = {"CLAUDE_PROJECT_DIR": str(knowing.root)}
+    assert told(bash(knowing, command, env)) == [REMEDY]
+
+
+def test_at_a_glance_an_ordinary_call_loads_neither_json_nor_sqlite(knowing: Enabled) -> None:
+    env = {"CLAUDE_PROJECT_DIR": str(knowing.root), **os.environ}
+    assert loaded(knowing, "ls -la | head", env).isdisjoint({"json", "sqlite3", "holdfast.hot.prepared"})
+    assert {"json", "sqlite3"} <= loaded(knowing, "git diff --stat", env)
+    (knowing.memory / "hot.words").unlink()
+    assert {"json", "sqlite3"} <= loaded(knowing, "ls -la | head", env), "prepared by an older holdfast"
+    assert told(bash(knowing, "gh pr diff 1 --stat", env)) == [REMEDY]
+
+
+def test_nothing_known_is_seen_at_a_glance_too(enabled: Enabled) -> None:
+    env = {"CLAUDE_PROJECT_DIR": str(enabled.root), **os.environ}
+    assert "sqlite3" not in loaded(enabled, "gh pr diff 1 --stat", env)
+    assert (enabled.memory / "hot.words").read_bytes() == b""
 
 
 def test_words_are_folded_as_ids_fold_them() -> None:

@@ -7,7 +7,8 @@ hook only looks calls up.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from time import gmtime, strftime
 
@@ -30,6 +31,7 @@ SESSIONS = 500  # in which stumbles are looked for
 MOST = 1_000
 _TRIED, _FAILED, _ASKED, _ANSWER = 120, 80, 120, 160
 _NO_FILE_TO_READ = "no such file"  # what was tried is a path that was read, and no command
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")  # neither JSON nor a shell writes these in another way
 _THEN = ", then "  # between the two calls of a remedy that takes two
 _LONGEST_REMEDY = 200  # a remedy that is cut cannot be run
 
@@ -63,6 +65,17 @@ def moments_of(
     answers = sorted(_answered(files, records, names), key=lambda pair: -pair[0])
     remedies = list(_remedies(_dead_ends(project, files), _worked(files, records), files.dismissed, project))
     return (*(moment for _, moment in answers[:MOST]), *remedies[:MOST])
+
+
+def words_of(moments: Iterable[Moment]) -> bytes:
+    """For `hot/glance.py`: of each command a piece that its call must hold as it is written, whatever its form."""
+    pieces = set()
+    for one in moments:
+        if one.tool == SHELL:
+            texts = [one.token] if one.token else [one.key, *(one.needs if one.rule == "whole" else ())]
+            runs = [run for text in texts for run in _PLAIN.findall(text)]
+            pieces.add(max(runs, key=len, default=""))
+    return "\n".join(f"={piece}" for piece in sorted(pieces)).encode()
 
 
 # --- stumbles ------------------------------------------------------------------------------------------

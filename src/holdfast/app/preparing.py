@@ -14,10 +14,11 @@ from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
 from holdfast.app.briefings import Briefings, Happened, Line, briefings_of
-from holdfast.app.moments import Moment
+from holdfast.app.moments import Moment, words_of
 from holdfast.app.switches import Switches, switches_of
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
+from holdfast.hot import glance
 from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
@@ -47,12 +48,14 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
-    """Writes `hot.db` anew. Without briefings they are made from what is remembered now."""
+    """Writes `hot.db` and `hot.words` anew. Without briefings they are made from what is remembered now."""
     current = stamp(project.memory / "current.md")
     told = briefings_of(machine, project) if briefings is None else briefings
     data = _database(machine, switches_of(project), told, current)
     path = project.memory / "hot.db"
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
+    words = project.memory / glance.NAME
+    files.replace(words, words_of(told.moments), project.lock("hot"), files.ANYTHING)
     return path
 
 

@@ -51,6 +51,8 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         return 0
     found = None
     try:
+        if event == MOMENT and not _worth_a_look(raw, env):
+            return 0
         payload, problem = parse(raw)
         directories = directories_of(payload, env)
         found = place.find(directories[0], place.home_of(env))
@@ -63,6 +65,12 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
     if answer:
         stdout.write(answer)
     return 0
+
+
+def _worth_a_look(raw: bytes, env: dict[str, str]) -> bool:
+    from holdfast.hot.glance import may_be_known
+
+    return may_be_known(raw, env)
 
 
 def switched_off(env: dict[str, str]) -> bool:
