@@ -12,7 +12,7 @@ from holdfast.search.fuse import inverse_frequency
 
 _COMMON = 0.1  # share of passages above which a word is dropped when others remain
 _SMALL = 5000  # passages; in a small index common words still tell texts apart, and cost nothing
-_POSTINGS = 40_000  # rows that one question may have scored: the rarest words first
+_POSTINGS = 25_000  # rows that one question may have scored: the rarest words first
 _LARGE_VOCABULARY = 50_000  # passages above which no near spelling is looked for
 _MOST_REMEMBERED = 50_000
 
