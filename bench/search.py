@@ -15,7 +15,7 @@ from pathlib import Path
 
 import holdfast.search
 from bench import retrieval_sets
-from bench.retrieval_sets import SETS, RetrievalSet, interval, mean, measure, plain_fts5
+from bench.retrieval_sets import SETS, RetrievalSet, interval, mean, measure, plain_fts5, precision_recall
 from holdfast.search import Chunk
 from holdfast.search.embed.static import FOLDER, VOCABULARY
 from holdfast.text.stopwords import ENGLISH
@@ -108,9 +108,9 @@ def bench_search_precision(folder: Path) -> bool:
             given = {hit.id for hit in hits}
             rows.append((len(given & asked.gold), len(given), len(asked.gold)))
     chance = random.Random(7)
-    spread = sorted(_precision_recall(chance.choices(rows, k=len(rows))) for _ in range(2000))
+    spread = sorted(precision_recall(chance.choices(rows, k=len(rows))) for _ in range(2000))
     low, high = spread[50][0], spread[-50][0]
-    precision, recall = _precision_recall(rows)
+    precision, recall = precision_recall(rows)
     recalls = sorted(one[1] for one in spread)
     exact = sum(right == given == wanted for right, given, wanted in rows)
     more = {"n": len(rows), "exact_cases": exact}
@@ -125,11 +125,6 @@ def bench_search_precision(folder: Path) -> bool:
     )
     between = (round(recalls[50], 3), round(recalls[-50], 3))
     return report("search_recall", recall, "share", 0.8, least=True, interval=between, **more) and ok
-
-
-def _precision_recall(rows: list[tuple[int, int, int]]) -> tuple[float, float]:
-    right, given, wanted = (sum(column) for column in zip(*rows, strict=True))
-    return right / max(given, 1), right / max(wanted, 1)
 
 
 # --- speed ---------------------------------------------------------------------------------------------

@@ -110,8 +110,8 @@ class Lookup:
         chosen = self._terms.choose(lexical.query_terms(question.text))
         evidence = _Evidence(
             chosen,
-            self._by_words("passage_words", chosen.words, question.scope),
-            self._by_words("whole_words", chosen.words, question.scope),
+            self._by_words("passage_words", chosen.words, chosen.passage_factors, question.scope),
+            self._by_words("whole_words", chosen.words, chosen.whole_factors, question.scope),
             self._by_meaning(question),
             self._named(question),
         )
@@ -150,8 +150,19 @@ class Lookup:
 
     # --- candidates --------------------------------------------------------------------------------------
 
-    def _by_words(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
-        """Row number → BM25."""
+    def _by_words(
+        self, table: str, words: Sequence[str], factors: Sequence[float], scope: Scope
+    ) -> dict[int, float]:
+        """Row number → BM25; in a handful of texts the sum over words, each times its factor."""
+        if not factors:
+            return self._matching(table, words, scope)
+        found: dict[int, float] = {}
+        for word, factor in zip(words, factors, strict=True):
+            for number, value in self._matching(table, [word], scope).items():
+                found[number] = found.get(number, 0.0) + value * factor
+        return found
+
+    def _matching(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
         if not words:
             return {}
         chunk = "rowid" if table == "whole_words" else "(SELECT chunk FROM passage WHERE n = found.rowid)"
