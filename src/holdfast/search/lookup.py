@@ -218,8 +218,9 @@ class Lookup:
         inside: list[int] = []
         for some in _portions(passages):
             marks = ", ".join("?" * len(some))
+            # A cross join is taken as written: SQLite would rather go through all chunks of a kind.
             statement = (
-                "SELECT passage.n FROM passage JOIN chunk ON chunk.n = passage.chunk "
+                "SELECT passage.n FROM passage CROSS JOIN chunk ON chunk.n = passage.chunk "
                 f"WHERE passage.n IN ({marks}) AND {condition}"
             )
             found = {n for (n,) in self._db.ask(statement, [*some, *values])}
