@@ -43,6 +43,15 @@ OPTIONS = (
         ("auto", "always", "off"),
     ),
     Option(
+        "embedder",
+        str,
+        "static",
+        True,
+        "What search compares meanings with: the table that is shipped, or minilm for the model that it was made "
+        "from, where `holdfast[minilm]` is installed; an index is made anew when this changes.",
+        ("static", "minilm"),
+    ),
+    Option(
         "projects",
         dict,
         {},
@@ -58,6 +67,7 @@ OPTIONS = (
 class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
+    embedder: str = "static"
     projects: tuple[tuple[str, str], ...] = ()
     project_type: str = ""
     framework: str = ""
@@ -108,6 +118,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
     return Settings(
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
+        embedder=values["embedder"],
         projects=tuple(values["projects"].items()),
         project_type=values["project_type"],
         framework=values["framework"],
