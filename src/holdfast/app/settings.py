@@ -43,6 +43,14 @@ OPTIONS = (
         ("auto", "always", "off"),
     ),
     Option(
+        "classifier",
+        str,
+        "none",
+        True,
+        "A model that tells what a prompt wants, in place of the rules of holdfast classify; none: the rules.",
+        ("none",),
+    ),
+    Option(
         "projects",
         dict,
         {},
@@ -58,6 +66,7 @@ OPTIONS = (
 class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
+    classifier: str = "none"
     projects: tuple[tuple[str, str], ...] = ()
     project_type: str = ""
     framework: str = ""
@@ -108,6 +117,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
     return Settings(
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
+        classifier=values["classifier"],
         projects=tuple(values["projects"].items()),
         project_type=values["project_type"],
         framework=values["framework"],
