@@ -193,9 +193,10 @@ def test_any_heap_of_telling_words_gets_a_class(words: list[str]) -> None:
         "? " * 500_000,
         '"' * 10**6,
         "please " * 150_000,
+        "please foobarx " * 80_000,
         "add a, " * 150_000,
     ],
-    ids=["one word", "words", "lines", "questions", "quotes", "manners", "orders"],
+    ids=["one word", "words", "lines", "questions", "quotes", "manners", "unknown orders", "orders"],
 )
 def test_a_megabyte_takes_no_longer_than_a_page(giant: str) -> None:
     page = "The list is sorted by name, and the second column shows the date of the last change. " * 40
