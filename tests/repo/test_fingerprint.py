@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.hot.stamps import unchanged
@@ -491,11 +491,13 @@ def best(call: Callable[[], object]) -> float:
     return min(spent)
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=6))
 def test_any_keys_come_back_from_their_text(keys: list[str]) -> None:
     assert parse_field(field_text(tuple(keys))) == tuple(keys)
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.text(max_size=40))
 def test_any_target_is_read_or_refused(text: str) -> None:
     try:
@@ -515,6 +517,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4))
 def test_every_value_of_a_json_file_is_reached_by_its_field(values: dict[str, object]) -> None:
     parsed = parse_fields("a.json", json.dumps(values).encode())
@@ -532,6 +535,7 @@ def test_every_value_of_a_json_file_is_reached_by_its_field(values: dict[str, ob
     walk(values, ())
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.binary(max_size=80), st.sampled_from(["a.json", "a.toml", "a.yaml", "a.rc"]))
 def test_any_bytes_are_parsed_or_refused(content: bytes, name: str) -> None:
     try:
