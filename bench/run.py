@@ -16,7 +16,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bench.classify import bench_classify
 from bench.corpus import write_corpus, write_giant
+from bench.fingerprints import bench_fingerprints
 from bench.hooks import bench_moment_hook, bench_start_hook
 from bench.recall import bench_recall_precision, bench_search_command
 from bench.search import (
@@ -249,6 +251,8 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "size": bench_size,
     "start_hook": bench_start_hook,
     "moment_hook": bench_moment_hook,
+    "classify": bench_classify,
+    "fingerprints": bench_fingerprints,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "recall_precision": bench_recall_precision,

@@ -159,6 +159,7 @@ def test_a_wrong_arrow_is_found(room: str, line: str) -> None:
         ("app", "from holdfast.store import files\nfrom . import wiring"),
         ("cli", "from holdfast import __version__\nfrom holdfast.model.ledger import LedgerEntry"),
         ("hosts", "from holdfast.hot import hook"),
+        ("app", "from holdfast.hot.classify import classify"),
         ("hot", "import json\nfrom holdfast.hot import fence"),
         ("hot", "from holdfast.distill.likeness import signature"),
         ("app", "from holdfast.hot.shell import calls"),

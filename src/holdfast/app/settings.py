@@ -52,6 +52,14 @@ OPTIONS = (
         ("static", "minilm"),
     ),
     Option(
+        "classifier",
+        str,
+        "none",
+        True,
+        "A model that tells what a prompt wants, in place of the rules of holdfast classify; none: the rules.",
+        ("none",),
+    ),
+    Option(
         "projects",
         dict,
         {},
@@ -68,6 +76,7 @@ class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
     embedder: str = "static"
+    classifier: str = "none"
     projects: tuple[tuple[str, str], ...] = ()
     project_type: str = ""
     framework: str = ""
@@ -119,6 +128,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
         embedder=values["embedder"],
+        classifier=values["classifier"],
         projects=tuple(values["projects"].items()),
         project_type=values["project_type"],
         framework=values["framework"],
