@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.keeping import by_id, given_text, moment, optional_text, reading, writing
+from holdfast.app.meaning import Meanings
 from holdfast.app.wiring import Machine
 from holdfast.distill.merging import find
 from holdfast.distill.state import MOST_DONE
@@ -79,7 +80,7 @@ def add_todo(
 
     def noted(file: CurrentFile) -> Current:
         items = file.current.todo
-        known = next((item for item in items if item.id == new.id), None) or find(items, said)
+        known = next((item for item in items if item.id == new.id), None) or find(items, said, Meanings())
         if known is None:
             told.append(Noted(new, "added"))
             return replace(file.current, todo=(*items, new))

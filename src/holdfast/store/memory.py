@@ -87,6 +87,11 @@ class MemoryStore:
         by_hand = (self._deleted_by_hand(path) for path in self._mutable())
         return self._dismissed.ids().union(Denied(self._root).ids, *by_hand)
 
+    def dismissed_at(self) -> dict[str, float]:
+        """When a person took each of these out; now for what they deleted since we last wrote."""
+        deleted = {id: self._clock() for path in self._mutable() for id in self._deleted_by_hand(path)}
+        return deleted | self._dismissed.times()
+
     def dismiss(self, *ids: str) -> None:
         with files.lock(self.lock_path) as held:
             self._dismissed.add(held, ids, self._clock())
