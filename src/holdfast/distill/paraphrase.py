@@ -86,7 +86,7 @@ def gap(one: str, other: str) -> Gap | None:
     beside = set(rivals[0]) if rivals else set()
     lone = (_unexplained(left - beside, right), _unexplained(right - beside, left))
     shared = len(first.words & second.words)
-    kin = sum(any(_one_root(word, known) for known in lone[1]) for word in lone[0])
+    kin = sum(any(one_root(word, known) for known in lone[1]) for word in lone[0])
     if shared + kin + len(first.hard) < (1 if rivals else FEWEST_SHARED) and first.words != second.words:
         return None
     found = [
@@ -168,15 +168,15 @@ def _answered(words: Sequence[str], others: Sequence[str], meaning: Meaning) -> 
     """Whether each word has its like among the others."""
     return all(
         any(
-            meaning.nearness(word, other) >= (NEAR_FORM if _one_root(word, other) else NEAR_WORD)
+            meaning.nearness(word, other) >= (NEAR_FORM if one_root(word, other) else NEAR_WORD)
             for other in others
-            if not (_DOER.search(word) and _DOER.search(other)) or _one_root(word, other)
+            if not (_DOER.search(word) and _DOER.search(other)) or one_root(word, other)
         )
         for word in words
     )
 
 
-def _one_root(one: str, other: str) -> bool:
+def one_root(one: str, other: str) -> bool:
     """Whether two words look like forms of one: "store" and "storage"."""
     first, second = one.casefold(), other.casefold()
     pairs = zip(first, second, strict=False)

@@ -41,6 +41,33 @@ daily weekly monthly yearly hourly nightly
 uuid integer ulid
 """
 
+# What the things of a line are called, by one of them.
+_LABELS = """
+database db storage datastore: sqlite
+language: python
+manager installer: npm
+framework library: react
+container runtime orchestrator: docker
+cloud provider hosting hoster: aws
+format serialization: json
+protocol style api: rest
+broker queue bus: kafka
+runner testing: pytest
+linter formatter: black
+bundler: webpack
+vcs: git
+forge ci: github
+generator: sphinx
+indentation whitespace: tabs
+branch: main
+currency: cents
+hash hashing algorithm: sha256
+signature: rsa
+license licence: mit
+month: june
+day weekday: monday
+"""
+
 # Two things of one kind: neither the same nor a contradiction.
 _KINDS = """
 windows macos linux ios android ubuntu debian alpine fedora darwin
@@ -126,7 +153,7 @@ finish end complete
 choose pick select
 folder directory
 retry again attempt try
-deploy roll rollout release
+deploy roll rollout
 ship distribute deliver
 live hold stand lie reside contain keep locate
 call name title
@@ -256,3 +283,22 @@ def synonymous(one: str, other: str) -> bool:
 def is_filler(word: str) -> bool:
     """Whether a stem adds nothing to what a sentence says."""
     return word in _filling()
+
+
+@cache
+def _labels() -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for line in _lines(_LABELS):
+        labels, _, example = line.partition(": ")
+        for word in _stems(labels):
+            found.setdefault(word, set()).update(_alternatives().get(stem(example), _NONE))
+    return found
+
+
+def is_a(word: str, label: str) -> bool:
+    """Whether a stem names a thing of the kind that a question asks for: SQLite is a database."""
+    return not _alternatives().get(word, _NONE).isdisjoint(_labels().get(label, _NONE))
+
+
+def is_label(word: str) -> bool:
+    return word in _labels()
