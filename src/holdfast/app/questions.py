@@ -80,8 +80,8 @@ def ask(machine: Machine, text: str, *, record: bool = True) -> Reply:
     if found is not None and found.status == "answered":
         return found
     perhaps = found.perhaps if found is not None else ()
-    perhaps = perhaps or _near(machine, store, asked)
-    if record:
+    if record:  # searching brings the index up to date, and who only looks writes nothing
+        perhaps = perhaps or _near(machine, store, asked)
         return replace(_keep_open(machine, asked), perhaps=perhaps)
     known = _same(read_questions(machine).questions, asked, meaning)
     open_reply = _as_before(asked, known) if known else Reply(question=asked, status="open")

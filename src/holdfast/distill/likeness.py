@@ -7,6 +7,7 @@ hard tokens: numbers, versions, paths, flags, ids. Hard tokens never count as al
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -213,7 +214,8 @@ def exchanged(one: Signature, other: Signature) -> bool:
     return False
 
 
-def surfaces(text: str) -> dict[str, str]:
+@lru_cache(maxsize=10_000)
+def surfaces(text: str) -> Mapping[str, str]:
     """The words of a sentence by their stems, as they are written there."""
     found: dict[str, str] = {}
     for chunk in _CHUNK.findall(text.replace("’", "'")):

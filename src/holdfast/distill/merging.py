@@ -34,7 +34,8 @@ WHICH_HOLDS = "Which holds: "
 _UNDATED = float("-inf")
 _MOST_NEAR = 40
 _MOST_CLASHES = 3  # of one statement: more tell nothing new
-_MOST_UNDECIDED = 8  # groups with which a new one is compared by meaning
+_MOST_UNDECIDED = 6  # groups with which a new one is compared by meaning
+_MOST_NEW = 2_000  # groups of one import, the latest: beyond that a single import would cost seconds
 _TOO_COMMON = 400  # groups that hold a word: it tells nothing, and looking through them costs
 
 
@@ -136,6 +137,7 @@ class _Groups(Generic[T]):
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_word: dict[str, list[int]] = {}
         self._firsts: list[Signature] = []
+        self._sizes: list[int] = []
         self._clashes: dict[tuple[str, str], Contradiction[T]] = {}
 
     def add(self, item: T) -> None:
@@ -179,7 +181,7 @@ class _Groups(Generic[T]):
         """Join groups that words left apart; those before `settled` were compared with each other before."""
         pairs = [
             (earlier, group, between)
-            for group in range(settled, len(self.members))
+            for group in range(max(settled, len(self.members) - _MOST_NEW), len(self.members))
             for earlier, between in self._undecided(group)
         ]
         meaning.prepare(word for _, _, between in pairs for word in between.words)
@@ -191,6 +193,8 @@ class _Groups(Generic[T]):
                 continue
             verdict = settle(between, meaning)
             first, own = self.members[place][0], self.members[group][0]
+            if place != earlier:  # what stands for the group now is what it must be like
+                verdict = judge(_text_of(first), _text_of(own), meaning)
             if verdict.likeness is Likeness.SAME and not self._at_odds(place, group):
                 self.members[place] += self.members[group]
                 self.members[group] = []
@@ -208,12 +212,13 @@ class _Groups(Generic[T]):
             holding = self._by_word[word]
             if len(holding) <= _TOO_COMMON:
                 shared.update(holding)
+        size = self._sizes[group]
         near = (
             (count, other)
             for other, count in shared.items()
             if other < group
+            and least_shared(count, size, self._sizes[other])
             and self._firsts[other].hard == own.hard
-            and least_shared(count, own, self._firsts[other])
         )
         found = []
         for _, other in nlargest(_MOST_UNDECIDED, near):
@@ -260,6 +265,7 @@ class _Groups(Generic[T]):
         group = len(self.members)
         self.members.append([item])
         self._firsts.append(own)
+        self._sizes.append(len(own.words))
         for word in own.words:
             self._by_word.setdefault(word, []).append(group)
         return group

@@ -27,7 +27,7 @@ from holdfast.distill.likeness import (
 )
 from holdfast.distill.rivals import alternative, is_filler, opposite, rival, synonymous
 
-# Chosen on one half of tests/distill/pairs.txt, judged on the other: docs/benchmarks.md has the figures.
+# Chosen on one part of tests/distill/pairs.txt, judged on the other: docs/memory.md has the figures.
 NEAR_WORD = 0.5
 NEAR_FORM = 0.25
 NEAR_SENTENCE = 0.5
@@ -105,13 +105,12 @@ def _comparable(one: Signature, other: Signature) -> bool:
         return False
     if one.negates != other.negates or turned(one, other) or exchanged(one, other) or shared < 1:
         return False
-    return least_shared(shared, one, other)
+    return least_shared(shared, len(one.words), len(other.words))
 
 
-def least_shared(shared: int, one: Signature, other: Signature) -> bool:
-    """Whether two sentences have so much in common that it is worth asking what the rest means."""
-    lone = max(len(one.words), len(other.words)) - shared
-    return lone <= MOST_LEFT and 2 * shared >= _LEAST_CLOSE * (len(one.words) + len(other.words))
+def least_shared(shared: int, one: int, other: int) -> bool:
+    """Whether two sentences of so many words have enough in common to ask what the rest means."""
+    return max(one, other) - shared <= MOST_LEFT and 2 * shared >= _LEAST_CLOSE * (one + other)
 
 
 def _rivals(
@@ -179,6 +178,8 @@ def _answered(words: Sequence[str], others: Sequence[str], meaning: Meaning) -> 
 def one_root(one: str, other: str) -> bool:
     """Whether two words look like forms of one: "store" and "storage"."""
     first, second = one.casefold(), other.casefold()
+    if first[:_ROOT] != second[:_ROOT]:
+        return False
     pairs = zip(first, second, strict=False)
     root = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return root >= _ROOT and first[root:] in _ENDINGS and second[root:] in _ENDINGS

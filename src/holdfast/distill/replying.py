@@ -8,7 +8,7 @@ the whole question is met and nothing else in the record does it as well; else i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -29,6 +29,8 @@ _MOST_OFFERED = 3
 _LEAST_NEAR = 0.35  # whole sentences, for what is only offered
 _OPEN = re.compile(r"\b(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:in|on|at|under|to|into|inside|below|beside|next to)\b|[/\\\\]", re.IGNORECASE)
+_WHICH = re.compile(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
+_MARKS = ".,;:!?()`'"
 _NUMBERED = re.compile(r"\b(?:version|number)\b", re.IGNORECASE)
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
@@ -122,7 +124,13 @@ def _rate(question: str, asked: Signature, statement: T, meaning: Meaning) -> _R
         return None
     exact = closeness >= _EXACT and bool(said.hard - asked.hard)
     enough = len(wanted) + len(asked.hard) > 1 or is_label(wanted[0]) or exact
-    sure = rate >= SURE and not missing and closeness >= _CLOSE and enough and _gives(word, statement.text)
+    sure = (
+        rate >= SURE
+        and not missing
+        and closeness >= _CLOSE
+        and enough
+        and _gives(word, question, asked, statement.text)
+    )
     return _Rated(statement, rate + closeness / 10, sure)
 
 
@@ -134,13 +142,25 @@ def _wanted(asked: Signature, word: str) -> list[str]:
     )
 
 
-def _gives(word: str, statement: str) -> bool:
-    """Whether a statement has the shape of what is asked: a place for `where`."""
-    return word != "where" or _PLACE.search(statement) is not None
+def _gives(word: str, question: str, asked: Signature, statement: str) -> bool:
+    """Whether a statement has the shape of what is asked: a place for `where`, for "which port" which one."""
+    if word == "where":
+        return _PLACE.search(statement) is not None
+    kind = stem(match[1].casefold()) if (match := _WHICH.search(question)) else ""
+    words = statement.split()
+    places = [number for number, one in enumerate(words) if stem(one.strip(_MARKS).casefold()) == kind]
+    if not places:
+        return True
+    beside = [one.strip(_MARKS) for place in places for one in words[max(place - 1, 0) : place + 2]]
+    return any(
+        one.isupper() or (found := signature(one)).hard - asked.hard or found.words - asked.words
+        for one in beside
+        if stem(one.casefold()) != kind
+    )
 
 
 def _met(
-    word: str, said: Signature, shown: dict[str, str], spelled: dict[str, str], meaning: Meaning
+    word: str, said: Signature, shown: Mapping[str, str], spelled: Mapping[str, str], meaning: Meaning
 ) -> float:
     """How well a statement has a word of the question: 1 as it is, less the more freely."""
     if word in said.words or word in spelled:

@@ -7,7 +7,7 @@ for another word of its group, however near the vectors are. The synonyms are th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from holdfast.distill.likeness import stem, word_set
 
@@ -256,6 +256,7 @@ def _filling() -> frozenset[str]:
     return _stems(_FILLERS)
 
 
+@lru_cache(maxsize=100_000)
 def opposite(one: str, other: str) -> bool:
     """Whether two stems are each other's contrary."""
     return frozenset({one, other}) in _opposites()
@@ -266,6 +267,7 @@ def alternative(one: str, other: str) -> bool:
     return one != other and not _alternatives().get(one, _NONE).isdisjoint(_alternatives().get(other, _NONE))
 
 
+@lru_cache(maxsize=100_000)
 def rival(one: str, other: str) -> bool:
     """Whether two stems must never stand for each other: contraries, two things of a kind, `un-` and `re-`."""
     if opposite(one, other) or (
@@ -276,6 +278,7 @@ def rival(one: str, other: str) -> bool:
     return len(short) >= _ROOT and long.endswith(short) and long[: -len(short)] in _TURNING_PREFIXES
 
 
+@lru_cache(maxsize=100_000)
 def synonymous(one: str, other: str) -> bool:
     return not _synonyms().get(one, _NONE).isdisjoint(_synonyms().get(other, _NONE))
 
