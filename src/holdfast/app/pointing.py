@@ -1,0 +1,126 @@
+"""File pointers for a prompt: the sessions of this project as the ranking needs them, and only files that exist."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from holdfast.app.wiring import Machine
+from holdfast.guard.visible import has_hidden
+from holdfast.model.pointer import Pointer, PointerSession
+from holdfast.model.session import DistilledSession
+from holdfast.repo.cochange import changed_together
+from holdfast.search.pointer_text import fitting
+from holdfast.search.pointers import Asked, History, rank
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project
+
+BUDGET = 200
+LATEST = 1000  # sessions that are looked at
+_LONGEST_PATH = 300
+_WORKTREE = re.compile(r"^(?:.*/)?\.?(?:[\w.-]+/)?worktrees/[^/]+/")
+_OWN = {".git", ".holdfast"}
+# What a tool writes for itself says nothing of the repository.
+_NOT_THE_WORK = re.compile(
+    r"(^|/)(node_modules|\.git|\.holdfast|__pycache__|tmp)/|\.claude/(projects|plans)/"
+)
+
+
+def pointers_for(
+    machine: Machine,
+    project: Project,
+    prompt: str,
+    *,
+    budget: int = BUDGET,
+    now: float | None = None,
+    earlier: Sequence[str] = (),
+    touched: Collection[str] = (),
+    said: Collection[str] = (),
+    least: float = 0.0,
+    session: str = "",
+) -> list[Pointer]:
+    """Files of this repository that the work asked for is likely to touch, within `budget` tokens; [] when unsure.
+
+    `earlier` are this session's prompts so far and `touched` its files; `said` was told before and is not told again.
+    With `now` only sessions that had begun by then count; `least` is the smallest chance that is worth a line.
+    """
+    none: list[DistilledSession] = []
+    records = CaptureStore.glimpse(project.capture, lambda store: store.records(LATEST), none)
+    known = [
+        pointer_session(record, project.root)
+        for record in records
+        if record.session != session and (now is None or (record.started or 0.0) <= now)
+    ]
+    root = project.root if _is_checkout(project.root) else None
+    together = changed_together(root) if root else {}
+    ranked = rank(History(known), Asked(prompt=prompt, earlier=earlier, touched=touched), together)
+    held_back = set(said)
+    worth = (pointer for pointer in ranked if pointer.chance >= least and pointer.path not in held_back)
+    return fitting(list(_existing(worth, root)), budget)
+
+
+def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
+    """A record as the ranking reads it, with the repository's own paths only."""
+    base = _base(record.cwd, root)
+    edited: dict[str, None] = {}
+    read: dict[str, None] = {}
+    for touch in record.files:
+        if path := repository_path(touch.path, base, root):
+            (edited if touch.edits else read)[path] = None
+    return PointerSession(
+        session=record.session,
+        at=record.started or 0.0,
+        prompts=record.prompts,
+        edited=tuple(edited),
+        read=tuple(path for path in read if path not in edited),
+    )
+
+
+def repository_path(path: str, base: str, root: Path) -> str:
+    """A recorded path as the repository has it; '' for what lies outside, or must not be shown."""
+    plain = path.replace("\\", "/")
+    whole = root.as_posix().rstrip("/") + "/"
+    if plain.startswith(whole):
+        plain, base = plain[len(whole) :], ""
+    elif "worktrees/" in plain:
+        plain = _WORKTREE.sub("", plain)
+    plain = f"{base}/{plain}" if base and not plain.startswith("/") else plain
+    plain = plain.removeprefix("./")
+    parts = plain.split("/")
+    if not plain or len(plain) > _LONGEST_PATH or plain[0] in "/~$" or ":" in parts[0]:
+        return ""
+    if any(part in ("", ".", "..") for part in parts) or has_hidden(plain) or "\n" in plain or "\t" in plain:
+        return ""
+    return "" if "*" in plain or _NOT_THE_WORK.search(plain) else plain
+
+
+def _base(cwd: str, root: Path) -> str:
+    """The folder of the repository that a session ran in: '' for its root, and for one from elsewhere."""
+    plain, whole = cwd.replace("\\", "/").rstrip("/"), root.as_posix().rstrip("/") + "/"
+    return plain[len(whole) :] if plain.startswith(whole) and "worktrees/" not in plain else ""
+
+
+def _is_checkout(root: Path) -> bool:
+    """Whether there are files to look for: sessions may have been imported into an empty folder."""
+    try:
+        with os.scandir(root) as entries:
+            return any(entry.name not in _OWN for entry in entries)
+    except OSError:
+        return False
+
+
+def _existing(pointers: Iterable[Pointer], root: Path | None) -> Iterator[Pointer]:
+    for pointer in pointers:
+        if root is None or _is_file(root, pointer.path):
+            yield pointer
+
+
+def _is_file(root: Path, path: str) -> bool:
+    """A file inside the checkout, not through a link that leads out of it."""
+    try:
+        found = (root / path).resolve(strict=True)
+        return found.is_file() and found.is_relative_to(root.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False
