@@ -73,6 +73,7 @@ def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
         session=record.session,
         at=record.started or 0.0,
         prompts=record.prompts,
+        answer=record.final_message,
         edited=tuple(edited),
         read=tuple(path for path in read if path not in edited),
     )

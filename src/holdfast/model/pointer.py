@@ -11,6 +11,7 @@ class PointerSession(Struct, frozen=True, kw_only=True):
     session: str
     at: float
     prompts: tuple[str, ...]
+    answer: str = ""  # the agent's last words: they name what was done
     edited: tuple[str, ...] = ()
     read: tuple[str, ...] = ()  # read and not edited
 

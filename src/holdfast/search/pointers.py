@@ -20,6 +20,7 @@ from holdfast.search.pointer_words import LONGEST_PROMPT, name_words, names_file
 _SATURATION, _LENGTH = 1.2, 0.75  # BM25's own
 _EARLIER, _EARLIER_FADES = 0.5, 0.7  # what the prompts before this one still weigh
 _LIKENESS_POWER = 2.0  # the most similar sessions count, not the many that share a word
+_ANSWER = 0.25  # what a word of the agent's weighs beside one of the person's
 _READ = 0.5  # of an edit
 _EVERYWHERE = 0.3  # damps files that every session touches
 _HALF_LIFE = 60  # sessions
@@ -32,6 +33,7 @@ _SHARE, _SHARE_OF_ONE = (
     0.25,
 )  # of what the prompt says, by rarity, when two or three words or one are shared
 _EARLIER_PROMPTS = 8
+MOST = 100  # several times what a briefing holds: some of them may be gone
 
 
 class Weights(Struct, frozen=True):
@@ -47,8 +49,8 @@ class Weights(Struct, frozen=True):
 
 
 # A first prompt says little of where the work will lead: what was worked on lately counts for more than later on.
-FIRST = Weights(base=-1.1, likeness=0.65, named=0.33, gap=-0.065, recent=0.2, told=-0.28, mass=-0.2)
-LATER = Weights(base=-0.8, likeness=0.83, named=0.25, gap=-0.025, recent=0.083, told=-0.28, mass=-0.2)
+FIRST = Weights(base=-1.23, likeness=0.6, named=0.6, gap=-0.17, recent=0.34, told=-0.31, mass=-0.19)
+LATER = Weights(base=-0.81, likeness=0.83, named=0.25, gap=-0.025, recent=0.083, told=-0.28, mass=-0.21)
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -64,18 +66,24 @@ class History:
 
     def __init__(self, sessions: Iterable[PointerSession]) -> None:
         self.sessions = sorted(sessions, key=lambda session: (session.at, session.session))
-        self.postings: dict[str, dict[int, int]] = defaultdict(dict)
+        self.postings: dict[str, dict[int, float]] = defaultdict(dict)
         self.touched: dict[str, dict[int, bool]] = defaultdict(
             dict
         )  # path -> session -> whether it was edited
-        self.lengths: list[int] = []
+        self.lengths: list[float] = []
         for number, session in enumerate(self.sessions):
             self._add(number, session)
 
     def _add(self, number: int, session: PointerSession) -> None:
-        counts = Counter(word for prompt in session.prompts for word in words(prompt[:LONGEST_PROMPT]))
+        counts: dict[str, float] = defaultdict(float)
+        for prompt in session.prompts:
+            for word in words(prompt[:LONGEST_PROMPT]):
+                counts[word] += 1.0
+        for word in words(session.answer[:LONGEST_PROMPT]):
+            counts[word] += _ANSWER
         for path in session.edited:
-            counts.update(path_words(path))
+            for word in path_words(path):
+                counts[word] += 1.0
         for word, count in counts.items():
             self.postings[word][number] = count
         self.lengths.append(sum(counts.values()))
@@ -98,33 +106,35 @@ def rank(
     """
     query = _query(asked)
     likeness = _likeness(history, query)
-    if not _is_known(history, asked, query, likeness):
+    if not _is_known(history, query, likeness):
         return []
-    scores = _scores(history, query, likeness)
-    scores = _with_companions(history, asked, scores, together or {})
-    told = [path for path in history.touched if names_file(asked.prompt, path)]
-    left_out = {*told, *asked.touched}
+    scores = _with_companions(history, asked, _scores(history, query, likeness), together or {})
     best = max(scores.values(), default=0.0)
-    if not best:
-        return []
-    mass = sum(weight * history.rarity(word) for word, weight in query.items() if word in history.postings)
+    told = {path for path in scores if names_file(asked.prompt, path)}
+    left_out = told.union(asked.touched)
     weights = LATER if asked.earlier else FIRST
+    mass = sum(weight * history.rarity(word) for word, weight in query.items() if word in history.postings)
     fixed = weights.base + weights.told * math.log1p(len(told)) + weights.mass * math.log1p(mass)
-    found = []
-    for path, score in scores.items():
-        if path in left_out or names_file(asked.prompt, path):
-            continue
-        odds = fixed + _standing(history, weights, query, path, score / best)
-        speaker = max(history.touched.get(path, {}), key=lambda n: (likeness.get(n, 0.0), n), default=None)
-        found.append(
-            Pointer(
-                path=path,
-                why=_why(history, query, path, speaker),
-                chance=round(1 / (1 + math.exp(-odds)), 4),
-                session=history.sessions[speaker].session if speaker is not None else "",
-            )
-        )
-    return sorted(found, key=lambda pointer: (-pointer.chance, pointer.path))
+    odds = {
+        path: fixed + _standing(history, weights, query, path, score / best)
+        for path, score in scores.items()
+        if score and path not in left_out
+    }
+    ranked = sorted(odds, key=lambda path: (-odds[path], path))[:MOST]
+    return [_pointer(history, query, likeness, path, odds[path]) for path in ranked]
+
+
+def _pointer(
+    history: History, query: Mapping[str, float], likeness: Mapping[int, float], path: str, odds: float
+) -> Pointer:
+    touched = history.touched.get(path, {})
+    speaker = max(touched, key=lambda number: (likeness.get(number, 0.0), number), default=None)
+    return Pointer(
+        path=path,
+        why=_why(history, query, path, speaker),
+        chance=round(1 / (1 + math.exp(-odds)), 4),
+        session=history.sessions[speaker].session if speaker is not None else "",
+    )
 
 
 def _query(asked: Asked) -> dict[str, float]:
@@ -148,9 +158,7 @@ def _likeness(history: History, query: Mapping[str, float]) -> dict[int, float]:
     return found
 
 
-def _is_known(
-    history: History, asked: Asked, query: Mapping[str, float], likeness: Mapping[int, float]
-) -> bool:
+def _is_known(history: History, query: Mapping[str, float], likeness: Mapping[int, float]) -> bool:
     """Whether some past session was asked for something like it: a shared everyday word is not enough."""
     if not likeness:
         return False
