@@ -121,20 +121,25 @@ def rank(
         if score and path not in left_out
     }
     ranked = sorted(odds, key=lambda path: (-odds[path], path))[:MOST]
-    return [_pointer(history, query, likeness, path, odds[path]) for path in ranked]
+    speakers = {path: _speaker(history, likeness, path) for path in ranked}
+    shared = {
+        number: _shared(history, query, number) for number in {*speakers.values()} if number is not None
+    }
+    return [
+        Pointer(
+            path=path,
+            why=_why(history, path, () if number is None else shared[number]),
+            chance=round(1 / (1 + math.exp(-odds[path])), 4),
+            session="" if number is None else history.sessions[number].session,
+        )
+        for path, number in speakers.items()
+    ]
 
 
-def _pointer(
-    history: History, query: Mapping[str, float], likeness: Mapping[int, float], path: str, odds: float
-) -> Pointer:
+def _speaker(history: History, likeness: Mapping[int, float], path: str) -> int | None:
+    """The session that speaks most for a file; none where only git knows it."""
     touched = history.touched.get(path, {})
-    speaker = max(touched, key=lambda number: (likeness.get(number, 0.0), number), default=None)
-    return Pointer(
-        path=path,
-        why=_why(history, query, path, speaker),
-        chance=round(1 / (1 + math.exp(-odds)), 4),
-        session=history.sessions[speaker].session if speaker is not None else "",
-    )
+    return max(touched, key=lambda number: (likeness.get(number, 0.0), number), default=None)
 
 
 def _query(asked: Asked) -> dict[str, float]:
@@ -233,12 +238,16 @@ def _standing(
     )
 
 
-def _why(history: History, query: Mapping[str, float], path: str, speaker: int | None) -> str:
-    if speaker is None:
-        return "changes together with these"
-    edits = sum(history.touched[path].values())
-    reads = len(history.touched[path]) - edits
-    shared = [word for word in query if speaker in history.postings.get(word, ())]
-    shared = sorted(shared, key=lambda word: (-query[word] * history.rarity(word), word))[:3]
-    did = f"edited in {edits}" if edits else f"read in {reads}"
-    return f"{did} of {len(history.sessions)} sessions" + (f"; {', '.join(sorted(shared))}" if shared else "")
+def _shared(history: History, query: Mapping[str, float], number: int) -> tuple[str, ...]:
+    """The most telling words that a session was asked with as well."""
+    found = [word for word in query if number in history.postings.get(word, ())]
+    return tuple(sorted(found, key=lambda word: (-query[word] * history.rarity(word), word))[:3])
+
+
+def _why(history: History, path: str, shared: Sequence[str]) -> str:
+    touched = history.touched.get(path, {})
+    if not touched:
+        return "changes together with likely files"
+    edits = sum(touched.values())
+    did = f"edited in {edits}" if edits else f"read in {len(touched)}"
+    return f"{did} of {len(history.sessions)} sessions" + (f"; {', '.join(shared)}" if shared else "")
