@@ -91,8 +91,8 @@ def test_a_project_without_records_points_at_nothing_and_makes_nothing(repo: Pat
 def test_another_projects_files_are_never_pointed_at(shop: Shop, tmp_path: Path) -> None:
     other = tmp_path / "other"
     subprocess.run(["git", "init", "--quiet", str(other)], check=True)
-    shop.put("s3", VOUCHER, str(other / "shop" / "refunds.py"), "/etc/passwd", cwd=str(other))
-    shop.write("shop/refunds.py", "etc/passwd")
+    shop.put("s3", VOUCHER, str(other / "shop" / "till.py"), "/etc/passwd")
+    shop.write("shop/refunds.py", "shop/till.py", "etc/passwd")
     assert shop.pointed() == ["shop/refunds.py"]
     machine = Machine(env=shop.machine.env, cwd=other)
     assert pointers_for(machine, machine.project(), VOUCHER) == []
@@ -102,6 +102,24 @@ def test_a_session_in_a_subfolder_is_read_from_the_repositorys_root(shop: Shop) 
     shop.put("s3", "Colour of the basket button", "ui/button.css", cwd=str(shop.root / "packages" / "web"))
     shop.write("packages/web/ui/button.css")
     assert shop.pointed("the basket button has the wrong colour") == ["packages/web/ui/button.css"]
+
+
+@pytest.mark.parametrize(
+    ("path", "cwd", "expected"),
+    [
+        ("src/a.py", "", "src/a.py"),
+        ("./src/a.py", "/elsewhere", "src/a.py"),
+        ("/elsewhere/src/a.py", "/elsewhere", "src/a.py"),
+        ("/elsewhere/.claude/worktrees/x-1/src/a.py", "/elsewhere", "src/a.py"),
+        ("D:\\work\\src\\a.py", "D:\\work", "src/a.py"),
+        ("d:\\WORK\\src\\a.py", "D:\\work", "src/a.py"),
+        ("/d/work/src/a.py", "D:\\work", "src/a.py"),
+        ("/else/src/a.py", "/elsewhere", ""),
+        ("D:\\other\\a.py", "D:\\work", ""),
+    ],
+)
+def test_a_path_is_read_from_the_directory_of_its_session(path: str, cwd: str, expected: str) -> None:
+    assert repository_path(path, cwd, Path("/repo")) == expected
 
 
 HOSTILE = [

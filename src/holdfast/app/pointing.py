@@ -21,6 +21,8 @@ BUDGET = 200
 LATEST = 1000  # sessions that are looked at
 _LONGEST_PATH = 300
 _WORKTREE = re.compile(r"^(?:.*/)?\.?(?:[\w.-]+/)?worktrees/[^/]+/")
+_DRIVE = re.compile(r"(?:([A-Za-z]):|/([A-Za-z]))/")
+_BREAKS = re.compile(r"[\n\r\t]")
 _OWN = {".git", ".holdfast"}
 # What a tool writes for itself says nothing of the repository.
 _NOT_THE_WORK = re.compile(
@@ -63,11 +65,10 @@ def pointers_for(
 
 def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
     """A record as the ranking reads it, with the repository's own paths only."""
-    base = _base(record.cwd, root)
     edited: dict[str, None] = {}
     read: dict[str, None] = {}
     for touch in record.files:
-        if path := repository_path(touch.path, base, root):
+        if path := repository_path(touch.path, record.cwd, root):
             (edited if touch.edits else read)[path] = None
     return PointerSession(
         session=record.session,
@@ -79,28 +80,44 @@ def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
     )
 
 
-def repository_path(path: str, base: str, root: Path) -> str:
-    """A recorded path as the repository has it; '' for what lies outside, or must not be shown."""
-    plain = path.replace("\\", "/")
-    whole = root.as_posix().rstrip("/") + "/"
-    if plain.startswith(whole):
-        plain, base = plain[len(whole) :], ""
-    elif "worktrees/" in plain:
-        plain = _WORKTREE.sub("", plain)
-    plain = f"{base}/{plain}" if base and not plain.startswith("/") else plain
-    plain = plain.removeprefix("./")
+def repository_path(path: str, cwd: str, root: Path) -> str:
+    """A path that a session in `cwd` recorded, as the repository has it; '' for what is outside or unfit to show.
+
+    A session that was recorded elsewhere is read as if its directory were the root.
+    """
+    plain, here, top = _slashed(path), _slashed(cwd).rstrip("/"), _slashed(str(root)).rstrip("/")
+    inner = _under(plain, top)
+    if inner is None:
+        inner = _under(plain, here)
+        plain = plain if inner is None else inner
+        below = _under(here, top)
+        if below and "worktrees/" not in below and plain[:1] != "/":
+            plain = f"{below}/{plain}"
+    else:
+        plain = inner
+    plain = (_WORKTREE.sub("", plain) if "worktrees/" in plain else plain).removeprefix("./")
     parts = plain.split("/")
-    if not plain or len(plain) > _LONGEST_PATH or plain[0] in "/~$" or ":" in parts[0]:
+    if not plain or len(plain) > _LONGEST_PATH or plain[0] in "/~$" or ":" in parts[0] or "*" in plain:
         return ""
-    if any(part in ("", ".", "..") for part in parts) or has_hidden(plain) or "\n" in plain or "\t" in plain:
+    if any(part in ("", ".", "..") for part in parts) or has_hidden(plain) or _BREAKS.search(plain):
         return ""
-    return "" if "*" in plain or _NOT_THE_WORK.search(plain) else plain
+    return "" if _NOT_THE_WORK.search(plain) else plain
 
 
-def _base(cwd: str, root: Path) -> str:
-    """The folder of the repository that a session ran in: '' for its root, and for one from elsewhere."""
-    plain, whole = cwd.replace("\\", "/").rstrip("/"), root.as_posix().rstrip("/") + "/"
-    return plain[len(whole) :] if plain.startswith(whole) and "worktrees/" not in plain else ""
+def _slashed(path: str) -> str:
+    """One way to write a path: Windows' own and its shells' forms as `d:/x`."""
+    plain = path.replace("\\", "/")
+    drive = _DRIVE.match(plain)
+    return f"{(drive[1] or drive[2]).lower()}:/{plain[drive.end() :]}" if drive else plain
+
+
+def _under(path: str, folder: str) -> str | None:
+    """What is left of a path inside a folder. Windows does not tell cases apart."""
+    if not folder:
+        return None
+    start = folder + "/"
+    same = path[: len(start)].lower() == start.lower() if folder[1:2] == ":" else path.startswith(start)
+    return path[len(start) :] if same else None
 
 
 def _is_checkout(root: Path) -> bool:
