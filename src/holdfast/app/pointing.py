@@ -14,6 +14,7 @@ from holdfast.model.session import DistilledSession
 from holdfast.repo.cochange import changed_together
 from holdfast.search.pointer_text import fitting
 from holdfast.search.pointers import Asked, History, rank
+from holdfast.search.shell_reads import shell_reads
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 
@@ -70,6 +71,9 @@ def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
     for touch in record.files:
         if path := repository_path(touch.path, record.cwd, root):
             (edited if touch.edits else read)[path] = None
+    for named in shell_reads(record.commands):
+        if path := repository_path(named, record.cwd, root):
+            read[path] = None
     return PointerSession(
         session=record.session,
         at=record.started or 0.0,
