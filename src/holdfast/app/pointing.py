@@ -19,7 +19,7 @@ from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 
 BUDGET = 200
-LATEST = 1000  # sessions that are looked at
+LATEST = 400  # sessions that are looked at: older ones weigh next to nothing
 _LONGEST_PATH = 300
 _WORKTREE = re.compile(r"^(?:.*/)?\.?(?:[\w.-]+/)?worktrees/[^/]+/")
 _DRIVE = re.compile(r"(?:([A-Za-z]):|/([A-Za-z]))/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from holdfast.text.stopwords import ENGLISH
@@ -16,15 +17,26 @@ _SHORTEST = 3
 
 def words(text: str) -> list[str]:
     """Every telling word of a text, in order, repeats included."""
-    found = []
+    return [stem for stem, _ in _forms(text)]
+
+
+def as_written(texts: Iterable[str]) -> dict[str, str]:
+    """For each word, how a text writes it first: what is shown to people."""
+    forms: dict[str, str] = {}
+    for text in texts:
+        for stem, form in _forms(text):
+            forms.setdefault(stem, form)
+    return forms
+
+
+def _forms(text: str) -> Iterator[tuple[str, str]]:
     for word in _WORD.findall(_CASE.sub(" ", text)):
         if _HAN.search(word):  # no spaces between words: pairs of signs stand for them
-            found += [word[at : at + 2] for at in range(max(len(word) - 1, 1))]
+            yield from ((word[at : at + 2], word[at : at + 2]) for at in range(max(len(word) - 1, 1)))
             continue
         plain = word.lower()
         if len(plain) >= _SHORTEST and plain not in ENGLISH:
-            found.append(_stem(plain))
-    return found
+            yield _stem(plain), plain
 
 
 @lru_cache(maxsize=50_000)
@@ -52,6 +64,8 @@ def names_file(text: str, path: str) -> bool:
 def _stem(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
+    elif word.endswith(("ches", "shes", "sses", "xes", "zes")):
+        word = word[:-2]
     elif len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         word = word[:-1]
     if len(word) > 5 and word.endswith("ing"):

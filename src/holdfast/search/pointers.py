@@ -14,7 +14,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from holdfast.model.pointer import Pointer, PointerSession
-from holdfast.search.pointer_words import LONGEST_PROMPT, name_words, names_file, path_words, words
+from holdfast.search.pointer_words import (
+    LONGEST_PROMPT,
+    as_written,
+    name_words,
+    names_file,
+    path_words,
+    words,
+)
 
 # Flat optima, the same within the noise from half to twice the value: docs/benchmarks.md has the figures.
 _SATURATION, _LENGTH = 1.2, 0.75  # BM25's own
@@ -122,8 +129,11 @@ def rank(
     }
     ranked = sorted(odds, key=lambda path: (-odds[path], path))[:MOST]
     speakers = {path: _speaker(history, likeness, path) for path in ranked}
+    written = as_written(text[:LONGEST_PROMPT] for text in (asked.prompt, *asked.earlier))
     shared = {
-        number: _shared(history, query, number) for number in {*speakers.values()} if number is not None
+        number: [written[word] for word in _shared(history, query, number)]
+        for number in {*speakers.values()}
+        if number is not None
     }
     return [
         Pointer(

@@ -24,11 +24,12 @@ def _of_command(command: str) -> Iterator[str]:
     wrapped = _WRAPPER.match(command)
     folder = ""
     for step in _STEP.split(wrapped[2] if wrapped else command):
+        first = step.split(None, 1)[:1]
+        if not first or (first[0] != "cd" and first[0] not in _READERS) or "<<" in step:
+            continue  # most commands read nothing, and taking one apart is slow
         try:
             words = shlex.split(step.partition("|")[0], posix="\\" not in step)
         except ValueError:  # a quote that is closed after a separator, or was clipped
-            continue
-        if not words or "<<" in step:
             continue
         if words[0] == "cd":
             folder = words[1].rstrip("/") if len(words) > 1 else ""
