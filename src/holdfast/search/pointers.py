@@ -23,7 +23,7 @@ from holdfast.search.pointer_words import (
     words,
 )
 
-# Flat optima, the same within the noise from half to twice the value: docs/benchmarks.md has the figures.
+# Flat optima: half or twice of most stays within the noise (docs/benchmarks.md).
 _SATURATION, _LENGTH = 1.2, 0.75  # BM25's own
 _EARLIER, _EARLIER_FADES = 0.5, 0.7  # what the prompts before this one still weigh
 _LIKENESS_POWER = 2.0  # the most similar sessions count, not the many that share a word
@@ -44,7 +44,7 @@ MOST = 100  # several times what a briefing holds: some of them may be gone
 
 
 class Weights(Struct, frozen=True):
-    """A log-linear reading of what speaks for a file. Fitted over six repositories, each left out in turn."""
+    """A log-linear reading of what speaks for a file; docs/benchmarks.md says how it was found."""
 
     base: float
     likeness: float  # ln of the score in relation to the best file's
