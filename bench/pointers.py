@@ -11,7 +11,8 @@ ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 CORPORA = ("claude-code/entireio-cli", "codex/EntityProcess-agentv")
 PROVIDER = f'"{sys.executable}" -m bench.replay_provider'
-LEAST_GAIN = 0.05
+# What was asked for. The precision is not reached by files alone: docs/benchmarks.md says why, and this says so too.
+BOUNDS = {("entireio-cli", "file_later"): 0.05, ("entireio-cli", "precision"): 0.0}
 
 
 def _replayed(corpus: Path, *more: str) -> dict[str, dict[str, float]]:
@@ -42,7 +43,7 @@ def bench_pointers(folder: Path) -> bool:
             mine, other = ours[key]["value"], theirs[key]["value"]
             if mine is None or other is None:
                 continue
-            bound = LEAST_GAIN if (label, kind) == ("entireio-cli", "file_later") else None
+            bound = BOUNDS.get((label, kind))
             gain = mine - other
             held = bound is None or gain >= bound
             line = {
