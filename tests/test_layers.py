@@ -23,7 +23,9 @@ TIERS = (
 )
 TIER_OF = {room: number for number, rooms in enumerate(TIERS) for room in rooms}
 SURFACES = TIERS[-1]
-APART = "hot"  # the hooks' path: imports nothing of ours, and only a host's hook entry imports it
+APART = "hot"  # the hooks' path: imports nothing of ours
+# The application prepares what hooks look up, so both must split words and rank by the same rules.
+IMPORTS_APART = ("hosts", "app")
 
 # The demo makes a scratch project to show things in and removes it: nobody's memory, so not the store's work.
 MAY_WRITE = {
@@ -79,7 +81,7 @@ def allowed(room: str, target: str) -> bool:
     if room == target:
         return True
     if target == APART:
-        return room == "hosts"
+        return room in IMPORTS_APART
     if room == "__main__":
         return target in SURFACES
     if target == "":
@@ -133,6 +135,7 @@ def test_a_wrong_arrow_is_found(room: str, line: str) -> None:
         ("cli", "from holdfast import __version__\nfrom holdfast.model.ledger import LedgerEntry"),
         ("hosts", "from holdfast.hot import hook"),
         ("hot", "import json\nfrom holdfast.hot import fence"),
+        ("app", "from holdfast.hot.ranking import rank"),
     ],
 )
 def test_a_right_arrow_is_let_through(room: str, line: str) -> None:

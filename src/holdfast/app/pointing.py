@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from holdfast.app.postings import prompt_words, write_postings
 from holdfast.app.wiring import Machine
 from holdfast.guard.visible import has_hidden
+from holdfast.hot.pointer_text import fitting
+from holdfast.hot.postings import Postings
+from holdfast.hot.ranking import rank
 from holdfast.model.pointer import Pointer, PointerSession
 from holdfast.model.session import DistilledSession
 from holdfast.repo.cochange import changed_together
-from holdfast.search.pointer_text import fitting
-from holdfast.search.pointers import Asked, History, rank
 from holdfast.search.shell_reads import shell_reads
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 
 BUDGET = 200
-LATEST = 400  # sessions that are looked at: older ones weigh next to nothing
+LATEST = 1000  # sessions that are looked at: older ones weigh next to nothing
 _LONGEST_PATH = 300
 _WORKTREE = re.compile(r"^(?:.*/)?\.?(?:[\w.-]+/)?worktrees/[^/]+/")
 _DRIVE = re.compile(r"(?:([A-Za-z]):|/([A-Za-z]))/")
@@ -49,19 +52,32 @@ def pointers_for(
     `earlier` are this session's prompts so far and `touched` its files; `said` was told before and is not told again.
     With `now` only sessions that had begun by then count; `least` is the smallest chance that is worth a line.
     """
+    known = [
+        one for one in pointer_sessions(project) if one.session != session and (now is None or one.at <= now)
+    ]
+    root = project.root if is_checkout(project.root) else None
+    db = sqlite3.connect("file::memory:", uri=True)
+    try:
+        write_postings(db, known, changed_together(root) if root else {})
+        said_before = [prompt_words(one) for one in earlier]
+        ranked = rank(Postings(db), prompt, said_before, touched, least)
+    finally:
+        db.close()
+    held_back = set(said)
+    pointers = (
+        Pointer(path=one.path, why=one.why, chance=one.chance, session=one.session)
+        for one in ranked
+        if one.path not in held_back
+    )
+    existing = {pointer.path: pointer for pointer in _existing(pointers, root)}
+    return [existing[path] for path in fitting(list(existing), budget)]
+
+
+def pointer_sessions(project: Project) -> list[PointerSession]:
+    """The latest sessions as the ranking needs them."""
     none: list[DistilledSession] = []
     records = CaptureStore.glimpse(project.capture, lambda store: store.records(LATEST), none)
-    known = [
-        pointer_session(record, project.root)
-        for record in records
-        if record.session != session and (now is None or (record.started or 0.0) <= now)
-    ]
-    root = project.root if _is_checkout(project.root) else None
-    together = changed_together(root) if root else {}
-    ranked = rank(History(known), Asked(prompt=prompt, earlier=earlier, touched=touched), together)
-    held_back = set(said)
-    worth = (pointer for pointer in ranked if pointer.chance >= least and pointer.path not in held_back)
-    return fitting(list(_existing(worth, root)), budget)
+    return [pointer_session(record, project.root) for record in records]
 
 
 def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
@@ -124,7 +140,7 @@ def _under(path: str, folder: str) -> str | None:
     return path[len(start) :] if same else None
 
 
-def _is_checkout(root: Path) -> bool:
+def is_checkout(root: Path) -> bool:
     """Whether there are files to look for: sessions may have been imported into an empty folder."""
     try:
         with os.scandir(root) as entries:

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
 from holdfast.app.briefings import Briefings, Happened, Line, briefings_of
+from holdfast.app.prompting import write_prompting
 from holdfast.app.switches import Switches, switches_of
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
@@ -45,8 +46,8 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     """Writes `hot.db` anew. Without briefings they are made from what is remembered now."""
     current = stamp(project.memory / "current.md")
     told = briefings_of(machine, project) if briefings is None else briefings
-    data = _database(machine, switches_of(project), told, current)
     path = project.memory / "hot.db"
+    data = _database(machine, project, switches_of(project), told, current)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     return path
 
@@ -59,7 +60,7 @@ def prepare_if_enabled(machine: Machine, project: Project, briefings: Briefings 
     return True
 
 
-def _database(machine: Machine, switches: Switches, told: Briefings, current: str) -> bytes:
+def _database(machine: Machine, project: Project, switches: Switches, told: Briefings, current: str) -> bytes:
     """Built in memory and handed over as bytes: the file is replaced as a whole and never seen half written."""
     db = sqlite3.connect("file::memory:", uri=True)
     try:
@@ -71,6 +72,7 @@ def _database(machine: Machine, switches: Switches, told: Briefings, current: st
             "config": stamp(config),
             "current": current,
             "prepared": machine.now().isoformat(timespec="seconds"),
+            "asked": write_prompting(db, machine, project, project.memory / "hot.db"),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         db.executemany("INSERT INTO place VALUES (?)", ((path,) for path in switches.places))

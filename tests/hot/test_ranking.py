@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.model.pointer import Pointer, PointerSession
-from holdfast.search.pointer_text import fitting, pointer_text
-from holdfast.search.pointers import Asked, History, rank
+from holdfast.app.postings import prompt_words, write_postings
+from holdfast.hot.pointer_text import fitting, path_lines
+from holdfast.hot.postings import Postings
+from holdfast.hot.ranking import Pointed, rank
+from holdfast.model.pointer import PointerSession
 from holdfast.text.tokens import count_tokens
 
 DAY = 86_400.0
@@ -29,8 +34,21 @@ SHOP = [
 ]
 
 
-def paths(prompt: str, history: list[PointerSession] = SHOP, **more: object) -> list[str]:
-    return [pointer.path for pointer in rank(History(history), Asked(prompt=prompt, **more))]  # type: ignore[arg-type]
+def ranked(
+    prompt: str,
+    history: Sequence[PointerSession] = SHOP,
+    together: Mapping[str, Mapping[str, float]] | None = None,
+    earlier: Sequence[str] = (),
+    touched: Sequence[str] = (),
+    **more: Any,
+) -> list[Pointed]:
+    db = sqlite3.connect(":memory:")
+    write_postings(db, history, together or {})
+    return rank(Postings(db), prompt, [prompt_words(one) for one in earlier], touched, **more)
+
+
+def paths(prompt: str, history: Sequence[PointerSession] = SHOP, **more: Any) -> list[str]:
+    return [pointer.path for pointer in ranked(prompt, history, **more)]
 
 
 @pytest.mark.promise("R8")
@@ -81,7 +99,7 @@ def test_a_path_that_says_the_prompts_words_comes_first() -> None:
 
 def test_what_changes_together_in_git_is_pointed_at_too() -> None:
     together = {"shop/refunds.py": {"shop/ledger_rows.py": 0.9}}
-    found = rank(History(SHOP), Asked(prompt="voucher missing in a refund total"), together)
+    found = ranked("voucher missing in a refund total", SHOP, together)
     assert "shop/ledger_rows.py" in [pointer.path for pointer in found]
 
 
@@ -97,7 +115,7 @@ def test_like_sessions_that_touched_no_file_point_at_nothing() -> None:
 
 
 def test_each_pointer_says_why() -> None:
-    first = rank(History(SHOP), Asked(prompt="voucher missing in a refund total"))[0]
+    first = ranked("voucher missing in a refund total")[0]
     assert first.why == "edited in 1 of 5 sessions; refund, total, voucher"
     assert first.session == "s1"
     assert 0 < first.chance < 1
@@ -106,12 +124,10 @@ def test_each_pointer_says_why() -> None:
 def test_the_order_of_the_sessions_given_changes_nothing() -> None:
     shuffled = SHOP[:]
     random.Random(3).shuffle(shuffled)
-    asked = Asked(prompt="the total of a refund in the search box")
-    assert rank(History(shuffled), asked) == rank(History(SHOP), asked)
-
-
-def _pointer(path: str) -> Pointer:
-    return Pointer(path=path, why="", chance=0.5)
+    asked = "the total of a refund in the search box"
+    assert [(one.path, one.chance, one.why) for one in ranked(asked, shuffled)] == [
+        (one.path, one.chance, one.why) for one in ranked(asked)
+    ]
 
 
 PART = st.text("abcdeXY_-.9ü", min_size=1, max_size=12)
@@ -120,8 +136,8 @@ PATH = st.lists(PART, min_size=1, max_size=6).map("/".join)
 
 @given(st.lists(PATH, max_size=40, unique=True), st.integers(0, 300))
 def test_the_budget_is_kept_and_every_path_can_be_read_back(given_paths: list[str], budget: int) -> None:
-    taken = fitting([_pointer(path) for path in given_paths], budget)
-    text = pointer_text(taken)
+    taken = fitting(given_paths, budget)
+    text = "\n".join(line for line, _ in path_lines(taken))
     assert count_tokens(text) <= budget
     folder, read = "", set()
     for line in text.splitlines():
@@ -129,11 +145,27 @@ def test_the_budget_is_kept_and_every_path_can_be_read_back(given_paths: list[st
             folder = line[3:]
         else:
             read.add(folder + line[2:])
-    assert read == {pointer.path for pointer in taken}
+    assert read == set(taken)
 
 
 def test_files_of_one_folder_are_listed_under_its_name() -> None:
     deep = [f"services/billing/internal/{name}/main.go" for name in ("a", "b", "c")]
-    assert pointer_text([_pointer(path) for path in ["README.md", *deep]]) == (
+    assert "\n".join(line for line, _ in path_lines(["README.md", *deep])) == (
         "- README.md\nin services/billing/internal/\n- a/main.go\n- b/main.go\n- c/main.go"
     )
+
+
+def test_a_chance_too_small_is_not_worth_a_line() -> None:
+    prompt = "the total of a refund in the search box on invoices"
+    chances = [one.chance for one in ranked(prompt)]
+    every, sure = paths(prompt), paths(prompt, least=sum(chances) / len(chances))
+    assert 0 < len(sure) < len(every) and sure == every[: len(sure)]
+
+
+def test_a_session_says_nothing_about_itself() -> None:
+    assert "shop/refunds.py" not in paths("The refund total ignores the voucher", own=0)
+
+
+def test_a_path_or_word_that_no_database_takes_does_no_harm() -> None:
+    odd = [session(1, "refund \ud800 voucher \x00 total", ("shop/refunds.py",))]
+    assert paths("voucher refund total \udfff", odd) == ["shop/refunds.py"]

@@ -1,12 +1,16 @@
-"""The words by which prompts and paths are compared: split at case and signs, lower case, endings taken off."""
+"""The words by which prompts and paths are compared: split at case and signs, lower case, endings taken off.
+
+Standard library only: both the hooks and the application, which prepares what hooks read, must split alike. The words
+that say nothing are handed in; hooks have them from the prepared file.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
-from holdfast.text.stopwords import ENGLISH
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
 
 LONGEST_PROMPT = 3000
 _CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -15,39 +19,35 @@ _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SHORTEST = 3
 
 
-def words(text: str) -> list[str]:
-    """Every telling word of a text, in order, repeats included."""
-    return [stem for stem, _ in _forms(text)]
+def words(text: str, empty: Collection[str]) -> list[str]:
+    """Every telling word of a text, in order, repeats included; `empty` are words that say nothing."""
+    return [stem for stem, _ in _forms(text, empty)]
 
 
-def as_written(texts: Iterable[str]) -> dict[str, str]:
+def as_written(texts: Iterable[str], empty: Collection[str]) -> dict[str, str]:
     """For each word, how a text writes it first: what is shown to people."""
     forms: dict[str, str] = {}
     for text in texts:
-        for stem, form in _forms(text):
+        for stem, form in _forms(text, empty):
             forms.setdefault(stem, form)
     return forms
 
 
-def _forms(text: str) -> Iterator[tuple[str, str]]:
+def _forms(text: str, empty: Collection[str]) -> Iterator[tuple[str, str]]:
+    ascii_only = text.isascii()
     for word in _WORD.findall(_CASE.sub(" ", text)):
-        if _HAN.search(word):  # no spaces between words: pairs of signs stand for them
+        if not ascii_only and _HAN.search(word):  # no spaces between words: pairs of signs stand for them
             yield from ((word[at : at + 2], word[at : at + 2]) for at in range(max(len(word) - 1, 1)))
             continue
         plain = word.lower()
-        if len(plain) >= _SHORTEST and plain not in ENGLISH:
-            yield _stem(plain), plain
+        if len(plain) >= _SHORTEST and plain not in empty:
+            yield stem_of(plain), plain
 
 
-@lru_cache(maxsize=50_000)
-def path_words(path: str) -> frozenset[str]:
-    return frozenset(words(path))
-
-
-@lru_cache(maxsize=50_000)
-def name_words(path: str) -> frozenset[str]:
+def name_words(path: str, empty: Collection[str]) -> set[str]:
     """The words of a file's own name, without its ending."""
-    return frozenset(words(path.rpartition("/")[2].rpartition(".")[0] or path.rpartition("/")[2]))
+    name = path.rpartition("/")[2]
+    return set(words(name.rpartition(".")[0] or name, empty))
 
 
 def names_file(text: str, path: str) -> bool:
@@ -60,8 +60,7 @@ def names_file(text: str, path: str) -> bool:
     return re.search(rf"(?<![\w\-.]){re.escape(name)}(?![\w\-])", text) is not None
 
 
-@lru_cache(maxsize=20_000)
-def _stem(word: str) -> str:
+def stem_of(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif word.endswith(("ches", "shes", "sses", "xes", "zes")):
