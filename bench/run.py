@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.corpus import write_corpus, write_giant
-from bench.hooks import bench_start_hook
+from bench.hooks import bench_prompt_hook, bench_start_hook
 from bench.pointers import bench_pointers
 from bench.search import (
     bench_search_growth,
@@ -248,6 +248,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "unchanged": bench_unchanged,
     "size": bench_size,
     "start_hook": bench_start_hook,
+    "prompt_hook": bench_prompt_hook,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "search_small": bench_search_small,

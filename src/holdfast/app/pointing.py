@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from holdfast.app.postings import prompt_words, write_postings
@@ -13,6 +13,7 @@ from holdfast.app.wiring import Machine
 from holdfast.guard.visible import has_hidden
 from holdfast.hot.pointer_text import fitting
 from holdfast.hot.postings import Postings
+from holdfast.hot.prompting import is_file
 from holdfast.hot.ranking import rank
 from holdfast.model.pointer import Pointer, PointerSession
 from holdfast.model.session import DistilledSession
@@ -60,17 +61,20 @@ def pointers_for(
     try:
         write_postings(db, known, changed_together(root) if root else {})
         said_before = [prompt_words(one) for one in earlier]
-        ranked = rank(Postings(db), prompt, said_before, touched, least)
+        held_back = set(said)
+        ranked = [
+            one
+            for one in rank(Postings(db), prompt, said_before, touched, least)
+            if one.path not in held_back and (root is None or is_file(str(root), one.path))
+        ]
+        taken = set(fitting([one.path for one in ranked], budget))
+        return [
+            Pointer(path=one.path, why=one.why, chance=one.chance, session=one.session)
+            for one in ranked
+            if one.path in taken
+        ]
     finally:
         db.close()
-    held_back = set(said)
-    pointers = (
-        Pointer(path=one.path, why=one.why, chance=one.chance, session=one.session)
-        for one in ranked
-        if one.path not in held_back
-    )
-    existing = {pointer.path: pointer for pointer in _existing(pointers, root)}
-    return [existing[path] for path in fitting(list(existing), budget)]
 
 
 def pointer_sessions(project: Project) -> list[PointerSession]:
@@ -146,19 +150,4 @@ def is_checkout(root: Path) -> bool:
         with os.scandir(root) as entries:
             return any(entry.name not in _OWN for entry in entries)
     except OSError:
-        return False
-
-
-def _existing(pointers: Iterable[Pointer], root: Path | None) -> Iterator[Pointer]:
-    for pointer in pointers:
-        if root is None or _is_file(root, pointer.path):
-            yield pointer
-
-
-def _is_file(root: Path, path: str) -> bool:
-    """A file inside the checkout, not through a link that leads out of it."""
-    try:
-        found = (root / path).resolve(strict=True)
-        return found.is_file() and found.is_relative_to(root.resolve())
-    except (OSError, ValueError, RuntimeError):
         return False

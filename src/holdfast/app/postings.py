@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.hot.postings import QUARTERS
-from holdfast.hot.words import LONGEST_PROMPT, words
+from holdfast.hot.words import LONGEST_PROMPT, name_words, words
 from holdfast.model.pointer import PointerSession
 from holdfast.text.stopwords import ENGLISH
 
@@ -24,7 +24,8 @@ TABLES = {
     "asked_meta": "CREATE TABLE asked_meta (empty TEXT NOT NULL, lengths BLOB NOT NULL)",
     "word": "CREATE TABLE word (word TEXT PRIMARY KEY, sessions BLOB NOT NULL) WITHOUT ROWID",
     "asked": "CREATE TABLE asked (number INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, files BLOB NOT NULL)",
-    "file": "CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, sessions BLOB NOT NULL)",
+    "file": """CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, words TEXT NOT NULL,
+        named TEXT NOT NULL, sessions BLOB NOT NULL)""",
     "together": """CREATE TABLE together (path TEXT NOT NULL, other TEXT NOT NULL, often REAL NOT NULL,
         PRIMARY KEY (path, other)) WITHOUT ROWID""",
     "earlier": """CREATE TABLE earlier (session TEXT NOT NULL, position INTEGER NOT NULL, words TEXT NOT NULL,
@@ -60,8 +61,8 @@ def write_postings(
         "INSERT INTO word VALUES (?, ?)", ((word, held.tobytes()) for word, held in holding.items())
     )
     db.executemany(
-        "INSERT INTO file VALUES (?, ?, ?)",
-        ((id, path, touching[path].tobytes()) for path, id in ids.items()),
+        "INSERT INTO file VALUES (?, ?, ?, ?, ?)",
+        ((id, path, *_path_words(path, path_words), touching[path].tobytes()) for path, id in ids.items()),
     )
     db.executemany(
         "INSERT INTO together VALUES (?, ?, ?)",
@@ -83,6 +84,11 @@ def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[s
         for word in path_words[path]:
             counts[word] += 1.0
     return counts
+
+
+def _path_words(path: str, known: Mapping[str, list[str]]) -> tuple[str, str]:
+    said = known.get(path) or sorted(set(words(path, ENGLISH)))
+    return " ".join(said), " ".join(sorted(name_words(path, ENGLISH)))
 
 
 def _write_earlier(db: sqlite3.Connection, latest: Sequence[PointerSession]) -> None:

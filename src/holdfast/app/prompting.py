@@ -47,10 +47,18 @@ def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, 
 
 
 def as_prompt(
-    machine: Machine, project: Project, prompt: str, session: str = "", earlier: Sequence[str] | None = None
+    machine: Machine,
+    project: Project,
+    prompt: str,
+    session: str = "",
+    earlier: Sequence[str] | None = None,
+    heard: Heard | None = None,
 ) -> Answered:
-    """What the hook would say to a prompt; of what a session was told already nothing, when it is named."""
-    heard = heard_by(str(project.memory), session) if session else Heard()
+    """What the hook would say to a prompt; of what a session was told already nothing, when it is named.
+
+    `earlier` and `heard` stand for what a session's own record and trace say, for those that have none here.
+    """
+    heard = heard or (heard_by(str(project.memory), session) if session else Heard())
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_prompting(db, machine, project, project.memory / "hot.db")

@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 _ORDERS = frozenset(
-    "add fix implement write create build refactor change update remove delete rename move replace make extend port "
-    "migrate wire support handle use let convert bump".split()
+    [
+        "add",
+        "fix",
+        "implement",
+        "write",
+        "create",
+        "build",
+        "refactor",
+        "change",
+        "update",
+        "remove",
+        "delete",
+        "rename",
+        "move",
+        "replace",
+        "make",
+        "extend",
+        "port",
+        "migrate",
+        "wire",
+        "support",
+        "handle",
+        "use",
+        "let",
+        "convert",
+        "bump",
+    ]
 )
 _LOOKS = frozenset(
-    "find look explain check investigate explore review show where trace debug analyze".split()
+    [
+        "find",
+        "look",
+        "explain",
+        "check",
+        "investigate",
+        "explore",
+        "review",
+        "show",
+        "where",
+        "trace",
+        "debug",
+        "analyze",
+    ]
 )
-_CHAT = frozenset("thanks thank great nice ok okay cool yes no hello hi".split())
+_CHAT = frozenset(["thanks", "thank", "great", "nice", "ok", "okay", "cool", "yes", "no", "hello", "hi"])
 
 
 def classify(prompt: str) -> tuple[str, float, str]:

@@ -199,7 +199,7 @@ def _start(prepared: Prepared, payload: dict[str, object], found: place.Place, r
     told = Told([], reason) if reason else choose(prepared, found.memory, payload, found.branch())
     if sum(len(line) for line, _ in told.lines) > MOST_CONTEXT:
         told = Told([], "the digest is too long")
-    rest = {"left_out": told.left_out} if told.left_out else {}
+    rest: dict[str, object] = {"left_out": told.left_out} if told.left_out else {}
     return _tell(told, payload, found, "SessionStart", rest)
 
 
@@ -215,7 +215,7 @@ def _prompt(prepared: Prepared, payload: dict[str, object], found: place.Place, 
         told = Answered("", [], _why_not(stale, False))
     else:
         told = choose(prepared.db, prompt, mine, heard, found.root)
-    rest = {"class": told.kind, "files": told.files} if told.files else {"class": told.kind}
+    rest: dict[str, object] = {"class": told.kind, **({"files": told.files} if told.files else {})}
     return _tell(told, payload, found, PROMPT, rest)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from holdfast.hot.words import words
+from holdfast.hot.words import name_words, words
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
 _AT_ONCE = 500  # values in one statement: SQLite takes 999 at least
@@ -24,27 +24,30 @@ class Postings:
         self._holding: dict[str, dict[int, float]] = {}
         self._paths: dict[int, str] = {}
         self._touches: dict[str, dict[int, bool]] = {}
-        self._path_words: dict[str, set[str]] = {}
+        self._rarity: dict[str, float] = {}
+        self._words: dict[str, tuple[list[str], list[str]]] = {}
         ((empty, lengths),) = db.execute("SELECT empty, lengths FROM asked_meta").fetchall()
         self.empty = frozenset(empty.split())
         self._lengths: Sequence[float] = memoryview(lengths).cast("f").tolist()
         self.sessions = len(self._lengths)
 
-    def load(self, wanted: Iterable[str]) -> None:
+    def load(self, wanted: Collection[str]) -> None:
         for rows in self._chunks("SELECT word, sessions FROM word WHERE word IN ({})", list(wanted)):
             for word, blob in rows:
                 flat = memoryview(blob).cast("I").tolist()
                 self._holding[word] = {
                     number: count / QUARTERS for number, count in zip(flat[::2], flat[1::2], strict=True)
                 }
+        for word in wanted:
+            holding = len(self._holding.get(word, ()))
+            self._rarity[word] = math.log(1 + (self.sessions - holding + 0.5) / (holding + 0.5))
 
     def holding(self, word: str) -> dict[int, float]:
         """Sessions that were asked with a word, and how often."""
         return self._holding.get(word, {})
 
     def rarity(self, word: str) -> float:
-        holding = len(self._holding.get(word, ()))
-        return math.log(1 + (self.sessions - holding + 0.5) / (holding + 0.5))
+        return self._rarity[word]
 
     def longer(self, share: float, saturation: float) -> list[float]:
         """For each session how much its length dampens a word's count, as BM25 has it."""
@@ -81,26 +84,32 @@ class Postings:
     def paths(self, files: Sequence[int]) -> list[str]:
         """The paths of files, in the same order."""
         fresh = [file for file in files if file not in self._paths]
-        for rows in self._chunks("SELECT id, path, sessions FROM file WHERE id IN ({})", fresh):
-            for id, path, blob in rows:
+        for rows in self._chunks("SELECT id, path, words, named, sessions FROM file WHERE id IN ({})", fresh):
+            for id, path, *rest in rows:
                 self._paths[id] = path
-                self._remember(path, blob)
+                self._remember(path, *rest)
         return [self._paths[file] for file in files]
 
-    def path_words(self, path: str) -> set[str]:
-        found = self._path_words.get(path)
-        if found is None:
-            found = self._path_words[path] = set(words(path, self.empty))
-        return found
+    def words_of(self, path: str) -> tuple[list[str], list[str]]:
+        """The words of a path, and those of the file's own name."""
+        self.touches(path)
+        return self._words[path]
 
     def touches(self, path: str) -> dict[int, bool]:
         """Sessions that touched a file, and whether they edited it."""
         if path not in self._touches:
-            rows = self._db.execute("SELECT sessions FROM file WHERE path = ?", (path,)).fetchall()
-            self._remember(path, rows[0][0] if rows else b"")
+            rows = self._db.execute(
+                "SELECT words, named, sessions FROM file WHERE path = ?", (path,)
+            ).fetchall()
+            if rows:
+                self._remember(path, *rows[0])
+            else:
+                self._touches[path] = {}
+                self._words[path] = (words(path, self.empty), sorted(name_words(path, self.empty)))
         return self._touches[path]
 
-    def _remember(self, path: str, blob: bytes) -> None:
+    def _remember(self, path: str, said: str, named: str, blob: bytes) -> None:
+        self._words[path] = (said.split(), named.split())
         self._touches[path] = {mark >> 1: bool(mark & 1) for mark in memoryview(blob).cast("I").tolist()}
 
     def together(self, seeds: Collection[str]) -> list[tuple[str, str, float]]:

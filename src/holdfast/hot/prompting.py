@@ -104,16 +104,20 @@ def _pointers(
     before = postings.earlier(session) if earlier is None and session else list(earlier or ())
     later = bool(before) or heard.prompted
     ranked = rank(postings, text, before, touched, LATER_BAR if later else FIRST_BAR, own, later)
-    reasons = {
-        one.path: f"{one.why}; {one.chance:.0%} likely"
+    likely = {
+        one.path: one
         for one in ranked
         if one.path not in heard.files and (root is None or is_file(root, one.path))
     }
-    files = fitting(list(reasons), budget - count_tokens(HEADING))
+    files = fitting(list(likely), budget - count_tokens(HEADING))
     if not files:
         return [], []
     lines = [
-        (line, reasons.get(path, "the folder of the files below it")) for line, path in path_lines(files)
+        (
+            line,
+            f"{likely[path].why}; {likely[path].chance:.0%} likely" if path else "folder of what is below it",
+        )
+        for line, path in path_lines(files)
     ]
     return [(HEADING, "what the lines below it are"), *lines], files
 

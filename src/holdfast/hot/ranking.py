@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from holdfast.hot.words import LONGEST_PROMPT, as_written, name_words, names_file, words
+from holdfast.hot.words import LONGEST_PROMPT, as_written, names_file, words
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MANY_WORDS = 4  # shared with one session: then it is alike, however much else 
 _SHARE, _SHARE_OF_ONE = 0.12, 0.25  # of what the prompt says, by rarity, when a few words or one are shared
 _EARLIER_PROMPTS = 8
 _SESSIONS = 80  # the likest ones; what the others add changes no place that is told
-_CANDIDATES = 300
+_CANDIDATES = 200
 MOST = 100  # several times what a briefing holds: some of them may be gone
 
 
@@ -59,17 +59,60 @@ FIRST = Weights(base=-1.11, likeness=0.67, named=0.67, gap=-0.19, recent=0.38, t
 LATER = Weights(base=-0.76, likeness=0.85, named=0.255, gap=-0.0255, recent=0.085, told=-0.286, mass=-0.214)
 
 
+class Reasons:
+    """What speaks for files, worked out for those that are told only."""
+
+    def __init__(
+        self, postings: Postings, query: dict[str, float], likeness: dict[int, float], prompt: str
+    ) -> None:
+        self._postings = postings
+        self._query = query
+        self._likeness = likeness
+        self._written = as_written([prompt[:LONGEST_PROMPT]], postings.empty)
+
+    def speaker(self, path: str) -> int:
+        touches = self._postings.touches(path)
+        return max(touches, key=lambda number: (self._likeness.get(number, 0.0), number), default=-1)
+
+    def session(self, path: str) -> str:
+        """The session that speaks most for a file; '' where only git knows it."""
+        number = self.speaker(path)
+        return "" if number < 0 else self._postings.session(number)
+
+    def why(self, path: str) -> str:
+        touches = self._postings.touches(path)
+        if not touches:
+            return "changes together with likely files"
+        edits = sum(touches.values())
+        did = f"edited in {edits}" if edits else f"read in {len(touches)}"
+        shared = ", ".join(self._shared(self.speaker(path)))
+        return f"{did} of {self._postings.sessions} sessions" + (f"; {shared}" if shared else "")
+
+    def _shared(self, number: int) -> list[str]:
+        """The most telling words that a session was asked with as well."""
+        found = [word for word in self._query if number in self._postings.holding(word)]
+        telling = sorted(found, key=lambda word: (-self._query[word] * self._postings.rarity(word), word))
+        return [self._written.get(word, word) for word in telling[:3]]
+
+
 class Pointed:
-    """A file with what speaks for it. `chance` is how often files with this standing were touched in the histories
-    that the weights were fitted on; `session` speaks most for it, '' where only git knows it."""
+    """A file with its chance: how often files with this standing were touched in the histories that the weights were
+    fitted on."""
 
-    __slots__ = ("chance", "path", "session", "why")
+    __slots__ = ("_reasons", "chance", "path")
 
-    def __init__(self, path: str, why: str, chance: float, session: str) -> None:
+    def __init__(self, path: str, chance: float, reasons: Reasons) -> None:
         self.path = path
-        self.why = why
         self.chance = chance
-        self.session = session
+        self._reasons = reasons
+
+    @property
+    def why(self) -> str:
+        return self._reasons.why(self.path)
+
+    @property
+    def session(self) -> str:
+        return self._reasons.session(self.path)
 
 
 def rank(
@@ -107,29 +150,8 @@ def rank(
     bar = math.log(least / (1 - least)) if 0 < least < 1 else -math.inf
     kept = [path for path in odds if odds[path] >= bar]
     ranked = sorted(kept, key=lambda path: (-odds[path], path))[:MOST]
-    return _pointed(postings, query, likeness, prompt, ranked, odds)
-
-
-def _pointed(
-    postings: Postings,
-    query: dict[str, float],
-    likeness: dict[int, float],
-    prompt: str,
-    ranked: Iterable[str],
-    odds: dict[str, float],
-) -> list[Pointed]:
-    written = as_written([prompt[:LONGEST_PROMPT]], postings.empty)
-    shared: dict[int, list[str]] = {}
-    found = []
-    for path in ranked:
-        touches = postings.touches(path)
-        speaker = max(touches, key=lambda number: (likeness.get(number, 0.0), number), default=-1)
-        if speaker >= 0 and speaker not in shared:
-            shared[speaker] = [written.get(word, word) for word in _shared(postings, query, speaker)]
-        chance = round(1 / (1 + math.exp(-odds[path])), 4)
-        session = "" if speaker < 0 else postings.session(speaker)
-        found.append(Pointed(path, _why(postings, touches, shared.get(speaker, ())), chance, session))
-    return found
+    reasons = Reasons(postings, query, likeness, prompt)
+    return [Pointed(path, round(1 / (1 + math.exp(-odds[path])), 4), reasons) for path in ranked]
 
 
 def _query(said: Iterable[str], earlier: Sequence[Collection[str]]) -> dict[str, float]:
@@ -179,7 +201,7 @@ def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, flo
     scores: dict[str, float] = {}
     best = sorted(raw, key=lambda file: (-raw[file], file))[:_CANDIDATES]
     for file, path in zip(best, postings.paths(best), strict=True):
-        said = sum(query.get(word, 0.0) for word in postings.path_words(path))
+        said = sum(query.get(word, 0.0) for word in postings.words_of(path)[0])
         scores[path] = raw[file] * (1 + said) / (1 + len(postings.touches(path))) ** _EVERYWHERE
     return scores
 
@@ -223,25 +245,12 @@ def _standing(
     newest = postings.sessions - 1
     gap = newest - max(numbers) if numbers else newest
     recent = sum(0.5 ** ((newest - number) / _RECENT_HALF_LIFE) for number in numbers if newest - number < 60)
-    own = name_words(path, postings.empty)
+    own = postings.words_of(path)[1]
     named = sum(query.get(word, 0.0) for word in own) / len(own) if own else 0.0
-    return (
+    standing: float = (
         weights.likeness * math.log(relative + 0.001)
         + weights.named * named
         + weights.gap * math.log1p(gap)
         + weights.recent * recent
     )
-
-
-def _shared(postings: Postings, query: dict[str, float], number: int) -> list[str]:
-    """The most telling words that a session was asked with as well."""
-    found = [word for word in query if number in postings.holding(word)]
-    return sorted(found, key=lambda word: (-query[word] * postings.rarity(word), word))[:3]
-
-
-def _why(postings: Postings, touches: dict[int, bool], shared: Sequence[str]) -> str:
-    if not touches:
-        return "changes together with likely files"
-    edits = sum(touches.values())
-    did = f"edited in {edits}" if edits else f"read in {len(touches)}"
-    return f"{did} of {postings.sessions} sessions" + (f"; {', '.join(shared)}" if shared else "")
+    return standing

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LONGEST_PROMPT = 3000
 _CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
-_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HAN = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # compiled where it is needed: that takes time
 _SHORTEST = 3
 
 
@@ -36,7 +36,7 @@ def as_written(texts: Iterable[str], empty: Collection[str]) -> dict[str, str]:
 def _forms(text: str, empty: Collection[str]) -> Iterator[tuple[str, str]]:
     ascii_only = text.isascii()
     for word in _WORD.findall(_CASE.sub(" ", text)):
-        if not ascii_only and _HAN.search(word):  # no spaces between words: pairs of signs stand for them
+        if not ascii_only and re.search(_HAN, word):  # no spaces between words: pairs of signs stand for them
             yield from ((word[at : at + 2], word[at : at + 2]) for at in range(max(len(word) - 1, 1)))
             continue
         plain = word.lower()
