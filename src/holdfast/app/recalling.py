@@ -13,7 +13,7 @@ from msgspec import Struct
 from holdfast.app.pointing import pointers_for
 from holdfast.app.prompting import as_prompt
 from holdfast.app.recovery import recovery
-from holdfast.app.searching import search
+from holdfast.app.searching import PLACE, search
 from holdfast.app.wiring import Machine
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.likeness import Likeness, compare_signatures, signature
@@ -31,9 +31,7 @@ CANDIDATES = 40
 ELSEWHERE_FLOOR = 0.15  # above the floor: what another project solved must fit the task better to be told
 MOST_ELSEWHERE = 2
 MOST_FILES = 6
-LEAST_FILE = (
-    0.1  # the smallest chance of a file: between what a first prompt and what a later one is told unasked
-)
+LEAST_FILE = 0.1  # chance; between what a first and what a later prompt is told unasked
 _SHARE_OF_FILES = 0.4  # of the budget, at most
 _LONGEST = 45  # tokens of one line
 _STATE_WORDS = ("where were we", "continue", "what's next", "what is next", "resume", "go on")
@@ -89,8 +87,10 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     ranked = sorted(own, key=lambda hit: -hit.score * weights.get(_sort_of(hit), 1.0))
     others = [
         hit
-        for hit in search(machine, project, task, 10, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR)
-        if hit.path.startswith("/")
+        for hit in search(
+            machine, project, task, CANDIDATES, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR
+        )
+        if not hit.path.startswith(PLACE)
     ]
     lines = [_line(hit, "") for hit in ranked]
     lines += [_line(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
