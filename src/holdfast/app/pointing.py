@@ -10,6 +10,7 @@ from pathlib import Path
 
 from holdfast.app.postings import prompt_words, write_postings
 from holdfast.app.wiring import Machine
+from holdfast.guard.fence import wrap
 from holdfast.guard.visible import has_hidden
 from holdfast.hot.pointer_text import fitting
 from holdfast.hot.postings import Postings
@@ -125,7 +126,14 @@ def repository_path(path: str, cwd: str, root: Path) -> str:
         return ""
     if any(part in ("", ".", "..") for part in parts) or has_hidden(plain) or _BREAKS.search(plain):
         return ""
-    return "" if _NOT_THE_WORK.search(plain) else plain
+    return "" if _NOT_THE_WORK.search(plain) or _could_end_a_fence(plain) else plain
+
+
+def _could_end_a_fence(path: str) -> bool:
+    """A path is told as it is or not at all: made harmless it would name no file."""
+    if path.isascii() and "holdfast" not in path.lower():
+        return False
+    return wrap([path], "000000").split("\n")[1:-1] != [path]
 
 
 def _slashed(path: str) -> str:
