@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from msgspec.structs import replace
+
+import holdfast
 from holdfast.app.briefings import Briefings, Happened, Line
 from holdfast.app.hosting import Plan, install
+from holdfast.app.importing import import_into
 from holdfast.app.moments import answer, remedy
 from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
 from holdfast.hot import hook_entry
 from holdfast.model.memory import DeadEnd, Question
+from holdfast.model.session import FileTouch
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project
 
 RUNS = 60
+DEMO = Path(holdfast.__file__).parent / "demo_sessions"
 YARDSTICK = [sys.executable, "-I", "-S", "-c", "import json, sqlite3"]
 
 
@@ -143,6 +152,83 @@ def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str,
         "yardstick_ms": round(1000 * statistics.median(bare), 1),
     }
     return report(name, ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+
+
+def bench_prompt_hook(folder: Path) -> bool:
+    """A prompt that is told files, with the words of 1,000 sessions to look through, as long as real prompts are."""
+    from bench.run import report
+
+    repo = folder / "prompted"
+    (repo / ".git").mkdir(parents=True)
+    (repo / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    env = {"HOME": str(folder), "HOLDFAST_HOME": str(folder / "prompted-memory"), "PATH": os.environ["PATH"]}
+    machine = Machine(env, repo)
+    project = machine.project()
+    install(machine, project, Plan(agent="claude-code", changes=()))
+    words = _thousand_sessions(project, repo)
+    start = time.perf_counter()
+    prepare(machine, project)
+    seconds = time.perf_counter() - start
+    topic = 7
+    prompt = f"Fix the {words[topic]} {words[topic + 1]} handling: " + " ".join(words[topic::61][:60])
+    event = {"cwd": str(repo), "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+    command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "UserPromptSubmit"]
+    told = {"session": "bench", "time": "2026", "source": "", "event": "UserPromptSubmit", "tokens": 1}
+    full = (json.dumps({**told, "lines": [{"text": "x" * 100}] * 20}) + "\n").encode() * 60
+    payload = json.dumps({"session_id": "bench", **event}).encode()
+    bare, hook = [], []
+    for number in range(-1, RUNS):
+        (project.memory / "why.jsonl").write_bytes(full)
+        yardstick = _once(YARDSTICK, env, payload)[0]
+        took, code, printed = _once(command, env, payload)
+        assert code == 0 and b"additionalContext" in printed, printed
+        if number >= 0:
+            bare.append(yardstick)
+            hook.append(took)
+    ratio = statistics.median(hook) / statistics.median(bare)
+    more = {
+        "ms": round(1000 * statistics.median(hook), 1),
+        "yardstick_ms": round(1000 * statistics.median(bare), 1),
+        "hot_db_mb": round((project.memory / "hot.db").stat().st_size / 1e6, 2),
+        "prepare_s": round(seconds, 2),
+    }
+    return report("prompt_hook_1000_sessions", ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+
+
+def _thousand_sessions(project: Project, repo: Path) -> list[str]:
+    """Records with 150 words each by a skewed choice, and 12 files of 3,000: like the real ones, without their words."""
+    rng = random.Random(5)
+    words = [
+        "".join(rng.choice("bdfgklmnprstv") + rng.choice("aeiou") for _ in range(4)) for _ in range(4000)
+    ]
+    paths = [f"services/{words[n % 40]}/{words[n]}/{words[n + 500]}_{words[n + 900]}.py" for n in range(3000)]
+    for path in paths[:200]:
+        (repo / path).parent.mkdir(parents=True, exist_ok=True)
+        (repo / path).write_text("x\n", encoding="utf-8")
+    project.prepare()
+    elsewhere = Machine({"HOME": str(repo.parent / "sample")}, repo)
+    import_into(elsewhere, elsewhere.project(), [DEMO])
+    sample = CaptureStore.glimpse(elsewhere.project().capture, lambda store: store.records(1), [])[0]
+    store = CaptureStore(project.capture)
+    with store.transaction():
+        for number in range(1000):
+            said = [words[int(rng.paretovariate(0.6)) % len(words)] for _ in range(150)]
+            topic = rng.randrange(200)
+            said += [words[topic], words[topic + 1]] * 2
+            touched = [paths[(topic * 7 + n) % len(paths)] for n in range(4)]
+            touched += [rng.choice(paths) for _ in range(8)]
+            store.put_record(
+                replace(
+                    sample,
+                    session=f"bench-{number:04}",
+                    cwd=str(repo),
+                    started=1.7e9 + number * 3600,
+                    prompts=(" ".join(said[:100]), " ".join(said[100:])),
+                    files=tuple(FileTouch(path, 1, n % 2) for n, path in enumerate(touched)),
+                )
+            )
+    store.close()
+    return words
 
 
 def _once(command: list[str], env: dict[str, str], payload: bytes) -> tuple[float, int, bytes]:

@@ -19,7 +19,8 @@ from pathlib import Path
 from bench.classify import bench_classify
 from bench.corpus import write_corpus, write_giant
 from bench.fingerprints import bench_fingerprints
-from bench.hooks import bench_moment_hook, bench_start_hook
+from bench.hooks import bench_moment_hook, bench_prompt_hook, bench_start_hook
+from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
 from bench.search import (
     bench_search_growth,
@@ -253,6 +254,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "moment_hook": bench_moment_hook,
     "classify": bench_classify,
     "fingerprints": bench_fingerprints,
+    "prompt_hook": bench_prompt_hook,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "recall_precision": bench_recall_precision,
@@ -260,6 +262,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "search_command": bench_search_command,
     "search_growth": bench_search_growth,
     "search_million": bench_search_million,
+    "pointers": bench_pointers,
 }
 ONLY_WHEN_NAMED = {"search_million"}  # takes many minutes and 2 GB of disk
 

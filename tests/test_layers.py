@@ -164,6 +164,7 @@ def test_a_wrong_arrow_is_found(room: str, line: str) -> None:
         ("hot", "import json\nfrom holdfast.hot import fence"),
         ("hot", "from holdfast.distill.likeness import signature"),
         ("app", "from holdfast.hot.shell import calls"),
+        ("app", "from holdfast.hot.ranking import rank"),
     ],
 )
 def test_a_right_arrow_is_let_through(room: str, line: str) -> None:

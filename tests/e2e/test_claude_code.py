@@ -232,6 +232,10 @@ def why(home: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def starts(home: Path) -> list[dict[str, Any]]:
+    return [entry for entry in why(home) if entry["event"] == "SessionStart"]
+
+
 def prepared(home: Path, query: str) -> list[str]:
     db = sqlite3.connect(f"file:{memory_of(home) / 'hot.db'}?mode=ro&immutable=1", uri=True)
     try:
@@ -269,7 +273,8 @@ def test_the_second_session_is_told_what_the_first_one_left(
 
     capsys.readouterr()
     assert command("why", "--json") == 0
-    (injection,) = json.loads(capsys.readouterr().out)["injections"]
+    injection, prompt = json.loads(capsys.readouterr().out)["injections"]
+    assert prompt["event"] == "UserPromptSubmit" and prompt["nothing"]
     assert injection["session"] == second["session_id"]
     assert injection["tokens"] > 0 and "refund endpoint" in injection["lines"][0]["text"]
 
@@ -307,7 +312,7 @@ def test_a_session_that_is_resumed_and_compacted_stays_one_session(
         assert wait_until(lambda: len(rows_of(repo)) == 1 and settled(home))
         client.run(server, "/compact", resume=session)
         assert wait_until(lambda: settled(home))
-    entries = why(home)
+    entries = starts(home)
     assert [entry["source"] for entry in entries] == ["startup", "resume", "compact"]
     assert {entry["session"] for entry in entries} == {session}
     assert entries[1]["nothing"].startswith("nothing changed since")
@@ -337,7 +342,7 @@ def test_a_resumed_session_is_told_what_another_did_meanwhile_and_only_that(
         assert wait_until(lambda: settled(home))
         client.run(server, "And now", resume=session)
         assert len(told(server)) == 1, "it has heard that, and nothing changed since"
-        assert why(home)[-1]["nothing"].startswith("nothing changed since")
+        assert starts(home)[-1]["nothing"].startswith("nothing changed since")
         assert wait_until(lambda: settled(home))
 
 
@@ -463,3 +468,39 @@ def test_the_interpreter_of_the_hooks_is_this_one(command: Command, home: Path) 
     settings = json.loads((home / ".claude" / "settings.json").read_text(encoding="utf-8"))
     commands = [group["hooks"][0]["command"] for groups in settings["hooks"].values() for group in groups]
     assert all(words.startswith(f"{sys.executable} -I -S /") for words in commands)
+
+
+@pytest.mark.promise("R8", "H7")
+@pytest.mark.usefixtures("nothing_left")
+def test_a_prompt_is_told_the_files_of_like_work_once_and_small_talk_nothing(
+    client: Client, command: Command, home: Path, repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refunds = repo / "shop" / "refunds.py"
+    refunds.parent.mkdir()
+    refunds.write_text("TOTAL = 1\n", encoding="utf-8")
+    assert command("install", "claude-code", "--yes") == 0
+    look: Step = ("Read", {"file_path": str(refunds)})
+    line = "- shop/refunds.py"
+
+    with serving([look, "The refund takes the voucher off now."]) as server:
+        first = client.run(server, "Fix the refund: its total ignores the voucher")
+        assert told(server) == [], "nothing was known yet"
+        assert wait_until(lambda: len(rows_of(repo)) == 1 and settled(home))
+
+        second = client.run(server, "Fix the voucher of a refund, the total is wrong again")
+        assert [line in block for block in told(server)].count(True) == 1
+        assert wait_until(lambda: len(rows_of(repo)) == 2 and settled(home))
+        client.run(server, "Fix the refund total for a second voucher", resume=second["session_id"])
+        assert [line in block for block in told(server)].count(True) == 1, "it is said once"
+        assert wait_until(lambda: settled(home))
+
+        client.run(server, "thanks!")
+        assert not any(line in block for block in told(server))
+
+    assert not (memory_of(home) / "hook.log").exists()
+    prompts = [entry for entry in why(home) if entry["event"] == "UserPromptSubmit"]
+    assert [entry["session"] for entry in prompts[:2]] == [first["session_id"], second["session_id"]]
+    assert prompts[1]["files"] == ["shop/refunds.py"]
+    capsys.readouterr()
+    assert command("why") == 0
+    assert "not work on code" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from holdfast.app.briefings import Briefings, Happened, Line, briefings_of
 from holdfast.app.moments import Moment, words_of
+from holdfast.app.prompting import write_prompting
 from holdfast.app.switches import Switches, switches_of
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
@@ -51,8 +52,8 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     """Writes `hot.db` and `hot.words` anew. Without briefings they are made from what is remembered now."""
     current = stamp(project.memory / "current.md")
     told = briefings_of(machine, project) if briefings is None else briefings
-    data = _database(machine, switches_of(project), told, current)
     path = project.memory / "hot.db"
+    data = _database(machine, project, switches_of(project), told, current)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     words = project.memory / glance.NAME
     files.replace(words, words_of(told.moments), project.lock("hot"), files.ANYTHING)
@@ -67,7 +68,7 @@ def prepare_if_enabled(machine: Machine, project: Project, briefings: Briefings 
     return True
 
 
-def _database(machine: Machine, switches: Switches, told: Briefings, current: str) -> bytes:
+def _database(machine: Machine, project: Project, switches: Switches, told: Briefings, current: str) -> bytes:
     """Built in memory and handed over as bytes: the file is replaced as a whole and never seen half written."""
     db = sqlite3.connect("file::memory:", uri=True)
     try:
@@ -79,6 +80,7 @@ def _database(machine: Machine, switches: Switches, told: Briefings, current: st
             "config": stamp(config),
             "current": current,
             "prepared": machine.now().isoformat(timespec="seconds"),
+            "asked": write_prompting(db, machine, project, project.memory / "hot.db"),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         db.executemany("INSERT INTO place VALUES (?)", ((path,) for path in switches.places))

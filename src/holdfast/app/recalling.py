@@ -11,11 +11,16 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from holdfast.app.pointing import pointers_for
+from holdfast.app.prompting import as_prompt
 from holdfast.app.recovery import recovery
-from holdfast.app.searching import search
+from holdfast.app.searching import PLACE, search
 from holdfast.app.wiring import Machine
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.likeness import Likeness, compare_signatures, signature
+from holdfast.hot.classify import classify
+from holdfast.hot.prompting import CODE, HEADING, LOOKING
+from holdfast.hot.prompting import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
 from holdfast.search import FLOOR
@@ -28,6 +33,9 @@ CANDIDATES = 40
 ELSEWHERE_FLOOR = 0.15  # above the floor: what another project solved must fit the task better to be told
 CLEARLY = 0.1  # of score: so much better than what this project knows itself
 MOST_ELSEWHERE = 2
+MOST_FILES = 6
+LEAST_FILE = 0.1  # chance; between what a first and what a later prompt is told unasked
+_SHARE_OF_FILES = 0.4  # of the budget, at most
 _LONGEST = 45  # tokens of one line
 _FEW_WORDS = 8
 _WORD = re.compile(r"\w+")
@@ -75,12 +83,13 @@ class Recalled(Struct, frozen=True, kw_only=True):
     source: str
 
 
-class Briefing(Struct, frozen=True, kw_only=True):
-    """What a task is told, most useful first."""
+class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a task is told, most useful first; for a prompt that is told nothing, `nothing` says why."""
 
     budget: int
     tokens: int
     lines: tuple[Recalled, ...]
+    nothing: str = ""
 
     @property
     def text(self) -> str:
@@ -99,15 +108,53 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     best = max((hit.score for hit in own), default=0.0)
     others = [
         hit
-        for hit in search(machine, project, task, 10, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR)
-        if hit.path.startswith("/")
+        for hit in search(
+            machine, project, task, CANDIDATES, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR
+        )
+        if not hit.path.startswith(PLACE)
         and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
     ]
     lines = [_line(hit, "") for hit in ranked]
     lines += [_line(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
     if not lines and _GOES_ON.match(said):
         return _state(machine, project, budget)
-    return _within(_different(lines), budget)
+    different = _different(lines)
+    if not (judged.kind in _WEIGHTS or classify(task)[0] in (CODE, LOOKING)):
+        return _within(different, budget)
+    files = _files(machine, project, task, int(budget * _SHARE_OF_FILES))
+    kept = _within(different, budget - sum(count_tokens(line.text) for line in files))
+    more = [line for line in files if line.text not in kept.text]
+    return _within([*kept.lines, *more], budget)
+
+
+def recall_as_prompt(machine: Machine, project: Project, prompt: str, session: str = "") -> Briefing:
+    """Exactly what the prompt hook would say, or why nothing; what a session heard already, when it is named."""
+    said = as_prompt(machine, project, prompt, session)
+    facts = [text for text, _ in said.lines].index(HEADING) if said.files else len(said.lines)
+    lines = [
+        Recalled(id=f"prompt:{at}", text=text, kind="fact" if at < facts else "file", why=why, source="")
+        for at, (text, why) in enumerate(said.lines)
+    ]
+    return Briefing(budget=PROMPT_BUDGET, tokens=said.tokens, lines=tuple(lines), nothing=said.nothing)
+
+
+def _files(machine: Machine, project: Project, task: str, budget: int) -> list[Recalled]:
+    """Files that like sessions worked on, likeliest first, each written out so that it can be read by itself."""
+    lines = []
+    for pointer in pointers_for(machine, project, task, budget=budget, least=LEAST_FILE)[:MOST_FILES]:
+        cost = count_tokens(pointer.path)
+        if cost <= budget:
+            budget -= cost
+            lines.append(
+                Recalled(
+                    id=f"file:{pointer.path}",
+                    text=pointer.path,
+                    kind="file",
+                    why=pointer.why,
+                    source=f"session {pointer.session[:8]}" if pointer.session else "git history",
+                )
+            )
+    return lines
 
 
 def _asks_state(said: str) -> bool:

@@ -6,17 +6,18 @@ import argparse
 
 import msgspec
 
-from holdfast.app.recalling import BUDGET, recall
+from holdfast.app.recalling import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.errors import UsageError
 
-DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions, and what another
-project on this machine has solved already. Each line says why it is told and where it stands; when nothing is
-good enough, nothing is told."""
+DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
+on, and what another project on this machine has solved already. Each line says why it is told and where it stands;
+when nothing is good enough, nothing is told."""
 EXAMPLES = """examples:
   holdfast recall "fix the flaky refresh test"
-  holdfast recall "add a discount rule" --budget 400 --why"""
+  holdfast recall "add a discount rule" --budget 400 --why
+  holdfast recall "add a discount rule" --as-prompt"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
     )
     parser.add_argument("--why", action="store_true", help="also say why, and where it stands")
+    parser.add_argument(
+        "--as-prompt",
+        action="store_true",
+        help="exactly what the prompt hook would add if a session were asked this",
+    )
+    parser.add_argument(
+        "--session", default="", metavar="ID", help="with --as-prompt: leave out what this session was told"
+    )
     parser.add_argument("--json", action="store_true", help="the briefing as JSON")
 
 
@@ -32,16 +41,27 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     task = " ".join(options.task).strip()
     if not task:
         raise UsageError("there is no task", fix='Say what is to be done: holdfast recall "fix the login"')
-    briefing = recall(machine, machine.project(), task, max(options.budget, 0))
+    briefing = _briefing(options, machine, task)
     if options.json:
         output.show_json({**msgspec.to_builtins(briefing), "text": briefing.text})
         return 0
     for line in briefing.lines:
         output.line(line.text)
         if options.why:
-            output.aside(f"    {line.why} · {line.source}")
+            output.aside(f"    {' · '.join(part for part in (line.why, line.source) if part)}")
     if not briefing.lines:
-        output.note("Memory has nothing for this task that is good enough.")
+        reason = f"A session would be told nothing: {briefing.nothing}." if options.as_prompt else ""
+        output.note(reason or "Memory has nothing for this task that is good enough.")
     elif output.on_terminal():
         output.note(f"{len(briefing.lines)} lines, {briefing.tokens} of {briefing.budget} tokens")
     return 0
+
+
+def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Briefing:
+    if options.as_prompt:
+        return recall_as_prompt(machine, machine.project(), task, options.session)
+    if options.session:
+        raise UsageError(
+            "--session goes with --as-prompt", fix="holdfast recall TASK --as-prompt --session ID"
+        )
+    return recall(machine, machine.project(), task, max(options.budget, 0))

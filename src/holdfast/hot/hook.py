@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from holdfast.hot.prepared import Prepared
+    from holdfast.hot.telling import Told
 
 DEADLINE_S = 3.0
 RENEWED_S = 2.0
@@ -21,6 +22,7 @@ CHILD = ("-m", "holdfast.hosts.capture")
 
 CAPTURED = ("Stop", "PreCompact", "SessionEnd")
 MOMENT = "PreToolUse"
+PROMPT = "UserPromptSubmit"
 
 
 def run(arguments: list[str]) -> None:
@@ -47,7 +49,7 @@ def _end_in_time() -> None:
 def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str, str]) -> int:
     raw = stdin.read(MOST_PAYLOAD)
     host, event = [*arguments, "", ""][:2]
-    if host != "claude-code" or event not in ("SessionStart", MOMENT, *CAPTURED) or switched_off(env):
+    if host != "claude-code" or event not in ("SessionStart", PROMPT, MOMENT, *CAPTURED) or switched_off(env):
         return 0
     found = None
     try:
@@ -130,7 +132,18 @@ def respond(
 
         return moment.respond(prepared, payload, directories, found)
     answer = b""
-    if event == "SessionStart":
+    if event == PROMPT:
+        wanted = False
+        if not no_inject:
+            try:
+                answer = _prompt(prepared, payload, found, stale)
+            except (
+                Exception
+            ) as error:  # the prompt goes on without us, and what could not be read is made anew
+                _fail(found, payload, error, event)
+                stale = True
+        no_capture = True  # a stop says where to look; a prompt has nothing to add
+    elif event == "SessionStart":
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
         if not (no_capture and no_inject):
             try:
@@ -196,8 +209,6 @@ def _why_not(stale: bool, no_inject: bool) -> str:
 
 
 def _start(prepared: Prepared, payload: dict[str, object], found: place.Place, reason: str) -> bytes:
-    import json
-
     from holdfast.hot.telling import START_TOKENS, Told, choose, fitting
 
     told = Told([], reason) if reason else choose(prepared, found.memory, payload, found.branch())
@@ -205,38 +216,67 @@ def _start(prepared: Prepared, payload: dict[str, object], found: place.Place, r
     if here is not told.lines:
         lines_here, less = fitting(here, START_TOKENS)
         told = Told(lines_here, told.nothing, told.left_out + less)
-    text = "\n".join(line for line, _ in told.lines)
-    if len(text) > MOST_CONTEXT:
+    if sum(len(line) for line, _ in told.lines) > MOST_CONTEXT:
         told = Told([], "the digest is too long")
+    rest: dict[str, object] = {"left_out": told.left_out} if told.left_out else {}
+    return _tell(told, payload, found, "SessionStart", rest)
+
+
+def _prompt(prepared: Prepared, payload: dict[str, object], found: place.Place, stale: bool) -> bytes:
+    from holdfast.hot.prompting import Answered, choose, heard_by
+
+    prompt, session = payload.get("prompt"), payload.get("session_id")
+    if not isinstance(prompt, str) or not prompt.strip():
+        return b""  # some clients ask again with nothing after each tool's answer
+    mine = session if isinstance(session, str) else ""
+    heard = heard_by(found.memory, mine)
+    if stale:
+        told = Answered("", [], _why_not(stale, False))
+    else:
+        told = choose(prepared.db, prompt, mine, heard, found.root)
+    rest: dict[str, object] = {"class": told.kind, **({"files": told.files} if told.files else {})}
+    return _tell(told, payload, found, PROMPT, rest)
+
+
+def _tell(
+    told: Told, payload: dict[str, object], found: place.Place, event: str, rest: dict[str, object]
+) -> bytes:
+    """Written down first, then said."""
+    import json
+
     lines = [{"text": line, "reason": why} for line, why in told.lines]
-    rest = {"left_out": told.left_out, "nothing": told.nothing}
-    more = {name: value for name, value in rest.items() if value}
-    trace.explain(found.memory, {**_entry(payload, found), "tokens": told.tokens, "lines": lines, **more})
+    more = {**rest, "nothing": told.nothing} if told.nothing else rest
+    entry = _entry(payload, found, event)
+    trace.explain(found.memory, {**entry, "tokens": told.tokens, "lines": lines, **more})
     if not told.lines:
         return b""
-    context = fence.wrap(text, fence.new_id())
+    context = fence.wrap("\n".join(line for line, _ in told.lines), fence.new_id())
     output = {
         "systemMessage": f"holdfast: {_counted(len(told.lines), 'line')}, {_counted(told.tokens, 'token')}",
-        "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context},
+        "hookSpecificOutput": {"hookEventName": event, "additionalContext": context},
     }
     return json.dumps(output).encode()
 
 
-def _fail(found: place.Place, payload: dict[str, object], error: Exception) -> None:
+def _fail(
+    found: place.Place, payload: dict[str, object], error: Exception, event: str = "SessionStart"
+) -> None:
     """Both traces say it; should that be what fails, the session still goes on."""
-    _confess(found, "SessionStart", error)
+    _confess(found, event, error)
     try:
         nothing = "what was prepared could not be told; hook.log says why, and it is being prepared again"
-        trace.explain(found.memory, {**_entry(payload, found), "tokens": 0, "lines": [], "nothing": nothing})
+        trace.explain(
+            found.memory, {**_entry(payload, found, event), "tokens": 0, "lines": [], "nothing": nothing}
+        )
     except Exception:
         pass
 
 
-def _entry(payload: dict[str, object], found: place.Place) -> dict[str, object]:
+def _entry(payload: dict[str, object], found: place.Place, event: str) -> dict[str, object]:
     session, source = payload.get("session_id"), payload.get("source")
     return {
         "host": "claude-code",
-        "event": "SessionStart",
+        "event": event,
         "session": session if isinstance(session, str) else "",
         "source": source if isinstance(source, str) else "",
         "branch": found.branch(),

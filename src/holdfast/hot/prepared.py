@@ -31,8 +31,8 @@ class Prepared:
             path = path.replace(sign, code)
         slash = "" if path.startswith("/") else "/"
         try:
-            self._db = sqlite3.connect(f"file:{slash}{path}?mode=ro&immutable=1", uri=True, timeout=0.2)
-            self.meta = dict(self._db.execute("SELECT key, value FROM meta").fetchall())
+            self.db = sqlite3.connect(f"file:{slash}{path}?mode=ro&immutable=1", uri=True, timeout=0.2)
+            self.meta = dict(self.db.execute("SELECT key, value FROM meta").fetchall())
         except sqlite3.Error as error:
             raise Unreadable(str(error)) from error
         if self.meta.get("format") != FORMAT:
@@ -137,7 +137,7 @@ class Prepared:
 
     def _rows(self, query: str, values: tuple[str | float, ...] = ()) -> list[tuple[Any, ...]]:
         try:
-            return self._db.execute(query, values).fetchall()
+            return self.db.execute(query, values).fetchall()
         except self._error as error:
             raise Unreadable(str(error)) from error
 

@@ -1,0 +1,69 @@
+"""A provider for ../shared/eval/replay.py: file pointers alone, from records that holdfast itself imported.
+
+`replay.py eval CORPUS --per-prompt --provider 'python -m bench.replay_provider [WAY]'`, run from the repository. WAY:
+
+- `hook` (default): what the prompt hook would say, by its own code (`hot/prompting.py`) over the tables that are
+  prepared for it: class, bars, said once, 200 tokens a prompt and 1,200 a session. Only the earlier prompts come from
+  the request instead of the session's record, which does not exist in a replay, and so do no files it touched.
+- `bars`: the same bars whatever the class of the prompt.
+- a number: every file with at least this chance; 0 fills the budget.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+
+from holdfast.app.importing import import_into
+from holdfast.app.pointing import pointers_for
+from holdfast.app.prompting import as_prompt
+from holdfast.app.wiring import Machine
+from holdfast.hot.pointer_text import path_lines
+from holdfast.hot.prompting import FIRST_BAR, LATER_BAR, Heard
+
+
+def answer(request: dict[str, object], way: str) -> str:
+    state = Path(str(request["state_dir"]))
+    work = state / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    machine = Machine(env={"HOME": str(state)}, cwd=work)
+    project = machine.project()
+    new = request["new_sessions"]
+    if isinstance(new, list) and new:
+        import_into(machine, project, [Path(str(path)) for path in new])
+    session, turn, prompt = str(request["session_id"]), int(str(request["turn"])), str(request["prompt"])
+    given = request["earlier_prompts"]
+    earlier = [str(one) for one in given] if isinstance(given, list) else []
+    kept = state / "told.json"
+    told = json.loads(kept.read_text(encoding="utf-8")) if turn and kept.exists() else {}
+    heard = Heard()
+    if told.get("session") == session:
+        heard.files, heard.tokens = set(told["files"]), told["tokens"]
+    if way == "hook":
+        said = as_prompt(machine, project, prompt, earlier=earlier, heard=heard)
+        lines, files, tokens = [line for line, _ in said.lines], said.files, said.tokens
+    else:
+        least = (LATER_BAR if turn else FIRST_BAR) if way == "bars" else float(way)
+        budget = int(str(request["budget_tokens"]))
+        found = pointers_for(
+            machine, project, prompt, budget=budget, earlier=earlier, said=heard.files, least=least
+        )
+        files, tokens = [pointer.path for pointer in found], 0
+        lines = [line for line, _ in path_lines(files)]
+    entry = {"session": session, "files": [*heard.files, *files], "tokens": heard.tokens + tokens}
+    kept.write_text(json.dumps(entry), encoding="utf-8")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    with contextlib.redirect_stdout(io.StringIO()):
+        text = answer(request, sys.argv[1] if len(sys.argv) > 1 else "hook")
+    print(json.dumps({"briefing_text": text}))
+
+
+if __name__ == "__main__":
+    main()

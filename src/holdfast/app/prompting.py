@@ -1,0 +1,146 @@
+"""What prompts are told: prepares the tables that the hook reads, and answers what the hook would say."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from holdfast.app.pointing import is_checkout, pointer_sessions
+from holdfast.app.postings import TABLES, prompt_words, write_postings
+from holdfast.app.projects import known_projects
+from holdfast.app.wiring import Machine
+from holdfast.errors import HoldfastError
+from holdfast.guard.fence import wrap
+from holdfast.hot.prompting import Answered, Heard, choose, heard_by
+from holdfast.repo.cochange import changed_together
+from holdfast.store.layout import Project
+from holdfast.store.memory import MemoryStore
+from holdfast.text.reference_md import KeptFact
+
+SCHEMA = "CREATE TABLE prompt_fact (text TEXT PRIMARY KEY, reason TEXT NOT NULL, words TEXT NOT NULL) WITHOUT ROWID;"
+MOST_FACTS = 500
+_LONGEST_FACT = 240
+_INSTRUCTIONS = (
+    "CLAUDE.md",
+    "AGENTS.md",
+    ".claude/CLAUDE.md",
+    "GEMINI.md",
+    ".github/copilot-instructions.md",
+)
+_MOST_INSTRUCTIONS = 200_000
+_SPACE = re.compile(r"\s+")
+
+
+def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None) -> str:
+    """Fills the tables; answers a stamp of what they were made from. The same stamp in `before`: copied from there."""
+    stamp = _stamp(project)
+    if before is None or not _copied(db, before, stamp):
+        root = project.root if is_checkout(project.root) else None
+        write_postings(db, pointer_sessions(project), changed_together(root) if root else {})
+    db.executescript(SCHEMA)
+    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?)", _facts(project))
+    return stamp
+
+
+def as_prompt(
+    machine: Machine,
+    project: Project,
+    prompt: str,
+    session: str = "",
+    earlier: Sequence[str] | None = None,
+    heard: Heard | None = None,
+) -> Answered:
+    """What the hook would say to a prompt; of what a session was told already nothing, when it is named.
+
+    `earlier` and `heard` stand for what a session's own record and trace say, for those that have none here.
+    """
+    heard = heard or (heard_by(str(project.memory), session) if session else Heard())
+    db = sqlite3.connect("file::memory:", uri=True)
+    try:
+        write_prompting(db, machine, project, project.memory / "hot.db")
+        root = str(project.root) if is_checkout(project.root) else None
+        said = None if earlier is None else [prompt_words(one) for one in earlier]
+        return choose(db, prompt, session, heard, root, said)
+    finally:
+        db.close()
+
+
+def _stamp(project: Project) -> str:
+    """Of the records and of where the checkout stands: while both are the same, so are the postings."""
+    seen = []
+    for path in (project.capture, Path(f"{project.capture}-wal"), project.root / ".git" / "HEAD"):
+        try:
+            status = path.stat()
+            seen.append(f"{status.st_size}:{status.st_mtime_ns}")
+        except OSError:
+            seen.append("")
+    return " ".join(seen)
+
+
+def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
+    try:
+        old = sqlite3.connect(f"{before.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    except (sqlite3.Error, ValueError):
+        return False
+    try:
+        if old.execute("SELECT value FROM meta WHERE key = 'asked'").fetchall() != [(stamp,)]:
+            return False
+        rows = {name: old.execute(f"SELECT * FROM {name}").fetchall() for name in TABLES}
+    except sqlite3.Error:
+        return False
+    finally:
+        old.close()
+    for name, statement in TABLES.items():
+        db.execute(statement)
+        if rows[name]:
+            marks = ", ".join("?" * len(rows[name][0]))
+            db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
+    return True
+
+
+def _facts(project: Project) -> Iterator[tuple[str, str, str]]:
+    """Facts that stand and that no instruction file says already, each with its words and how rare they are."""
+    kept = _standing(project)
+    said = _instructions(project.root)
+    worded = {one.fact.id: set(prompt_words(one.fact.text)) for one in kept}
+    often = Counter(word for found in worded.values() for word in found)
+    for one in kept:
+        text = _flat(one.fact.text)
+        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", text).casefold() in said:
+            continue
+        found = worded[one.fact.id]
+        weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
+        reason = f"a fact of this project ({one.fact.id}, {one.fact.category})"
+        yield text, reason, " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
+
+
+def _standing(project: Project) -> list[KeptFact]:
+    found: list[KeptFact] = []
+    for name in known_projects(project):
+        try:
+            found += MemoryStore(project, name).facts().reference.facts
+        except HoldfastError:
+            continue  # a broken file is doctor's; the others are told all the same
+    standing = [one for one in found if one.retired_at is None and one.did_not_show is None]
+    return sorted(standing, key=lambda one: -(one.fact.verified_at or one.fact.at or 0.0))[:MOST_FACTS]
+
+
+def _instructions(root: Path) -> str:
+    """What agents are told by the repository's own files, in one flat text."""
+    texts = []
+    for name in _INSTRUCTIONS:
+        try:
+            with open(root / name, encoding="utf-8", errors="replace") as file:
+                texts.append(file.read(_MOST_INSTRUCTIONS))
+        except OSError:
+            continue
+    return _SPACE.sub(" ", "\n".join(texts)).casefold()
+
+
+def _flat(text: str) -> str:
+    """One line that cannot end a fence."""
+    return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])

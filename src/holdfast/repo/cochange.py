@@ -1,0 +1,88 @@
+"""Which files of a checkout change together, by its latest commits."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import permutations
+from pathlib import Path
+from threading import Timer
+
+_COMMITS = 400
+_SECONDS = 3.0
+_MOST_BYTES = 2_000_000
+_MOST_FILES = 15  # a commit that touches more is a sweep and says nothing of any two
+_LEAST_COMMITS = 2
+
+
+def changed_together(root: Path) -> dict[str, dict[str, float]]:
+    """For a file, how often others were in its commits, from 0 to 1. Empty where there is no history to read."""
+    if not os.path.lexists(root / ".git"):
+        return {}
+    return companions(_commits(root))
+
+
+def companions(commits: Iterable[frozenset[str]]) -> dict[str, dict[str, float]]:
+    alone: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    for files in commits:
+        alone.update(files)
+        if len(files) <= _MOST_FILES:
+            pairs.update(permutations(sorted(files), 2))
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for (one, other), count in pairs.items():
+        if count >= _LEAST_COMMITS:
+            found[one][other] = count / (alone[one] + 1)
+    return dict(found)
+
+
+def _commits(root: Path) -> list[frozenset[str]]:
+    import subprocess
+
+    # A repository may be anyone's: nothing that its configuration names is run.
+    command = [
+        "git",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "log.showSignature=false",
+    ]
+    command += [
+        "--no-pager",
+        "log",
+        f"-n{_COMMITS}",
+        "--no-merges",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+    ]
+    command += ["--relative", "--name-only", "-z", "--format=%x01"]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return []
+    timer = Timer(_SECONDS, process.kill)
+    timer.start()
+    try:
+        with process:
+            text = process.stdout.read(_MOST_BYTES) if process.stdout else b""
+            process.kill()
+    finally:
+        timer.cancel()
+    parts = [part.split(b"\0") for part in text.split(b"\x01")]
+    return [
+        frozenset(os.fsdecode(name.strip(b"\n")) for name in names if name.strip(b"\n"))
+        for names in parts
+        if names
+    ]
