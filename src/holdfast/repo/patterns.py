@@ -78,8 +78,9 @@ def find_patterns(seen: Mapping[str, Seen]) -> list[Pattern]:
         found.append(
             Pattern(
                 name=shape.name,
-                description=f"{shape.description} ({len(weights)} files)",
+                description=shape.description,
                 files=tuple(files[:_MOST_FILES]),
+                count=len(weights),
                 confidence=round(confidence, 2),
                 by=SCAN,
             )
