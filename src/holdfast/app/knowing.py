@@ -62,7 +62,9 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
     from holdfast.repo.scan import VERSION, Remembered, scan
 
     try:
-        before = msgspec.msgpack.decode(rest, type=Remembered) if rest and stamps.scan == VERSION else Remembered()
+        before = (
+            msgspec.msgpack.decode(rest, type=Remembered) if rest and stamps.scan == VERSION else Remembered()
+        )
     except (msgspec.MsgspecError, UnicodeDecodeError):
         before = Remembered()
     memory = _memory_stamps(project)
@@ -81,7 +83,10 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
         return Look(decide(known), False, False)
     project.prepare()
     new = store.change(project, decide)
-    everything = {**scanned.remembered.configs, **{n: (k.stamp.mtime, k.stamp.size) for n, k in scanned.remembered.files.items()}}
+    everything = {
+        **scanned.remembered.configs,
+        **{n: (k.stamp.mtime, k.stamp.size) for n, k in scanned.remembered.files.items()},
+    }
     writable = {name: stamp for name, stamp in everything.items() if "\n" not in name}
     flat = [number for stamp in writable.values() for number in (stamp or (-1, -1))]
     own = Stamps(_CACHE_VERSION, VERSION, found.digest, found.head, memory,

@@ -37,10 +37,18 @@ def merged(known: Knowledge, seen: Items, looked: Looked, now: float, caps: Caps
         conventions=_capped(conventions[0], caps.conventions, conventions[1], usefulness),
         patterns=_capped(patterns[0], caps.patterns, patterns[1], lambda one: (-one.confidence, one.name)),
         facts=_capped(facts[0], caps.facts, facts[1], lambda one: (-one.confidence, one.statement)),
-        files=_capped(notes[0], caps.files, notes[1], lambda one: (not one.is_hot, -one.changes, -one.complexity, one.path)),
+        files=_capped(
+            notes[0],
+            caps.files,
+            notes[1],
+            lambda one: (not one.is_hot, -one.changes, -one.complexity, one.path),
+        ),
     )
     archive = Items(
-        conventions=tuple(conventions[1]), patterns=tuple(patterns[1]), facts=tuple(facts[1]), files=tuple(notes[1])
+        conventions=tuple(conventions[1]),
+        patterns=tuple(patterns[1]),
+        facts=tuple(facts[1]),
+        files=tuple(notes[1]),
     )
     return Knowledge(now=kept, archive=archive, looked=looked, scanned_at=now)
 
@@ -93,7 +101,9 @@ def _confidence(old: float, new: float) -> float:
     return round(_OLD_WEIGHT * old + (1 - _OLD_WEIGHT) * new, 2)
 
 
-def _capped(items: Iterable[T], cap: int, archive: list[T], rank: Callable[[T], tuple[Any, ...]]) -> tuple[T, ...]:
+def _capped(
+    items: Iterable[T], cap: int, archive: list[T], rank: Callable[[T], tuple[Any, ...]]
+) -> tuple[T, ...]:
     """The items last confirmed, the more useful first among equals; the rest goes to the archive."""
     ordered = sorted(items, key=rank)
     ordered.sort(key=lambda item: -item.confirmed)

@@ -136,7 +136,13 @@ def _show(known: Knowledge) -> None:
         output.line()
     if now.patterns:
         shown = [
-            [one.name, one.description, str(one.count or len(one.files)), f"{one.confidence:.2f}", one.files[0] if one.files else ""]
+            [
+                one.name,
+                one.description,
+                str(one.count or len(one.files)),
+                f"{one.confidence:.2f}",
+                one.files[0] if one.files else "",
+            ]
             for one in now.patterns
         ]
         columns = (
@@ -149,8 +155,16 @@ def _show(known: Knowledge) -> None:
         output.show(Table(columns, shown))
         output.line()
     if now.facts:
-        columns = (Column("Fact", flexible=True), Column("Kind"), Column("Session", dispensable=1), Column("Sure", align="right"))
-        rows = [[one.statement, one.category, one.session[:8], f"{one.confidence:.2f}"] for one in now.facts[:_SHOWN_FACTS]]
+        columns = (
+            Column("Fact", flexible=True),
+            Column("Kind"),
+            Column("Session", dispensable=1),
+            Column("Sure", align="right"),
+        )
+        rows = [
+            [one.statement, one.category, one.session[:8], f"{one.confidence:.2f}"]
+            for one in now.facts[:_SHOWN_FACTS]
+        ]
         output.show(Table(columns, rows))
         output.line()
     if now.files:
@@ -162,7 +176,13 @@ def _show(known: Knowledge) -> None:
             Column("Changes with", flexible=True, dispensable=2, style="dim"),
         )
         rows = [
-            [one.path, str(one.complexity), str(one.changes), "hot" if one.is_hot else "", ", ".join(one.neighbours[:1])]
+            [
+                one.path,
+                str(one.complexity),
+                str(one.changes),
+                "hot" if one.is_hot else "",
+                ", ".join(one.neighbours[:1]),
+            ]
             for one in now.files[:_SHOWN_FILES]
         ]
         output.show(Table(columns, rows))

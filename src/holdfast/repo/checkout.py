@@ -58,7 +58,9 @@ def listed(root: Path) -> Listed:
     return Listed(b"\0".join(os.fsencode(name) for name in names) + b"\0", "walk", "", len(names) < 20_000)
 
 
-def git(root: Path, *arguments: str, most: int = _MOST_BYTES, seconds: float = _SECONDS) -> tuple[bytes, bool]:
+def git(
+    root: Path, *arguments: str, most: int = _MOST_BYTES, seconds: float = _SECONDS
+) -> tuple[bytes, bool]:
     """What git prints, at most so much of it in so long a time; and whether that was all."""
     import subprocess
 
@@ -100,7 +102,9 @@ def head_of(root: Path) -> str:
                 return loose.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
-    return git(root, "rev-parse", "--verify", "--quiet", "HEAD", most=200)[0].decode("ascii", "replace").strip()
+    return (
+        git(root, "rev-parse", "--verify", "--quiet", "HEAD", most=200)[0].decode("ascii", "replace").strip()
+    )
 
 
 def _is_bare(root: Path) -> bool:

@@ -28,12 +28,15 @@ _OF_LANGUAGE = {  # what a formatter does when its configuration does not say
 _Setting = tuple[str, str, Evidence]  # category, value, where
 
 
-def style_conventions(ground: Ground, seen: Mapping[str, Seen], tools: Mapping[str, set[str]]) -> list[Convention]:
+def style_conventions(
+    ground: Ground, seen: Mapping[str, Seen], tools: Mapping[str, set[str]]
+) -> list[Convention]:
     """`tools` names the formatters and linters in use, which decide whose defaults hold."""
     found: list[Convention] = []
     told_scopes: dict[tuple[str, str], list[str]] = {}
     best: dict[tuple[str, str, str], Convention] = {}
     for language in ground.main:
+        paths = [path for path, one in seen.items() if one.language == language and not one.is_test]
         own = [one for one in seen.values() if one.language == language]
         settings: dict[str, tuple[str, Evidence, float]] = {}
         for category, value, where in _configured(ground, language, tools):
@@ -42,11 +45,11 @@ def style_conventions(ground: Ground, seen: Mapping[str, Seen], tools: Mapping[s
             settings.setdefault(category, (value, where, 0.7))
         for category, shown_by in (("indent", _indent), ("quote_style", _quotes), ("line_length", _length)):
             observed = shown_by(own)
-            made = _made(language, category, settings.get(category), observed, ground)
+            made = _made(category, settings.get(category), observed, next(iter(paths), ""))
             if made is not None:
                 best[category, language, made.pattern] = made
                 told_scopes.setdefault((category, made.pattern), []).append(shown(language))
-        if language in _JS and (made := _semicolons(own, language)):
+        if language in _JS and (made := _semicolons(own, paths)):
             best[made.category, language, made.pattern] = made
             told_scopes.setdefault((made.category, made.pattern), []).append(shown(language))
     for (category, language, pattern), made in best.items():
@@ -59,11 +62,10 @@ def style_conventions(ground: Ground, seen: Mapping[str, Seen], tools: Mapping[s
 
 
 def _made(
-    language: str,
     category: str,
     told: tuple[str, Evidence, float] | None,
     observed: tuple[str, int, int, str] | None,
-    ground: Ground,
+    place: str,
 ) -> Convention | None:
     if told is not None:
         value, where, confidence = told
@@ -78,8 +80,9 @@ def _made(
         return None
     value, count, counter, example = observed
     share = (count + 1) / (count + counter + 2)
-    place = next((name for name, said in ground.languages.items() if said == language), "")
-    return convention(category, value, share * 0.95, Evidence(place), example=example, count=count, counter=counter)
+    return convention(
+        category, value, share * 0.95, Evidence(place), example=example, count=count, counter=counter
+    )
 
 
 def _configured(ground: Ground, language: str, tools: Mapping[str, set[str]]) -> Iterator[_Setting]:
@@ -101,9 +104,15 @@ def _configured(ground: Ground, language: str, tools: Mapping[str, set[str]]) ->
         text = ground.text(".rubocop.yml")
         if found := re.search(r"^Layout/LineLength:\n(?:\s+.*\n)*?\s+Max:\s*(\d+)", text, re.MULTILINE):
             yield "line_length", found.group(1), Evidence(".rubocop.yml", "Layout/LineLength.Max")
-        if found := re.search(r"^Style/StringLiterals:\n(?:\s+.*\n)*?\s+EnforcedStyle:\s*(\w+)", text, re.MULTILINE):
+        if found := re.search(
+            r"^Style/StringLiterals:\n(?:\s+.*\n)*?\s+EnforcedStyle:\s*(\w+)", text, re.MULTILINE
+        ):
             kind = found.group(1).partition("_")[0]
-            yield "quote_style", f"{kind} quotes", Evidence(".rubocop.yml", "Style/StringLiterals.EnforcedStyle")
+            yield (
+                "quote_style",
+                f"{kind} quotes",
+                Evidence(".rubocop.yml", "Style/StringLiterals.EnforcedStyle"),
+            )
     if language in ("c", "cpp", "java") and ".clang-format" in ground.everything:
         text = ground.text(".clang-format")
         if (found := re.search(r"^ColumnLimit:\s*(\d+)", text, re.MULTILINE)) and found.group(1) != "0":
@@ -112,7 +121,9 @@ def _configured(ground: Ground, language: str, tools: Mapping[str, set[str]]) ->
             yield "indent", f"{found.group(1)} spaces", Evidence(".clang-format", "IndentWidth")
     if language == "go":
         name = next((name for name in ground.everything if name.startswith(".golangci.")), "")
-        if name and (found := re.search(r"\blll:\s*\n(?:\s+.*\n)*?\s*line-length:\s*(\d+)", ground.text(name))):
+        if name and (
+            found := re.search(r"\blll:\s*\n(?:\s+.*\n)*?\s*line-length:\s*(\d+)", ground.text(name))
+        ):
             yield "line_length", found.group(1), Evidence(name, "lll.line-length")
     yield from _editorconfig(ground, language)
 
@@ -121,7 +132,11 @@ def _python(ground: Ground) -> Iterator[_Setting]:
     tables: list[tuple[str, str, dict[str, Any]]] = []
     for path, table in ground.tables("pyproject.toml"):
         tool = table.get("tool", {})
-        tables += [(path, f"tool.{name}", tool[name]) for name in ("ruff", "black") if isinstance(tool.get(name), dict)]
+        tables += [
+            (path, f"tool.{name}", tool[name])
+            for name in ("ruff", "black")
+            if isinstance(tool.get(name), dict)
+        ]
     for base in ("ruff.toml", ".ruff.toml"):
         tables = [(path, "", table) for path, table in ground.tables(base)] + tables
     tables.sort(key=lambda one: one[0].count("/"))
@@ -132,7 +147,11 @@ def _python(ground: Ground) -> Iterator[_Setting]:
         form = table.get("format", {})
         if isinstance(form, dict):
             if form.get("quote-style") in ("single", "double"):
-                yield "quote_style", f"{form['quote-style']} quotes", Evidence(path, f"{dot}format.quote-style")
+                yield (
+                    "quote_style",
+                    f"{form['quote-style']} quotes",
+                    Evidence(path, f"{dot}format.quote-style"),
+                )
             if form.get("indent-style") == "tab":
                 yield "indent", "tabs", Evidence(path, f"{dot}format.indent-style")
         if isinstance(width := table.get("indent-width"), int):
@@ -154,14 +173,22 @@ def _javascript(ground: Ground) -> Iterator[_Setting]:
             style = form.get("indentStyle", "tab")
             size = form.get("indentWidth", 2)
             if form.get("enabled") is not False and not form.get("useEditorconfig"):
-                yield "indent", "tabs" if style == "tab" else f"{size} spaces", Evidence(name, "formatter.indentStyle")
+                yield (
+                    "indent",
+                    "tabs" if style == "tab" else f"{size} spaces",
+                    Evidence(name, "formatter.indentStyle"),
+                )
                 quote = script.get("quoteStyle", "double")
                 yield "quote_style", f"{quote} quotes", Evidence(name, "javascript.formatter.quoteStyle")
     for path, table in _prettier(ground):
         if isinstance(width := table.get("printWidth"), int):
             yield "line_length", str(width), Evidence(path, "printWidth")
         if "singleQuote" in table:
-            yield "quote_style", "single quotes" if table["singleQuote"] else "double quotes", Evidence(path, "singleQuote")
+            yield (
+                "quote_style",
+                "single quotes" if table["singleQuote"] else "double quotes",
+                Evidence(path, "singleQuote"),
+            )
         if table.get("useTabs") is True:
             yield "indent", "tabs", Evidence(path, "useTabs")
         elif isinstance(width := table.get("tabWidth"), int):
@@ -175,8 +202,15 @@ def _prettier(ground: Ground) -> Iterator[tuple[str, dict[str, Any]]]:
         table = ground.table(name) if name in (".prettierrc", ".prettierrc.json") else {}
         if not table:
             text = ground.text(name)
-            pairs = re.findall(r"^\s*['\"]?(printWidth|singleQuote|useTabs|tabWidth|semi)['\"]?\s*:\s*(\w+)", text, re.MULTILINE)
-            table = {key: {"true": True, "false": False}.get(value, int(value) if value.isdigit() else value) for key, value in pairs}
+            pairs = re.findall(
+                r"^\s*['\"]?(printWidth|singleQuote|useTabs|tabWidth|semi)['\"]?\s*:\s*(\w+)",
+                text,
+                re.MULTILINE,
+            )
+            table = {
+                key: {"true": True, "false": False}.get(value, int(value) if value.isdigit() else value)
+                for key, value in pairs
+            }
         yield name, table
     for path, table in ground.tables("package.json")[:1]:
         if isinstance(table.get("prettier"), dict):
@@ -239,7 +273,12 @@ def _quotes(own: list[Seen]) -> tuple[str, int, int, str] | None:
     if single + double < 30 or max(single, double) < 0.8 * (single + double):
         return None
     winner = "single" if single > double else "double"
-    return f"{winner} quotes", max(single, double), min(single, double), "'…'" if winner == "single" else '"…"'
+    return (
+        f"{winner} quotes",
+        max(single, double),
+        min(single, double),
+        "'…'" if winner == "single" else '"…"',
+    )
 
 
 def _length(own: list[Seen]) -> tuple[str, int, int, str] | None:
@@ -255,11 +294,14 @@ def _length(own: list[Seen]) -> tuple[str, int, int, str] | None:
     return None
 
 
-def _semicolons(own: list[Seen], language: str) -> Convention | None:
+def _semicolons(own: list[Seen], paths: list[str]) -> Convention | None:
     with_one = sum(one.signs.get("semicolon", 0) > one.lines * 0.1 for one in own)
     without = sum(one.signs.get("semicolon", 0) <= one.lines * 0.02 and one.lines > 15 for one in own)
     if with_one + without < 5 or max(with_one, without) < 0.8 * (with_one + without):
         return None
     pattern = "semicolons" if with_one > without else "no semicolons"
     count, counter = max(with_one, without), min(with_one, without)
-    return convention("semicolons", pattern, (count + 1) / (count + counter + 2), count=count, counter=counter)
+    where = [Evidence(path) for path in paths[:1]]
+    return convention(
+        "semicolons", pattern, (count + 1) / (count + counter + 2), *where, count=count, counter=counter
+    )

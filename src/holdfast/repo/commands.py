@@ -30,7 +30,9 @@ class Command(Struct, frozen=True):
     name: str = ""  # the task's own name
 
 
-_FOR_DEVELOPERS = re.compile(r"(?i)\b(?:develop\w*|contribut\w*|hacking|testing|tests?|building|build from|linting|local setup)\b")
+_FOR_DEVELOPERS = re.compile(
+    r"(?i)\b(?:develop\w*|contribut\w*|hacking|testing|tests?|building|build from|linting|local setup)\b"
+)
 _Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
 
 
@@ -59,7 +61,9 @@ def _parts(line: str) -> Iterator[str]:
     line = line.replace("\\\n", " ")
     for part in re.split(r"&&|\|\||;|\n", line):
         plain = " ".join(part.strip().lstrip("@-+$> ").split())
-        if 1 < len(plain) <= _LONGEST and not plain.startswith(("#", "echo ", "if ", "fi", "then", "else", "done")):
+        if 1 < len(plain) <= _LONGEST and not plain.startswith(
+            ("#", "echo ", "if ", "fi", "then", "else", "done")
+        ):
             yield plain
 
 
@@ -254,7 +258,9 @@ def _readme(text: str, runner: str) -> _Lines:
 
 def _guide(text: str, _: str) -> _Lines:
     """Code blocks of a guide, and short code in its sentences that reads like a command."""
-    for block in re.findall(r"^[ \t]*```[ \t]*(?:bash|sh|shell|console|zsh|text)?[ \t]*\n([\s\S]*?)```", text, re.MULTILINE):
+    for block in re.findall(
+        r"^[ \t]*```[ \t]*(?:bash|sh|shell|console|zsh|text)?[ \t]*\n([\s\S]*?)```", text, re.MULTILINE
+    ):
         for line in block.split("\n"):
             yield re.sub(r"^\s*[$>%]\s+", "", line).partition("  #")[0], "", "", ""
     for inline in re.findall(r"`([a-z][\w./-]* [^`\n]{2,80})`", text):

@@ -59,11 +59,14 @@ class Ground:
         """The languages the program is written in, the strongest first."""
         total = sum(self.counts.values())
         manifests = {manifest.language for manifest in self.manifests if not manifest.folder}
-        return [
+        main = [
             language
             for language, count in self.counts.most_common()
             if count >= 0.08 * total or count >= 60 or (language in manifests and count >= 3)
         ]
+        if self.counts["typescript"] >= 3 * self.counts["javascript"] and "typescript" in main:
+            main = [language for language in main if language != "javascript"]  # scripts beside the program
+        return main
 
     @cached_property
     def configs(self) -> list[str]:
@@ -122,10 +125,34 @@ class Ground:
         """Every file of this name as a table, the root's first."""
         return [(name, self.table(name)) for name in self.configs if name.rpartition("/")[2] == base]
 
+    @cached_property
+    def own_names(self) -> set[str]:
+        """What the packages of this repository are called: that they need each other says nothing of a choice."""
+        own: set[str] = set()
+        for base in ("package.json", "pyproject.toml", "Cargo.toml"):
+            for _, table in self.tables(base):
+                for holder in (
+                    table,
+                    table.get("project"),
+                    table.get("package"),
+                    table.get("tool", {}).get("poetry"),
+                ):
+                    if isinstance(holder, dict) and isinstance(holder.get("name"), str):
+                        own.add(holder["name"].lower())
+        own.update(
+            re.findall(
+                r"^module (\S+)",
+                "\n".join(self.text(n) for n in self.configs if n.endswith("go.mod")),
+                re.MULTILINE,
+            )
+        )
+        return own
+
     def dependency(self, *names: str) -> Evidence | None:
         """The manifest that names one of these, the root's before those of its parts."""
+        foreign = [name for name in names if name not in self.own_names]
         for manifest in self.manifests:
-            for name in names:
+            for name in foreign:
                 if name in manifest.names or name in manifest.dev_names:
                     return Evidence(manifest.path, name)
         return None

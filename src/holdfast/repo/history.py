@@ -19,15 +19,30 @@ _SECONDS = 6.0
 _BULK = 40  # a commit that touches more says nothing about which files belong together
 _HALF_LIFE_DAYS = 90.0
 _MOST_NEIGHBOURS = 4
-_CONVENTIONAL = re.compile(r"(?:feat|fix|chore|docs|refactor|test|tests|build|ci|perf|style|revert|deps|release|wip)(?:\([^)]+\))?!?: \S")
+_CONVENTIONAL = re.compile(
+    r"(?:feat|fix|chore|docs|refactor|test|tests|build|ci|perf|style|revert|deps|release|wip)(?:\([^)]+\))?!?: \S"
+)
 _SCOPED = re.compile(r"[\w./*{},-]+(?:, ?[\w./*-]+)*: \S")
 _TICKET = re.compile(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]")
 _BRACKET = re.compile(r"\[[^\]]+\] ?\S")
 _EMOJI = re.compile(r"(?::\w+:|[\U0001F300-\U0001FAFF\u2600-\u27BF])")
 _NUMBER = re.compile(r"\(#\d+\)\s*$")
-_NOT_IMPERATIVE = re.compile(r"(?i)^(?:\w+(?:ed|ing)\b|\w+ies\b|adds|fixes|updates|removes|makes|changes|moves|uses|allows|improves)")
-_NOISE = re.compile(r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency|update .* to v?\d|auto-|\[bot\])")
-_NO_VERB = frozenset({"the", "a", "an", "new", "more", "some", "minor", "small", "no", "better", "wip", "typo", "initial"})
+_NOT_IMPERATIVE = re.compile(
+    r"(?i)^(?:\w+(?:ed|ing)\b|\w+ies\b|adds|fixes|updates|removes|makes|changes|moves|uses|allows|improves)"
+)
+_NOISE = re.compile(
+    r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency|update .* to v?\d|auto-|\[bot\])"
+)
+_NO_VERB = frozenset(
+    {"the", "a", "an", "new", "more", "some", "minor", "small", "no", "better", "wip", "typo", "initial"}
+)
+
+
+# What any change may touch says nothing about what belongs together.
+_EVERYWHERE = re.compile(
+    r"(?i)(?:^|/)(?:change(?:s|log)|news|history|release[-_ ]?notes)[\w.-]*$|\.lock$|(?:^|/)(?:package(?:-lock)?\.json|"
+    r"pnpm-lock\.yaml|pyproject\.toml|go\.(?:mod|sum)|Cargo\.toml|setup\.(?:cfg|py))$"
+)
 
 
 class History(Struct, frozen=True):
@@ -88,14 +103,20 @@ def history_of(root: Path, head: str) -> History:
         signed=signed,
         changes=dict(changes),
         heat=dict(heat),
-        together={name: _neighbours(found, changes, name) for name, found in pairs.items() if changes[name] >= 3},
+        together={
+            name: _neighbours(found, changes, name) for name, found in pairs.items() if changes[name] >= 3
+        },
         whole=whole,
     )
 
 
 def _neighbours(found: Counter[str], changes: Counter[str], name: str) -> tuple[str, ...]:
     """Those in at least three commits and a third of the commits with this file."""
-    close = [other for other, times in found.most_common(12) if times >= 3 and times >= changes[name] / 3]
+    close = [
+        other
+        for other, times in found.most_common(12)
+        if times >= 3 and times >= changes[name] / 3 and not _EVERYWHERE.search(other)
+    ]
     return tuple(close[:_MOST_NEIGHBOURS])
 
 
@@ -131,11 +152,24 @@ def commit_conventions(history: History) -> list[Convention]:
         parts.append("(#PR) at the end")
     if parts:
         count = prefix[1] if prefix else imperative if imperative >= 0.7 * total else numbered
-        example = prefix[2] if prefix else next((s for s, b in zip(subjects, bodies, strict=True) if _is_imperative(b)), subjects[0])
+        example = (
+            prefix[2]
+            if prefix
+            else next((s for s, b in zip(subjects, bodies, strict=True) if _is_imperative(b)), subjects[0])
+        )
         found.append(convention("commit_style", ", ".join(parts), (count + 1) / (total + 2), where,
                                 example=example[:90], count=count, counter=total - count))  # fmt: skip
     elif conventional < 0.3 * total and not prefix:
-        found.append(convention("commit_style", "plain subject lines, no prefix", 0.6, where, example=subjects[0][:90], count=total))
+        found.append(
+            convention(
+                "commit_style",
+                "plain subject lines, no prefix",
+                0.6,
+                where,
+                example=subjects[0][:90],
+                count=total,
+            )
+        )
     if history.signed >= 0.7 * history.commits:
         found.append(convention("commit_sign_off", "Signed-off-by in every commit (DCO)", 0.9, where, count=history.signed,
                                 counter=history.commits - history.signed))  # fmt: skip
@@ -144,4 +178,10 @@ def commit_conventions(history: History) -> list[Convention]:
 
 def _is_imperative(subject: str) -> bool:
     first = re.sub(r"[^\w-]", "", subject.split(" ")[0]) if subject else ""
-    return bool(first) and first.isascii() and first.lower() not in _NO_VERB and not _NOT_IMPERATIVE.match(first) and first.replace("-", "").isalpha()
+    return (
+        bool(first)
+        and first.isascii()
+        and first.lower() not in _NO_VERB
+        and not _NOT_IMPERATIVE.match(first)
+        and first.replace("-", "").isalpha()
+    )

@@ -11,13 +11,35 @@ from holdfast.repo.listing import LEFT_OUT
 
 # Languages whose code is read; of the others only names are counted.
 READ_LANGUAGES = frozenset(
-    {"python", "javascript", "typescript", "go", "rust", "java", "ruby", "c", "cpp", "kotlin", "csharp", "php"}
+    {
+        "python",
+        "javascript",
+        "typescript",
+        "go",
+        "rust",
+        "java",
+        "ruby",
+        "c",
+        "cpp",
+        "kotlin",
+        "csharp",
+        "php",
+    }
     | {"swift", "scala", "dart", "elixir"}
 )
 # Where things lie that say little about how this program is written.
 ASIDE = frozenset(
     {"docs", "doc", "website", "site", "www", "examples", "example", "samples", "sample", "demo", "demos"}
-    | {"fixtures", "fixture", "testdata", "test-data", "__fixtures__", "__snapshots__", "snapshots", "templates"}
+    | {
+        "fixtures",
+        "fixture",
+        "testdata",
+        "test-data",
+        "__fixtures__",
+        "__snapshots__",
+        "snapshots",
+        "templates",
+    }
     | {"template", "playground", "playgrounds", "benchmarks", "bench", "cookbook", "locales", "i18n"}
 )
 GENERATED = re.compile(
@@ -26,17 +48,27 @@ GENERATED = re.compile(
     r"|\.lock$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum)$|\.snap$|\.map$|_string\.go$",
     re.IGNORECASE,
 )
-MADE_BY_A_TOOL = re.compile(rb"(?i)code generated .{0,80}do not edit|@generated\b|auto-?generated (?:by|file|from)|DO NOT EDIT")
+MADE_BY_A_TOOL = re.compile(
+    rb"(?i)code generated .{0,80}do not edit|@generated\b|auto-?generated (?:by|file|from)|DO NOT EDIT"
+)
 _LEFT_OUT = LEFT_OUT - {"bin", "env", "out", "gen"}
 
 _TESTS = {
-    "python": re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|(?:^|/)tests?/(?:[^/]+/)*[^/]+\.py$"),
-    "javascript": re.compile(r"[.\-_](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$|(?:^|/)(?:__tests__|tests?)/.*\.[cm]?[jt]sx?$"),
+    "python": re.compile(
+        r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|(?:^|/)tests?/(?:[^/]+/)*[^/]+\.py$"
+    ),
+    "javascript": re.compile(
+        r"[.\-_](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$|(?:^|/)(?:__tests__|tests?)/.*\.[cm]?[jt]sx?$"
+    ),
     "go": re.compile(r"_test\.go$"),
     "rust": re.compile(r"(?:^|/)tests/.*\.rs$|(?:^|/)tests?\.rs$|_tests?\.rs$"),
-    "java": re.compile(r"(?:^|/)src/(?:test|integrationTest|testFixtures|androidTest)/|(?:Tests?|IT|Spec)\.(?:java|kt|scala)$"),
+    "java": re.compile(
+        r"(?:^|/)src/(?:test|integrationTest|testFixtures|androidTest)/|(?:Tests?|IT|Spec)\.(?:java|kt|scala)$"
+    ),
     "ruby": re.compile(r"_(?:spec|test)\.rb$|(?:^|/)(?:spec|test)/.*\.rb$"),
-    "cpp": re.compile(r"(?:^|/)(?:unit)?tests?/.*\.\w+$|(?:^|/)test_[^/]+\.\w+$|[_\-](?:unit)?tests?\.(?:c|cc|cpp|cxx)$|Tests?\.(?:cc|cpp)$"),
+    "cpp": re.compile(
+        r"(?:^|/)(?:unit)?tests?/.*\.\w+$|(?:^|/)test_[^/]+\.\w+$|[_\-](?:unit)?tests?\.(?:c|cc|cpp|cxx)$|Tests?\.(?:cc|cpp)$"
+    ),
     "csharp": re.compile(r"(?:^|/)[^/]*Tests?/|Tests?\.cs$"),
     "php": re.compile(r"(?:^|/)tests?/.*\.php$|Test\.php$"),
     "swift": re.compile(r"(?:^|/)[^/]*Tests/|Tests?\.swift$"),
@@ -47,7 +79,9 @@ _TESTS["typescript"] = _TESTS["javascript"]
 _TESTS["kotlin"] = _TESTS["scala"] = _TESTS["java"]
 _TESTS["c"] = _TESTS["cpp"]
 
-_MIXED = frozenset({"ipynb", "erb", "razor", "heex", "astro"})  # mostly not code of the language they count for
+_MIXED = frozenset(
+    {"ipynb", "erb", "razor", "heex", "astro"}
+)  # mostly not code of the language they count for
 FAMILY = {"typescript": "javascript", "kotlin": "java", "scala": "java", "c": "cpp"}
 SHOWN = {
     "python": "Python", "javascript": "JavaScript", "typescript": "TypeScript", "go": "Go", "rust": "Rust",

@@ -142,8 +142,12 @@ def _chosen(
         named, _, module = word.partition(":")
         dependency, _, label = named.partition("=")
         module = module or dependency
-        importing = [path for path, imports in files.items() if any(_is_from(name, module) for name in imports)]
-        where = ground.dependency(dependency, *(f"{dependency}/v{n}" for n in range(2, 12) if language == "go"))
+        importing = [
+            path for path, imports in files.items() if any(_is_from(name, module) for name in imports)
+        ]
+        where = ground.dependency(
+            dependency, *(f"{dependency}/v{n}" for n in range(2, 12) if language == "go")
+        )
         if where is None and _STANDARD.get(dependency) == language and len(importing) >= 3:
             where = Evidence(importing[0])
         if where is not None and (importing or where.path.count("/") == 0):
@@ -169,4 +173,12 @@ def _chosen(
 def _is_from(name: str, module: str) -> bool:
     """Whether an import is of a module: `serde::de`, `@scope/x/sub`, `org.assertj.core`, `httpx`."""
     plain = module.replace("-", "_") if "/" not in module and "." not in module else module
-    return name == plain or name == module or (name.startswith((plain, module)) and name[len(plain) : len(plain) + 1] in "/.:" and len(name) > len(plain))
+    return (
+        name == plain
+        or name == module
+        or (
+            name.startswith((plain, module))
+            and name[len(plain) : len(plain) + 1] in "/.:"
+            and len(name) > len(plain)
+        )
+    )

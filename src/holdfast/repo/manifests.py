@@ -229,7 +229,11 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tup
         (r"go\.mod", "go", _go_mod),
         (r"Cargo\.toml", "rust", _cargo),
         (r"Gemfile", "ruby", _quoted_after("gem")),
-        (r"[\w.-]+\.gemspec", "ruby", _quoted_after("add_dependency", "add_runtime_dependency", "add_development_dependency")),
+        (
+            r"[\w.-]+\.gemspec",
+            "ruby",
+            _quoted_after("add_dependency", "add_runtime_dependency", "add_development_dependency"),
+        ),
         (r"composer\.json", "php", _composer),
         (r"pom\.xml", "java", _tokens),
         (r"build\.gradle(?:\.kts)?", "java", _tokens),

@@ -22,7 +22,20 @@ _STYLES = (
     ("lowercase", re.compile(r"[a-z][a-z0-9]*$")),
 )
 _FIXED = frozenset(
-    {"__init__", "__main__", "index", "main", "mod", "lib", "conftest", "setup", "README", "Makefile", "doc", "App"}
+    {
+        "__init__",
+        "__main__",
+        "index",
+        "main",
+        "mod",
+        "lib",
+        "conftest",
+        "setup",
+        "README",
+        "Makefile",
+        "doc",
+        "App",
+    }
 )
 
 
@@ -41,10 +54,15 @@ def _files(ground: Ground) -> list[Convention]:
         own = [
             name
             for name, said in ground.languages.items()
-            if said == language and not is_aside(name) and "/migrations/" not in name and "/migrate/" not in name
+            if said == language
+            and not is_aside(name)
+            and "/migrations/" not in name
+            and "/migrate/" not in name
         ]
         stems = {name: _stem(name) for name in own}
-        decided = _decide({name: stem for name, stem in stems.items() if stem not in _FIXED}, f"{shown(language)} files")
+        decided = _decide(
+            {name: stem for name, stem in stems.items() if stem not in _FIXED}, f"{shown(language)} files"
+        )
         if decided:
             found.append(decided)
     return found
@@ -72,7 +90,9 @@ def _decide(named: Mapping[str, str], scope: str) -> Convention | None:
     examples = [path for path, name in named.items() if style_of(name) == winner]
     sample = examples[len(examples) // 2]
     breaking = [path for path, name in named.items() if style_of(name) not in (winner, "lowercase", "")][:1]
-    evidence = [Evidence(path) for path in (sample, *examples[:1])] + [Evidence(path, "counter") for path in breaking]
+    evidence = [Evidence(path) for path in (sample, *examples[:1])] + [
+        Evidence(path, "counter") for path in breaking
+    ]
     # A handful of names is thin evidence however well they agree.
     confidence = (count + 1) / (total + 2)
     pattern = winner
@@ -126,20 +146,35 @@ def _decide_names(names: Mapping[str, str], scope: str) -> Convention | None:
     total = sum(telling.values())
     if count < _LEAST or count < _SHARE * total:
         return None
-    example = next(name for name in names if style_of(name) == winner and not name.startswith(("_", "test")) or style_of(name) == winner)
+    example = next(
+        name
+        for name in names
+        if style_of(name) == winner and not name.startswith(("_", "test")) or style_of(name) == winner
+    )
     evidence = [Evidence(names[example], example)]
-    breaking = next((name for name in names if style_of(name) not in (winner, "lowercase", "", "PascalCase")), None)
+    breaking = next(
+        (name for name in names if style_of(name) not in (winner, "lowercase", "", "PascalCase")), None
+    )
     if breaking:
         evidence.append(Evidence(names[breaking], f"counter: {breaking}"))
     confidence = (count + 1) / (total + 2)
     return convention(
-        "naming", winner, confidence, *evidence, example=example, scope=scope, count=count, counter=total - count
+        "naming",
+        winner,
+        confidence,
+        *evidence,
+        example=example,
+        scope=scope,
+        count=count,
+        counter=total - count,
     )
 
 
 def _mixed_caps(names: Mapping[str, str], kind: str) -> Convention | None:
     """Go writes exported names in PascalCase and the others in camelCase: underscores are what breaks it."""
-    own = {name: path for name, path in names.items() if not re.match(r"(?:Test|Benchmark|Example|Fuzz)", name)}
+    own = {
+        name: path for name, path in names.items() if not re.match(r"(?:Test|Benchmark|Example|Fuzz)", name)
+    }
     broken = [name for name in own if "_" in name.strip("_")]
     kept = len(own) - len(broken)
     if kept < _LEAST or kept < _SHARE * len(own):

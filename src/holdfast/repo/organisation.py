@@ -44,7 +44,11 @@ def _roots(ground: Ground) -> list[Convention]:
 
 def _layouts(ground: Ground) -> list[Convention]:
     tops = Counter(name.partition("/")[0] for name in ground.languages if "/" in name)
-    own = {name: said for name, said in ground.languages.items() if not is_test(name, said) and not is_aside(name)}
+    own = {
+        name: said
+        for name, said in ground.languages.items()
+        if not is_test(name, said) and not is_aside(name)
+    }
     total = max(len(own), 1)
     found: list[Convention] = []
 
@@ -60,18 +64,38 @@ def _layouts(ground: Ground) -> list[Convention]:
     if "go" in ground.main:
         root = next((m.folder + "/" for m in ground.manifests if m.language == "go" and m.folder), "")
         root = "" if any(m.language == "go" and not m.folder for m in ground.manifests) else root
-        parts = [part for part in ("cmd", "internal", "pkg") if any(n.startswith(f"{root}{part}/") for n in own)]
+        parts = [
+            part for part in ("cmd", "internal", "pkg") if any(n.startswith(f"{root}{part}/") for n in own)
+        ]
         if len(parts) >= 2:
             count = sum(name.startswith(tuple(f"{root}{part}/" for part in parts)) for name in own)
-            add(f"{root}{'/'.join(parts)} layout", 0.9, count, *(first(f"{root}{part}/") for part in parts), scope="Go")
+            add(
+                f"{root}{'/'.join(parts)} layout",
+                0.9,
+                count,
+                *(first(f"{root}{part}/") for part in parts),
+                scope="Go",
+            )
     if "python" in ground.main:
         inside = [name for name in own if re.match(r"src/\w+/", name) and name.endswith(".py")]
-        flat = [name for name in own if name.endswith("/__init__.py") and name.count("/") == 1 and not name.startswith(("test", "doc", "src/"))]
+        flat = [
+            name
+            for name in own
+            if name.endswith("/__init__.py")
+            and name.count("/") == 1
+            and not name.startswith(("test", "doc", "src/"))
+        ]
         if len(inside) >= 2 and any(n.endswith("__init__.py") for n in inside):
             add("src layout (src/<package>)", 0.95, len(inside), inside[0], scope="Python")
         elif flat:
             package = flat[0].partition("/")[0]
-            add(f"package at the top ({package}/)", 0.85, sum(n.startswith(f"{package}/") for n in own), flat[0], scope="Python")
+            add(
+                f"package at the top ({package}/)",
+                0.85,
+                sum(n.startswith(f"{package}/") for n in own),
+                flat[0],
+                scope="Python",
+            )
     if "rust" in ground.main and tops["crates"] >= 2:
         count = sum(name.startswith("crates/") for name in own)
         add("Cargo workspace with crates/*", 0.95, count, first("crates/"), scope="Rust")
@@ -79,7 +103,9 @@ def _layouts(ground: Ground) -> list[Convention]:
         add("Maven layout (src/main, src/test)", 0.95, len(inside), inside[0])
     if {"javascript", "typescript"} & set(ground.main):
         for top in ("packages", "apps", "libs"):
-            members = {name.split("/")[1] for name in own if name.startswith(f"{top}/") and name.count("/") >= 2}
+            members = {
+                name.split("/")[1] for name in own if name.startswith(f"{top}/") and name.count("/") >= 2
+            }
             if len(members) >= 2:
                 add(f"monorepo: {top}/* ({len(members)} packages)", 0.9, tops[top], first(f"{top}/"))
         if tops["src"] >= 0.5 * total:
@@ -88,7 +114,9 @@ def _layouts(ground: Ground) -> list[Convention]:
         add("Rails layout (app/models, app/controllers, …)", 0.95, tops["app"], first("app/models/"))
     for folder in _FEATURE_FOLDERS:
         inside = [name for name in own if re.search(rf"(?:^|/){folder}/[\w-]+/", name)]
-        members = {part.group(1) for name in inside if (part := re.search(rf"(?:^|/){folder}/([\w-]+)/", name))}
+        members = {
+            part.group(1) for name in inside if (part := re.search(rf"(?:^|/){folder}/([\w-]+)/", name))
+        }
         if len(members) >= 4 and len(inside) >= 0.3 * total:
             add(f"feature folders ({folder}/*)", 0.85, len(inside), inside[0])
             break
@@ -104,7 +132,11 @@ def _layouts(ground: Ground) -> list[Convention]:
 def _workspaces(ground: Ground) -> list[Convention]:
     found: list[Convention] = []
     if "pnpm-workspace.yaml" in ground.everything:
-        members = re.findall(r"^\s*-\s*['\"]?([^'\"\n#]+?)['\"]?\s*$", ground.text("pnpm-workspace.yaml").partition("catalog")[0], re.MULTILINE)
+        members = re.findall(
+            r"^\s*-\s*['\"]?([^'\"\n#]+?)['\"]?\s*$",
+            ground.text("pnpm-workspace.yaml").partition("catalog")[0],
+            re.MULTILINE,
+        )
         pattern = f"pnpm workspace ({', '.join(members[:4])})" if members else "pnpm workspace"
         found.append(convention("workspace", pattern, 0.97, Evidence("pnpm-workspace.yaml", "packages")))
     for path, table in ground.tables("package.json")[:1]:
@@ -112,15 +144,36 @@ def _workspaces(ground: Ground) -> list[Convention]:
         members = members.get("packages") if isinstance(members, dict) else members
         if "/" not in path and isinstance(members, list) and members:
             shown_members = ", ".join(map(str, members[:4]))
-            found.append(convention("workspace", f"{ground.runner.split()[0]} workspaces ({shown_members})", 0.97, Evidence(path, "workspaces")))
+            found.append(
+                convention(
+                    "workspace",
+                    f"{ground.runner.split()[0]} workspaces ({shown_members})",
+                    0.97,
+                    Evidence(path, "workspaces"),
+                )
+            )
     for path, table in ground.tables("Cargo.toml")[:1]:
         members = table.get("workspace", {}).get("members", [])
         if "/" not in path and members:
-            found.append(convention("workspace", f"Cargo workspace ({', '.join(map(str, members[:4]))})", 0.97, Evidence(path, "workspace.members")))
+            found.append(
+                convention(
+                    "workspace",
+                    f"Cargo workspace ({', '.join(map(str, members[:4]))})",
+                    0.97,
+                    Evidence(path, "workspace.members"),
+                )
+            )
     for path, table in ground.tables("pyproject.toml")[:1]:
         members = table.get("tool", {}).get("uv", {}).get("workspace", {}).get("members", [])
         if members:
-            found.append(convention("workspace", f"uv workspace ({', '.join(map(str, members[:4]))})", 0.97, Evidence(path, "tool.uv.workspace.members")))
+            found.append(
+                convention(
+                    "workspace",
+                    f"uv workspace ({', '.join(map(str, members[:4]))})",
+                    0.97,
+                    Evidence(path, "tool.uv.workspace.members"),
+                )
+            )
     if "go.work" in ground.everything:
         found.append(convention("workspace", "Go workspace (go.work)", 0.95, Evidence("go.work")))
     return found
@@ -147,7 +200,11 @@ def _versions(ground: Ground) -> list[Convention]:
             add("language_version", f"Go {version.group(1)}", path, "go")
     for path, table in ground.tables("Cargo.toml")[:1]:
         package = table.get("package", {})
-        package = package if isinstance(package.get("edition"), str) else table.get("workspace", {}).get("package", {})
+        package = (
+            package
+            if isinstance(package.get("edition"), str)
+            else table.get("workspace", {}).get("package", {})
+        )
         if isinstance(package.get("edition"), str):
             rust = package.get("rust-version")
             more = f", Rust {rust}+" if isinstance(rust, str) else ""

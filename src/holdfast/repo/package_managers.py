@@ -100,7 +100,9 @@ def package_managers(ground: Ground) -> list[Convention]:
             example = next((e.path for e in evidence[name]), "")
             scope = shown(language) if len(languages) > 1 else ""
             found.append(
-                convention("package_manager", name, scores[name], *evidence[name], example=example, scope=scope)
+                convention(
+                    "package_manager", name, scores[name], *evidence[name], example=example, scope=scope
+                )
             )
     return found
 
@@ -118,13 +120,17 @@ def _scores(ground: Ground, language: str) -> tuple[dict[str, float], dict[str, 
             manager = str(table.get("packageManager") or "").partition("@")[0]
             if manager:
                 add(manager, 0.97, path, "packageManager")
-    at_root = [name for name in ground.locks if "/" not in name and _LOCKS[name.rpartition("/")[2]][0] == language]
+    at_root = [
+        name for name in ground.locks if "/" not in name and _LOCKS[name.rpartition("/")[2]][0] == language
+    ]
     nested = [name for name in ground.locks if _LOCKS[name.rpartition("/")[2]][0] == language]
     for path in at_root or nested[:3]:
         add(_LOCKS[path.rpartition("/")[2]][1], 0.95 if path in at_root else 0.6, path)
     for pattern, said, name, weight in _FILES:
         if said == language:
-            path = next((path for path in ground.configs + list(ground.everything) if re.search(pattern, path)), None)
+            path = next(
+                (path for path in ground.configs + list(ground.everything) if re.search(pattern, path)), None
+            )
             if path:
                 add(name, weight, path)
     for path, table in ground.tables("pyproject.toml")[:1] if language == "python" else ():

@@ -32,7 +32,7 @@ _SHAPES = (
     Shape("repository", "Storage is behind repositories or stores", ("repository",), (), False, 2, r"(?i)(?:repository|_repo|_store|store)\.\w+$"),
     Shape("service-layer", "Logic lives in services", ("service",), (), False, 2, r"(?i)(?:service|_service)s?\.\w+$"),
     Shape("command-registration", "Each command is declared and registered with the command line's parser", ("command", "clap", "command_table"), (), False, 2),
-    Shape("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), (), False, 3),
+    Shape("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), ("registry_type",), False, 3),
     Shape("table-driven-tests", "Tests run a table of cases", ("table_test", "parametrize", "each", "rstest", "parameterized"), (), True, 3),
     Shape("fixtures", "Tests get what they need from shared fixtures", ("fixture", "let", "before", "factory"), (), None, 2),
     Shape("mocked-collaborators", "Tests replace collaborators by mocks", ("mock",), (), True, 3),

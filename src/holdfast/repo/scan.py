@@ -159,7 +159,10 @@ def _with_trees(root: Path, seen: dict[str, Seen], hot: set[str]) -> bool:
         found = reader(name, seen[name].language, data.decode("utf-8", "replace")) if data else None
         if found is not None:
             seen[name] = structs.replace(
-                seen[name], functions=found.functions[:60], classes=found.classes[:60], complexity=found.complexity
+                seen[name],
+                functions=found.functions[:60],
+                classes=found.classes[:60],
+                complexity=found.complexity,
             )
     return True
 
@@ -196,7 +199,9 @@ def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) 
     if not listed.whole:
         notes.append("the list of files was cut off at its bound")
     if len(chosen) < len(ground.languages):
-        notes.append(f"code style from an even sample of {len(chosen)} of {len(ground.languages)} source files")
+        notes.append(
+            f"code style from an even sample of {len(chosen)} of {len(ground.languages)} source files"
+        )
     if history.commits and not history.whole:
         notes.append(f"history from the last {history.commits} commits, as far as they were read in time")
     return notes

@@ -52,8 +52,12 @@ def look_at(name: str, language: str, data: bytes) -> Seen | None:
     functions = _names(expressions.functions, code)
     branches = len(expressions.branches.findall(code))
     signs = {}
-    for sign, expression, raw in expressions.signs:
-        if count := len(expression.findall(text if raw else code)):
+    for sign, expression, raw, needed in expressions.signs:
+        there = text if raw else code
+        # Most files show few signs: a search for a word is many times faster than one for an expression.
+        if needed and not any(word in there for word in needed):
+            continue
+        if count := len(expression.findall(there)):
             signs[sign] = count
     return Seen(
         language=language,
@@ -78,7 +82,7 @@ class _Expressions(Struct, frozen=True):
     classes: re.Pattern[str] | None
     imports: re.Pattern[str] | None
     branches: re.Pattern[str]
-    signs: tuple[tuple[str, re.Pattern[str], bool], ...]
+    signs: tuple[tuple[str, re.Pattern[str], bool, tuple[str, ...]], ...]
 
 
 @lru_cache(maxsize=64)
@@ -87,7 +91,12 @@ def _compiled(language: str) -> _Expressions:
         return re.compile(table[language], re.MULTILINE) if language in table else None
 
     signs = tuple(
-        (sign.removeprefix("raw:"), re.compile(expression, re.MULTILINE), sign.startswith("raw:"))
+        (
+            sign.removeprefix("raw:"),
+            re.compile(expression, re.MULTILINE),
+            sign.startswith("raw:"),
+            needed_words(expression),
+        )
         for sign, expression in SIGNS.get(language, {}).items()
     )
     return _Expressions(
@@ -98,6 +107,27 @@ def _compiled(language: str) -> _Expressions:
         branches=re.compile(BRANCHES.get(language, BRANCHES[""])),
         signs=signs,
     )
+
+
+_CLASS_OR_ESCAPE = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.")
+_GROUP = re.compile(r"\((\?(?:[:=!]|<[=!]))?([^()]*)\)([?*]|\{0)?")
+
+
+def needed_words(expression: str) -> tuple[str, ...]:
+    """Words of which one must be in a text that an expression finds anything in; none when that cannot be told."""
+    plain = _CLASS_OR_ESCAPE.sub("\0", expression)
+    while group := _GROUP.search(plain):
+        kind, inside, optional = group.groups()
+        certain = not optional and "|" not in inside and kind in (None, "?:")
+        plain = f"{plain[: group.start()]}\0{inside if certain else ''}\0{plain[group.end() :]}"
+    words = []
+    for alternative in plain.split("|"):
+        sure = re.sub(r".(?:[?*]|\{0)", "\0", alternative)
+        longest = max(re.findall(r"[A-Za-z_ @#:<=-]{3,}", sure), key=len, default="")
+        if not longest:
+            return ()
+        words.append(longest)
+    return tuple(words)
 
 
 def _blank(found: str, quotes: Counter[str]) -> str:

@@ -97,7 +97,9 @@ def _rule(language: str, kinds: Kinds) -> Any:
         {"kind": kind} for kind in f"{kinds.functions} {kinds.classes} {kinds.branches}".split()
     ]
     if language in _AND_OR:
-        every.append({"kind": "binary_expression", "any": [{"has": {"field": "operator", "regex": r"^(&&|\|\|)$"}}]})
+        every.append(
+            {"kind": "binary_expression", "any": [{"has": {"field": "operator", "regex": r"^(&&|\|\|)$"}}]}
+        )
     return {"rule": {"any": every}}
 
 
@@ -131,4 +133,6 @@ def _name_of(node: Any) -> str:
             break
         inner = deeper
     text: str = inner.text() if inner is not node else ""
-    return text if text.replace("_", "a").replace("$", "a").replace("::", "").replace("~", "").isalnum() else ""
+    return (
+        text if text.replace("_", "a").replace("$", "a").replace("::", "").replace("~", "").isalnum() else ""
+    )

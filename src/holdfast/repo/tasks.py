@@ -22,7 +22,12 @@ _NAMES = {
     "check_command": ("check", "ci", "verify", "validate", "preflight", "check:all", "pre-commit", "all-checks"),
     "dev_command": ("dev", "serve", "start", "watch", "run"),
 }  # fmt: skip
-_CATEGORY_OF = {"test_command": "test_runner", "lint_command": "linter", "format_command": "formatter", "typecheck_command": "type_checker"}
+_CATEGORY_OF = {
+    "test_command": "test_runner",
+    "lint_command": "linter",
+    "format_command": "formatter",
+    "typecheck_command": "type_checker",
+}
 _NOT_A_COMMAND = re.compile(r"^(?:make|just|task|rake):")
 
 
@@ -47,13 +52,17 @@ def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: lis
             tasks.setdefault(command.name, []).append(command)
     for name in names:
         recipe = tasks.get(name)
-        if not recipe or (name == "check" and category == "test_command" and not _runs(recipe, uses, category)):
+        if not recipe or (
+            name == "check" and category == "test_command" and not _runs(recipe, uses, category)
+        ):
             continue
         first = recipe[0]
         same = [command for command in recipe if command.task == first.task]
         real = [command.text for command in same if not _NOT_A_COMMAND.match(command.text)]
         meant = next((text for text in real if _is_of(text, uses, category)), real[0] if real else "")
-        pattern = f"{first.task} ({meant})" if meant and len(meant) <= 90 and meant != first.task else first.task
+        pattern = (
+            f"{first.task} ({meant})" if meant and len(meant) <= 90 and meant != first.task else first.task
+        )
         field = first.field
         return convention(category, pattern, 0.95, Evidence(first.path, field), example=first.task)
     return None
@@ -65,7 +74,9 @@ def _runs(recipe: list[Command], uses: list[Use], category: str) -> bool:
 
 def _is_of(text: str, uses: list[Use], category: str) -> bool:
     wanted = _CATEGORY_OF.get(category)
-    return any(use.tool.category == wanted and use.tool.command and use.tool.command.search(text) for use in uses)
+    return any(
+        use.tool.category == wanted and use.tool.command and use.tool.command.search(text) for use in uses
+    )
 
 
 def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Convention | None:
@@ -81,14 +92,22 @@ def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Con
             texts = Counter(command.text for command in told)
             text = min(texts, key=lambda one: (-texts[one], len(one)))
             first = next(command for command in told if command.text == text)
-            return convention(category, text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text])
+            return convention(
+                category, text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text]
+            )
     return None
 
 
 def _plain(text: str) -> bool:
     if text.count('"') % 2 or text.count("'") % 2:
         return False
-    return not re.search(r"\$\{\{|\$[A-Z(]|[<>|]|^\w+:|--help|--version|^hook:|test_name|TestName|::|_test\.\w+|test_\w+\.py", text) and len(text) <= 110
+    return (
+        not re.search(
+            r"\$\{\{|\$[A-Z(]|[<>|]|^\w+:|--help|--version|^hook:|test_name|TestName|::|_test\.\w+|test_\w+\.py",
+            text,
+        )
+        and len(text) <= 110
+    )
 
 
 def _default(ground: Ground, category: str, managers: list[Convention]) -> Convention | None:
@@ -153,10 +172,16 @@ _INSTALL = re.compile(
 def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
     names = ("install", "setup", "bootstrap", "init", "sync")
     for command in ground.commands:
-        if command.name in names and command.task and not command.task.startswith(("npm", "pnpm", "yarn", "bun")):
+        if (
+            command.name in names
+            and command.task
+            and not command.task.startswith(("npm", "pnpm", "yarn", "bun"))
+        ):
             real = [c.text for c in ground.commands if c.task == command.task and _INSTALL.match(c.text)]
             pattern = f"{command.task} ({real[0]})" if real else command.task
-            return convention("install_command", pattern, 0.9, Evidence(command.path, command.field), example=command.task)
+            return convention(
+                "install_command", pattern, 0.9, Evidence(command.path, command.field), example=command.task
+            )
     known = {found.pattern for found in managers}
     told = [c for c in ground.commands if _INSTALL.match(c.text) and "$" not in c.text and _plain(c.text)]
     own = [c for c in told if any(c.text.startswith(name.replace("bundler", "bundle")) for name in known)]
@@ -165,7 +190,9 @@ def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
         return None
     text = min(texts, key=lambda one: (len(one.split()) > 4, -texts[one], len(one)))
     first = next(command for command in own if command.text == text)
-    return convention("install_command", text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text])
+    return convention(
+        "install_command", text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text]
+    )
 
 
 def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
@@ -183,7 +210,7 @@ def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -
         maven = "./mvnw" if "mvnw" in ground.everything else "mvn"
         names = {one.pattern for one in managers}
         own = [name for name in ground.tests if ground.languages[name] == language]
-        test = min(own, key=lambda name: (is_aside(name), name.count("/")), default="")
+        test = min(own, key=lambda name: (is_aside(name), "conftest" in name, name.count("/")), default="")
         pattern = {
             "pytest": f"{prefix}pytest path/to/test_file.py::test_name",
             "unittest": f"{prefix}python -m unittest path.to.test_module.TestClass.test_name",
@@ -200,8 +227,12 @@ def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -
             "cargo test": "cargo test <name>",
             "cargo nextest": "cargo nextest run <name>",
             "RSpec": f"{prefix}rspec path/to/file_spec.rb:LINE",
-            "minitest": "bin/rails test path/to/file_test.rb:LINE" if "bin/rails" in ground.names else f"{prefix}ruby -Itest path/to/file_test.rb",
-            "JUnit": f"{gradle} test --tests ClassName.method" if "gradle" in names else f"{maven} test -Dtest=ClassName#method",
+            "minitest": "bin/rails test path/to/file_test.rb:LINE"
+            if "bin/rails" in ground.names
+            else f"{prefix}ruby -Itest path/to/file_test.rb",
+            "JUnit": f"{gradle} test --tests ClassName.method"
+            if "gradle" in names
+            else f"{maven} test -Dtest=ClassName#method",
             "PHPUnit": "vendor/bin/phpunit --filter testName path/to/Test.php",
             "ExUnit": "mix test path/to/file_test.exs:LINE",
             "CTest": "ctest -R <name>",
@@ -213,5 +244,7 @@ def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -
         if pattern:
             scope = shown(language) if len(ground.main) > 1 else ""
             evidence = [*use.evidence[:2], *([Evidence(test)] if test else [])]
-            found.append(convention("run_single_test", pattern, use.score * 0.95, *evidence, example=test, scope=scope))
+            found.append(
+                convention("run_single_test", pattern, use.score * 0.95, *evidence, example=test, scope=scope)
+            )
     return found[:3]

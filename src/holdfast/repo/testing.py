@@ -23,7 +23,11 @@ def testing_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Conven
         if family in done:
             continue
         done.add(family)
-        tests = [n for n in ground.tests if families.get(ground.languages[n], ground.languages[n]) == family and not is_aside(n)]
+        tests = [
+            n
+            for n in ground.tests
+            if families.get(ground.languages[n], ground.languages[n]) == family and not is_aside(n)
+        ]
         scope = shown(language) if len(ground.main) > 1 else ""
         if layout := _layout(ground, family, tests, scope):
             found.append(layout)
@@ -61,7 +65,11 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
         return None
     folder, times = apart.most_common(1)[0]
     example = next(name for name in named_tests if _test_folder(name) == folder)
-    where = f"{folder}/ folders" if folder in ("__tests__",) or _many_parents(named_tests, folder) else f"{folder}/"
+    where = (
+        f"{folder}/ folders"
+        if folder in ("__tests__",) or _many_parents(named_tests, folder)
+        else f"{folder}/"
+    )
     if family == "java" and folder == "src/test":
         where = "src/test/java, mirroring src/main/java" if "/java/" in example else "src/test"
     return convention("test_layout", f"{shape} in {where}", (times + 1) / (total + 2), Evidence(example), example=example,
@@ -91,7 +99,13 @@ def _name_shape(name: str, family: str) -> str:
         extension = base.rpartition(".")[2]
         if extension in ("h", "hpp"):
             return ""
-        return f"test_*.{extension}" if base.startswith("test_") else f"*_test.{extension}" if "_test." in base else f"*.{extension}"
+        return (
+            f"test_*.{extension}"
+            if base.startswith("test_")
+            else f"*_test.{extension}"
+            if "_test." in base
+            else f"*.{extension}"
+        )
     found = re.search(r"_?[tT]ests?\.\w+$", base)
     return f"*{found.group()}" if found else ""
 
@@ -110,19 +124,32 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
         return sum(one.signs.get(sign, 0) for one in own)
 
     found: list[Convention] = []
-    place = Evidence(tests[0]) if tests else None
-    where = [place] if place else []
+    named = [name for name in tests if _name_shape(name, family)] or tests
+    where = [Evidence(name) for name in named[len(named) // 2 :][:1]]
 
     def add(category: str, pattern: str, count: int, counter: int, example: str = "") -> None:
         found.append(convention(category, pattern, (count + 1) / (count + counter + 2), *where, example=example,
                                 scope=scope, count=count, counter=counter))  # fmt: skip
+
+    def practised(pattern: str, count: int, among: int, example: str = "") -> None:
+        """Something that many tests do and none has to."""
+        sure = min(0.95, 0.6 + 0.5 * count / max(among, 1))
+        found.append(
+            convention("test_style", pattern, sure, *where, example=example, scope=scope, count=count)
+        )
 
     test_files = [one for one in own if one.is_test]
     n = len(test_files)
     if family == "python" and n >= 3:
         functions, classes = times("test_function"), times("test_class") + times("testcase")
         if times("testcase") >= 3 and times("testcase") > functions / 4:
-            add("test_style", "unittest.TestCase classes", times("testcase"), functions // 5, "class TestX(TestCase)")
+            add(
+                "test_style",
+                "unittest.TestCase classes",
+                times("testcase"),
+                functions // 5,
+                "class TestX(TestCase)",
+            )
         elif functions > 4 * classes and functions >= 5:
             add("test_style", "plain test functions, not classes", functions, classes, "def test_x():")
         if times("assert") + times("assert_method") >= 20:
@@ -131,9 +158,9 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
                 name = "bare assert" if plain > methods else "self.assert* methods"
                 add("assertion_style", name, max(plain, methods), min(plain, methods))
         if files("fixture") >= 2:
-            add("test_style", "pytest fixtures", files("fixture"), 0, "@pytest.fixture")
+            practised("pytest fixtures", files("fixture"), n, "@pytest.fixture")
         if files("parametrize", test_files) >= max(2, 0.15 * n):
-            add("test_style", "parametrized tests", files("parametrize", test_files), 0, "@pytest.mark.parametrize")
+            practised("parametrized tests", files("parametrize", test_files), n, "@pytest.mark.parametrize")
     if family == "javascript" and n >= 3:
         it, test = times("it"), times("test")
         if it + test >= 15 and max(it, test) >= 0.8 * (it + test):
@@ -144,24 +171,35 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
     if family == "go" and n >= 3:
         tables = sum("table_test" in one.signs and "subtest" in one.signs for one in test_files)
         if tables >= max(2, 0.15 * n):
-            add("test_style", "table-driven tests with t.Run", tables, n - tables, "for _, tt := range tests { t.Run(…) }")
+            practised("table-driven tests with t.Run", tables, n, "for _, tt := range tests { t.Run(…) }")
         parallel = sum("parallel" in one.signs for one in test_files)
         if parallel >= 0.4 * n:
-            add("test_style", "t.Parallel() in tests", parallel, n - parallel, "t.Parallel()")
+            practised("t.Parallel() in tests", parallel, n, "t.Parallel()")
         require, check, plain = times("require"), times("assert"), times("plain_check")
         helper = require + check
         if helper + plain >= 20 and max(helper, plain) >= 0.75 * (helper + plain):
             both = "testify require and assert" if require and check > 0.1 * helper else "testify require"
             if helper > plain and check > 4 * require:
                 both = "testify assert"
-            add("assertion_style", both if helper > plain else "plain t.Errorf / t.Fatalf", max(helper, plain), min(helper, plain))
+            add(
+                "assertion_style",
+                both if helper > plain else "plain t.Errorf / t.Fatalf",
+                max(helper, plain),
+                min(helper, plain),
+            )
     if family == "rust":
         inline, apart = files("unit_tests"), sum("test" in one.signs and one.is_test for one in own)
         inside = sum(one.signs.get("test", 0) for one in own if not one.is_test)
         outside = sum(one.signs.get("test", 0) for one in own if one.is_test)
         if inside + outside >= 5:
             if outside > inside:
-                add("test_style", "integration tests in tests/ over unit tests", outside, inside, tests[0] if tests else "")
+                add(
+                    "test_style",
+                    "integration tests in tests/ over unit tests",
+                    outside,
+                    inside,
+                    tests[0] if tests else "",
+                )
             if inline >= 2:
                 pattern = "unit tests in #[cfg(test)] modules beside the code"
                 pattern += ", integration tests in tests/" if apart >= 2 else ""
@@ -171,7 +209,12 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
     if family == "java" and n >= 3:
         fluent, classic = times("assert_that"), times("assert_equals")
         if fluent + classic >= 15 and max(fluent, classic) >= 0.75 * (fluent + classic):
-            add("assertion_style", "assertThat (fluent)" if fluent > classic else "assertEquals and its kin", max(fluent, classic), min(fluent, classic))
+            add(
+                "assertion_style",
+                "assertThat (fluent)" if fluent > classic else "assertEquals and its kin",
+                max(fluent, classic),
+                min(fluent, classic),
+            )
     if family == "cpp":
         if files("gtest") >= 2:
             add("test_runner", "GoogleTest", files("gtest"), 0, "TEST(Suite, Name)")

@@ -15,7 +15,18 @@ from holdfast.repo.tool_table import TOOLS, Tool
 _LEAST = 0.55
 _PLACES = {TASK: 0.85, CI: 0.75, HOOK: 0.7, GUIDE: 0.45}
 # Where one tool is chosen, a mere dependency beside one that is plainly in use says nothing.
-_ONE = frozenset({"test_runner", "formatter", "linter", "type_checker", "docs_tool", "build_tool", "task_runner", "e2e_tool"})
+_ONE = frozenset(
+    {
+        "test_runner",
+        "formatter",
+        "linter",
+        "type_checker",
+        "docs_tool",
+        "build_tool",
+        "task_runner",
+        "e2e_tool",
+    }
+)
 _INSTALLING = re.compile(
     r"\b(?:pip3?|pipx|uv tool|uv pip|npm|brew|apt(?:-get)?|cargo|go|gem|mise|asdf|conda|mamba|choco|scoop|rustup"
     r"|pnpm|yarn|bun)\b.{0,40}\b(?:install|add|use)\b|\bgo get\b|\b(?:curl|wget|which|command -v|rm|cp|mv|cat|ls|git) "
@@ -57,7 +68,9 @@ def tool_conventions(uses: list[Use]) -> list[Convention]:
     found = []
     for use in uses:
         example = min((command.task for command in use.commands if command.task), key=len, default="")
-        example = example or next((command.text for command in use.commands if ":" not in command.text[:6]), "")
+        example = example or next(
+            (command.text for command in use.commands if ":" not in command.text[:6]), ""
+        )
         found.append(
             convention(use.tool.category, use.tool.name, use.score, *use.evidence, example=example[:120])
         )
@@ -105,7 +118,9 @@ def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
             here = [c for c in commands if c.place == place and tool.command.search(c.text)]
             if here:
                 # A single mention deep in a guide or in one script of a part is little.
-                doubt *= 1 - weight * (1.0 if len(here) > 1 or here[0].path.count("/") < 1 or place == CI else 0.7)
+                doubt *= 1 - weight * (
+                    1.0 if len(here) > 1 or here[0].path.count("/") < 1 or place == CI else 0.7
+                )
                 evidence.extend(Evidence(c.path, c.field) for c in here[:1])
                 run.extend(here)
     return Use(tool, round(1 - doubt, 3), tuple(dict.fromkeys(evidence)), tuple(run))
@@ -129,7 +144,9 @@ def _told_otherwise(ground: Ground, tool: Tool) -> bool:
     if tool.name == "invoke":
         return "tasks.py" in ground.everything and "invoke" not in ground.text("tasks.py")
     if tool.name == "make":
-        text = ground.text(next((n for n in ("Makefile", "makefile", "GNUmakefile") if n in ground.everything), ""))
+        text = ground.text(
+            next((n for n in ("Makefile", "makefile", "GNUmakefile") if n in ground.everything), "")
+        )
         return len(re.findall(r"^[a-zA-Z][\w-]*\s*:(?!=)", text, re.MULTILINE)) < 2 and "include" not in text
     return False
 
@@ -140,7 +157,12 @@ def _named(category: str, name: str) -> Tool:
 
 def _defaults(ground: Ground, uses: list[Use]) -> list[Use]:
     """What a language's own tool chain does when nothing else is said."""
-    sure = {(use.tool.category, language) for use in uses if use.score >= _LEAST for language in use.tool.languages}
+    sure = {
+        (use.tool.category, language)
+        for use in uses
+        if use.score >= _LEAST
+        for language in use.tool.languages
+    }
     found: list[Use] = []
 
     def add(category: str, name: str, score: float, *evidence: Evidence) -> None:

@@ -25,7 +25,9 @@ _KINDS: tuple[tuple[str, type], ...] = (
     ("facts", LearnedFact),
     ("files", FileNote),
 )
-_OWN = frozenset({"conventions", "patterns", "facts", "files", "archive", "looked", "scanned_at", "unreadable"})
+_OWN = frozenset(
+    {"conventions", "patterns", "facts", "files", "archive", "looked", "scanned_at", "unreadable"}
+)
 
 
 def load(project: Project) -> Knowledge:
@@ -50,7 +52,10 @@ def change(project: Project, decide: Callable[[Knowledge], Knowledge]) -> Knowle
         known, unreadable = _decoded(document)
         new = decide(known)
         if new != known or before is None:
-            data = msgspec.json.format(msgspec.json.encode(_encoded(document, new, unreadable)), indent=1) + b"\n"
+            data = (
+                msgspec.json.format(msgspec.json.encode(_encoded(document, new, unreadable)), indent=1)
+                + b"\n"
+            )
             files.replace_held(held, path, data, files.digest(before))
     return new
 
@@ -62,7 +67,9 @@ def _document(data: bytes | None, where: str) -> dict[str, Any]:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise StoreError(
-            f"is not JSON: {error}", where=where, fix="Correct it, or move it away: holdfast know scan makes a new one"
+            f"is not JSON: {error}",
+            where=where,
+            fix="Correct it, or move it away: holdfast know scan makes a new one",
         ) from error
     if not isinstance(document, dict):
         raise StoreError("holds no JSON object", where=where, fix="Move it away")
@@ -111,7 +118,9 @@ def _converted(value: Any, struct: type) -> Any:
 
 def _encoded(document: dict[str, Any], new: Knowledge, unreadable: list[Any]) -> dict[str, Any]:
     before = document.get("knowledge")
-    foreign = {key: value for key, value in before.items() if key not in _OWN} if isinstance(before, dict) else {}
+    foreign = (
+        {key: value for key, value in before.items() if key not in _OWN} if isinstance(before, dict) else {}
+    )
     own: dict[str, Any] = {
         **msgspec.to_builtins(new.now),
         "archive": msgspec.to_builtins(new.archive),

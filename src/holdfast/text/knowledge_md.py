@@ -12,7 +12,12 @@ TITLE = "## Project Knowledge"
 SECTIONS = ("Conventions", "Patterns", "Facts", "Files")
 _SHORT_SESSION = 12
 _LONGEST_FILES = 20  # more notes on files than a prompt can use
-_EVERY = {"Conventions": 3, "Facts": 2, "Patterns": 1, "Files": 1}  # how sections take turns when room is scarce
+_EVERY = {
+    "Conventions": 3,
+    "Facts": 2,
+    "Patterns": 1,
+    "Files": 1,
+}  # how sections take turns when room is scarce
 
 
 class Line(Struct, frozen=True):
@@ -37,7 +42,9 @@ def _lines(items: Items) -> Iterator[Line]:
     """All items, the sections taking turns: with little room each has its best."""
     facts = sorted(items.facts, key=lambda fact: (-fact.confidence, -fact.confirmed))
     patterns = sorted(items.patterns, key=lambda pattern: (-pattern.confidence, pattern.name))
-    notes = sorted(items.files, key=lambda note: (not note.is_hot, -note.changes, -note.complexity))[:_LONGEST_FILES]
+    notes = sorted(items.files, key=lambda note: (not note.is_hot, -note.changes, -note.complexity))[
+        :_LONGEST_FILES
+    ]
     waiting = {
         "Conventions": [convention_line(one) for one in sorted(items.conventions, key=usefulness)],
         "Facts": [fact_line(one) for one in facts],
@@ -52,7 +59,11 @@ def _lines(items: Items) -> Iterator[Line]:
 
 
 def _left_out(items: Items, chosen: list[Line]) -> dict[str, int]:
-    counts = {"Conventions": len(items.conventions), "Patterns": len(items.patterns), "Facts": len(items.facts)}
+    counts = {
+        "Conventions": len(items.conventions),
+        "Patterns": len(items.patterns),
+        "Facts": len(items.facts),
+    }
     counts["Files"] = min(len(items.files), _LONGEST_FILES)
     for line in chosen:
         counts[line.section] -= 1
@@ -66,7 +77,10 @@ def _written(lines: list[Line], left_out: dict[str, int]) -> str:
         if own:
             parts += [f"### {section}", *own]
     if left_out:
-        told = ", ".join(f"{count} {section.lower() if count != 1 else section.lower()[:-1]}" for section, count in left_out.items())
+        told = ", ".join(
+            f"{count} {section.lower() if count != 1 else section.lower()[:-1]}"
+            for section, count in left_out.items()
+        )
         parts.append(f"(left out: {told})")
     elif not lines:
         parts.append("(nothing known yet)")
@@ -76,7 +90,11 @@ def _written(lines: list[Line], left_out: dict[str, int]) -> str:
 def convention_line(one: Convention) -> str:
     scope = f" ({one.scope})" if one.scope else ""
     files = len({evidence.path for evidence in one.evidence})
-    held = f", {one.count:,} of {one.count + one.counter:,}" if one.counter else f", {files} file{'s' * (files != 1)}"
+    held = (
+        f", {one.count:,} of {one.count + one.counter:,}"
+        if one.counter
+        else f", {files} file{'s' * (files != 1)}"
+    )
     return f"- {title(one.category)}{scope}: {_flat(one.pattern)} (confidence: {one.confidence:.2f}{held if files or one.counter else ''})"
 
 
