@@ -13,18 +13,20 @@ from msgspec.structs import replace
 
 from holdfast.app.wiring import Machine
 from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
-from holdfast.repo.checkout import listed
+from holdfast.repo.checkout import head_of, index_stamp, listed
 from holdfast.store import knowledge as store
 from holdfast.store.layout import Project
 
 # A scan's modules take as long to load as an unchanged checkout takes to be seen as such.
 if TYPE_CHECKING:
     from holdfast.model.memory import Fact
+    from holdfast.model.session import DistilledSession
     from holdfast.repo.scan import Progress
+    from holdfast.store.capture import CaptureStore
 
 _LEFT_OUT = frozenset({"result", "id"})  # of one moment, or of use to one query only
 _MOST_RECORDS = 2000
-_CACHE_VERSION = 2
+_CACHE_VERSION = 3
 
 
 class Stamps(Struct, array_like=True):
@@ -34,6 +36,7 @@ class Stamps(Struct, array_like=True):
     scan: int = 0
     listing: str = ""
     head: str = ""
+    index: str = ""
     memory: tuple[tuple[str, int, int], ...] = ()
     names: str = ""  # joined by newlines: decoding one text is faster than thousands
     stamps: tuple[int, ...] = ()  # mtime and size in turn; -1 for what was not there
@@ -52,12 +55,17 @@ def knowledge_of(machine: Machine, project: Project) -> Knowledge:
 
 def look(machine: Machine, project: Project, *, keep: bool, progress: Progress | None = None) -> Look:
     """Knowledge as of now. Only what changed since the last look is read; `keep` writes it down."""
-    found = listed(project.root)
     known = store.load(project)
     cache = store.read_cache(project)
     head, _, rest = cache.partition(b"\n\n")
     stamps = _decoded(head)
-    if known.scanned_at and _is_unchanged(project, found.digest, found.head, stamps):
+    index = index_stamp(project.root)
+    same = bool(index) and index == stamps.index and head_of(project.root) == stamps.head
+    if known.scanned_at and same and _is_unchanged(project, stamps):
+        return Look(known, True, keep)
+    found = listed(project.root)
+    same = not same and (found.digest, found.head) == (stamps.listing, stamps.head)
+    if known.scanned_at and same and _is_unchanged(project, stamps):
         return Look(known, True, keep)
     from holdfast.repo.scan import VERSION, Remembered, scan
 
@@ -89,7 +97,7 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
     }
     writable = {name: stamp for name, stamp in everything.items() if "\n" not in name}
     flat = [number for stamp in writable.values() for number in (stamp or (-1, -1))]
-    own = Stamps(_CACHE_VERSION, VERSION, found.digest, found.head, memory,
+    own = Stamps(_CACHE_VERSION, VERSION, found.digest, found.head, index, memory,
                  os.fsencode("\n".join(writable)).decode("latin-1"), tuple(flat))  # fmt: skip
     data = msgspec.json.encode(own) + b"\n\n" + msgspec.msgpack.encode(_writable(scanned.remembered))
     store.write_cache(project, data)
@@ -119,8 +127,9 @@ def _decoded(head: bytes) -> Stamps:
         return Stamps()
 
 
-def _is_unchanged(project: Project, digest: str, head: str, before: Stamps) -> bool:
-    if (before.version, before.listing, before.head) != (_CACHE_VERSION, digest, head):
+def _is_unchanged(project: Project, before: Stamps) -> bool:
+    """Whether a look would find what the last one found, the names and the commit being the same."""
+    if before.version != _CACHE_VERSION:
         return False
     if before.memory != _memory_stamps(project):
         return False
@@ -214,8 +223,15 @@ def _told(machine: Machine, project: Project) -> Iterable[tuple[Fact, bool]]:
                 yield old, True
     if not project.capture.exists():
         return
-    for record in CaptureStore.glimpse(project.capture, lambda one: one.records(_MOST_RECORDS), []):
+    for record in CaptureStore.glimpse(project.capture, _records, _NONE):
         yield from ((fact, False) for fact in record.harvest.facts if fact.id not in dismissed)
+
+
+_NONE: list[DistilledSession] = []
+
+
+def _records(capture: CaptureStore) -> list[DistilledSession]:
+    return capture.records(_MOST_RECORDS)
 
 
 def _when(fact: Fact) -> float:

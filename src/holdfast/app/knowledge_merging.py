@@ -1,4 +1,4 @@
-"""What was known and what is seen now, made one: seen again is surer, seen no more or one too many goes to the archive."""
+"""What was known and what is seen now, made one: what is not seen again, or one too many, goes to the archive."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _kind(
 
 def _is_ours(item: Any) -> bool:
     """Whether a look at the checkout, or the record of sessions, said it: then these can take it back."""
-    return isinstance(item, LearnedFact) and bool(item.sources) or getattr(item, "by", "") == SCAN
+    return bool(item.sources) if isinstance(item, LearnedFact) else item.by == SCAN
 
 
 def _again_convention(old: Convention, new: Convention) -> Convention:

@@ -130,7 +130,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
 def _problem(option: Option, value: Any) -> str:
     if not isinstance(value, option.kind):
         return f"must be a {option.kind.__name__}, not {type(value).__name__}"
-    if option.kind is int and (isinstance(value, bool) or value < 0):
+    if option.kind is int and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         return "must be a number from 0"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         return "must hold strings"

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from holdfast.repo.scan import Progress
 
 DESCRIPTION = """How things are done in this repository: its package manager, commands, tools, naming, layout of tests,
-style, commits and libraries, the structures of its code, its hot and complex files, and facts that sessions learned. Each
-with how sure it is and the files that show it. Nothing is run, nothing is sent; AGENTS.md and its kin are not read."""
+style, commits and libraries, the structures of its code, its hot and complex files, and facts that sessions learned.
+Each with how sure it is and the files that show it. Nothing is run, nothing is sent; AGENTS.md and its kin are not
+read."""
 EXAMPLES = """examples:
   holdfast know                     what is known, as of now; writes nothing
   holdfast know scan                look at the checkout and keep what was found
@@ -121,77 +122,85 @@ def _show_scan(found: Look) -> None:
 
 
 def _show(known: Knowledge) -> None:
-    now = known.now
-    if now.conventions:
-        rows = [_row(one) for one in sorted(now.conventions, key=usefulness)]
-        columns = (
-            Column("Convention", style="bold"),
-            Column("For", flexible=True, dispensable=1),
-            Column("What is done", flexible=True),
-            Column("Sure", align="right"),
-            Column("Seen", align="right", dispensable=2),
-            Column("Shown by", flexible=True, dispensable=3, style="dim"),
-        )
-        output.show(Table(columns, rows))
-        output.line()
-    if now.patterns:
-        shown = [
-            [
-                one.name,
-                one.description,
-                str(one.count or len(one.files)),
-                f"{one.confidence:.2f}",
-                one.files[0] if one.files else "",
-            ]
-            for one in now.patterns
-        ]
-        columns = (
-            Column("Pattern", style="bold"),
-            Column("What it is", flexible=True),
-            Column("Files", align="right"),
-            Column("Sure", align="right"),
-            Column("For example", flexible=True, dispensable=1, style="dim"),
-        )
-        output.show(Table(columns, shown))
-        output.line()
-    if now.facts:
-        columns = (
-            Column("Fact", flexible=True),
-            Column("Kind"),
-            Column("Session", dispensable=1),
-            Column("Sure", align="right"),
-        )
-        rows = [
-            [one.statement, one.category, one.session[:8], f"{one.confidence:.2f}"]
-            for one in now.facts[:_SHOWN_FACTS]
-        ]
-        output.show(Table(columns, rows))
-        output.line()
-    if now.files:
-        columns = (
-            Column("File", flexible=True, style="bold"),
-            Column("Complexity", align="right"),
-            Column("Changes", align="right"),
-            Column("", dispensable=1),
-            Column("Changes with", flexible=True, dispensable=2, style="dim"),
-        )
-        rows = [
-            [
-                one.path,
-                str(one.complexity),
-                str(one.changes),
-                "hot" if one.is_hot else "",
-                ", ".join(one.neighbours[:1]),
-            ]
-            for one in now.files[:_SHOWN_FILES]
-        ]
-        output.show(Table(columns, rows))
-        output.line()
+    for table in (_conventions(known.now), _patterns(known.now), _facts(known.now), _files(known.now)):
+        if table.rows:
+            output.show(table)
+            output.line()
     looked = known.looked
-    output.aside(
-        f"{looked.listed:,} files listed by {looked.listed_by or 'nobody'}, {looked.read:,} sources read, {looked.commits:,} "
-        f"commits. {'. '.join(note[:1].upper() + note[1:] for note in looked.notes)}"
+    told = [
+        f"{looked.listed:,} files listed by {looked.listed_by or 'nobody'}",
+        f"{looked.read:,} sources read",
+        f"{looked.commits:,} commits",
+        *looked.notes,
+    ]
+    output.aside(f"{', '.join(told)}.")
+
+
+def _conventions(now: Items) -> Table:
+    columns = (
+        Column("Convention", style="bold"),
+        Column("For", flexible=True, dispensable=1),
+        Column("What is done", flexible=True),
+        Column("Sure", align="right"),
+        Column("Seen", align="right", dispensable=2),
+        Column("Shown by", flexible=True, dispensable=3, style="dim"),
     )
+    return Table(columns, [_row(one) for one in sorted(now.conventions, key=usefulness)])
+
+
+def _patterns(now: Items) -> Table:
+    columns = (
+        Column("Pattern", style="bold"),
+        Column("What it is", flexible=True),
+        Column("Files", align="right"),
+        Column("Sure", align="right"),
+        Column("For example", flexible=True, dispensable=1, style="dim"),
+    )
+    rows = [
+        [
+            one.name,
+            one.description,
+            str(one.count or len(one.files)),
+            f"{one.confidence:.2f}",
+            *(one.files[:1] or [""]),
+        ]
+        for one in now.patterns
+    ]
+    return Table(columns, rows)
+
+
+def _facts(now: Items) -> Table:
+    columns = (
+        Column("Fact", flexible=True),
+        Column("Kind"),
+        Column("Session", dispensable=1),
+        Column("Sure", align="right"),
+    )
+    shown = now.facts[:_SHOWN_FACTS]
+    return Table(
+        columns, [[one.statement, one.category, one.session[:8], f"{one.confidence:.2f}"] for one in shown]
+    )
+
+
+def _files(now: Items) -> Table:
+    columns = (
+        Column("File", flexible=True, style="bold"),
+        Column("Complexity", align="right"),
+        Column("Changes", align="right"),
+        Column("", dispensable=1),
+        Column("Changes with", flexible=True, dispensable=2, style="dim"),
+    )
+    rows = [
+        [
+            one.path,
+            str(one.complexity),
+            str(one.changes),
+            "hot" if one.is_hot else "",
+            *(one.neighbours[:1] or [""]),
+        ]
+        for one in now.files[:_SHOWN_FILES]
+    ]
+    return Table(columns, rows)
 
 
 def _row(one: Convention) -> list[str]:

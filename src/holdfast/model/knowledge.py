@@ -125,13 +125,16 @@ class Caps(Struct, frozen=True):
 
 # What a session asks for first: how to run things, then how to write them, then what they are built on.
 USEFUL = (
-    "package_manager test_command run_single_test build_command lint_command format_command typecheck_command "
-    "install_command check_command language_root test_runner linter formatter type_checker task_runner test_layout naming "
-    "indent quote_style line_length commit_style import_style error_handling structure workspace web_framework router orm "
-    "http_client test_style assertion_style snapshot_tests e2e_tool test_helpers cli logging validation language_version "
-    "type_checking typing git_hooks docs_tool build_tool ui_framework dependency_injection semicolons module_system "
-    "docstrings mocking dev_command commit_sign_off export_style data_classes api_style async_runtime error_library"
-).split()
+    "package_manager", "test_command", "run_single_test", "build_command", "lint_command",
+    "format_command", "typecheck_command", "install_command", "check_command", "language_root",
+    "test_runner", "linter", "formatter", "type_checker", "task_runner", "test_layout", "naming", "indent",
+    "quote_style", "line_length", "commit_style", "import_style", "error_handling", "structure",
+    "workspace", "web_framework", "router", "orm", "http_client", "test_style", "assertion_style",
+    "snapshot_tests", "e2e_tool", "test_helpers", "cli", "logging", "validation", "language_version",
+    "type_checking", "typing", "git_hooks", "docs_tool", "build_tool", "ui_framework",
+    "dependency_injection", "semicolons", "module_system", "docstrings", "mocking", "dev_command",
+    "commit_sign_off", "export_style", "data_classes", "api_style", "async_runtime", "error_library",
+)  # fmt: skip
 _RANK = {category: rank for rank, category in enumerate(USEFUL)}
 
 

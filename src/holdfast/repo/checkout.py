@@ -47,7 +47,6 @@ def listed(root: Path) -> Listed:
             "is a bare repository: it has no files to look at", where=str(root), fix="Run this in a work tree"
         )
     if os.path.lexists(root / ".git"):
-        # The first line of what follows says the commit; the listing needs no second process for it.
         raw, whole = git(root, "ls-files", "-z")
         if not raw:
             raw, whole = git(root, "ls-files", "-z", "--others", "--exclude-standard")
@@ -105,6 +104,19 @@ def head_of(root: Path) -> str:
     return (
         git(root, "rev-parse", "--verify", "--quiet", "HEAD", most=200)[0].decode("ascii", "replace").strip()
     )
+
+
+def index_stamp(root: Path) -> str:
+    """What changes with the list of tracked files: where it is the same, git need not be asked; '' without an index."""
+    marker = root / ".git"
+    try:
+        if marker.is_file():
+            pointer = marker.read_text(encoding="utf-8", errors="replace")
+            marker = (root / pointer.removeprefix("gitdir:").strip()).resolve()
+        found = os.stat(marker / "index")
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
 
 
 def _is_bare(root: Path) -> bool:

@@ -67,7 +67,7 @@ def _parts(line: str) -> Iterator[str]:
             yield plain
 
 
-def _makefile(text: str, _: str) -> _Lines:
+def _makefile(text: str, _runner: str) -> _Lines:
     variables = dict(re.findall(r"^([A-Z_]+)[ \t]*[:?]?=[ \t]*([^\n#]{1,120}?)[ \t]*$", text, re.MULTILINE))
     target = ""
     for line in text.replace("\\\n", " ").split("\n"):
@@ -76,7 +76,7 @@ def _makefile(text: str, _: str) -> _Lines:
             target = heading.group(1)
             yield f"make:{target}", target, f"make {target}", target
         elif line.startswith("\t") and target:
-            for _ in range(3):
+            for _again in range(3):
                 line = re.sub(r"\$[({](\w+)[)}]", lambda found: variables.get(found.group(1), ""), line)
             yield line, target, f"make {target}", target
 

@@ -13,10 +13,12 @@ from typing import Any
 from holdfast.model.knowledge import SCAN, Convention, Evidence
 from holdfast.repo.checkout import printable, stamp_of, text_of
 from holdfast.repo.commands import Command, commands_of, holds_commands
-from holdfast.repo.languages import READ_LANGUAGES, is_aside, is_left_out, is_test, language_of
+from holdfast.repo.languages import READ_LANGUAGES, evenly, is_aside, is_left_out, is_test, language_of
 from holdfast.repo.manifests import Manifest, manifest_language, read_manifest
 
+MOST_NAMES = 25_000
 _DEEPEST = 3
+_MOST_MARKERS = 4_000
 _MOST_CONFIGS = 250
 _MOST_EVIDENCE = 4
 _CONFIG = re.compile(
@@ -34,7 +36,10 @@ class Ground:
     def __init__(self, root: Path, names: list[str]) -> None:
         self.root = root
         self.everything = frozenset(name for name in names if "/" not in name or name.startswith("."))
-        self.names = [name for name in names if not is_left_out(name)]
+        own = [name for name in names if not is_left_out(name)]
+        self.total = len(own)
+        # How files are named and laid out shows in an even share of them; the top, where things are set up, is whole.
+        self.names = own if self.total <= MOST_NAMES else [*_top(own), *evenly(_below(own), MOST_NAMES)]
         # Lock files are made by a tool, and say which.
         self.locks = [name for name in names if name.count("/") <= 2 and _LOCK.search(name)]
         self._texts: dict[str, str] = {}
@@ -75,6 +80,7 @@ class Ground:
             name
             for name in self.names
             if name.count("/") <= _DEEPEST
+            and (name not in self.languages or _CODE_THAT_CONFIGURES.search(name))
             and (not is_aside(name) or "/" not in name)
             and (manifest_language(name) or holds_commands(name) or _CONFIG.search(name))
             and not is_test(name, language_of(name))
@@ -83,6 +89,19 @@ class Ground:
         ]
         chosen.sort(key=lambda name: (name.count("/") if not name.startswith(".github/") else 0, name))
         return chosen[:_MOST_CONFIGS]
+
+    @cached_property
+    def markers(self) -> list[str]:
+        """Names that may show a tool: all at the top, what is no bulk of code or data below, and some tests."""
+        below = [
+            name
+            for name in self.names
+            if "/" in name
+            and name.count("/") <= _DEEPEST
+            and (name not in self.languages or _CODE_THAT_CONFIGURES.search(name))
+        ]
+        below.sort(key=lambda name: name.count("/"))
+        return [*sorted(self.everything), *below[:_MOST_MARKERS], *evenly(self.tests, 50)]
 
     @cached_property
     def manifests(self) -> list[Manifest]:
@@ -161,6 +180,19 @@ class Ground:
         """Stamps of what was read for this: when they are the same, so is what was found."""
         stamps = ((name, stamp_of(str(self.root), name)) for name in self.configs)
         return {name: (stamp.mtime, stamp.size) if stamp else None for name, stamp in stamps}
+
+
+_CODE_THAT_CONFIGURES = re.compile(
+    r"(?:^|/)(?:setup|noxfile|tasks|conf)\.py$|config[\w.]*\.\w+$|file\.(?:js|ts|go)$|\.conf\.\w+$|\.kts$"
+)
+
+
+def _top(names: list[str]) -> list[str]:
+    return [name for name in names if name.count("/") <= 1]
+
+
+def _below(names: list[str]) -> list[str]:
+    return [name for name in names if name.count("/") > 1]
 
 
 _LOCK = re.compile(

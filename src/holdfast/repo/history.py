@@ -31,7 +31,8 @@ _NOT_IMPERATIVE = re.compile(
     r"(?i)^(?:\w+(?:ed|ing)\b|\w+ies\b|adds|fixes|updates|removes|makes|changes|moves|uses|allows|improves)"
 )
 _NOISE = re.compile(
-    r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency|update .* to v?\d|auto-|\[bot\])"
+    r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency"
+    r"|update .* to v?\d|auto-|\[bot\])"
 )
 _NO_VERB = frozenset(
     {"the", "a", "an", "new", "more", "some", "minor", "small", "no", "better", "wip", "typo", "initial"}
@@ -67,13 +68,23 @@ def history_of(root: Path, head: str) -> History:
     if not head:
         return History()
     raw, whole = git(
-        root, "log", "--no-merges", f"-n{MOST_COMMITS}", "--no-renames", "--no-ext-diff", "--no-textconv",
-        "--diff-filter=AMD", "--format=%x02%ct%x01%s%x01%(trailers:key=Signed-off-by,valueonly)%x03", "--name-only", "-z",
-        most=_MOST_BYTES, seconds=_SECONDS,
-    )  # fmt: skip
+        root,
+        "log",
+        "--no-merges",
+        f"-n{MOST_COMMITS}",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--diff-filter=AMD",
+        "--format=%x02%ct%x01%s%x01%(trailers:key=Signed-off-by,valueonly)%x03",
+        "--name-only",
+        "-z",
+        most=_MOST_BYTES,
+        seconds=_SECONDS,
+    )
     subjects: list[str] = []
     changes: Counter[str] = Counter()
-    heat: Counter[str] = Counter()
+    heat: dict[str, float] = {}
     pairs: dict[str, Counter[str]] = {}
     signed = newest = 0
     entries = raw.split(b"\x02")[1:]
@@ -93,7 +104,7 @@ def history_of(root: Path, head: str) -> History:
         for name in names:
             name = name.lstrip("\n")
             changes[name] += 1
-            heat[name] += weight  # type: ignore[assignment]
+            heat[name] = heat.get(name, 0.0) + weight
         if len(names) <= 12:
             for name in names:
                 pairs.setdefault(name, Counter()).update(other for other in names if other != name)
@@ -102,7 +113,7 @@ def history_of(root: Path, head: str) -> History:
         subjects=tuple(subjects),
         signed=signed,
         changes=dict(changes),
-        heat=dict(heat),
+        heat=heat,
         together={
             name: _neighbours(found, changes, name) for name, found in pairs.items() if changes[name] >= 3
         },
@@ -157,8 +168,17 @@ def commit_conventions(history: History) -> list[Convention]:
             if prefix
             else next((s for s, b in zip(subjects, bodies, strict=True) if _is_imperative(b)), subjects[0])
         )
-        found.append(convention("commit_style", ", ".join(parts), (count + 1) / (total + 2), where,
-                                example=example[:90], count=count, counter=total - count))  # fmt: skip
+        found.append(
+            convention(
+                "commit_style",
+                ", ".join(parts),
+                (count + 1) / (total + 2),
+                where,
+                example=example[:90],
+                count=count,
+                counter=total - count,
+            )
+        )
     elif conventional < 0.3 * total and not prefix:
         found.append(
             convention(
@@ -171,8 +191,16 @@ def commit_conventions(history: History) -> list[Convention]:
             )
         )
     if history.signed >= 0.7 * history.commits:
-        found.append(convention("commit_sign_off", "Signed-off-by in every commit (DCO)", 0.9, where, count=history.signed,
-                                counter=history.commits - history.signed))  # fmt: skip
+        found.append(
+            convention(
+                "commit_sign_off",
+                "Signed-off-by in every commit (DCO)",
+                0.9,
+                where,
+                count=history.signed,
+                counter=history.commits - history.signed,
+            )
+        )
     return found
 
 

@@ -403,5 +403,22 @@ class _Told:
 
 
 _NODE = frozenset(
-    "fs path os url util http https crypto events stream child_process assert buffer zlib net readline".split()
+    [
+        "fs",
+        "path",
+        "os",
+        "url",
+        "util",
+        "http",
+        "https",
+        "crypto",
+        "events",
+        "stream",
+        "child_process",
+        "assert",
+        "buffer",
+        "zlib",
+        "net",
+        "readline",
+    ]
 )

@@ -173,12 +173,8 @@ def _chosen(
 def _is_from(name: str, module: str) -> bool:
     """Whether an import is of a module: `serde::de`, `@scope/x/sub`, `org.assertj.core`, `httpx`."""
     plain = module.replace("-", "_") if "/" not in module and "." not in module else module
-    return (
-        name == plain
-        or name == module
-        or (
-            name.startswith((plain, module))
-            and name[len(plain) : len(plain) + 1] in "/.:"
-            and len(name) > len(plain)
-        )
+    return name in (plain, module) or (
+        name.startswith((plain, module))
+        and name[len(plain) : len(plain) + 1] in "/.:"
+        and len(name) > len(plain)
     )

@@ -149,7 +149,7 @@ def _decide_names(names: Mapping[str, str], scope: str) -> Convention | None:
     example = next(
         name
         for name in names
-        if style_of(name) == winner and not name.startswith(("_", "test")) or style_of(name) == winner
+        if (style_of(name) == winner and not name.startswith(("_", "test"))) or style_of(name) == winner
     )
     evidence = [Evidence(names[example], example)]
     breaking = next(

@@ -36,9 +36,16 @@ def _roots(ground: Ground) -> list[Convention]:
         if holding[best.path] >= 0.6 * len(sources):
             what = "module" if language == "go" else "package" if language == "python" else "project"
             found.append(
-                convention("language_root", f"{shown(language)} {what} root {best.folder}/", 0.95, Evidence(best.path),
-                           example=f"cd {best.folder}", count=holding[best.path], counter=len(sources) - holding[best.path])
-            )  # fmt: skip
+                convention(
+                    "language_root",
+                    f"{shown(language)} {what} root {best.folder}/",
+                    0.95,
+                    Evidence(best.path),
+                    example=f"cd {best.folder}",
+                    count=holding[best.path],
+                    counter=len(sources) - holding[best.path],
+                )
+            )
     return found
 
 
@@ -54,9 +61,17 @@ def _layouts(ground: Ground) -> list[Convention]:
 
     def add(pattern: str, confidence: float, count: int, *places: str, scope: str = "") -> None:
         found.append(
-            convention("structure", pattern, confidence, *(Evidence(place) for place in places), count=count,
-                       counter=max(total - count, 0), example=places[0] if places else "", scope=scope)
-        )  # fmt: skip
+            convention(
+                "structure",
+                pattern,
+                confidence,
+                *(Evidence(place) for place in places),
+                count=count,
+                counter=max(total - count, 0),
+                example=places[0] if places else "",
+                scope=scope,
+            )
+        )
 
     def first(prefix: str) -> str:
         return next(name for name in own if name.startswith(prefix))
@@ -140,10 +155,10 @@ def _workspaces(ground: Ground) -> list[Convention]:
         pattern = f"pnpm workspace ({', '.join(members[:4])})" if members else "pnpm workspace"
         found.append(convention("workspace", pattern, 0.97, Evidence("pnpm-workspace.yaml", "packages")))
     for path, table in ground.tables("package.json")[:1]:
-        members = table.get("workspaces")
-        members = members.get("packages") if isinstance(members, dict) else members
-        if "/" not in path and isinstance(members, list) and members:
-            shown_members = ", ".join(map(str, members[:4]))
+        named = table.get("workspaces")
+        named = named.get("packages") if isinstance(named, dict) else named
+        if "/" not in path and isinstance(named, list) and named:
+            shown_members = ", ".join(map(str, named[:4]))
             found.append(
                 convention(
                     "workspace",

@@ -1,4 +1,4 @@
-"""Which package manager a repository is worked with, per language: by lock file, by manifest, by the commands it names."""
+"""Which package manager a repository is worked with, per language: by lock file, manifest and commands."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def package_managers(ground: Ground) -> list[Convention]:
         total = sum(counted.values())
         for name, times in counted.items():
             if times >= 4 and times >= 0.3 * total:
-                places = [item for item in _places(ground, language, name)]
+                places = _places(ground, language, name)
                 scores[name] = 1 - (1 - scores.get(name, 0.0)) * (1 - min(0.9, 0.5 + 0.4 * times / total))
                 evidence.setdefault(name, []).extend(places)
         best = sorted(scores, key=lambda name: -scores[name])
@@ -128,11 +128,11 @@ def _scores(ground: Ground, language: str) -> tuple[dict[str, float], dict[str, 
         add(_LOCKS[path.rpartition("/")[2]][1], 0.95 if path in at_root else 0.6, path)
     for pattern, said, name, weight in _FILES:
         if said == language:
-            path = next(
-                (path for path in ground.configs + list(ground.everything) if re.search(pattern, path)), None
+            shown_by = next(
+                (one for one in [*ground.configs, *ground.everything] if re.search(pattern, one)), ""
             )
-            if path:
-                add(name, weight, path)
+            if shown_by:
+                add(name, weight, shown_by)
     for path, table in ground.tables("pyproject.toml")[:1] if language == "python" else ():
         tool = table.get("tool", {})
         backend = str(table.get("build-system", {}).get("build-backend", ""))

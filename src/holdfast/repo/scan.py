@@ -1,12 +1,11 @@
 """A look at a whole checkout: what its files, manifests, tests, code and history show, within bounds that are said.
 
-Reading everything is not needed to see how things are done: of very many sources an even sample is read, chosen by name so
-that the same tree gives the same sample. What is listed, what is configured and what is hot is always looked at in full.
+Reading everything is not needed to see how things are done: of very many sources an even sample is read, chosen by
+name so that the same tree gives the same sample. What is configured and what is hot is always looked at.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from holdfast.repo.code_style import style_conventions
 from holdfast.repo.ground import Ground
 from holdfast.repo.history import History, commit_conventions, history_of
 from holdfast.repo.idioms import idiom_conventions
-from holdfast.repo.languages import evenly, is_aside, is_test
+from holdfast.repo.languages import READ_LANGUAGES, evenly, is_aside, is_test, language_of
 from holdfast.repo.libraries import library_conventions
 from holdfast.repo.naming import naming_conventions
 from holdfast.repo.organisation import organisation_conventions
@@ -66,24 +65,14 @@ class Scanned(Struct, frozen=True):
     remembered: Remembered
 
 
-def is_unchanged(root: Path, listed: Listed, before: Remembered) -> bool:
-    """Whether a look would find what the last one found: the same names, the same commit, the same stamps."""
-    if (before.version, before.listing, before.head) != (VERSION, listed.digest, listed.head):
-        return False
-    top = str(root)
-    for name, stamp in before.configs.items():
-        now = stamp_of(top, name)
-        if (now and (now.mtime, now.size)) != (tuple(stamp) if stamp else None):
-            return False
-    return all(stamp_of(top, name) == known.stamp for name, known in before.files.items())
-
-
 def scan(root: Path, listed: Listed, before: Remembered, progress: Progress = lambda *_: None) -> Scanned:
     names = listed.names()
     ground = Ground(root, names)
     progress("history", 0, 0)
     history = history_of(root, listed.head)
-    hot = set(history.hot(set(ground.languages)))
+    hot = set(
+        history.hot({name for name in history.heat if language_of(name) in READ_LANGUAGES} & set(names))
+    )
     chosen = _chosen(ground, hot)
     files = _read(root, ground, chosen, before, progress)
     seen = {name: known.seen for name, known in files.items() if known.seen is not None}
@@ -140,7 +129,7 @@ def _read(
             files[name] = old
             continue
         data = bytes_of(root, name) if stamp.size <= LARGEST else None
-        looked_at = look_at(name, ground.languages.get(name, ""), _head(data, longest)) if data else None
+        looked_at = look_at(name, language_of(name), _head(data, longest)) if data else None
         files[name] = Known(stamp, looked_at)
     return files
 
@@ -198,6 +187,10 @@ def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) 
     notes = []
     if not listed.whole:
         notes.append("the list of files was cut off at its bound")
+    if len(ground.names) < ground.total:
+        notes.append(
+            f"naming and layout from an even sample of {len(ground.names):,} of {ground.total:,} own files"
+        )
     if len(chosen) < len(ground.languages):
         notes.append(
             f"code style from an even sample of {len(chosen)} of {len(ground.languages)} source files"
@@ -234,7 +227,3 @@ def _file_notes(root: Path, seen: dict[str, Seen], history: History, hot: set[st
             )
         )
     return notes
-
-
-def languages_of(seen: dict[str, Seen]) -> Counter[str]:
-    return Counter(one.language for one in seen.values())

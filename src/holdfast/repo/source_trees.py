@@ -50,7 +50,11 @@ _KINDS = {
         "if_statement for_statement enhanced_for_statement while_statement do_statement switch_label catch_clause "
         "ternary_expression",
     ),
-    "ruby": Kinds("method singleton_method", "class module", "if elsif unless while until when rescue conditional if_modifier unless_modifier"),
+    "ruby": Kinds(
+        "method singleton_method",
+        "class module",
+        "if elsif unless while until when rescue conditional if_modifier unless_modifier",
+    ),
     "c": Kinds(
         "function_definition",
         "struct_specifier enum_specifier",

@@ -14,14 +14,71 @@ from holdfast.repo.tools import Use
 
 # What a task is called, the most usual first.
 _NAMES = {
-    "test_command": ("test", "tests", "test:unit", "unit", "unit-test", "test-unit", "unittest", "tests:unit", "test:all", "test:run", "test-all", "py-test", "spec", "check"),
+    "test_command": (
+        "test",
+        "tests",
+        "test:unit",
+        "unit",
+        "unit-test",
+        "test-unit",
+        "unittest",
+        "tests:unit",
+        "test:all",
+        "test:run",
+        "test-all",
+        "py-test",
+        "spec",
+        "check",
+    ),
     "build_command": ("build", "compile", "build:all", "dist", "package", "build-all"),
-    "lint_command": ("lint", "lint:check", "lint:all", "linter", "linters", "check:lint", "clippy", "ruff", "eslint", "lint:fix"),
-    "format_command": ("format", "fmt", "fix", "format:fix", "format:write", "prettier", "style", "format-fix"),
-    "typecheck_command": ("typecheck", "type-check", "types", "check-types", "check:types", "type:check", "mypy", "pyright", "tsc", "test:types", "ts:check", "types:check"),
-    "check_command": ("check", "ci", "verify", "validate", "preflight", "check:all", "pre-commit", "all-checks"),
+    "lint_command": (
+        "lint",
+        "lint:check",
+        "lint:all",
+        "linter",
+        "linters",
+        "check:lint",
+        "clippy",
+        "ruff",
+        "eslint",
+        "lint:fix",
+    ),
+    "format_command": (
+        "format",
+        "fmt",
+        "fix",
+        "format:fix",
+        "format:write",
+        "prettier",
+        "style",
+        "format-fix",
+    ),
+    "typecheck_command": (
+        "typecheck",
+        "type-check",
+        "types",
+        "check-types",
+        "check:types",
+        "type:check",
+        "mypy",
+        "pyright",
+        "tsc",
+        "test:types",
+        "ts:check",
+        "types:check",
+    ),
+    "check_command": (
+        "check",
+        "ci",
+        "verify",
+        "validate",
+        "preflight",
+        "check:all",
+        "pre-commit",
+        "all-checks",
+    ),
     "dev_command": ("dev", "serve", "start", "watch", "run"),
-}  # fmt: skip
+}
 _CATEGORY_OF = {
     "test_command": "test_runner",
     "lint_command": "linter",
@@ -163,8 +220,10 @@ def _module_root(ground: Ground, language: str) -> tuple[str, str]:
 
 
 _INSTALL = re.compile(
-    r"^(?:uv (?:sync|pip install)|poetry install|pdm (?:install|sync)|pipenv install|pixi install|pip3? install (?:-e|-r|--editable|\.|\"\.)"
-    r"|pnpm (?:install|i)\b|npm (?:ci|install)$|yarn(?: install)?(?: --\S+)*$|bun (?:install|i)\b|bundle install|go mod download|composer install|mix deps\.get"
+    r"^(?:uv (?:sync|pip install)|poetry install|pdm (?:install|sync)|pipenv install|pixi install"
+    r"|pip3? install (?:-e|-r|--editable|\.|\"\.)"
+    r"|pnpm (?:install|i)\b|npm (?:ci|install)$|yarn(?: install)?(?: --\S+)*$|bun (?:install|i)\b"
+    r"|bundle install|go mod download|composer install|mix deps\.get"
     r"|(?:conda|mamba) env create)"
 )
 

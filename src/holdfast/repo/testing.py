@@ -44,7 +44,7 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
     named: Counter[str] = Counter(filter(None, (_name_shape(name, family) for name in tests)))
     if not named:
         return None
-    shape, count = named.most_common(1)[0]
+    shape = named.most_common(1)[0][0]
     sources = {name for name, said in ground.languages.items() if not is_test(name, said)}
     folders = {name.rpartition("/")[0] for name in sources}
     named_tests = [name for name in tests if _name_shape(name, family)]
@@ -56,11 +56,27 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
         pattern = "co-located *_test.go beside the source (same package folder)"
         if paired >= 0.6 * len(tests):
             pattern = "co-located: one *_test.go beside its .go file"
-        return convention("test_layout", pattern, (len(beside) + 1) / (total + 2), Evidence(beside[0] if beside else tests[0]),
-                          example=tests[len(tests) // 2], scope=scope, count=len(beside), counter=total - len(beside))  # fmt: skip
+        return convention(
+            "test_layout",
+            pattern,
+            (len(beside) + 1) / (total + 2),
+            Evidence(beside[0] if beside else tests[0]),
+            example=tests[len(tests) // 2],
+            scope=scope,
+            count=len(beside),
+            counter=total - len(beside),
+        )
     if len(beside) >= 0.6 * total:
-        return convention("test_layout", f"co-located {shape} beside the source", len(beside) / total, Evidence(beside[0]),
-                          example=beside[len(beside) // 2], scope=scope, count=len(beside), counter=total - len(beside))  # fmt: skip
+        return convention(
+            "test_layout",
+            f"co-located {shape} beside the source",
+            len(beside) / total,
+            Evidence(beside[0]),
+            example=beside[len(beside) // 2],
+            scope=scope,
+            count=len(beside),
+            counter=total - len(beside),
+        )
     if not apart:
         return None
     folder, times = apart.most_common(1)[0]
@@ -72,8 +88,16 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
     )
     if family == "java" and folder == "src/test":
         where = "src/test/java, mirroring src/main/java" if "/java/" in example else "src/test"
-    return convention("test_layout", f"{shape} in {where}", (times + 1) / (total + 2), Evidence(example), example=example,
-                      scope=scope, count=times, counter=total - times)  # fmt: skip
+    return convention(
+        "test_layout",
+        f"{shape} in {where}",
+        (times + 1) / (total + 2),
+        Evidence(example),
+        example=example,
+        scope=scope,
+        count=times,
+        counter=total - times,
+    )
 
 
 def _many_parents(tests: list[str], folder: str) -> bool:
@@ -128,8 +152,18 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
     where = [Evidence(name) for name in named[len(named) // 2 :][:1]]
 
     def add(category: str, pattern: str, count: int, counter: int, example: str = "") -> None:
-        found.append(convention(category, pattern, (count + 1) / (count + counter + 2), *where, example=example,
-                                scope=scope, count=count, counter=counter))  # fmt: skip
+        found.append(
+            convention(
+                category,
+                pattern,
+                (count + 1) / (count + counter + 2),
+                *where,
+                example=example,
+                scope=scope,
+                count=count,
+                counter=counter,
+            )
+        )
 
     def practised(pattern: str, count: int, among: int, example: str = "") -> None:
         """Something that many tests do and none has to."""

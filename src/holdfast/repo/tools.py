@@ -96,7 +96,7 @@ def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
     evidence: list[Evidence] = []
     run: list[Command] = []
     if tool.files is not None:
-        found = [name for name in (*ground.everything, *ground.names) if tool.files.search(name)]
+        found = [name for name in ground.markers if tool.files.search(name)]
         own = [name for name in found if not is_aside(name) or tool.category == "docs_tool"]
         own = [name for name in own if not is_test(name, language_of(name)) or tool.category == "test_runner"]
         if own:

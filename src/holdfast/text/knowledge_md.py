@@ -89,19 +89,23 @@ def _written(lines: list[Line], left_out: dict[str, int]) -> str:
 
 def convention_line(one: Convention) -> str:
     scope = f" ({one.scope})" if one.scope else ""
+    sure = f"confidence: {one.confidence:.2f}"
     files = len({evidence.path for evidence in one.evidence})
-    held = (
-        f", {one.count:,} of {one.count + one.counter:,}"
-        if one.counter
-        else f", {files} file{'s' * (files != 1)}"
-    )
-    return f"- {title(one.category)}{scope}: {_flat(one.pattern)} (confidence: {one.confidence:.2f}{held if files or one.counter else ''})"
+    if one.counter:
+        sure += f", {one.count:,} of {one.count + one.counter:,}"
+    elif files:
+        sure += f", {_files(files)}"
+    return f"- {title(one.category)}{scope}: {_flat(one.pattern)} ({sure})"
 
 
 def pattern_line(one: Pattern) -> str:
-    count = one.count or len(one.files)
     name = one.name[:1].upper() + one.name[1:]
-    return f"- {_flat(name)}: {_flat(one.description)} ({count} file{'s' * (count != 1)}, confidence: {one.confidence:.2f})"
+    shown = _files(one.count or len(one.files))
+    return f"- {_flat(name)}: {_flat(one.description)} ({shown}, confidence: {one.confidence:.2f})"
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'s' * (count != 1)}"
 
 
 def fact_line(one: LearnedFact) -> str:
