@@ -33,7 +33,7 @@ FUNCTIONS = {
     "java": r"^[ \t]+(?:(?:public|private|protected|static|final|abstract|synchronized|override|default) )+[\w<>\[\], ?.]+ ([A-Za-z_]\w*)\(",
     "kotlin": r"\bfun (?:<[^>\n]*> ?)?(?:[\w.]+\.)?([A-Za-z_]\w*)\(",
     "ruby": r"^[ \t]*def (?:self\.)?([A-Za-z_]\w*)",
-    "cpp": r"^(?!(?:else|return|typedef|if|for|while|switch|struct|enum)\b)[A-Za-z_][\w:<>,&* ]{0,120}?[ *&]((?:[A-Za-z_]\w*::)?~?[A-Za-z_]\w*)\([^;{}]{0,400}\)[^;{}()]{0,60}\{",
+    "cpp": r"^(?!(?:else|return|typedef|if|for|while|switch|struct|enum)\b)[A-Za-z_][\w:<>,&* ]{0,120}?[ *&](?:[A-Za-z_]\w*::)*(~?[A-Za-z_]\w*)\([^;{}]{0,400}\)[^;{}()]{0,60}\{",
     "csharp": r"^[ \t]+(?:(?:public|private|protected|internal|static|async|override|virtual) )+[\w<>\[\],? ]+ ([A-Za-z_]\w*)\(",
     "php": r"\bfunction &?([A-Za-z_]\w*)\(",
     "swift": r"\bfunc ([A-Za-z_]\w*)",
