@@ -69,7 +69,8 @@ def _made(
 ) -> Convention | None:
     if told is not None:
         value, where, confidence = told
-        if confidence < 0.9 and observed and observed[0] != value and category != "line_length":
+        kept_to = observed is not None and observed[0] == value
+        if confidence < 0.9 and not kept_to and category != "line_length":
             told = None  # the code does not keep to a default that nobody wrote down
         else:
             agrees = observed is not None and observed[0] == value
@@ -196,10 +197,10 @@ def _javascript(ground: Ground) -> Iterator[_Setting]:
 
 
 def _prettier(ground: Ground) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in sorted(ground.everything):
-        if not re.match(r"\.prettierrc|prettier\.config\.", name):
+    for name in ground.markers:
+        if not re.search(r"(?:^|/)(?:\.prettierrc[\w.]*|prettier\.config\.\w+)$", name):
             continue
-        table = ground.table(name) if name in (".prettierrc", ".prettierrc.json") else {}
+        table = ground.table(name) if name.endswith((".prettierrc", ".json")) else {}
         if not table:
             text = ground.text(name)
             pairs = re.findall(

@@ -62,7 +62,7 @@ def _parts(line: str) -> Iterator[str]:
     for part in re.split(r"&&|\|\||;|\n", line):
         plain = " ".join(part.strip().lstrip("@-+$> ").split())
         if 1 < len(plain) <= _LONGEST and not plain.startswith(
-            ("#", "echo ", "if ", "fi", "then", "else", "done")
+            ("#", "//", "echo ", "if ", "fi", "then", "else", "done")
         ):
             yield plain
 

@@ -27,15 +27,31 @@ _TICKET = re.compile(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]")
 _BRACKET = re.compile(r"\[[^\]]+\] ?\S")
 _EMOJI = re.compile(r"(?::\w+:|[\U0001F300-\U0001FAFF\u2600-\u27BF])")
 _NUMBER = re.compile(r"\(#\d+\)\s*$")
-_NOT_IMPERATIVE = re.compile(
-    r"(?i)^(?:\w+(?:ed|ing)\b|\w+ies\b|adds|fixes|updates|removes|makes|changes|moves|uses|allows|improves)"
-)
 _NOISE = re.compile(
     r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency"
     r"|update .* to v?\d|auto-|\[bot\])"
 )
-_NO_VERB = frozenset(
-    {"the", "a", "an", "new", "more", "some", "minor", "small", "no", "better", "wip", "typo", "initial"}
+# What commits begin with when they say what to do; nouns and past forms are not among them.
+_VERBS = frozenset(
+    """
+    add allow adjust align apply assert avoid backport build bump bring bind cache call catch change
+    check clarify clean cleanup close collapse combine compare compute configure consolidate convert
+    copy correct cover create cut declare decouple dedupe default define defer delete deprecate
+    detect disable display document do drop dump emit enable enforce ensure escape exclude expand
+    export expose extend extract fail fall fetch filter finish fix flush follow force format forward
+    free generate get give group guard handle hide hoist honor ignore implement import improve
+    include increase initialize inject inline insert install integrate introduce invert isolate join
+    keep kill let limit link lint list load lock log lower make mark match measure merge migrate
+    mock modernize modify mount move name normalize open optimize order override parse pass patch
+    persist pin pick polish port prefer prepare preserve prevent print propagate protect provide
+    publish pull push put raise read rebuild record reduce refactor refine refresh reject relax
+    release reload remove rename render reorder reorganize replace report require rerun reset
+    resolve respect restore restrict restructure retry return reuse revert rewrite rework route run
+    sanitize save scope select send separate set setup share show shorten simplify skip sort specify
+    speed split stabilize start stop store stream streamline strip suppress support switch sync tag
+    take test throw tighten track translate treat trigger trim truncate try tune turn tweak unify
+    unpin unwrap update upgrade use validate verify wait warn watch wire wrap write
+    """.split()  # noqa: SIM905
 )
 
 
@@ -205,11 +221,5 @@ def commit_conventions(history: History) -> list[Convention]:
 
 
 def _is_imperative(subject: str) -> bool:
-    first = re.sub(r"[^\w-]", "", subject.split(" ")[0]) if subject else ""
-    return (
-        bool(first)
-        and first.isascii()
-        and first.lower() not in _NO_VERB
-        and not _NOT_IMPERATIVE.match(first)
-        and first.replace("-", "").isalpha()
-    )
+    first = re.sub(r"[^\w-]", "", subject.split(" ")[0]).lower() if subject else ""
+    return first in _VERBS or first.partition("-")[2] in _VERBS

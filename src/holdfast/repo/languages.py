@@ -27,10 +27,22 @@ READ_LANGUAGES = frozenset(
     }
     | {"swift", "scala", "dart", "elixir"}
 )
-# Where things lie that say little about how this program is written.
-ASIDE = frozenset(
+# Where things lie that say little about how this program is written: near the top, or anywhere.
+_ASIDE_ON_TOP = frozenset(
     {"docs", "doc", "website", "site", "www", "examples", "example", "samples", "sample", "demo", "demos"}
     | {
+        "templates",
+        "template",
+        "playground",
+        "playgrounds",
+        "benchmarks",
+        "bench",
+        "cookbook",
+        "documentation",
+    }
+)
+_ASIDE = frozenset(
+    {
         "fixtures",
         "fixture",
         "testdata",
@@ -38,10 +50,11 @@ ASIDE = frozenset(
         "__fixtures__",
         "__snapshots__",
         "snapshots",
-        "templates",
+        "locales",
+        "i18n",
     }
-    | {"template", "playground", "playgrounds", "benchmarks", "bench", "cookbook", "locales", "i18n"}
 )
+_TOP = 3  # deeper down `samples` is a name like any other
 GENERATED = re.compile(
     r"\.min\.(?:js|css)$|\.d\.[cm]?ts$|\.pb\.\w+$|\.pb\.gw\.go$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.freezed\.dart$"
     r"|\.generated\.\w+$|\.gen\.\w+$|[._-]bundle\.js$|\.designer\.cs$|_generated\.\w+$|_gen\.go$|zz_generated"
@@ -110,7 +123,8 @@ def _folder_is_left_out(folder: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def _folder_is_aside(folder: str) -> bool:
-    return bool(ASIDE.intersection(folder.lower().split("/")))
+    parts = folder.lower().split("/")
+    return bool(_ASIDE.intersection(parts) or _ASIDE_ON_TOP.intersection(parts[:_TOP]))
 
 
 def is_left_out(name: str) -> bool:

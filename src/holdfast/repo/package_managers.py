@@ -63,7 +63,7 @@ _COMMANDS = (
     (r"\bhatch (?:run|env|test|build)\b", "python", "hatch"),
     (r"\bpixi (?:run|install|add)\b", "python", "pixi"),
     (r"\b(?:conda|mamba) (?:env )?(?:create|install|activate)\b", "python", "conda"),
-    (r"(?<!uv )\bpip3? install (?!-g)(?:-e|-r|--editable|\.|\"\.|'\.)", "python", "pip"),
+    (r"(?<!uv )\bpip3? install (?!-g)(?:.* )?(?:-e|-r|--editable|\.|\"\.|'\.)", "python", "pip"),
     (r"\bpnpm (?:install|i\b|add|run|-r|test|build|--filter|exec)", "javascript", "pnpm"),
     (r"\byarn(?: install| add| run| test| build| workspace|$)", "javascript", "yarn"),
     (r"\bnpm (?:ci|install|i\b|run|test)(?! -g| --global)", "javascript", "npm"),

@@ -116,7 +116,9 @@ def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: lis
         first = recipe[0]
         same = [command for command in recipe if command.task == first.task]
         real = [command.text for command in same if not _NOT_A_COMMAND.match(command.text)]
-        meant = next((text for text in real if _is_of(text, uses, category)), real[0] if real else "")
+        meant = next(
+            (text for text in real if _is_of(text, uses, category)), real[0] if len(real) == 1 else ""
+        )
         pattern = (
             f"{first.task} ({meant})" if meant and len(meant) <= 90 and meant != first.task else first.task
         )
@@ -193,6 +195,11 @@ def _default(ground: Ground, category: str, managers: list[Convention]) -> Conve
     table["kotlin", "test_command"] = table["java", "test_command"]
     table["kotlin", "build_command"] = table["java", "build_command"]
     text = table.get((language, category))
+    if language in ("c", "cpp") and category == "build_command":
+        built_by_cmake = "CMakeLists.txt" in ground.everything
+        text = "cmake -B build && cmake --build build" if built_by_cmake else "make"
+        manifest = "CMakeLists.txt" if built_by_cmake else "Makefile"
+        manifest = manifest if manifest in ground.everything else ""
     if language == "ruby" and category == "test_command":
         spec = any(name.endswith("_spec.rb") for name in ground.tests)
         rails = "bin/rails" in ground.names
@@ -269,7 +276,7 @@ def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -
         maven = "./mvnw" if "mvnw" in ground.everything else "mvn"
         names = {one.pattern for one in managers}
         own = [name for name in ground.tests if ground.languages[name] == language]
-        test = min(own, key=lambda name: (is_aside(name), "conftest" in name, name.count("/")), default="")
+        test = min(own, key=_clearness, default="")
         pattern = {
             "pytest": f"{prefix}pytest path/to/test_file.py::test_name",
             "unittest": f"{prefix}python -m unittest path.to.test_module.TestClass.test_name",
@@ -307,3 +314,9 @@ def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -
                 convention("run_single_test", pattern, use.score * 0.95, *evidence, example=test, scope=scope)
             )
     return found[:3]
+
+
+def _clearness(test: str) -> tuple[bool, bool, int]:
+    """Smaller for a test that shows at a glance where tests lie and what they are called."""
+    named = re.search(r"(?i)test[_.]|[_.]test|tests?\.|spec", test.rpartition("/")[2])
+    return is_aside(test), not named, test.count("/")

@@ -80,6 +80,8 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
     if not apart:
         return None
     folder, times = apart.most_common(1)[0]
+    if times < 0.5 * total:
+        return None
     example = next(name for name in named_tests if _test_folder(name) == folder)
     where = (
         f"{folder}/ folders"
@@ -240,6 +242,16 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
                 add("test_layout", pattern, inline, 0, "#[cfg(test)] mod tests")
             elif apart >= 2:
                 add("test_layout", "integration tests in tests/", apart, inline)
+    if family == "java":
+        for label, module in (
+            ("JUnit 5", "org.junit.jupiter"),
+            ("JUnit 4", "org.junit.Test"),
+            ("TestNG", "org.testng"),
+        ):
+            using = sum(any(name.startswith(module) for name in one.imports) for one in test_files)
+            if using >= max(2, 0.5 * n):
+                add("test_runner", label, using, 0, f"import {module}")
+                break
     if family == "java" and n >= 3:
         fluent, classic = times("assert_that"), times("assert_equals")
         if fluent + classic >= 15 and max(fluent, classic) >= 0.75 * (fluent + classic):

@@ -165,7 +165,7 @@ docs_tool | Jekyll | any | \bjekyll (?:build|serve)\b | jekyll | - | -
 docs_tool | YARD | any | \byard\b | yard | (?:^|/)\.yardopts$ | -
 docs_tool | Javadoc | any | \bmvn javadoc\b|\bgradlew? javadoc\b | - | - | -
 docs_tool | ExDoc | any | \bmix docs\b | ex_doc | - | -
-git_hooks | pre-commit | any | \bpre-commit\b | pre-commit | (?:^|/)\.pre-commit-config\.yaml$ | -
+git_hooks | pre-commit | any | \bpre-commit (?:run|install|autoupdate)\b | pre-commit | (?:^|/)\.pre-commit-config\.yaml$ | -
 git_hooks | prek | any | \bprek\b | prek | - | -
 git_hooks | husky | any | \bhusky\b | husky | (?:^|/)\.husky/ | -
 git_hooks | lefthook | any | \blefthook\b | lefthook | (?:^|/)\.?lefthook\.ya?ml$ | -
@@ -173,7 +173,7 @@ git_hooks | simple-git-hooks | any | - | simple-git-hooks | - | -
 git_hooks | hk | any | \bhk (?:check|fix|install)\b | - | (?:^|/)hk\.pkl$ | -
 git_hooks | lint-staged | any | \blint-staged\b | lint-staged nano-staged | - | -
 task_runner | make | any | - | - | ^(?:GNU)?[mM]akefile$ | -
-task_runner | just | any | \bjust [a-z] | - | ^\.?[jJ]ustfile$ | -
+task_runner | just | any | ^just [a-z] | - | ^\.?[jJ]ustfile$ | -
 task_runner | task (Taskfile) | any | - | - | ^[tT]askfile\.ya?ml$ | -
 task_runner | mise | any | \bmise (?:run|r) \b | - | - | -
 task_runner | turbo | javascript typescript | \bturbo(?: run)? \w | turbo | ^turbo\.jsonc?$ | -
@@ -181,16 +181,16 @@ task_runner | nx | javascript typescript | \bnx (?:run|affected|build|test)\b | 
 task_runner | moon | any | \bmoon run\b | - | ^\.moon/ | -
 task_runner | lerna | javascript typescript | \blerna run\b | lerna | ^lerna\.json$ | -
 task_runner | wireit | javascript typescript | - | wireit | - | -
-task_runner | gulp | javascript typescript | \bgulp\b | gulp | ^gulpfile\.\w+$ | -
-task_runner | tox | python | \btox\b | tox tox-uv | ^tox\.ini$ | tox
-task_runner | nox | python | \bnox\b | nox | ^noxfile\.py$ | -
+task_runner | gulp | javascript typescript | (?:^| )gulp\b | gulp | ^gulpfile\.\w+$ | -
+task_runner | tox | python | (?:^| )tox\b | tox tox-uv | ^tox\.ini$ | tox
+task_runner | nox | python | (?:^| )nox\b | nox | ^noxfile\.py$ | -
 task_runner | invoke | python | \binvoke \w|\binv \w | invoke | ^tasks\.py$ | -
 task_runner | poe | python | \bpoe \w | poethepoet | - | poe
 task_runner | hatch | python | \bhatch (?:run|test|fmt)\b | - | - | hatch.envs
 task_runner | pixi | python | \bpixi run\b | - | ^pixi\.toml$ | pixi.tasks
 task_runner | rake | ruby | \brake \w | - | ^Rakefile$ | -
 task_runner | cargo xtask | rust | \bcargo xtask\b | - | ^xtask/ | -
-task_runner | mage | go | \bmage\b | github.com/magefile/mage | ^[mM]agefile\.go$ | -
+task_runner | mage | go | ^mage\b | github.com/magefile/mage | ^[mM]agefile\.go$ | -
 task_runner | bazel | any | \bbazel(?:isk)? (?:build|test|run)\b | - | ^(?:WORKSPACE|MODULE)(?:\.bazel)?$ | -
 task_runner | earthly | any | \bearthly \+ | - | ^Earthfile$ | -
 coverage | coverage.py | python | \bcoverage (?:run|report|xml)\b|--cov\b | coverage pytest-cov | (?:^|/)\.coveragerc$ | coverage
