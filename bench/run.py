@@ -25,6 +25,7 @@ from bench.search import (
     bench_search_quality,
     bench_search_small,
 )
+from bench.knowledge import bench_scan
 
 PYTHON = sys.executable
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts" / "claude-code"
@@ -252,6 +253,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "search_small": bench_search_small,
     "search_growth": bench_search_growth,
     "search_million": bench_search_million,
+    "know": lambda folder: bench_scan(folder, report),
 }
 ONLY_WHEN_NAMED = {"search_million"}  # takes many minutes and 2 GB of disk
 

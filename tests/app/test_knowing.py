@@ -123,7 +123,7 @@ def test_facts_of_sessions_come_with_category_session_and_time(machine: Machine)
 
 @pytest.mark.promise("K4")
 def test_a_retired_fact_is_no_longer_told(machine: Machine) -> None:
-    kept = fact_commands.add_fact(machine, "Tests need redis running", "redis refused", "pytest", "testing")
+    fact_commands.add_fact(machine, "Tests need redis running", "redis refused", "pytest", "testing")
     look(machine, machine.project(), keep=True)
     fact_commands.retire(machine, Fact(text="Tests need redis running").id)
     known = look(machine, machine.project(), keep=True).knowledge
