@@ -13,10 +13,18 @@ from typing import Any
 from holdfast.model.knowledge import SCAN, Convention, Evidence
 from holdfast.repo.checkout import printable, stamp_of, text_of
 from holdfast.repo.commands import Command, commands_of, holds_commands
-from holdfast.repo.languages import READ_LANGUAGES, evenly, is_aside, is_left_out, is_test, language_of
+from holdfast.repo.languages import (
+    READ_LANGUAGES,
+    evenly,
+    is_aside,
+    is_elsewhere,
+    is_generated,
+    is_test,
+    language_of,
+)
 from holdfast.repo.manifests import Manifest, manifest_language, read_manifest
 
-MOST_NAMES = 25_000
+MOST_NAMES = 10_000
 _DEEPEST = 3
 _MOST_MARKERS = 4_000
 _MOST_CONFIGS = 250
@@ -36,10 +44,12 @@ class Ground:
     def __init__(self, root: Path, names: list[str]) -> None:
         self.root = root
         self.everything = frozenset(name for name in names if "/" not in name or name.startswith("."))
-        own = [name for name in names if not is_left_out(name)]
+        own = [name for name in names if not is_elsewhere(name)]
         self.total = len(own)
         # How files are named and laid out shows in an even share of them; the top, where things are set up, is whole.
-        self.names = own if self.total <= MOST_NAMES else [*_top(own), *evenly(_below(own), MOST_NAMES)]
+        some = own if self.total <= MOST_NAMES else [*_top(own), *evenly(_below(own), MOST_NAMES)]
+        self.names = [name for name in some if not is_generated(name)]
+        self.sampled = len(some) < len(own)
         # Lock files are made by a tool, and say which.
         self.locks = [name for name in names if name.count("/") <= 2 and _LOCK.search(name)]
         self._texts: dict[str, str] = {}

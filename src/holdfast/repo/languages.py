@@ -127,9 +127,18 @@ def _folder_is_aside(folder: str) -> bool:
     return bool(_ASIDE.intersection(parts) or _ASIDE_ON_TOP.intersection(parts[:_TOP]))
 
 
+def is_elsewhere(name: str) -> bool:
+    """Whether a file lies where vendored or built things lie."""
+    return _folder_is_left_out(name.rpartition("/")[0])
+
+
+def is_generated(name: str) -> bool:
+    return GENERATED.search(name) is not None
+
+
 def is_left_out(name: str) -> bool:
     """Whether a file is vendored, built or generated: others wrote it, or a tool."""
-    return _folder_is_left_out(name.rpartition("/")[0]) or bool(GENERATED.search(name))
+    return is_elsewhere(name) or is_generated(name)
 
 
 def is_aside(name: str) -> bool:

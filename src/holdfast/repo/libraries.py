@@ -142,12 +142,14 @@ def _chosen(
         named, _, module = word.partition(":")
         dependency, _, label = named.partition("=")
         module = module or dependency
-        importing = [
-            path for path, imports in files.items() if any(_is_from(name, module) for name in imports)
-        ]
         where = ground.dependency(
             dependency, *(f"{dependency}/v{n}" for n in range(2, 12) if language == "go")
         )
+        if where is None and _STANDARD.get(dependency) != language:
+            continue
+        importing = [
+            path for path, imports in files.items() if any(_is_from(name, module) for name in imports)
+        ]
         if where is None and _STANDARD.get(dependency) == language and len(importing) >= 3:
             where = Evidence(importing[0])
         if where is not None and (importing or where.path.count("/") == 0):

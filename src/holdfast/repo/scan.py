@@ -29,9 +29,9 @@ from holdfast.repo.tasks import task_conventions
 from holdfast.repo.testing import testing_conventions
 from holdfast.repo.tools import tool_conventions, tools_in_use
 
-MOST_READ = 900
+MOST_READ = 600
 MOST_BYTES = 5_000_000
-MOST_PARSED = 260
+MOST_PARSED = 200
 LONGEST_LOOK = 60_000  # of a long file this much is looked at: its style is the same further down
 MOST_NOTES = 200
 
@@ -187,7 +187,7 @@ def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) 
     notes = []
     if not listed.whole:
         notes.append("the list of files was cut off at its bound")
-    if len(ground.names) < ground.total:
+    if ground.sampled:
         notes.append(
             f"naming and layout from an even sample of {len(ground.names):,} of {ground.total:,} own files"
         )
