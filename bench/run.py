@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench.corpus import write_corpus, write_giant
 from bench.hooks import bench_start_hook
+from bench.knowledge import bench_scan
 from bench.search import (
     bench_search_growth,
     bench_search_million,
@@ -25,7 +26,6 @@ from bench.search import (
     bench_search_quality,
     bench_search_small,
 )
-from bench.knowledge import bench_scan
 
 PYTHON = sys.executable
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts" / "claude-code"
