@@ -12,11 +12,12 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.repo.checkout import text_of
+from holdfast.repo.guides import guide_lines, readme_lines
 
 _MOST = 3000
 _LONGEST = 400
 # How much a place counts: what is run by machines and task names is meant; a guide may be out of date.
-TASK, CI, HOOK, GUIDE = "task", "ci", "hook", "guide"
+TASK, CI, HOOK, GUIDE, README = "task", "ci", "hook", "guide", "readme"
 
 
 class Command(Struct, frozen=True):
@@ -30,9 +31,6 @@ class Command(Struct, frozen=True):
     name: str = ""  # the task's own name
 
 
-_FOR_DEVELOPERS = re.compile(
-    r"(?i)\b(?:develop\w*|contribut\w*|hacking|testing|tests?|building|build from|linting|local setup)\b"
-)
 _Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
 
 
@@ -46,8 +44,13 @@ def commands_of(root: Path, names: list[str], runner: str) -> list[Command]:
             text = text_of(root, name, 600_000)
             try:
                 for line, field, task, own in read(text, runner):
+                    if read is _script:
+                        task = name if "/" in name else f"./{name}"
+                        own = _SCRIPT_NAME.sub("", name.rpartition("/")[2])
+                    elif "/" in name:
+                        task = ""  # a task of a part is not what is run for the whole
                     for part in _parts(line):
-                        found.append(Command(part, name, field, place, task if "/" not in name else "", own))
+                        found.append(Command(part, name, field, place, task, own))
             except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
                 pass  # a broken file says nothing
             break
@@ -56,14 +59,16 @@ def commands_of(root: Path, names: list[str], runner: str) -> list[Command]:
     return found
 
 
+_NOT_RUN = ("#", "//", "echo ", "if ", "fi", "then", "else", "done", "cd ", "export ", "set ", "mkdir ")
+
+
 def _parts(line: str) -> Iterator[str]:
     """The single commands of a line; `$(UV) run x` and `@x` as they would be run."""
     line = line.replace("\\\n", " ")
     for part in re.split(r"&&|\|\||;|\n", line):
-        plain = " ".join(part.strip().lstrip("@-+$> ").split())
-        if 1 < len(plain) <= _LONGEST and not plain.startswith(
-            ("#", "//", "echo ", "if ", "fi", "then", "else", "done")
-        ):
+        plain = " ".join(re.sub(r"^\$\{?[A-Z_]+\}?(?=[a-z])", "", part.strip().lstrip("@-+> ")).split())
+        plain = plain.lstrip("$ ")
+        if 1 < len(plain) <= _LONGEST and not plain.startswith(_NOT_RUN):
             yield plain
 
 
@@ -96,8 +101,9 @@ def _package_json(text: str, runner: str) -> _Lines:
     document = json.loads(text)
     for name, script in document.get("scripts", {}).items():
         if isinstance(script, str):
-            short = runner.split()[0]
-            task = f"{short} {name}" if name in ("test", "start") else f"{runner} {name}"
+            short = runner.split()[0]  # `bun test` is bun's own runner, and not the script
+            plain = name in ("test", "start") and short in ("npm", "pnpm", "yarn")
+            task = f"{short} {name}" if plain else f"{runner} {name}"
             yield script, f"scripts.{name}", task, name
     for _, staged in (document.get("lint-staged") or {}).items():
         for command in staged if isinstance(staged, list) else [staged]:
@@ -118,9 +124,28 @@ def _pyproject(text: str, _: str) -> _Lines:
     for environment, table in tool.get("hatch", {}).get("envs", {}).items():
         prefix = "hatch run " if environment == "default" else f"hatch run {environment}:"
         yield from _tasks(table.get("scripts", {}), prefix.rstrip(" "))
-    legacy = tool.get("tox", {}).get("legacy_tox_ini", "")
-    if isinstance(legacy, str):
+    tox = tool.get("tox", {})
+    if isinstance(legacy := tox.get("legacy_tox_ini", ""), str):
         yield from _tox(legacy, "")
+    yield from _tox_tables(tox)
+
+
+def _tox_toml(text: str, _: str) -> _Lines:
+    yield from _tox_tables(tomllib.loads(text))
+
+
+def _tox_tables(tox: dict[str, Any]) -> _Lines:
+    tables = {"": tox.get("env_run_base", {}), **tox.get("env", {})}
+    for name, table in tables.items():
+        task, own = (f"tox -e {name}", name) if name else ("tox", "test")
+        for command in table.get("commands", []):
+            words = [word if isinstance(word, str) else "" for word in command]
+            yield (
+                " ".join(filter(None, words)),
+                f"env.{name}.commands" if name else "env_run_base.commands",
+                task,
+                own,
+            )
 
 
 def _tasks(table: dict[str, Any], runner: str) -> _Lines:
@@ -220,17 +245,22 @@ def _tox(text: str, _: str) -> _Lines:
         elif line[:1] not in (" ", "\t", ""):
             listing = False
         if listing and line.strip():
-            yield line, "commands", section, section.removeprefix("tox -e ")
+            yield line, "commands", section, section.removeprefix("tox -e ") if section != "tox" else "test"
 
 
 def _nox(text: str, _: str) -> _Lines:
-    session = ""
-    for line in text.split("\n"):
-        if heading := re.match(r"def (\w+)\(session", line):
-            session = heading.group(1)
-        elif "session.run" in line:
-            words = re.findall(r"[\"']([^\"']+)[\"']", line)
+    for body in re.split(r"^def (?=\w+\(\s*session)", text, flags=re.MULTILINE)[1:]:
+        session = body.partition("(")[0]
+        for inside in re.findall(r"session\.run(?:_always|_install)?\(([^)]*)\)", body):
+            words = re.findall(r"[\"']([^\"']+)[\"']", inside)
             yield " ".join(words), session, f"nox -s {session}", session
+
+
+def _script(text: str, _: str) -> _Lines:
+    """A script that is called what a task is called: it is run by its path."""
+    yield "script:", "", "", ""
+    for line in text.replace("\\\n", " ").split("\n")[:200]:
+        yield line, "", "", ""
 
 
 def _rakefile(text: str, _: str) -> _Lines:
@@ -244,31 +274,15 @@ def _rakefile(text: str, _: str) -> _Lines:
         yield "rubocop", "rubocop", "rake rubocop", "rubocop"
 
 
-def _readme(text: str, runner: str) -> _Lines:
-    """What a README says to those who work on the thing: the rest is for those who use it."""
-    own = False
-    kept: list[str] = []
-    for line in text.split("\n"):
-        if line.startswith("#"):
-            own = bool(_FOR_DEVELOPERS.search(line))
-        if own:
-            kept.append(line)
-    yield from _guide("\n".join(kept), runner)
-
-
-def _guide(text: str, _: str) -> _Lines:
-    """Code blocks of a guide, and short code in its sentences that reads like a command."""
-    for block in re.findall(
-        r"^[ \t]*```[ \t]*(?:bash|sh|shell|console|zsh|text)?[ \t]*\n([\s\S]*?)```", text, re.MULTILINE
-    ):
-        for line in block.split("\n"):
-            yield re.sub(r"^\s*[$>%]\s+", "", line).partition("  #")[0], "", "", ""
-    for inline in re.findall(r"`([a-z][\w./-]* [^`\n]{2,80})`", text):
-        yield inline, "", "", ""
-
+# Scripts that stand for tasks, where projects keep such: `scripts/test`, `bin/lint`, `./runtests.sh`.
+_SCRIPTS = (
+    r"^(?:(?:scripts?|bin|dev|hack)/)?"
+    r"(?:tests?|unit|lint|format|fmt|check|typecheck|build|setup|bootstrap|install|run[-_]?tests?)(?:\.sh)?"
+)
+_SCRIPT_NAME = re.compile(r"^run[-_]?(?=test)|\.sh$")
 
 _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] = tuple(
-    (re.compile(r"(?:^|/)" + pattern + "$"), place, read)
+    (re.compile(("" if pattern.startswith("^") else r"(?:^|/)") + pattern + "$"), place, read)
     for pattern, place, read in (
         (r"(?:GNU)?[mM]akefile", TASK, _makefile),
         (r"\.?[jJ]ustfile", TASK, _justfile),
@@ -280,8 +294,10 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] 
         (r"Makefile\.toml", TASK, _toml_tasks("cargo make")),
         (r"[tT]askfile\.ya?ml", TASK, _taskfile),
         (r"tox\.ini", TASK, _tox),
+        (r"tox\.toml", TASK, _tox_toml),
         (r"noxfile\.py", TASK, _nox),
         (r"Rakefile", TASK, _rakefile),
+        (_SCRIPTS, TASK, _script),
         (r"composer\.json", TASK, _package_json),
         (r"\.github/workflows/[^/]+\.ya?ml", CI, _yaml_runs),
         (r"\.gitlab-ci\.yml", CI, _yaml_runs),
@@ -291,9 +307,10 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] 
         (r"\.pre-commit-config\.yaml", HOOK, _pre_commit),
         (r"\.?lefthook\.ya?ml", HOOK, _lefthook),
         (r"\.husky/[\w-]+", HOOK, _plain_lines),
-        (r"CONTRIBUTING(?:\.md|\.rst|\.adoc)?", GUIDE, _guide),
-        (r"(?i:contributing|developing|development|hacking)\.(?:md|rst)", GUIDE, _guide),
-        (r"README(?:\.md)?", GUIDE, _readme),
+        (r"CONTRIBUTING(?:\.md|\.rst|\.adoc)?", GUIDE, guide_lines),
+        (r"(?i:contributing|developing|development|hacking)\.(?:md|rst|adoc|txt)", GUIDE, guide_lines),
+        (r"(?i:pull_request_template)\.md", GUIDE, guide_lines),
+        (r"README(?:\.md|\.rst|\.adoc)?", README, readme_lines),
     )
 )
 

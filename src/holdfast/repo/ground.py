@@ -58,7 +58,11 @@ class Ground:
     def languages(self) -> dict[str, str]:
         """Language of every source file that is read or could be."""
         found = ((name, language_of(name)) for name in self.names)
-        return {name: language for name, language in found if language in READ_LANGUAGES}
+        own = {name: language for name, language in found if language in READ_LANGUAGES}
+        plain = sum(name.endswith(".c") for name in own)
+        if sum(language == "cpp" for language in own.values()) > plain:
+            own.update({name: "cpp" for name in own if name.endswith(".h")})  # headers of C++ under C's name
+        return own
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -91,7 +95,7 @@ class Ground:
             for name in self.names
             if name.count("/") <= _DEEPEST
             and (name not in self.languages or _CODE_THAT_CONFIGURES.search(name))
-            and (not is_aside(name) or "/" not in name)
+            and (not is_aside(name) or "/" not in name or _GUIDE.search(name))
             and (manifest_language(name) or holds_commands(name) or _CONFIG.search(name))
             and not is_test(name, language_of(name))
             and not re.search(r"(?:^|/)tests?/", name)
@@ -168,14 +172,22 @@ class Ground:
                 ):
                     if isinstance(holder, dict) and isinstance(holder.get("name"), str):
                         own.add(holder["name"].lower())
-        own.update(
-            re.findall(
-                r"^module (\S+)",
-                "\n".join(self.text(n) for n in self.configs if n.endswith("go.mod")),
-                re.MULTILINE,
-            )
-        )
+        for name in self.configs:
+            for ending, expression in _OWN_NAME:
+                if name.endswith(ending):
+                    own.update(
+                        found.lower() for found in re.findall(expression, self._declaring(name), re.MULTILINE)
+                    )
         return own
+
+    def _declaring(self, name: str) -> str:
+        """A manifest without the parts in which it names others."""
+        text = self.text(name)
+        return (
+            re.sub(r"<(parent|dependenc\w+|build|plugins?)>[\s\S]*?</\1>", "", text)
+            if name.endswith(".xml")
+            else text
+        )
 
     def dependency(self, *names: str) -> Evidence | None:
         """The manifest that names one of these, the root's before those of its parts."""
@@ -186,14 +198,31 @@ class Ground:
                     return Evidence(manifest.path, name)
         return None
 
+    def runs_with(self, name: str) -> bool:
+        """Whether the program itself needs this, and not only those who work on it."""
+        others = any(manifest.path == "pyproject.toml" for manifest in self.manifests)
+        return any(
+            name in manifest.names and not (others and manifest.path.startswith("requirements"))
+            for manifest in self.manifests
+        )
+
     def present(self) -> dict[str, tuple[int, int] | None]:
         """Stamps of what was read for this: when they are the same, so is what was found."""
         stamps = ((name, stamp_of(str(self.root), name)) for name in self.configs)
         return {name: (stamp.mtime, stamp.size) if stamp else None for name, stamp in stamps}
 
 
+_GUIDE = re.compile(r"(?i)^docs?/(?:[\w-]+/)?(?:contributing|developing|development|hacking)\.\w+$")
 _CODE_THAT_CONFIGURES = re.compile(
     r"(?:^|/)(?:setup|noxfile|tasks|conf)\.py$|config[\w.]*\.\w+$|file\.(?:js|ts|go)$|\.conf\.\w+$|\.kts$"
+)
+
+
+_OWN_NAME = (
+    ("go.mod", r"^module (\S+)"),
+    ("pom.xml", r"<artifactId>([\w.-]+)</artifactId>"),
+    (".gemspec", r"\.name\s*=\s*['\"]([\w-]+)"),
+    ("CMakeLists.txt", r"^\s*project\s*\(\s*(\w+)"),
 )
 
 

@@ -175,7 +175,7 @@ def commit_conventions(history: History) -> list[Convention]:
         parts.append(prefix[0])
     if imperative >= 0.7 * total:
         parts.append("imperative mood")
-    if numbered >= 0.5 * total:
+    if numbered >= (0.5 if parts else 0.65) * total:
         parts.append("(#PR) at the end")
     if parts:
         count = prefix[1] if prefix else imperative if imperative >= 0.7 * total else numbered

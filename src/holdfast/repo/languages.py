@@ -47,8 +47,8 @@ _ASIDE = frozenset(
         "fixture",
         "testdata",
         "test-data",
-        "__fixtures__",
-        "__snapshots__",
+        "fixtures__",
+        "snapshots__",
         "snapshots",
         "locales",
         "i18n",
@@ -123,7 +123,7 @@ def _folder_is_left_out(folder: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def _folder_is_aside(folder: str) -> bool:
-    parts = folder.lower().split("/")
+    parts = [part.lstrip("_.") for part in folder.lower().split("/")]
     return bool(_ASIDE.intersection(parts) or _ASIDE_ON_TOP.intersection(parts[:_TOP]))
 
 

@@ -67,7 +67,7 @@ validation: github.com/go-playground/validator=validator
 """,
     "rust": """
 web_framework: axum actix-web:actix_web rocket warp poem
-http_client: reqwest ureq hyper isahc
+http_client: reqwest ureq isahc
 async_runtime: tokio async-std:async_std smol
 cli: clap argh structopt bpaf
 error_library: anyhow thiserror eyre color-eyre:color_eyre miette snafu
@@ -115,6 +115,7 @@ _JOBS["typescript"] = _JOBS["javascript"]
 _JOBS["kotlin"] = _JOBS["java"]
 _JOBS["c"] = _JOBS["cpp"]
 _STANDARD = {"log/slog": "go", "argparse": "python"}  # chosen though no manifest names it
+_OF_TESTS = frozenset({"test_helpers", "mocking", "property_tests", "e2e_tool"})
 _SEVERAL = frozenset({"test_helpers", "mocking", "terminal", "error_library", "database", "serialization"})
 
 
@@ -123,11 +124,13 @@ def library_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Conven
     done: set[tuple[str, str]] = set()
     for language in ground.main[:3]:
         files = {path: one.imports for path, one in seen.items() if one.language == language}
+        program = {path: imports for path, imports in files.items() if not seen[path].is_test}
         if not files:
             continue
         for line in _JOBS.get(language, "").strip().splitlines():
             job, _, names = line.partition(": ")
-            for made in _chosen(ground, job, names.split(), files, language):
+            among = files if job in _OF_TESTS else program
+            for made in _chosen(ground, job, names.split(), among, language):
                 if (made.category, made.pattern) not in done:
                     done.add((made.category, made.pattern))
                     found.append(made)
@@ -158,9 +161,13 @@ def _chosen(
     most = uses[0][0] if uses else 0
     made = []
     for count, label, where, example in uses[: 3 if job in _SEVERAL else 1]:
-        if count == 0 or count < 0.25 * most:
-            continue  # named and not imported in what was read: too little to call it the choice
         others = sum(use[0] for use in uses if use[1] != label) if job not in _SEVERAL else 0
+        if count == 0 or count < 0.25 * most or count < 0.6 * (count + others):
+            continue  # named and hardly imported, or one of several: no choice was made
+        if count == 1 and (
+            others or "/" in where.path or not (job in _OF_TESTS or ground.runs_with(where.field))
+        ):
+            continue
         confidence = 0.6 + 0.38 * (count + 1) / (count + others + 2)
         evidence = [where, *([Evidence(example)] if example else [])]
         rest = ", ".join(use[1] for use in uses if use[1] != label and use[0])

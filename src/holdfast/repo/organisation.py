@@ -125,6 +125,12 @@ def _layouts(ground: Ground) -> list[Convention]:
                 add(f"monorepo: {top}/* ({len(members)} packages)", 0.9, tops[top], first(f"{top}/"))
         if tops["src"] >= 0.5 * total:
             add("sources in src/", 0.9, tops["src"], first("src/"))
+    if {"c", "cpp"} & set(ground.main[:1]):
+        if tops["src"] >= 0.5 * total:
+            add("sources in src/", 0.9, tops["src"], first("src/"))
+        headers = [name for name in own if name.startswith("include/")]
+        if len(headers) >= 3:
+            add("public headers in include/", 0.9, len(headers), headers[0])
     if "ruby" in ground.main and any(n.startswith("app/models/") for n in own):
         add("Rails layout (app/models, app/controllers, …)", 0.95, tops["app"], first("app/models/"))
     for folder in _FEATURE_FOLDERS:

@@ -69,7 +69,7 @@ _COMMANDS = (
     (r"\bnpm (?:ci|install|i\b|run|test)(?! -g| --global)", "javascript", "npm"),
     (r"\bbun (?:install|add|run)\b", "javascript", "bun"),
 )
-_WEIGHT = {"task": 3, "ci": 2, "hook": 2, "guide": 2}
+_WEIGHT = {"task": 3, "ci": 2, "hook": 2, "guide": 2, "readme": 2}
 _JS = ("javascript", "typescript")
 
 

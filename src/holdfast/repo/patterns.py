@@ -24,23 +24,24 @@ class Shape(Struct, frozen=True):
     tests: bool | None = None
     least: int = 2
     path: str = ""  # or shown by the file's name
+    share: float = 0.01  # of the files: a word here and there is chance
 
 
 _SHAPES = (
     Shape("handler-middleware", "HTTP handlers use middleware chains", ("middleware", "filter", "before_action"), ("handler", "route", "controller"), False, 2),
     Shape("route-handlers", "Requests are routed to handlers that are declared beside their routes", ("route", "controller", "handler"), (), False, 2),
-    Shape("repository", "Storage is behind repositories or stores", ("repository",), (), False, 2, r"(?i)(?:repository|_repo|_store|store)\.\w+$"),
-    Shape("service-layer", "Logic lives in services", ("service",), (), False, 2, r"(?i)(?:service|_service)s?\.\w+$"),
+    Shape("repository", "Storage is behind repositories or stores", ("repository",), (), False, 3, r"(?i)(?:repository|_repo|_store|Store)\.\w+$"),
+    Shape("service-layer", "Logic lives in services", ("service",), (), False, 3, r"(?:[a-z]Service|_service|[.-]service)s?\.\w+$", 0.03),
     Shape("command-registration", "Each command is declared and registered with the command line's parser", ("command", "clap", "command_table"), (), False, 2),
     Shape("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), ("registry_type",), False, 3),
-    Shape("table-driven-tests", "Tests run a table of cases", ("table_test", "parametrize", "each", "rstest", "parameterized"), (), True, 3),
-    Shape("fixtures", "Tests get what they need from shared fixtures", ("fixture", "let", "before", "factory"), (), None, 2),
-    Shape("mocked-collaborators", "Tests replace collaborators by mocks", ("mock",), (), True, 3),
+    Shape("table-driven-tests", "Tests run a table of cases", ("table_test", "parametrize", "each", "rstest", "parameterized"), (), True, 3, "", 0.08),
+    Shape("fixtures", "Tests get what they need from shared fixtures", ("fixture", "let", "before", "factory"), (), True, 2, "", 0.1),
+    Shape("mocked-collaborators", "Tests replace collaborators by mocks", ("mock",), (), True, 3, "", 0.1),
     Shape("snapshot-tests", "Results are compared with stored snapshots", ("snapshot",), (), True, 2),
     Shape("dependency-injection", "Collaborators are handed in, by constructor or container", ("depends", "injectable", "injected_constructor", "autowired_field"), (), False, 3),
     Shape("functional-options", "Constructors take functional options", ("options",), (), False, 2),
     Shape("builder", "Values are put together by builders", ("builder",), (), False, 3),
-    Shape("state-machine", "States are an enumeration, and code switches on it", ("state", "reducer"), (), False, 2),
+    Shape("state-machine", "States are an enumeration, and code switches on it", ("state", "reducer"), (), False, 3, "", 0.03),
     Shape("interfaces", "Collaborators are described by interfaces or protocols", ("protocol", "interface", "trait_objects"), (), False, 3),
     Shape("data-models", "Data is declared as typed models", ("base_model", "dataclass", "entity", "model"), (), False, 4),
     Shape("custom-errors", "Errors are types of the project's own", ("own_errors", "sentinel", "error_derive"), (), False, 2),
@@ -69,8 +70,7 @@ def find_patterns(seen: Mapping[str, Seen]) -> list[Pattern]:
             )
         }
         among = tests if shape.tests else program
-        # A word here and there is chance: the larger the program, the more files have to show a structure.
-        if len(weights) < max(shape.least, 0.01 * among):
+        if len(weights) < max(shape.least, shape.share * among):
             continue
         files = sorted((path for path in weights if printable(path)), key=lambda path: (-weights[path], path))
         repeated = sum(weights.values()) / len(weights)

@@ -56,7 +56,7 @@ class Remembered(Struct):
     version: int = 0
 
 
-VERSION = 1  # raise it when the same files would show something else
+VERSION = 2  # raise it when the same files would show something else
 
 
 class Scanned(Struct, frozen=True):
@@ -129,7 +129,8 @@ def _read(
             files[name] = old
             continue
         data = bytes_of(root, name) if stamp.size <= LARGEST else None
-        looked_at = look_at(name, language_of(name), _head(data, longest)) if data else None
+        language = ground.languages.get(name) or language_of(name)
+        looked_at = look_at(name, language, _head(data, longest)) if data else None
         files[name] = Known(stamp, looked_at)
     return files
 
@@ -180,7 +181,16 @@ def _conventions(ground: Ground, seen: dict[str, Seen], history: History) -> lis
         known = unique.get(one.key)
         if known is None or known.confidence < one.confidence:
             unique[one.key] = one
-    return list(unique.values())
+    return [one for one in unique.values() if not _is_vaguer(one, unique)]
+
+
+def _is_vaguer(one: Convention, every: dict[tuple[str, ...], Convention]) -> bool:
+    """`JUnit` where `JUnit 5` is told."""
+    return any(
+        category == one.category and pattern.startswith(f"{one.pattern} ")
+        for category, _, pattern in every
+        if category == "test_runner"
+    )
 
 
 def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) -> list[str]:

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 
 from holdfast.model.knowledge import Convention, Evidence
-from holdfast.repo.commands import CI, GUIDE, Command
+from holdfast.repo.commands import CI, GUIDE, README, Command
 from holdfast.repo.ground import Ground, convention
-from holdfast.repo.languages import is_aside, shown
 from holdfast.repo.package_managers import run_prefix
+from holdfast.repo.single_tests import single_tests
 from holdfast.repo.tools import Use
 
 # What a task is called, the most usual first.
@@ -42,6 +42,7 @@ _NAMES = {
         "ruff",
         "eslint",
         "lint:fix",
+        "style",
     ),
     "format_command": (
         "format",
@@ -50,13 +51,13 @@ _NAMES = {
         "format:fix",
         "format:write",
         "prettier",
-        "style",
         "format-fix",
     ),
     "typecheck_command": (
         "typecheck",
         "type-check",
         "types",
+        "typing",
         "check-types",
         "check:types",
         "type:check",
@@ -92,14 +93,14 @@ def task_conventions(ground: Ground, uses: list[Use], managers: list[Convention]
     found: list[Convention] = []
     for category, names in _NAMES.items():
         task = _named_task(ground, names, category, uses)
+        task = task or _told(ground, category, names)
         if task is None and category in _CATEGORY_OF:
             task = _from_ci(ground, uses, _CATEGORY_OF[category], category)
-        if task is None:
-            task = _default(ground, category, managers)
+        task = task or _of_tool(ground, uses, managers, category) or _default(ground, category, managers)
         if task is not None:
             found.append(task)
     installing = _install(ground, managers)
-    return found + ([installing] if installing else []) + _single_tests(ground, uses, managers)
+    return found + ([installing] if installing else []) + single_tests(ground, uses, managers)
 
 
 def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: list[Use]) -> Convention | None:
@@ -145,8 +146,10 @@ def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Con
             continue
         if not set(use.tool.languages).intersection(ground.main[:2]):
             continue
-        every = [c for c in use.commands if _plain(c.text)]
-        told = [c for c in every if c.place == CI] or [c for c in every if c.place == GUIDE]
+        every = [c for c in use.commands if _plain(c.text) and not _of_a_part(c.text, category)]
+        told = next(
+            (own for place in (GUIDE, CI, README) if (own := [c for c in every if c.place == place])), []
+        )
         if told:
             texts = Counter(command.text for command in told)
             text = min(texts, key=lambda one: (-texts[one], len(one)))
@@ -157,12 +160,91 @@ def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Con
     return None
 
 
+_BUILDS = re.compile(
+    r"^(?:\./)?(?:mvnw?|gradlew?) (?:[\w:-]+ )*(?:verify|package|install|build|assemble)(?: [\w:-]+)*$"
+)
+_THROUGH = (
+    r"(?:make|just|task|rake|bundle exec rake|npm run|pnpm(?: run)?|yarn(?: run)?|bun run|poe|nox -s|tox -e)"
+)
+
+
+def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention | None:
+    """A task that a guide or CI runs by its name, though no task file at the top declares it."""
+    for place in (GUIDE, README, CI):
+        told = [command for command in ground.commands if command.place == place and _plain(command.text)]
+        for name in names:
+            exact = re.compile(
+                rf"^{_THROUGH} {re.escape(name)}$|^(?:\./)?(?:scripts?|bin)/{re.escape(name)}$"
+            )
+            if category == "check_command" and name == "check":
+                continue  # of a guide nobody knows what it checks
+            if category == "dev_command":
+                continue
+            if found := next((command for command in told if exact.match(command.text)), None):
+                return convention(
+                    category, found.text, 0.85, Evidence(found.path, found.field), example=found.text
+                )
+        if category == "build_command" and (builds := [c for c in told if _BUILDS.match(c.text)]):
+            first = min(builds, key=lambda command: (" -" in command.text, len(command.text)))
+            return convention(
+                category, first.text, 0.85, Evidence(first.path, first.field), example=first.text
+            )
+    return None
+
+
+def _of_tool(ground: Ground, uses: list[Use], managers: list[Convention], category: str) -> Convention | None:
+    """How the surest linter or formatter is run where nothing says so: as its own documentation has it."""
+    wanted = _CATEGORY_OF.get(category)
+    hooks = next((use for use in uses if use.tool.name == "pre-commit" and use.score >= 0.75), None)
+    for use in uses:
+        if (
+            use.tool.category != wanted
+            or use.score < 0.75
+            or not set(use.tool.languages) & set(ground.main[:1])
+        ):
+            continue
+        if category == "lint_command" and hooks:
+            return convention(
+                category, "pre-commit run --all-files", 0.8, *hooks.evidence, example="pre-commit"
+            )
+        prefix = run_prefix(managers, ground.main[0])
+        gradle = "gradle" in {one.pattern for one in managers}
+        command = {
+            ("Spotless", "format_command"): "./gradlew spotlessApply" if gradle else "mvn spotless:apply",
+            ("rustfmt", "format_command"): "cargo fmt",
+            ("gofmt", "format_command"): "gofmt -w .",
+            ("goimports", "format_command"): "goimports -w .",
+            ("ruff", "format_command"): f"{prefix}ruff format",
+            ("black", "format_command"): f"{prefix}black .",
+            ("prettier", "format_command"): f"{prefix}prettier --write .",
+            ("ruff", "lint_command"): f"{prefix}ruff check",
+            ("clippy", "lint_command"): "cargo clippy",
+            ("golangci-lint", "lint_command"): "golangci-lint run",
+            ("RuboCop", "lint_command"): f"{prefix}rubocop",
+            ("eslint", "lint_command"): f"{prefix}eslint .",
+            ("tsc", "typecheck_command"): f"{prefix}tsc --noEmit",
+            ("pyright", "typecheck_command"): f"{prefix}pyright",
+        }.get((use.tool.name, category))
+        if command:
+            return convention(category, command, 0.7, *use.evidence[:2], example=command)
+    return None
+
+
+def _of_a_part(text: str, category: str) -> bool:
+    """Whether a command does less than its kind says: a part of the tests, or a look where a change is asked for."""
+    if category == "format_command":
+        return bool(re.search(r"--?(?:check|diff|verify|dry-run)\b|[: ]check\b|gofmt -[ld]\b", text))
+    return category == "test_command" and bool(
+        re.search(r" (?:--doc|--lib|-p|--package|--test|-k|--filter)(?: |=|$)", text)
+    )
+
+
 def _plain(text: str) -> bool:
     if text.count('"') % 2 or text.count("'") % 2:
         return False
     return (
         not re.search(
-            r"\$\{\{|\$[A-Z(]|[<>|]|^\w+:|--help|--version|^hook:|test_name|TestName|::|_test\.\w+|test_\w+\.py",
+            r"\$\{|\$[A-Z(]|--with\b|git\+|[<>|]|^\w+:|--help|--version|^hook:|test_name|TestName|::|_test\.\w+|test_\w+\.py",
             text,
         )
         and len(text) <= 110
@@ -244,6 +326,8 @@ def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
             and not command.task.startswith(("npm", "pnpm", "yarn", "bun"))
         ):
             real = [c.text for c in ground.commands if c.task == command.task and _INSTALL.match(c.text)]
+            if not real and command.name not in ("setup", "bootstrap"):
+                continue  # `install` may as well put the program on the machine
             pattern = f"{command.task} ({real[0]})" if real else command.task
             return convention(
                 "install_command", pattern, 0.9, Evidence(command.path, command.field), example=command.task
@@ -259,64 +343,3 @@ def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
     return convention(
         "install_command", text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text]
     )
-
-
-def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
-    found: list[Convention] = []
-    done: set[str] = set()
-    for use in uses:
-        if use.tool.category != "test_runner":
-            continue
-        language = next((one for one in ground.main if one in use.tool.languages), "")
-        if not language or language in done:
-            continue
-        done.add(language)
-        prefix = run_prefix(managers, language)
-        gradle = "./gradlew" if "gradlew" in ground.everything else "gradle"
-        maven = "./mvnw" if "mvnw" in ground.everything else "mvn"
-        names = {one.pattern for one in managers}
-        own = [name for name in ground.tests if ground.languages[name] == language]
-        test = min(own, key=_clearness, default="")
-        pattern = {
-            "pytest": f"{prefix}pytest path/to/test_file.py::test_name",
-            "unittest": f"{prefix}python -m unittest path.to.test_module.TestClass.test_name",
-            "vitest": f"{prefix}vitest run <path> -t <name>",
-            "jest": f"{prefix}jest <path> -t <name>",
-            "mocha": f"{prefix}mocha <path> --grep <name>",
-            "ava": f"{prefix}ava <path> --match <name>",
-            "node --test": "node --test <path>",
-            "bun test": "bun test <path> -t <name>",
-            "deno test": "deno test <path> --filter <name>",
-            "go test": "go test ./path/to/package -run TestName",
-            "gotestsum": "go test ./path/to/package -run TestName",
-            "ginkgo": "ginkgo --focus <name> ./path/to/package",
-            "cargo test": "cargo test <name>",
-            "cargo nextest": "cargo nextest run <name>",
-            "RSpec": f"{prefix}rspec path/to/file_spec.rb:LINE",
-            "minitest": "bin/rails test path/to/file_test.rb:LINE"
-            if "bin/rails" in ground.names
-            else f"{prefix}ruby -Itest path/to/file_test.rb",
-            "JUnit": f"{gradle} test --tests ClassName.method"
-            if "gradle" in names
-            else f"{maven} test -Dtest=ClassName#method",
-            "PHPUnit": "vendor/bin/phpunit --filter testName path/to/Test.php",
-            "ExUnit": "mix test path/to/file_test.exs:LINE",
-            "CTest": "ctest -R <name>",
-            "dotnet test": "dotnet test --filter FullyQualifiedName~Name",
-            "flutter test": "flutter test path/to/file_test.dart",
-            "dart test": "dart test path/to/file_test.dart",
-            "swift test": "swift test --filter Name",
-        }.get(use.tool.name)
-        if pattern:
-            scope = shown(language) if len(ground.main) > 1 else ""
-            evidence = [*use.evidence[:2], *([Evidence(test)] if test else [])]
-            found.append(
-                convention("run_single_test", pattern, use.score * 0.95, *evidence, example=test, scope=scope)
-            )
-    return found[:3]
-
-
-def _clearness(test: str) -> tuple[bool, bool, int]:
-    """Smaller for a test that shows at a glance where tests lie and what they are called."""
-    named = re.search(r"(?i)test[_.]|[_.]test|tests?\.|spec", test.rpartition("/")[2])
-    return is_aside(test), not named, test.count("/")

@@ -45,6 +45,10 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
     if not named:
         return None
     shape = named.most_common(1)[0][0]
+    if family == "cpp" and (other := _in_another_language(ground, len(tests))):
+        return convention(
+            "test_layout", other[0], 0.9, Evidence(other[1]), example=other[1], scope=scope, count=other[2]
+        )
     sources = {name for name, said in ground.languages.items() if not is_test(name, said)}
     folders = {name.rpartition("/")[0] for name in sources}
     named_tests = [name for name in tests if _name_shape(name, family)]
@@ -100,6 +104,21 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
         count=times,
         counter=total - times,
     )
+
+
+def _in_another_language(ground: Ground, own: int) -> tuple[str, str, int] | None:
+    """Tests of a program in C are often scripts: what they are called, one of them, and how many there are."""
+    scripts = [
+        name
+        for name in ground.names
+        if _test_folder(name) and name.endswith((".tcl", ".py", ".sh", ".t", ".lua"))
+    ]
+    kinds = Counter(name.rpartition(".")[2] for name in scripts)
+    if not kinds or kinds.most_common(1)[0][1] <= own:
+        return None
+    ending, count = kinds.most_common(1)[0]
+    example = next(name for name in scripts if name.endswith(f".{ending}"))
+    return f"*.{ending} scripts in {_test_folder(example)}/", example, count
 
 
 def _many_parents(tests: list[str], folder: str) -> bool:
@@ -193,7 +212,7 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
             if max(plain, methods) >= 0.8 * (plain + methods):
                 name = "bare assert" if plain > methods else "self.assert* methods"
                 add("assertion_style", name, max(plain, methods), min(plain, methods))
-        if files("fixture") >= 2:
+        if files("fixture") >= max(2, 0.1 * n):
             practised("pytest fixtures", files("fixture"), n, "@pytest.fixture")
         if files("parametrize", test_files) >= max(2, 0.15 * n):
             practised("parametrized tests", files("parametrize", test_files), n, "@pytest.mark.parametrize")
@@ -202,6 +221,9 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
         if it + test >= 15 and max(it, test) >= 0.8 * (it + test):
             name = "describe/it blocks" if it > test else "test() blocks"
             add("test_style", name, max(it, test), min(it, test))
+        using = sum("node:test" in one.imports or "test" in one.imports for one in test_files)
+        if using >= max(2, 0.5 * n):
+            add("test_runner", "node --test", using, 0, 'import test from "node:test"')
         if files("snapshot") >= 3:
             add("snapshot_tests", "toMatchSnapshot / toMatchInlineSnapshot", files("snapshot"), 0)
     if family == "go" and n >= 3:
@@ -262,8 +284,9 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
                 min(fluent, classic),
             )
     if family == "cpp":
-        if files("gtest") >= 2:
+        included = {name.lower() for one in own for name in one.imports}
+        if files("gtest") >= 2 and any("gtest" in name or "gmock" in name for name in included):
             add("test_runner", "GoogleTest", files("gtest"), 0, "TEST(Suite, Name)")
-        if files("catch_test") >= 2:
+        if files("catch_test") >= 2 and any("catch" in name or "doctest" in name for name in included):
             add("test_runner", "Catch2 / doctest", files("catch_test"), 0, "TEST_CASE(…)")
     return found

@@ -28,6 +28,9 @@ test_runner | jest | javascript typescript | (?<![\w@/.-])jest\b(?!-) | jest ts-
 test_runner | mocha | javascript typescript | (?<![\w@/-])mocha\b | mocha | (?:^|/)\.mocharc\.\w+$ | -
 test_runner | ava | javascript typescript | (?:^| )ava\b | ava | (?:^|/)ava\.config\.\w+$ | -
 test_runner | node --test | javascript typescript | \bnode [^|]*--test\b|\btsx --test\b | - | - | -
+test_runner | borp | javascript typescript | (?:^| )borp\b | borp | - | -
+test_runner | tap | javascript typescript | (?:^| )tap\b(?! ?=) | tap | (?:^|/)\.taprc$ | -
+test_runner | uvu | javascript typescript | (?:^| )uvu\b | uvu | - | -
 test_runner | bun test | javascript typescript | \bbun test\b | - | - | -
 test_runner | deno test | javascript typescript | \bdeno test\b | - | - | -
 test_runner | karma | javascript typescript | \bkarma start\b|\bng test\b | karma | (?:^|/)karma\.conf\.\w+$ | -

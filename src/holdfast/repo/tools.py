@@ -7,13 +7,13 @@ import re
 from msgspec import Struct
 
 from holdfast.model.knowledge import Convention, Evidence
-from holdfast.repo.commands import CI, GUIDE, HOOK, TASK, Command
+from holdfast.repo.commands import CI, GUIDE, HOOK, README, TASK, Command
 from holdfast.repo.ground import Ground, convention
 from holdfast.repo.languages import is_aside, is_test, language_of
 from holdfast.repo.tool_table import TOOLS, Tool
 
 _LEAST = 0.55
-_PLACES = {TASK: 0.85, CI: 0.75, HOOK: 0.7, GUIDE: 0.45}
+_PLACES = {TASK: 0.85, CI: 0.75, HOOK: 0.7, GUIDE: 0.6, README: 0.45}
 # Where one tool is chosen, a mere dependency beside one that is plainly in use says nothing.
 _ONE = frozenset(
     {
@@ -166,7 +166,9 @@ def _defaults(ground: Ground, uses: list[Use]) -> list[Use]:
     found: list[Use] = []
 
     def add(category: str, name: str, score: float, *evidence: Evidence) -> None:
-        found.append(Use(_named(category, name), score, evidence, ()))
+        tool = _named(category, name)
+        run = next((use.commands for use in uses if use.tool is tool), ())
+        found.append(Use(tool, score, evidence, run))
 
     main = ground.main
     golangci = next((name for name in ground.everything if name.startswith(".golangci.")), "")
