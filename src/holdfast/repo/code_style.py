@@ -88,7 +88,7 @@ def _made(
 
 def _configured(ground: Ground, language: str, tools: Mapping[str, set[str]]) -> Iterator[_Setting]:
     if language == "python":
-        yield from _python(ground)
+        yield from _python(ground, tools.get("formatter", set()))
     if language in _JS:
         yield from _javascript(ground)
     if language == "rust":
@@ -129,16 +129,16 @@ def _configured(ground: Ground, language: str, tools: Mapping[str, set[str]]) ->
     yield from _editorconfig(ground, language)
 
 
-def _python(ground: Ground) -> Iterator[_Setting]:
+def _python(ground: Ground, formatters: set[str]) -> Iterator[_Setting]:
+    # A linter's bound is not what lines are wrapped at.
+    deciding = ("black",) if "black" in formatters and "ruff" not in formatters else ("ruff", "black")
     tables: list[tuple[str, str, dict[str, Any]]] = []
     for path, table in ground.tables("pyproject.toml"):
         tool = table.get("tool", {})
         tables += [
-            (path, f"tool.{name}", tool[name])
-            for name in ("ruff", "black")
-            if isinstance(tool.get(name), dict)
+            (path, f"tool.{name}", tool[name]) for name in deciding if isinstance(tool.get(name), dict)
         ]
-    for base in ("ruff.toml", ".ruff.toml"):
+    for base in ("ruff.toml", ".ruff.toml") if "ruff" in deciding else ():
         tables = [(path, "", table) for path, table in ground.tables(base)] + tables
     tables.sort(key=lambda one: one[0].count("/"))
     for path, name, table in tables:
@@ -157,7 +157,7 @@ def _python(ground: Ground) -> Iterator[_Setting]:
                 yield "indent", "tabs", Evidence(path, f"{dot}format.indent-style")
         if isinstance(width := table.get("indent-width"), int):
             yield "indent", f"{width} spaces", Evidence(path, f"{dot}indent-width")
-    for path in ("setup.cfg", ".flake8", "tox.ini"):
+    for path in ("setup.cfg", ".flake8", "tox.ini") if not formatters & {"black", "ruff"} else ():
         if path in ground.everything and (
             found := re.search(r"^max[-_]line[-_]length\s*=\s*(\d+)", ground.text(path), re.MULTILINE)
         ):

@@ -67,7 +67,7 @@ def _parts(line: str) -> Iterator[str]:
     line = line.replace("\\\n", " ")
     for part in re.split(r"&&|\|\||;|\n", line):
         plain = " ".join(re.sub(r"^\$\{?[A-Z_]+\}?(?=[a-z])", "", part.strip().lstrip("@-+> ")).split())
-        plain = plain.lstrip("$ ")
+        plain = re.sub(r"\s#\s.*$", "", plain.lstrip("$ "))
         if 1 < len(plain) <= _LONGEST and not plain.startswith(_NOT_RUN):
             yield plain
 
@@ -265,7 +265,10 @@ def _script(text: str, _: str) -> _Lines:
 
 def _rakefile(text: str, _: str) -> _Lines:
     for name in re.findall(r"^\s*task :?[\"']?(\w+)", text, re.MULTILINE):
-        yield f"rake:{name}", name, f"rake {name}", name
+        if name != "default":
+            yield f"rake:{name}", name, f"rake {name}", name
+    if default := re.search(r"^\s*task :?default(?::| =>)\s*(.+)$", text, re.MULTILINE):
+        yield f"rake default runs {default.group(1)}", "default", "bundle exec rake", "rake-default"
     if "RSpec::Core::RakeTask" in text:
         yield "rspec", "spec", "rake spec", "spec"
     if "Rake::TestTask" in text:

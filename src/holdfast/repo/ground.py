@@ -14,6 +14,7 @@ from holdfast.model.knowledge import SCAN, Convention, Evidence
 from holdfast.repo.checkout import printable, stamp_of, text_of
 from holdfast.repo.commands import Command, commands_of, holds_commands
 from holdfast.repo.languages import (
+    FAMILY,
     READ_LANGUAGES,
     evenly,
     is_aside,
@@ -86,6 +87,13 @@ class Ground:
         if self.counts["typescript"] >= 3 * self.counts["javascript"] and "typescript" in main:
             main = [language for language in main if language != "javascript"]  # scripts beside the program
         return main
+
+    @cached_property
+    def leading(self) -> str:
+        """The language that commands at the top are for: the strongest of those that have their manifest there."""
+        at_top = {manifest.language for manifest in self.manifests if not manifest.folder}
+        own = (language for language in self.main if FAMILY.get(language, language) in at_top)
+        return next(own, self.main[0] if self.main else "")
 
     @cached_property
     def configs(self) -> list[str]:
@@ -189,10 +197,13 @@ class Ground:
             else text
         )
 
-    def dependency(self, *names: str) -> Evidence | None:
-        """The manifest that names one of these, the root's before those of its parts."""
+    def dependency(self, *names: str, languages: tuple[str, ...] = ("any",)) -> Evidence | None:
+        """The manifest of one of these languages that names one of these, the root's before those of its parts."""
         foreign = [name for name in names if name not in self.own_names]
+        families = {FAMILY.get(language, language) for language in languages}
         for manifest in self.manifests:
+            if "any" not in families and FAMILY.get(manifest.language, manifest.language) not in families:
+                continue
             for name in foreign:
                 if name in manifest.names or name in manifest.dev_names:
                     return Evidence(manifest.path, name)

@@ -23,7 +23,7 @@ _INDENTED = re.compile(
     r"\./\w[\w./-]*) ?\S.*|make))$",
     re.MULTILINE,
 )
-_INLINE = re.compile(r"``?([a-z.][\w./-]* [^`\n]{2,80}|(?:scripts?|bin)/[\w./-]+)``?")
+_INLINE = re.compile(r"[a-z.][\w./-]* \S.{1,80}|(?:scripts?|bin)/[\w./-]+")
 
 
 def readme_lines(text: str, runner: str) -> Lines:
@@ -62,5 +62,7 @@ def guide_lines(text: str, _: str) -> Lines:
             yield re.sub(r"^\s*[$>%]\s+", "", line).partition("  #")[0], "", "", ""
     for found in _INDENTED.finditer(_FENCED.sub("", text)):
         yield (found["typed"] or found["told"]).partition("  #")[0], "", "", ""
-    for inline in _INLINE.findall(text):
-        yield inline, "", "", ""
+    for line in text.split("\n"):
+        for inline in re.findall(r"``?([^`]+)``?", line):
+            if _INLINE.fullmatch(inline):
+                yield inline, "", "", ""

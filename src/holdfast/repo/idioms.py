@@ -40,6 +40,9 @@ class _Told:
     def all(self) -> list[Convention]:
         kind = {"typescript": "javascript", "kotlin": "java", "c": "cpp"}.get(self.language, self.language)
         getattr(self, f"_{kind}", lambda: None)()
+        with_one = self.files["license"]
+        self._add("file_header", "licence or copyright header in every file", with_one, len(self.own) - with_one,
+                  "license", least=0.8, few=5)  # fmt: skip
         return self.found
 
     def _add(

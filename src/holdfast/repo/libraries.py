@@ -54,7 +54,8 @@ errors: neverthrow effect
     "go": """
 router: github.com/go-chi/chi=chi github.com/gorilla/mux=gorilla/mux github.com/gin-gonic/gin=gin github.com/labstack/echo=echo github.com/gofiber/fiber=fiber github.com/julienschmidt/httprouter=httprouter
 http_client: github.com/go-resty/resty=resty github.com/hashicorp/go-retryablehttp=go-retryablehttp github.com/imroc/req=req
-orm: gorm.io/gorm=gorm entgo.io/ent=ent github.com/jmoiron/sqlx=sqlx github.com/jackc/pgx=pgx github.com/uptrace/bun=bun github.com/sqlc-dev/sqlc=sqlc
+orm: gorm.io/gorm=gorm entgo.io/ent=ent github.com/uptrace/bun=bun
+database: github.com/jackc/pgx=pgx github.com/jmoiron/sqlx=sqlx github.com/lib/pq=lib/pq modernc.org/sqlite=sqlite github.com/mattn/go-sqlite3=go-sqlite3
 cli: github.com/spf13/cobra=cobra github.com/urfave/cli=urfave/cli github.com/alecthomas/kong=kong github.com/peterbourgon/ff=ff github.com/alecthomas/kingpin=kingpin
 configuration: github.com/spf13/viper=viper github.com/knadh/koanf=koanf github.com/kelseyhightower/envconfig=envconfig github.com/caarlos0/env=caarlos0/env
 logging: log/slog=slog github.com/sirupsen/logrus=logrus go.uber.org/zap=zap github.com/rs/zerolog=zerolog github.com/charmbracelet/log=charmbracelet/log
@@ -73,7 +74,8 @@ cli: clap argh structopt bpaf
 error_library: anyhow thiserror eyre color-eyre:color_eyre miette snafu
 serialization: serde
 logging: tracing log slog
-orm: sqlx diesel sea-orm:sea_orm rusqlite
+orm: diesel sea-orm:sea_orm
+database: sqlx rusqlite
 parallelism: rayon
 test_helpers: rstest proptest insta assert_cmd pretty_assertions wiremock mockall
 terminal: ratatui crossterm

@@ -84,6 +84,7 @@ def _layouts(ground: Ground) -> list[Convention]:
         ]
         if len(parts) >= 2:
             count = sum(name.startswith(tuple(f"{root}{part}/" for part in parts)) for name in own)
+        if len(parts) >= 2 and count >= 0.25 * total:
             add(
                 f"{root}{'/'.join(parts)} layout",
                 0.9,

@@ -48,7 +48,7 @@ _FILES = (
     (r"(?:^|/)(?:build|settings)\.gradle(?:\.kts)?$", "java", "gradle", 0.9),
     (r"^composer\.json$", "php", "composer", 0.9),
     (r"^mix\.exs$", "elixir", "mix", 0.95),
-    (r"^conanfile\.(?:txt|py)$", "cpp", "conan", 0.9),
+    (r"^conanfile\.txt$", "cpp", "conan", 0.9),
     (r"^vcpkg\.json$", "cpp", "vcpkg", 0.9),
     (r"(?:^|/)pubspec\.yaml$", "dart", "pub", 0.95),
     (r"^Package\.swift$", "swift", "swift package manager", 0.95),

@@ -33,7 +33,7 @@ _SHAPES = (
     Shape("repository", "Storage is behind repositories or stores", ("repository",), (), False, 3, r"(?i)(?:repository|_repo|_store|Store)\.\w+$"),
     Shape("service-layer", "Logic lives in services", ("service",), (), False, 3, r"(?:[a-z]Service|_service|[.-]service)s?\.\w+$", 0.03),
     Shape("command-registration", "Each command is declared and registered with the command line's parser", ("command", "clap", "command_table"), (), False, 2),
-    Shape("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), ("registry_type",), False, 3),
+    Shape("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), ("registry_type",), False, 3, "", 0.02),
     Shape("table-driven-tests", "Tests run a table of cases", ("table_test", "parametrize", "each", "rstest", "parameterized"), (), True, 3, "", 0.08),
     Shape("fixtures", "Tests get what they need from shared fixtures", ("fixture", "let", "before", "factory"), (), True, 2, "", 0.1),
     Shape("mocked-collaborators", "Tests replace collaborators by mocks", ("mock",), (), True, 3, "", 0.1),
@@ -47,7 +47,7 @@ _SHAPES = (
     Shape("custom-errors", "Errors are types of the project's own", ("own_errors", "sentinel", "error_derive"), (), False, 2),
     Shape("hooks-and-components", "The interface is made of components, shared logic of hooks", ("hook",), ("component",), False, 2),
     Shape("concerns", "Shared behaviour of models and controllers is in concerns", ("concern",), (), False, 2),
-    Shape("call-objects", "Operations are objects with one call method", ("callable",), (), False, 3),
+    Shape("call-objects", "Operations are objects with one call method", ("callable",), (), False, 3, "", 0.05),
 )  # fmt: skip
 
 

@@ -251,3 +251,7 @@ SIGNS: dict[str, dict[str, str]] = {
 SIGNS["typescript"] = SIGNS["javascript"]
 SIGNS["kotlin"] = SIGNS["java"]
 SIGNS["c"] = SIGNS["cpp"]
+for _signs in SIGNS.values():
+    _signs["raw:license"] = (
+        r"\A(?:#!.*\n)?\s*(?:/\*|//|#|--|\"\"\")(?:.*\n){0,3}?.*(?:Copyright|SPDX-License-Identifier|Licensed (?:under|to))"
+    )

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from holdfast.model.knowledge import Convention, Evidence
-from holdfast.repo.commands import CI, GUIDE, README, Command
+from holdfast.repo.commands import CI, GUIDE, HOOK, README, Command
 from holdfast.repo.ground import Ground, convention
 from holdfast.repo.package_managers import run_prefix
 from holdfast.repo.single_tests import single_tests
@@ -75,6 +75,7 @@ _NAMES = {
         "validate",
         "preflight",
         "check:all",
+        "rake-default",
         "pre-commit",
         "all-checks",
     ),
@@ -141,14 +142,13 @@ def _is_of(text: str, uses: list[Use], category: str) -> bool:
 
 def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Convention | None:
     """The command that CI or the guide gives most often for the surest tool of a kind."""
-    for use in uses:
-        if use.tool.category != wanted or "any" in use.tool.languages:
-            continue
+    own = [use for use in uses if use.tool.category == wanted and "any" not in use.tool.languages]
+    for use in sorted(own, key=lambda use: ground.leading not in use.tool.languages):
         if not set(use.tool.languages).intersection(ground.main[:2]):
             continue
         every = [c for c in use.commands if _plain(c.text) and not _of_a_part(c.text, category)]
         told = next(
-            (own for place in (GUIDE, CI, README) if (own := [c for c in every if c.place == place])), []
+            (here for place in (GUIDE, CI, README) if (here := [c for c in every if c.place == place])), []
         )
         if told:
             texts = Counter(command.text for command in told)
@@ -171,7 +171,9 @@ _THROUGH = (
 def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention | None:
     """A task that a guide or CI runs by its name, though no task file at the top declares it."""
     for place in (GUIDE, README, CI):
-        told = [command for command in ground.commands if command.place == place and _plain(command.text)]
+        told = [
+            command for command in ground.commands if command.place == place and _is_for_all(ground, command)
+        ]
         for name in names:
             exact = re.compile(
                 rf"^{_THROUGH} {re.escape(name)}$|^(?:\./)?(?:scripts?|bin)/{re.escape(name)}$"
@@ -192,22 +194,26 @@ def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention |
     return None
 
 
+def _is_for_all(ground: Ground, command: Command) -> bool:
+    """Whether a command is for the whole: not from the guide of a part, nor by a script of a part's package.json."""
+    if command.path.count("/") and not command.path.startswith((".github/", ".circleci/", "doc")):
+        return False
+    by_script = re.match(r"(?:npm|pnpm|yarn|bun)\b", command.text)
+    return _plain(command.text) and (not by_script or "package.json" in ground.everything)
+
+
 def _of_tool(ground: Ground, uses: list[Use], managers: list[Convention], category: str) -> Convention | None:
     """How the surest linter or formatter is run where nothing says so: as its own documentation has it."""
     wanted = _CATEGORY_OF.get(category)
     hooks = next((use for use in uses if use.tool.name == "pre-commit" and use.score >= 0.75), None)
     for use in uses:
-        if (
-            use.tool.category != wanted
-            or use.score < 0.75
-            or not set(use.tool.languages) & set(ground.main[:1])
-        ):
+        if use.tool.category != wanted or use.score < 0.75 or ground.leading not in use.tool.languages:
             continue
-        if category == "lint_command" and hooks:
+        if category == "lint_command" and hooks and any(command.place == HOOK for command in use.commands):
             return convention(
                 category, "pre-commit run --all-files", 0.8, *hooks.evidence, example="pre-commit"
             )
-        prefix = run_prefix(managers, ground.main[0])
+        prefix = run_prefix(managers, ground.leading)
         gradle = "gradle" in {one.pattern for one in managers}
         command = {
             ("Spotless", "format_command"): "./gradlew spotlessApply" if gradle else "mvn spotless:apply",
@@ -244,16 +250,25 @@ def _plain(text: str) -> bool:
         return False
     return (
         not re.search(
-            r"\$\{|\$[A-Z(]|--with\b|git\+|[<>|]|^\w+:|--help|--version|^hook:|test_name|TestName|::|_test\.\w+|test_\w+\.py",
+            r"\$\{|\$[A-Z(]|--with\b|git\+|[<>|]|^\w+:|--help|--version| -[vV]$|^hook:|test_name|TestName|::|_test\.\w+"
+            r"|test_\w+\.py",
             text,
         )
         and len(text) <= 110
     )
 
 
+_C_BUILDS = (
+    ("CMakeLists.txt", "cmake -B build && cmake --build build"),
+    ("meson.build", "meson setup build && ninja -C build"),
+    ("configure.ac", "autoreconf -i && ./configure && make"),
+    ("Makefile", "make"),
+)
+
+
 def _default(ground: Ground, category: str, managers: list[Convention]) -> Convention | None:
     """What the tool chain of the main language runs when nobody has written it down."""
-    language = ground.main[0] if ground.main else ""
+    language = ground.leading
     names = {found.pattern for found in managers}
     folder, manifest = _module_root(ground, language)
     inside = f" (in {folder}/)" if folder else ""
@@ -278,10 +293,17 @@ def _default(ground: Ground, category: str, managers: list[Convention]) -> Conve
     table["kotlin", "build_command"] = table["java", "build_command"]
     text = table.get((language, category))
     if language in ("c", "cpp") and category == "build_command":
-        built_by_cmake = "CMakeLists.txt" in ground.everything
-        text = "cmake -B build && cmake --build build" if built_by_cmake else "make"
-        manifest = "CMakeLists.txt" if built_by_cmake else "Makefile"
-        manifest = manifest if manifest in ground.everything else ""
+        for made_by, command in _C_BUILDS:
+            if made_by in ground.everything:
+                manifest, text = made_by, command
+                break
+    goal = (
+        re.search(r"<defaultGoal>([^<]+)</defaultGoal>", ground.text("pom.xml"))
+        if manifest == "pom.xml"
+        else None
+    )
+    if goal and category == "build_command":
+        text = f"{maven} (default goal: {goal.group(1).strip()})"
     if language == "ruby" and category == "test_command":
         spec = any(name.endswith("_spec.rb") for name in ground.tests)
         rails = "bin/rails" in ground.names

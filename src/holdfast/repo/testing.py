@@ -11,6 +11,7 @@ from holdfast.repo.ground import Ground, convention
 from holdfast.repo.languages import is_aside, is_test, shown
 from holdfast.repo.source import Seen
 
+_SCRIPT = re.compile(r"(?:^|/)[\w-]+(?:\.(?:test|t|sh|py|tcl|lua|pl|rb|js))?$")
 _JS_NAME = re.compile(r"[.\-_](test|spec|e2e|cy)\.([cm]?[jt]sx?)$")
 
 
@@ -49,6 +50,8 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
         return convention(
             "test_layout", other[0], 0.9, Evidence(other[1]), example=other[1], scope=scope, count=other[2]
         )
+    if family == "cpp" and shape.startswith("*.") and not _is_most_of_its_folder(ground, tests):
+        return None  # sources beside tests that are written otherwise
     sources = {name for name, said in ground.languages.items() if not is_test(name, said)}
     folders = {name.rpartition("/")[0] for name in sources}
     named_tests = [name for name in tests if _name_shape(name, family)]
@@ -119,6 +122,11 @@ def _in_another_language(ground: Ground, own: int) -> tuple[str, str, int] | Non
     ending, count = kinds.most_common(1)[0]
     example = next(name for name in scripts if name.endswith(f".{ending}"))
     return f"*.{ending} scripts in {_test_folder(example)}/", example, count
+
+
+def _is_most_of_its_folder(ground: Ground, tests: list[str]) -> bool:
+    scripts = [name for name in ground.names if _test_folder(name) and _SCRIPT.search(name)]
+    return len(tests) >= len(scripts)
 
 
 def _many_parents(tests: list[str], folder: str) -> bool:

@@ -69,7 +69,7 @@ linter | golangci-lint | go | \bgolangci-lint\b(?! version) | - | (?:^|/)\.golan
 linter | go vet | go | \bgo vet\b | - | - | -
 linter | staticcheck | go | \bstaticcheck\b | honnef.co/go/tools | (?:^|/)staticcheck\.conf$ | -
 linter | clippy | rust | \bcargo (?:\+\w+ )?clippy\b | - | (?:^|/)\.?clippy\.toml$ | -
-linter | RuboCop | ruby | \brubocop\b | rubocop rubocop-rails rubocop-rails-omakase | (?:^|/)\.rubocop\.yml$ | -
+linter | RuboCop | ruby | (?:^|exec |/|hook:)rubocop\b(?!-) | rubocop rubocop-rails rubocop-rails-omakase | (?:^|/)\.rubocop\.yml$ | -
 linter | Standard Ruby | ruby | \bstandardrb\b | standard standardrb | (?:^|/)\.standard\.yml$ | -
 linter | Checkstyle | java kotlin | \bcheckstyle\b | checkstyle maven-checkstyle-plugin | (?:^|/)checkstyle[\w-]*\.xml$ | -
 linter | SpotBugs | java | \bspotbugs\w*\b | com.github.spotbugs spotbugs-maven-plugin | - | -
@@ -194,7 +194,7 @@ task_runner | pixi | python | \bpixi run\b | - | ^pixi\.toml$ | pixi.tasks
 task_runner | rake | ruby | \brake \w | - | ^Rakefile$ | -
 task_runner | cargo xtask | rust | \bcargo xtask\b | - | ^xtask/ | -
 task_runner | mage | go | ^mage\b | github.com/magefile/mage | ^[mM]agefile\.go$ | -
-task_runner | bazel | any | \bbazel(?:isk)? (?:build|test|run)\b | - | ^(?:WORKSPACE|MODULE)(?:\.bazel)?$ | -
+build_tool | Bazel | any | \bbazel(?:isk)? (?:build|test|run)\b | - | ^(?:WORKSPACE|MODULE)(?:\.bazel)?$ | -
 task_runner | earthly | any | \bearthly \+ | - | ^Earthfile$ | -
 coverage | coverage.py | python | \bcoverage (?:run|report|xml)\b|--cov\b | coverage pytest-cov | (?:^|/)\.coveragerc$ | coverage
 coverage | c8 | javascript typescript | (?:^| )c8\b | c8 | - | -
@@ -221,6 +221,7 @@ build_tool | tsdown | javascript typescript | \btsdown\b | tsdown | (?:^|/)tsdow
 build_tool | rolldown | javascript typescript | \brolldown -c\b | - | (?:^|/)rolldown\.config\.\w+$ | -
 build_tool | unbuild | javascript typescript | \bunbuild\b | unbuild | (?:^|/)build\.config\.\w+$ | -
 build_tool | CMake | c cpp | \bcmake\b | - | (?:^|/)CMakeLists\.txt$ | -
+build_tool | Autotools | c cpp | \bautoreconf\b|(?:^|/)configure\b | - | ^configure\.(?:ac|in)$ | -
 build_tool | Meson | c cpp | \bmeson\b | - | (?:^|/)meson\.build$ | -
 build_tool | Maven | java kotlin | \bmvnw?\b | - | ^pom\.xml$ | -
 build_tool | Gradle | java kotlin | \bgradlew?\b | - | ^(?:build|settings)\.gradle(?:\.kts)?$ | -

@@ -110,7 +110,7 @@ def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
                 doubt *= 0.3 if "/" not in path else 0.5
                 evidence.append(Evidence(path, f"tool.{name}"))
                 break
-    if tool.dependencies and (named := ground.dependency(*tool.dependencies)):
+    if tool.dependencies and (named := ground.dependency(*tool.dependencies, languages=tool.languages)):
         doubt *= 0.4 if "/" not in named.path else 0.6
         evidence.append(named)
     if tool.command is not None:
