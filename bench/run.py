@@ -192,7 +192,7 @@ def bench_context(folder: Path) -> bool:
     unit, yard = "x python -c pass", statistics.median(bare)
     ok = report("context_unchanged", statistics.median(same) / yard, unit, 6)
     ok &= report("context_with_a_new_file", statistics.median(files) / yard, unit, 6)
-    return report("context_with_a_new_rule", statistics.median(rules) / yard, unit, None) and ok
+    return report("context_with_a_new_rule", statistics.median(rules) / yard, unit, 6) and ok
 
 
 def bench_memory(folder: Path) -> bool:

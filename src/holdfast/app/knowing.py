@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,21 +11,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.wiring import Machine
+from holdfast.errors import StoreError
 from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
-from holdfast.repo.checkout import head_of, index_stamp, listed
+from holdfast.repo.checkout import Listed, head_of, index_stamp, listed
 from holdfast.store import knowledge as store
 from holdfast.store.layout import Project
 
 # A scan's modules take as long to load as an unchanged checkout takes to be seen as such.
 if TYPE_CHECKING:
-    from holdfast.model.memory import Fact
-    from holdfast.model.session import DistilledSession
     from holdfast.repo.scan import Progress
-    from holdfast.store.capture import CaptureStore
 
-_LEFT_OUT = frozenset({"result", "id"})  # of one moment, or of use to one query only
-_MOST_RECORDS = 2000
-_CACHE_VERSION = 3
+_CACHE_VERSION = 4
+REST_S = 300.0  # between two looks that nobody asked for
 
 
 class Stamps(Struct, array_like=True):
@@ -40,6 +36,7 @@ class Stamps(Struct, array_like=True):
     memory: tuple[tuple[str, int, int], ...] = ()
     names: str = ""  # joined by newlines: decoding one text is faster than thousands
     stamps: tuple[int, ...] = ()  # mtime and size in turn; -1 for what was not there
+    kept: float = 0.0  # when the knowledge was kept that rests on this; 0 when it was only shown
 
 
 class Look(Struct, frozen=True):
@@ -54,19 +51,21 @@ def knowledge_of(machine: Machine, project: Project) -> Knowledge:
 
 
 def look(machine: Machine, project: Project, *, keep: bool, progress: Progress | None = None) -> Look:
-    """Knowledge as of now. Only what changed since the last look is read; `keep` writes it down."""
+    """Knowledge as of now. Only what changed since the last look is read; `keep` writes it down.
+
+    What a look leaves for the next is derived, and written where there is a memory even when nothing is kept.
+    """
     known = store.load(project)
-    cache = store.read_cache(project)
-    head, _, rest = cache.partition(b"\n\n")
+    head, _, rest = store.read_cache(project).partition(b"\n\n")
     stamps = _decoded(head)
-    index = index_stamp(project.root)
-    same = bool(index) and index == stamps.index and head_of(project.root) == stamps.head
-    if known.scanned_at and same and _is_unchanged(project, stamps):
-        return Look(known, True, keep)
-    found = listed(project.root)
-    same = not same and (found.digest, found.head) == (stamps.listing, stamps.head)
-    if known.scanned_at and same and _is_unchanged(project, stamps):
-        return Look(known, True, keep)
+    found = _same_files(project, stamps) if known.scanned_at and known.scanned_at == stamps.kept else None
+    if found is True:
+        if stamps.memory == _memory_stamps(project):
+            if keep:
+                store.touch_cache(project)
+            return Look(known, True, keep)
+        return _with_new_facts(machine, project, stamps, rest, keep=keep)
+    names = found or listed(project.root)
     from holdfast.repo.scan import VERSION, Remembered, scan
 
     try:
@@ -76,9 +75,9 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
     except (msgspec.MsgspecError, UnicodeDecodeError):
         before = Remembered()
     memory = _memory_stamps(project)
-    scanned = scan(project.root, found, before, progress or (lambda *_: None))
-    facts = tuple(_facts(machine, project))
-    items = _cleaned(machine, replace(scanned.items, facts=facts))
+    index = index_stamp(project.root)
+    scanned = scan(project.root, names, before, progress or (lambda *_: None))
+    items = _cleaned(machine, replace(scanned.items, facts=_facts(machine, project)))
     now = machine.now().timestamp()
     caps = _caps(machine, project)
 
@@ -87,21 +86,81 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
 
         return merged(known, items, scanned.looked, now, caps)
 
+    if keep:
+        project.prepare()
+        new = store.change(project, decide)
+    else:
+        new = decide(known)
+    if keep or project.memory.is_dir():
+        everything = {
+            **scanned.remembered.configs,
+            **{n: (k.stamp.mtime, k.stamp.size) for n, k in scanned.remembered.files.items()},
+        }
+        writable = {name: stamp for name, stamp in everything.items() if "\n" not in name}
+        flat = [number for stamp in writable.values() for number in (stamp or (-1, -1))]
+        own = Stamps(_CACHE_VERSION, VERSION, names.digest, names.head, index, memory,
+                     os.fsencode("\n".join(writable)).decode("latin-1"), tuple(flat),
+                     new.scanned_at if keep else 0.0)  # fmt: skip
+        _write_cache(project, own, msgspec.msgpack.encode(_writable(scanned.remembered)), needed=keep)
+    return Look(new, False, keep)
+
+
+def keep_fresh(machine: Machine, project: Project) -> None:
+    """For work that nobody waits for: a look at what changed, unless there was one a short while ago."""
+    known = store.load(project)
+    if not 0 <= machine.now().timestamp() - known.scanned_at < REST_S:
+        look(machine, project, keep=True)
+
+
+def learn_facts(machine: Machine, project: Project) -> None:
+    """What sessions and people said since is known at once; the checkout is not looked at."""
+    facts = _cleaned(machine, Items(facts=_facts(machine, project))).facts
+    if facts or store.load(project).now.facts:
+        _change_facts(machine, project, facts)
+
+
+def _with_new_facts(machine: Machine, project: Project, stamps: Stamps, rest: bytes, *, keep: bool) -> Look:
+    from holdfast.app.knowledge_merging import with_facts
+
+    stamps.memory = _memory_stamps(project)
+    facts = _cleaned(machine, Items(facts=_facts(machine, project))).facts
     if not keep:
-        return Look(decide(known), False, False)
-    project.prepare()
-    new = store.change(project, decide)
-    everything = {
-        **scanned.remembered.configs,
-        **{n: (k.stamp.mtime, k.stamp.size) for n, k in scanned.remembered.files.items()},
-    }
-    writable = {name: stamp for name, stamp in everything.items() if "\n" not in name}
-    flat = [number for stamp in writable.values() for number in (stamp or (-1, -1))]
-    own = Stamps(_CACHE_VERSION, VERSION, found.digest, found.head, index, memory,
-                 os.fsencode("\n".join(writable)).decode("latin-1"), tuple(flat))  # fmt: skip
-    data = msgspec.json.encode(own) + b"\n\n" + msgspec.msgpack.encode(_writable(scanned.remembered))
-    store.write_cache(project, data)
+        return Look(with_facts(store.load(project), facts, _caps(machine, project)), False, False)
+    new = _change_facts(machine, project, facts)
+    _write_cache(project, stamps, rest, needed=True)
     return Look(new, False, True)
+
+
+def _change_facts(machine: Machine, project: Project, facts: tuple[LearnedFact, ...]) -> Knowledge:
+    from holdfast.app.knowledge_merging import with_facts
+
+    caps = _caps(machine, project)
+    return store.change(project, lambda known: with_facts(known, facts, caps))
+
+
+def _facts(machine: Machine, project: Project) -> tuple[LearnedFact, ...]:
+    from holdfast.app.session_facts import session_facts
+
+    return tuple(session_facts(machine, project))
+
+
+def _same_files(project: Project, stamps: Stamps) -> Listed | bool:
+    """True when nothing that the last look rested on has changed; else the names, where they had to be asked for."""
+    index = index_stamp(project.root)
+    if index and index == stamps.index and head_of(project.root) == stamps.head:
+        return _is_unchanged(project, stamps)
+    found = listed(project.root)
+    if (found.digest, found.head) == (stamps.listing, stamps.head) and _is_unchanged(project, stamps):
+        return True
+    return found
+
+
+def _write_cache(project: Project, stamps: Stamps, rest: bytes, *, needed: bool) -> None:
+    try:
+        store.write_cache(project, msgspec.json.encode(stamps) + b"\n\n" + rest)
+    except StoreError:
+        if needed:
+            raise  # else the next look takes longer, and that is all
 
 
 def _writable(remembered: object) -> object:
@@ -130,8 +189,6 @@ def _decoded(head: bytes) -> Stamps:
 def _is_unchanged(project: Project, before: Stamps) -> bool:
     """Whether a look would find what the last one found, the names and the commit being the same."""
     if before.version != _CACHE_VERSION:
-        return False
-    if before.memory != _memory_stamps(project):
         return False
     top = os.fsencode(f"{project.root}/")
     numbers = iter(before.stamps)
@@ -164,82 +221,6 @@ def _memory_stamps(project: Project) -> tuple[tuple[str, int, int], ...]:
 def _caps(machine: Machine, project: Project) -> Caps:
     settings = machine.settings(project)
     return Caps(settings.know_conventions, settings.know_patterns, settings.know_facts, settings.know_files)
-
-
-# --- facts from sessions ---------------------------------------------------------------------------------
-
-
-def _facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
-    """Verified facts of every project of this repository, and what sessions showed; each statement once."""
-    if not project.memory.is_dir():
-        return
-    told: dict[tuple[str, ...], list[Fact]] = {}
-    retired: set[tuple[str, ...]] = set()
-    for fact, is_retired in _told(machine, project):
-        key = LearnedFact(category="", statement=fact.text).key
-        if is_retired:
-            retired.add(key)
-        elif fact.category not in _LEFT_OUT:
-            told.setdefault(key, []).append(fact)
-    latest: dict[tuple[str, str], float] = {}
-    for facts in told.values():
-        for fact in facts:
-            if fact.command:
-                asked = (str(fact.category), fact.command)
-                latest[asked] = max(latest.get(asked, 0.0), _when(fact))
-    for key, facts in told.items():
-        if key in retired:
-            continue
-        first = min(facts, key=lambda fact: fact.at or float("inf"))
-        newest = max(facts, key=_when)
-        sources = tuple(dict.fromkeys(fact.session for fact in facts if fact.session)) or ("user",)
-        sure = 1 - 0.4 * 0.6 ** (len(sources) - 1)
-        if any(fact.verified_at for fact in facts):
-            sure = 1 - (1 - sure) * 0.7
-        if newest.command and latest[str(newest.category), newest.command] > _when(newest):
-            sure *= 0.5  # the same question was answered otherwise since
-        yield LearnedFact(
-            category=str(first.category),
-            statement=first.text,
-            session=first.session,
-            timestamp=_iso(first.at),
-            confidence=round(sure, 2),
-            sources=sources,
-            confirmed=_when(newest),
-        )
-
-
-def _told(machine: Machine, project: Project) -> Iterable[tuple[Fact, bool]]:
-    from holdfast.app.projects import known_projects, memory_of
-    from holdfast.store.capture import CaptureStore
-
-    dismissed: set[str] = set()
-    for name in known_projects(project) or [""]:
-        memory = memory_of(machine, project, name)
-        dismissed |= memory.dismissed()
-        for kept in memory.facts().reference.facts:
-            yield kept.fact, kept.retired_at is not None
-            for old in kept.was:
-                yield old, True
-    if not project.capture.exists():
-        return
-    for record in CaptureStore.glimpse(project.capture, _records, _NONE):
-        yield from ((fact, False) for fact in record.harvest.facts if fact.id not in dismissed)
-
-
-_NONE: list[DistilledSession] = []
-
-
-def _records(capture: CaptureStore) -> list[DistilledSession]:
-    return capture.records(_MOST_RECORDS)
-
-
-def _when(fact: Fact) -> float:
-    return max(fact.at or 0.0, fact.verified_at or 0.0)
-
-
-def _iso(at: float | None) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at else ""
 
 
 # --- what may be written down ----------------------------------------------------------------------------

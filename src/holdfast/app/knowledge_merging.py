@@ -53,6 +53,15 @@ def merged(known: Knowledge, seen: Items, looked: Looked, now: float, caps: Caps
     return Knowledge(now=kept, archive=archive, looked=looked, scanned_at=now)
 
 
+def with_facts(known: Knowledge, seen: Sequence[LearnedFact], caps: Caps) -> Knowledge:
+    """`seen` is all facts that hold; the rest stays as the last look found it."""
+    facts, archived = _kind(known, "facts", seen, None, _again_fact)
+    kept = _capped(facts, caps.facts, archived, lambda one: (-one.confidence, one.statement))
+    return replace(
+        known, now=replace(known.now, facts=kept), archive=replace(known.archive, facts=tuple(archived))
+    )
+
+
 def _kind(
     known: Knowledge, kind: str, seen: Sequence[T], now: float | None, again: Callable[[T, T], T]
 ) -> tuple[list[T], list[T]]:

@@ -6,6 +6,8 @@ cannot be read is kept as it is under `unreadable`.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -145,3 +147,9 @@ def read_cache(project: Project) -> bytes:
 
 def write_cache(project: Project, data: bytes) -> None:
     files.replace(project.memory / CACHE, data, project.lock("knowledge"), files.ANYTHING)
+
+
+def touch_cache(project: Project) -> None:
+    """Says that the checkout was looked at, and nothing had changed."""
+    with contextlib.suppress(OSError):
+        os.utime(project.memory / CACHE)
