@@ -133,7 +133,8 @@ USEFUL = (
     "snapshot_tests", "e2e_tool", "test_helpers", "cli", "logging", "validation", "language_version",
     "type_checking", "typing", "git_hooks", "docs_tool", "build_tool", "ui_framework",
     "dependency_injection", "semicolons", "module_system", "docstrings", "mocking", "dev_command",
-    "commit_sign_off", "export_style", "data_classes", "api_style", "async_runtime", "error_library",
+    "docs_command", "benchmark_command", "commit_sign_off", "export_style", "data_classes", "api_style",
+    "async_runtime", "error_library",
 )  # fmt: skip
 _RANK = {category: rank for rank, category in enumerate(USEFUL)}
 

@@ -23,7 +23,7 @@ _INDENTED = re.compile(
     r"\./\w[\w./-]*) ?\S.*|make))$",
     re.MULTILINE,
 )
-_INLINE = re.compile(r"[a-z.][\w./-]* \S.{1,80}|(?:scripts?|bin)/[\w./-]+")
+_INLINE = re.compile(r"[a-z.][\w./-]* \S.{0,80}|(?:scripts?|bin)/[\w./-]+")
 
 
 def readme_lines(text: str, runner: str) -> Lines:

@@ -153,10 +153,10 @@ class _Told:
             "module_logger",
             few=4,
         )
-        self._add(
-            "data_classes", "pydantic models", files["base_model"], files["dataclass"], "base_model", few=5
-        )
-        self._add("data_classes", "dataclasses", files["dataclass"], files["base_model"], "dataclass", few=5)
+        kinds = {"base_model": "pydantic models", "dataclass": "dataclasses", "struct": "msgspec structs"}
+        declared = sum(files[sign] for sign in kinds)
+        for sign, name in kinds.items():
+            self._add("data_classes", name, files[sign], declared - files[sign], sign, few=5)
 
     def _javascript(self) -> None:
         with_extension = without = alias = relative = node = bare_node = 0

@@ -180,3 +180,13 @@ def run_prefix(managers: list[Convention], language: str) -> str:
     else:
         return ""
     return next((table[name] for name in names if name in table), "npx " if language in _JS else "")
+
+
+def environment_prefix(ground: Ground) -> str:
+    """`.venv/bin/` where the project's own tasks call what lies there; '' elsewhere."""
+    if ground.leading != "python":
+        return ""
+    called = (
+        re.match(r"(?:\./)?(\.?venv/bin/)\w", command.text) for command in ground.commands if command.task
+    )
+    return next((found.group(1) for found in called if found), "")

@@ -43,7 +43,7 @@ _SHAPES = (
     Shape("builder", "Values are put together by builders", ("builder",), (), False, 3),
     Shape("state-machine", "States are an enumeration, and code switches on it", ("state", "reducer"), (), False, 3, "", 0.03),
     Shape("interfaces", "Collaborators are described by interfaces or protocols", ("protocol", "interface", "trait_objects"), (), False, 3),
-    Shape("data-models", "Data is declared as typed models", ("base_model", "dataclass", "entity", "model"), (), False, 4),
+    Shape("data-models", "Data is declared as typed models", ("base_model", "dataclass", "struct", "entity", "model"), (), False, 4),
     Shape("custom-errors", "Errors are types of the project's own", ("own_errors", "sentinel", "error_derive"), (), False, 2),
     Shape("hooks-and-components", "The interface is made of components, shared logic of hooks", ("hook",), ("component",), False, 2),
     Shape("concerns", "Shared behaviour of models and controllers is in concerns", ("concern",), (), False, 2),

@@ -6,6 +6,7 @@ name so that the same tree gives the same sample. What is configured and what is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def scan(root: Path, listed: Listed, before: Remembered, progress: Progress = la
     )
     chosen = _chosen(ground, hot)
     files = _read(root, ground, chosen, before, progress)
-    seen = {name: known.seen for name, known in files.items() if known.seen is not None}
+    seen = _main_part_first({name: known.seen for name, known in files.items() if known.seen is not None})
     parsed = _with_trees(root, seen, hot)
     progress("conventions", 0, 0)
     conventions = _conventions(ground, seen, history)
@@ -133,6 +134,13 @@ def _read(
         looked_at = look_at(name, language, _head(data, longest)) if data else None
         files[name] = Known(stamp, looked_at)
     return files
+
+
+def _main_part_first(seen: dict[str, Seen]) -> dict[str, Seen]:
+    """What shows a convention is best seen where most of the program is, and not in a script beside it."""
+    tops = Counter(name.partition("/")[0] for name, one in seen.items() if not one.is_test)
+    home = tops.most_common(1)[0][0] if tops else ""
+    return dict(sorted(seen.items(), key=lambda item: item[0].partition("/")[0] != home))
 
 
 def _head(data: bytes, most: int) -> bytes:

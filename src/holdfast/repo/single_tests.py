@@ -7,7 +7,7 @@ import re
 from holdfast.model.knowledge import Convention, Evidence
 from holdfast.repo.ground import Ground, convention
 from holdfast.repo.languages import is_aside, shown
-from holdfast.repo.package_managers import run_prefix
+from holdfast.repo.package_managers import environment_prefix, run_prefix
 from holdfast.repo.tools import Use
 
 
@@ -21,7 +21,8 @@ def single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) ->
         if not language or language in done:
             continue
         done.add(language)
-        prefix = run_prefix(managers, language)
+        prefix = environment_prefix(ground) if language == "python" else ""
+        prefix = prefix or run_prefix(managers, language)
         gradle = "./gradlew" if "gradlew" in ground.everything else "gradle"
         maven = "./mvnw" if "mvnw" in ground.everything else "mvn"
         names = {one.pattern for one in managers}

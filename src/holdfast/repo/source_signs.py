@@ -98,6 +98,7 @@ SIGNS: dict[str, dict[str, str]] = {
         "test_function": r"^(?:async )?def test_",
         "dataclass": r"@(?:dataclasses\.)?dataclass",
         "base_model": r"^class \w+\([^)]*BaseModel",
+        "struct": r"^class \w+\((?:msgspec\.)?Struct\b",
         "typed_def": r"\bdef \w+\([^)]*\)\s*->",
         "any_def": r"\bdef \w+\(",
         "future_annotations": r"^from __future__ import annotations",

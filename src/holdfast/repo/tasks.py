@@ -6,9 +6,9 @@ import re
 from collections import Counter
 
 from holdfast.model.knowledge import Convention, Evidence
-from holdfast.repo.commands import CI, GUIDE, HOOK, README, Command
+from holdfast.repo.commands import CI, GUIDE, HOOK, README, TASK, Command
 from holdfast.repo.ground import Ground, convention
-from holdfast.repo.package_managers import run_prefix
+from holdfast.repo.package_managers import environment_prefix, run_prefix
 from holdfast.repo.single_tests import single_tests
 from holdfast.repo.tools import Use
 
@@ -79,6 +79,8 @@ _NAMES = {
         "pre-commit",
         "all-checks",
     ),
+    "docs_command": ("docs", "doc", "docs:build", "build-docs", "build:docs"),
+    "benchmark_command": ("bench", "benchmark", "benchmarks"),
     "dev_command": ("dev", "serve", "start", "watch", "run"),
 }
 _CATEGORY_OF = {
@@ -148,7 +150,8 @@ def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Con
             continue
         every = [c for c in use.commands if _plain(c.text) and not _of_a_part(c.text, category)]
         told = next(
-            (here for place in (GUIDE, CI, README) if (here := [c for c in every if c.place == place])), []
+            (here for place in (GUIDE, CI, README, TASK) if (here := [c for c in every if c.place == place])),
+            [],
         )
         if told:
             texts = Counter(command.text for command in told)
@@ -180,7 +183,7 @@ def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention |
             )
             if category == "check_command" and name == "check":
                 continue  # of a guide nobody knows what it checks
-            if category == "dev_command":
+            if category in ("dev_command", "docs_command", "benchmark_command"):
                 continue
             if found := next((command for command in told if exact.match(command.text)), None):
                 return convention(
@@ -213,7 +216,7 @@ def _of_tool(ground: Ground, uses: list[Use], managers: list[Convention], catego
             return convention(
                 category, "pre-commit run --all-files", 0.8, *hooks.evidence, example="pre-commit"
             )
-        prefix = run_prefix(managers, ground.leading)
+        prefix = environment_prefix(ground) or run_prefix(managers, ground.leading)
         gradle = "gradle" in {one.pattern for one in managers}
         command = {
             ("Spotless", "format_command"): "./gradlew spotlessApply" if gradle else "mvn spotless:apply",
@@ -309,7 +312,7 @@ def _default(ground: Ground, category: str, managers: list[Convention]) -> Conve
         rails = "bin/rails" in ground.names
         text = "bundle exec rspec" if spec else "bin/rails test" if rails else "bundle exec rake test"
     if language == "python" and category == "test_command" and ground.dependency("pytest"):
-        text = run_prefix(managers, "python") + "pytest"
+        text = (environment_prefix(ground) or run_prefix(managers, "python")) + "pytest"
         manifest = (ground.dependency("pytest") or Evidence("")).path
     if not text or not manifest or (category == "test_command" and not ground.tests):
         return None

@@ -119,7 +119,11 @@ def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
             if here:
                 # A single mention deep in a guide or in one script of a part is little.
                 doubt *= 1 - weight * (
-                    1.0 if len(here) > 1 or here[0].path.count("/") < 1 or place == CI else 0.7
+                    1.0
+                    if len(here) > 1
+                    or here[0].path.count("/") < 1
+                    or here[0].path.startswith(("doc", ".github/"))
+                    else 0.7
                 )
                 evidence.extend(Evidence(c.path, c.field) for c in here[:1])
                 run.extend(here)
