@@ -153,6 +153,10 @@ def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Con
             (here for place in (GUIDE, CI, README, TASK) if (here := [c for c in every if c.place == place])),
             [],
         )
+        if told and told[0].place == TASK:
+            if made := _inside_a_task(ground, told, category):
+                return made
+            continue
         if told:
             texts = Counter(command.text for command in told)
             text = min(texts, key=lambda one: (-texts[one], len(one)))
@@ -161,6 +165,20 @@ def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Con
                 category, text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text]
             )
     return None
+
+
+def _inside_a_task(ground: Ground, told: list[Command], category: str) -> Convention | None:
+    """A task that does this alone, under whatever name; or the command itself where it can be typed as it stands."""
+    for first in told:
+        whole = [c for c in ground.commands if c.task == first.task and not _NOT_A_COMMAND.match(c.text)]
+        where = Evidence(first.path, first.field)
+        if first.task and len(whole) == 1:
+            return convention(category, f"{first.task} ({first.text})", 0.85, where, example=first.task)
+    typed = [c for c in told if c.task and not c.path.endswith(".json")]
+    if not typed:
+        return None
+    first = min(typed, key=lambda command: len(command.text))
+    return convention(category, first.text, 0.8, Evidence(first.path, first.field), example=first.text)
 
 
 _BUILDS = re.compile(
