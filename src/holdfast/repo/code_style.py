@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.model.knowledge import Convention, Evidence
 from holdfast.repo.ground import Ground, convention
-from holdfast.repo.languages import shown
+from holdfast.repo.languages import FAMILY, shown
 from holdfast.repo.source import LENGTHS, Seen
 
 _JS = ("javascript", "typescript")
@@ -243,7 +243,9 @@ def _editorconfig(ground: Ground, language: str) -> Iterator[_Setting]:
 
 def _by_default(ground: Ground, language: str, tools: Mapping[str, set[str]]) -> Iterator[_Setting]:
     formatters = tools.get("formatter", set())
-    manifest = next((found.path for found in ground.manifests), "")
+    family = FAMILY.get(language, language)
+    own = [found.path for found in ground.manifests if FAMILY.get(found.language, found.language) == family]
+    manifest = next(iter([*own, *(found.path for found in ground.manifests)]), "")
     if language == "python" and formatters & {"black", "ruff"}:
         name = "black" if "black" in formatters else "ruff"
         yield "line_length", "88", Evidence(manifest, f"default of {name}")

@@ -45,8 +45,7 @@ def commands_of(root: Path, names: list[str], runner: str) -> list[Command]:
             try:
                 for line, field, task, own in read(text, runner):
                     if read is _script:
-                        task = name if "/" in name else f"./{name}"
-                        own = _SCRIPT_NAME.sub("", name.rpartition("/")[2])
+                        task, own = _task_of_script(name)
                     elif "/" in name:
                         task = ""  # a task of a part is not what is run for the whole
                     for part in _parts(line):
@@ -100,7 +99,9 @@ def _justfile(text: str, _: str) -> _Lines:
 def _package_json(text: str, runner: str) -> _Lines:
     document = json.loads(text)
     for name, script in document.get("scripts", {}).items():
-        if isinstance(script, str):
+        if isinstance(script, str) and not re.search(
+            r"\bexit 1\s*$", script
+        ):  # what stands there until one is written
             short = runner.split()[0]  # `bun test` is bun's own runner, and not the script
             plain = name in ("test", "start") and short in ("npm", "pnpm", "yarn")
             task = f"{short} {name}" if plain else f"{runner} {name}"
@@ -228,6 +229,14 @@ def _plain_lines(text: str, _: str) -> _Lines:
         yield line, "", "", ""
 
 
+def _hk(text: str, _: str) -> _Lines:
+    for name in re.findall(r"\bBuiltins\.(\w+)", text):
+        yield f"hook:{name.replace('_', '-')}", "hooks", "", ""
+        yield name.replace("_", " "), "hooks", "", ""
+    for line in re.findall(r"^\s*(?:check|fix)\s*=\s*\"([^\"\n]+)\"", text, re.MULTILINE):
+        yield line, "hooks", "", ""
+
+
 def _lefthook(text: str, _: str) -> _Lines:
     for line in re.findall(r"^\s*run:\s*(.+)$", text, re.MULTILINE):
         yield line, "run", "", ""
@@ -256,6 +265,13 @@ def _nox(text: str, _: str) -> _Lines:
             yield " ".join(words), session, f"nox -s {session}", session
 
 
+def _task_of_script(name: str) -> tuple[str, str]:
+    if "tasks/" in name:
+        own = name.partition("tasks/")[2].replace("/", ":")
+        return f"mise run {own}", own
+    return name if "/" in name else f"./{name}", _SCRIPT_NAME.sub("", name.rpartition("/")[2])
+
+
 def _script(text: str, _: str) -> _Lines:
     """A script that is called what a task is called: it is run by its path."""
     yield "script:", "", "", ""
@@ -282,6 +298,7 @@ _SCRIPTS = (
     r"^(?:(?:scripts?|bin|dev|hack)/)?"
     r"(?:tests?|unit|lint|format|fmt|check|typecheck|build|setup|bootstrap|install|run[-_]?tests?)(?:\.sh)?"
 )
+_MISE_TASKS = r"^(?:\.?mise[-/]tasks|\.config/mise/tasks)/[\w/.-]+"
 _SCRIPT_NAME = re.compile(r"^run[-_]?(?=test)|\.sh$")
 
 _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] = tuple(
@@ -309,6 +326,8 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] 
         (r"\.travis\.yml", CI, _yaml_runs),
         (r"\.pre-commit-config\.yaml", HOOK, _pre_commit),
         (r"\.?lefthook\.ya?ml", HOOK, _lefthook),
+        (r"^hk\.pkl", HOOK, _hk),
+        (_MISE_TASKS, TASK, _script),
         (r"\.husky/[\w-]+", HOOK, _plain_lines),
         (r"CONTRIBUTING(?:\.md|\.rst|\.adoc)?", GUIDE, guide_lines),
         (r"(?i:contributing|developing|development|hacking)\.(?:md|rst|adoc|txt)", GUIDE, guide_lines),

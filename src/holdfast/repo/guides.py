@@ -8,7 +8,7 @@ from collections.abc import Iterator
 Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
 
 _FOR_DEVELOPERS = re.compile(
-    r"(?i)\b(?:develop\w*|contribut\w*|hacking|testing|tests?|building|build from|compil\w+|linting|local setup)\b"
+    r"(?i)\b(?:develop\w*|contribut\w*|hacking|testing|tests?|build(?:ing)?|compil\w+|linting|local setup)\b"
 )
 _UNDERLINE = re.compile(r"([=\-~^\"'*+#])\1{2,}\s*$")
 _LEVELS = "=-~^"

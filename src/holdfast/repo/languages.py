@@ -36,6 +36,7 @@ _ASIDE_ON_TOP = frozenset(
         "playground",
         "playgrounds",
         "benchmarks",
+        "benchmark",
         "bench",
         "cookbook",
         "documentation",

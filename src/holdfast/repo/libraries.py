@@ -158,13 +158,16 @@ def _chosen(
         if where is None and _STANDARD.get(dependency) == language and len(importing) >= 3:
             where = Evidence(importing[0])
         if where is not None and (importing or where.path.count("/") == 0):
-            uses.append((len(importing), label or dependency, where, importing[0] if importing else ""))
+            # A Gemfile requires what it names: no file of the program need do so.
+            count = len(importing) or int(where.path == "Gemfile")
+            uses.append((count, label or dependency, where, importing[0] if importing else ""))
     uses.sort(key=lambda use: -use[0])
     most = uses[0][0] if uses else 0
     made = []
-    for count, label, where, example in uses[: 3 if job in _SEVERAL else 1]:
+    for count, label, where, example in uses[: 4 if job in _SEVERAL else 1]:
         others = sum(use[0] for use in uses if use[1] != label) if job not in _SEVERAL else 0
-        if count == 0 or count < 0.25 * most or count < 0.6 * (count + others):
+        few = count < 2 if job in _SEVERAL else count < 0.25 * most
+        if count == 0 or (few and most > 1) or count < 0.6 * (count + others):
             continue  # named and hardly imported, or one of several: no choice was made
         if count == 1 and (
             others or "/" in where.path or not (job in _OF_TESTS or ground.runs_with(where.field))

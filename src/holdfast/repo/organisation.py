@@ -10,6 +10,9 @@ from holdfast.repo.ground import Ground, convention
 from holdfast.repo.languages import is_aside, is_test, shown
 
 _FAMILY = {"typescript": "javascript", "kotlin": "java", "c": "cpp"}
+_TOP_GUIDE = re.compile(
+    r"(?i)^(?:\.github/|docs?/)?(?:contributing|readme|developing|development|hacking)[\w.]*$"
+)
 _FEATURE_FOLDERS = ("features", "modules", "domains", "apps", "slices")
 _LAYERS = (
     ("controllers, services, repositories", ("controller", "service", "repository")),
@@ -19,7 +22,18 @@ _LAYERS = (
 
 
 def organisation_conventions(ground: Ground) -> list[Convention]:
-    return [*_roots(ground), *_layouts(ground), *_workspaces(ground), *_versions(ground)]
+    return [*_roots(ground), *_layouts(ground), *_workspaces(ground), *_versions(ground), *_sign_off(ground)]
+
+
+def _sign_off(ground: Ground) -> list[Convention]:
+    """Where a guide asks for it in so many words, whatever the log shows: merging often drops it."""
+    for name in ground.configs:
+        if _TOP_GUIDE.search(name) and re.search(
+            r"(?i)signed[- ]off[- ]by|git commit (?:-s|--signoff)\b", ground.text(name)
+        ):
+            told = "Signed-off-by in every commit (DCO)"
+            return [convention("commit_sign_off", told, 0.85, Evidence(name), example="git commit -s")]
+    return []
 
 
 def _roots(ground: Ground) -> list[Convention]:
@@ -164,7 +178,7 @@ def _workspaces(ground: Ground) -> list[Convention]:
     for path, table in ground.tables("package.json")[:1]:
         named = table.get("workspaces")
         named = named.get("packages") if isinstance(named, dict) else named
-        if "/" not in path and isinstance(named, list) and named:
+        if "/" not in path and isinstance(named, list) and named and not found:
             shown_members = ", ".join(map(str, named[:4]))
             found.append(
                 convention(

@@ -82,7 +82,9 @@ def package_managers(ground: Ground) -> list[Convention]:
 
     said = _said_in_commands(ground)
     found: list[Convention] = []
-    languages = list(dict.fromkeys(map(_of, ground.main)))
+    at_top = {_LOCKS[name][0] for name in ground.locks if "/" not in name}
+    beside = [language for language in sorted(at_top) if language in map(_of, ground.languages.values())]
+    languages = list(dict.fromkeys([*map(_of, ground.main), *beside]))
     for language in languages:
         scores, evidence = _scores(ground, language)
         counted = said.get(language, Counter())

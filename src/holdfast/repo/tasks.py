@@ -89,7 +89,7 @@ _CATEGORY_OF = {
     "format_command": "formatter",
     "typecheck_command": "type_checker",
 }
-_NOT_A_COMMAND = re.compile(r"^(?:make|just|task|rake):")
+_NOT_A_COMMAND = re.compile(r"^(?:make|just|task|rake|script):")
 
 
 def task_conventions(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
@@ -182,10 +182,11 @@ def _inside_a_task(ground: Ground, told: list[Command], category: str) -> Conven
 
 
 _BUILDS = re.compile(
-    r"^(?:\./)?(?:mvnw?|gradlew?) (?:[\w:-]+ )*(?:verify|package|install|build|assemble)(?: [\w:-]+)*$"
+    r"^(?:\./)?(?:mvnw?|gradlew?) (?:[\w:-]+ )*(?:verify|package|install|build|assemble)(?: (?!-P)[\w:-]+)*$"
 )
 _THROUGH = (
-    r"(?:make|just|task|rake|bundle exec rake|npm run|pnpm(?: run)?|yarn(?: run)?|bun run|poe|nox -s|tox -e)"
+    r"(?:make|just|task|rake|bundle exec rake|npm run|pnpm(?: run)?|yarn(?: run)?|bun run|poe|nox -s|"
+    r"tox -e|mise run|mise r)"
 )
 
 
@@ -279,6 +280,19 @@ def _plain(text: str) -> bool:
     )
 
 
+def _server(ground: Ground, java: str) -> tuple[str, str]:
+    """How the frameworks that bring their own server run a program while it is worked on, and what shows them."""
+    if spring := ground.dependency(
+        "org.springframework.boot", "spring-boot-maven-plugin", "spring-boot-starter-parent"
+    ):
+        return f"{java} {'bootRun' if 'gradle' in java else 'spring-boot:run'}", spring.path
+    if "bin/rails" in ground.names:
+        return "bin/rails server", "bin/rails"
+    if "manage.py" in ground.names and ground.dependency("django"):
+        return "python manage.py runserver", "manage.py"
+    return "", ""
+
+
 _C_BUILDS = (
     ("CMakeLists.txt", "cmake -B build && cmake --build build"),
     ("meson.build", "meson setup build && ninja -C build"),
@@ -290,7 +304,7 @@ _C_BUILDS = (
 def _default(ground: Ground, category: str, managers: list[Convention]) -> Convention | None:
     """What the tool chain of the main language runs when nobody has written it down."""
     language = ground.leading
-    names = {found.pattern for found in managers}
+    names = {next((found.pattern for found in managers if found.pattern in ("gradle", "maven")), "")}
     folder, manifest = _module_root(ground, language)
     inside = f" (in {folder}/)" if folder else ""
     gradle = "./gradlew" if "gradlew" in ground.everything else "gradle"
@@ -325,6 +339,8 @@ def _default(ground: Ground, category: str, managers: list[Convention]) -> Conve
     )
     if goal and category == "build_command":
         text = f"{maven} (default goal: {goal.group(1).strip()})"
+    if category == "dev_command":
+        text, manifest = _server(ground, maven if "maven" in names else gradle)
     if language == "ruby" and category == "test_command":
         spec = any(name.endswith("_spec.rb") for name in ground.tests)
         rails = "bin/rails" in ground.names
@@ -352,12 +368,18 @@ def _module_root(ground: Ground, language: str) -> tuple[str, str]:
 
 
 _INSTALL = re.compile(
-    r"^(?:uv (?:sync|pip install)|poetry install|pdm (?:install|sync)|pipenv install|pixi install"
+    r"^(?!.*==)(?:uv (?:sync|pip install)|poetry install|pdm (?:install|sync)|pipenv install|pixi install"
     r"|pip3? install (?:-e|-r|--editable|\.|\"\.)"
     r"|pnpm (?:install|i)\b|npm (?:ci|install)$|yarn(?: install)?(?: --\S+)*$|bun (?:install|i)\b"
     r"|bundle install|go mod download|composer install|mix deps\.get"
     r"|(?:conda|mamba) env create)"
 )
+
+
+_USUAL_INSTALL = {
+    "uv": "uv sync", "poetry": "poetry install", "pdm": "pdm install", "pnpm": "pnpm install", "yarn": "yarn install",
+    "npm": "npm install", "bun": "bun install", "bundler": "bundle install", "composer": "composer install",
+}  # fmt: skip
 
 
 def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
@@ -380,7 +402,11 @@ def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
     own = [c for c in told if any(c.text.startswith(name.replace("bundler", "bundle")) for name in known)]
     texts = Counter(command.text for command in own)
     if not texts:
-        return None
+        usual = next((one for one in managers if one.pattern in _USUAL_INSTALL), None)
+        if usual is None:
+            return None
+        by_hand = _USUAL_INSTALL[usual.pattern]
+        return convention("install_command", by_hand, 0.7, *usual.evidence[:1], example=by_hand)
     text = min(texts, key=lambda one: (len(one.split()) > 4, -texts[one], len(one)))
     first = next(command for command in own if command.text == text)
     return convention(

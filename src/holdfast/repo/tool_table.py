@@ -150,7 +150,7 @@ snapshot_tests | go-snaps | go | - | github.com/gkampitakis/go-snaps | - | -
 snapshot_tests | cupaloy | go | - | github.com/bradleyjkemp/cupaloy | - | -
 snapshot_tests | expect-test | rust | - | expect-test | - | -
 docs_tool | MkDocs | any | \bmkdocs\b | mkdocs mkdocs-material | (?:^|/)mkdocs\.ya?ml$ | -
-docs_tool | Sphinx | any | \bsphinx-build\b | sphinx | (?:^|/)docs?/(?:source/)?conf\.py$ | -
+docs_tool | Sphinx | any | \bsphinx-build\b | sphinx | (?:^|/)docs?/(?:\w+/)?conf\.py$ | -
 docs_tool | Zensical | any | \bzensical\b | zensical | (?:^|/)zensical\.toml$ | -
 docs_tool | pdoc | any | \bpdoc\b | pdoc | - | -
 docs_tool | Docusaurus | any | \bdocusaurus\b | @docusaurus/core | (?:^|/)docusaurus\.config\.\w+$ | -
