@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from holdfast.app import facts as fact_commands
-from holdfast.app.knowing import knowledge_of, look
+from holdfast.app.knowing import REST_S, keep_fresh, knowledge_of, look
 from holdfast.app.knowledge_merging import merged
 from holdfast.app.wiring import Machine
 from holdfast.model.knowledge import (
@@ -186,3 +187,55 @@ def test_two_looks_of_the_same_give_the_same(machine: Machine) -> None:
     second = look(machine, project, keep=False).knowledge.now
     strip = lambda items: [replace(one, confirmed=0.0) for one in items.conventions]  # noqa: E731
     assert strip(first) == strip(second)
+
+
+@pytest.mark.promise("K4")
+def test_a_fact_is_known_as_soon_as_it_is_saved_and_no_file_is_looked_at(machine: Machine) -> None:
+    fact_commands.add_fact(machine, "Tests need redis running", "redis refused", "pytest", "testing")
+    known = knowledge_of(machine, machine.project())
+    assert [fact.statement for fact in known.now.facts] == ["Tests need redis running"]
+    assert not known.scanned_at and not known.now.conventions
+    fact_commands.retire(machine, Fact(text="Tests need redis running").id)
+    known = knowledge_of(machine, machine.project())
+    assert not known.now.facts
+    assert [fact.statement for fact in known.archive.facts] == ["Tests need redis running"]
+
+
+@pytest.mark.promise("K4", "K8")
+def test_a_new_fact_leaves_the_last_look_standing(machine: Machine) -> None:
+    project = machine.project()
+    first = look(machine, project, keep=True).knowledge
+    fact_commands.add_fact(machine, "The port is 8081", "listening on 8081", "make serve", "environment")
+    again = look(machine, project, keep=True)
+    assert [fact.statement for fact in again.knowledge.now.facts] == ["The port is 8081"]
+    assert again.knowledge.now.conventions == first.now.conventions
+    assert again.knowledge.scanned_at == first.scanned_at
+    assert look(machine, project, keep=True).unchanged
+
+
+@pytest.mark.promise("X4")
+def test_a_look_that_nobody_asked_for_comes_at_most_every_five_minutes(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = machine.project()
+    keep_fresh(machine, project)
+    first = knowledge_of(machine, project)
+    assert "make" in [one.pattern for one in first.now.conventions if one.category == "task_runner"]
+    (project.root / "Makefile").unlink()
+    keep_fresh(machine, project)
+    assert knowledge_of(machine, project) == first
+    later = machine.now() + timedelta(seconds=REST_S + 1)
+    monkeypatch.setattr(machine, "now", lambda: later)
+    keep_fresh(machine, project)
+    assert "task_runner" not in [one.category for one in knowledge_of(machine, project).now.conventions]
+
+
+def test_a_look_that_is_only_shown_does_not_pass_for_one_that_was_kept(machine: Machine) -> None:
+    project = machine.project()
+    look(machine, project, keep=True)
+    (project.root / "Makefile").unlink()
+    shown = look(machine, project, keep=False)
+    assert not shown.unchanged
+    again = look(machine, project, keep=True)
+    assert not again.unchanged
+    assert "task_runner" not in [one.category for one in again.knowledge.now.conventions]
