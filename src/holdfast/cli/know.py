@@ -140,7 +140,7 @@ def _conventions(now: Items) -> Table:
     columns = (
         Column("Convention", style="bold"),
         Column("For", flexible=True, dispensable=1),
-        Column("What is done", flexible=True),
+        Column("What is done", flexible=True, wrapped=True),
         Column("Sure", align="right"),
         Column("Seen", align="right", dispensable=2),
         Column("Shown by", flexible=True, dispensable=3, style="dim"),
