@@ -82,12 +82,18 @@ def _kind(
             holding[key] = old
     for key in holding:
         archived.pop(key, None)
+    # What only sessions said and none says any more was forgotten with them: not a byte of it may stay.
+    archived = {key: old for key, old in archived.items() if not _is_of_sessions(old)}
     return list(holding.values()), list(archived.values())
 
 
 def _is_ours(item: Any) -> bool:
     """Whether a look at the checkout, or the record of sessions, said it: then these can take it back."""
     return bool(item.sources) if isinstance(item, LearnedFact) else item.by == SCAN
+
+
+def _is_of_sessions(item: Any) -> bool:
+    return isinstance(item, LearnedFact) and bool(item.sources) and "user" not in item.sources
 
 
 def _again_convention(old: Convention, new: Convention) -> Convention:
