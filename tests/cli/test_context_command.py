@@ -55,7 +55,6 @@ def test_a_look_shows_the_sources_and_the_next_one_what_has_changed(known: Path,
         "core/datetime",
         "core/environment",
         "core/git",
-        "knowledge",
     ]
     assert "Changed since" not in holdfast("context", check=0).stdout
     (known / "AGENTS.md").write_text("- run make lint\n", encoding="utf-8")
@@ -168,7 +167,7 @@ def test_knowledge_that_was_kept_is_a_source(known: Path, holdfast: Holdfast) ->
     }
     file = (known / ".holdfast" / "local").resolve() / "session.json"
     file.write_text(json.dumps(kept), encoding="utf-8")
-    assert "~ knowledge  naming: none → snake_case" in holdfast("context", check=0).stdout
+    assert "+ knowledge  naming snake_case" in holdfast("context", check=0).stdout
     file.write_text("{torn", encoding="utf-8")
     torn = holdfast("context", "--json", check=0).json()
     (source,) = [one for one in torn["sources"] if one["key"] == "knowledge"]

@@ -113,7 +113,12 @@ def keep_fresh(machine: Machine, project: Project) -> None:
 
 
 def learn_facts(machine: Machine, project: Project) -> None:
-    """What sessions and people said since is known at once; the checkout is not looked at."""
+    """What sessions and people said since is known at once, where anything is; the checkout is not looked at.
+
+    Also what was forgotten: of a session that is gone no fact stays.
+    """
+    if not (project.memory / store.FILE).exists():
+        return
     facts = _cleaned(machine, Items(facts=_facts(machine, project))).facts
     if facts or store.load(project).now.facts:
         _change_facts(machine, project, facts)
