@@ -20,6 +20,7 @@ from bench.classify import bench_classify
 from bench.corpus import write_corpus, write_giant
 from bench.fingerprints import bench_fingerprints
 from bench.hooks import bench_moment_hook, bench_prompt_hook, bench_start_hook
+from bench.knowledge import bench_scan
 from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
 from bench.search import (
@@ -195,7 +196,7 @@ def bench_context(folder: Path) -> bool:
     unit, yard = "x python -c pass", statistics.median(bare)
     ok = report("context_unchanged", statistics.median(same) / yard, unit, 6)
     ok &= report("context_with_a_new_file", statistics.median(files) / yard, unit, 6)
-    return report("context_with_a_new_rule", statistics.median(rules) / yard, unit, None) and ok
+    return report("context_with_a_new_rule", statistics.median(rules) / yard, unit, 6) and ok
 
 
 def bench_memory(folder: Path) -> bool:
@@ -263,6 +264,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "search_growth": bench_search_growth,
     "search_million": bench_search_million,
     "pointers": bench_pointers,
+    "know": lambda folder: bench_scan(folder, report),
 }
 ONLY_WHEN_NAMED = {"search_million"}  # takes many minutes and 2 GB of disk
 

@@ -102,7 +102,25 @@ def test_what_has_not_changed_is_answered_without_the_application(known: Path, h
     (known / "new.py").write_text("", encoding="utf-8")  # a number, and no text to be cleaned
     assert not loaded_modules(known) & heavy
     assert "was 0" not in holdfast("context", check=0).stdout
-    (known / "AGENTS.md").write_text("text", encoding="utf-8")
+    (known / "AGENTS.md").write_text(f"text {TOKEN}", encoding="utf-8")  # which is redacted here as well
+    assert not loaded_modules(known) & heavy
+    assert all(TOKEN not in kept.read_text(encoding="utf-8") for kept in snapshots(known))
+
+
+def test_where_redaction_takes_more_than_its_rules_the_application_looks(
+    known: Path, home: Path, holdfast: Holdfast
+) -> None:
+    holdfast("context", check=0)
+    (known / "AGENTS.md").write_text("one", encoding="utf-8")
+    forgotten = (known / ".holdfast" / "local").resolve() / "denied.jsonl"
+    forgotten.touch()
+    assert "msgspec" in loaded_modules(known)
+    forgotten.unlink()
+    (known / "AGENTS.md").write_text("two", encoding="utf-8")
+    assert "msgspec" not in loaded_modules(known)
+    config = (known / ".holdfast" / "local").resolve().parent.parent / "config.toml"
+    config.write_text('scanner = "auto"\n', encoding="utf-8")
+    (known / "AGENTS.md").write_text("three", encoding="utf-8")
     assert "msgspec" in loaded_modules(known)
 
 

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -330,3 +331,13 @@ def test_a_secret_that_holds_a_run_of_neighbours_or_stands_in_colour_is_one(text
 @pytest.mark.parametrize("text", ["ghp_1234567890abcdefghijklmnopqrstuvwxyz", "api_key=1234567890abcdef"])
 def test_what_only_counts_up_is_a_placeholder(text: str) -> None:
     assert Redactor().redact(text) == text
+
+
+@pytest.mark.parametrize("name", ["secret_lines.txt", "ordinary_lines.txt"])
+def test_a_short_text_is_redacted_as_it_is_inside_a_long_one(name: str) -> None:
+    """Of short texts only what their literals call for is compiled; in a long one everything is swept at once."""
+    redactor = Redactor()
+    filler = "and so on " * 500
+    for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines():
+        alone = redactor.redact(line)
+        assert redactor.redact(f"{line}\n{filler}") == f"{alone}\n{filler}"

@@ -279,3 +279,12 @@ def test_a_prepared_file_that_was_deleted_is_made_again(enabled: Enabled) -> Non
     prepare(enabled.machine, enabled.project)
     enabled.prepare()
     assert "refund" in enabled.told(), "the switch that enables is not in the derived file"
+
+
+@pytest.mark.promise("K8")
+def test_a_capture_looks_at_the_checkout_too(enabled: Enabled, transcript: Path) -> None:
+    (enabled.root / "Makefile").write_text("test:\n\tpytest\n\nlint:\n\truff check\n", encoding="utf-8")
+    subprocess.run(["git", "add", "-A"], cwd=enabled.root, check=True)
+    capture(enabled.machine, enabled.project)
+    known = json.loads((enabled.project.memory / "session.json").read_text(encoding="utf-8"))["knowledge"]
+    assert "make lint (ruff check)" in [one["pattern"] for one in known["conventions"]]

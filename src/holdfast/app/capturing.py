@@ -61,6 +61,7 @@ def capture(machine: Machine, project: Project) -> Captured:
                     _take(machine, project, group, done)
         prepare(machine, project)
         _index(machine, project, done)
+    _know(machine, project, done)
     return done
 
 
@@ -70,6 +71,16 @@ def _index(machine: Machine, project: Project, done: Captured) -> None:
 
     try:
         done.problems += update_index(machine, project).problems
+    except HoldfastError as error:
+        done.problems.append(error.line())
+
+
+def _know(machine: Machine, project: Project, done: Captured) -> None:
+    """A look at what changed in the checkout; outside the lock, for nobody waits for it."""
+    from holdfast.app.knowing import keep_fresh
+
+    try:
+        keep_fresh(machine, project)
     except HoldfastError as error:
         done.problems.append(error.line())
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
 from holdfast.app.wiring import Machine
+from holdfast.context.cleaning import shown_by
 from holdfast.context.contract import Here
 from holdfast.context.knowledge import FILE
 from holdfast.context.reading import stamp_of
@@ -18,14 +18,12 @@ from holdfast.context.registry import Change, Loaded, Registry
 from holdfast.context.snapshot import Entry, Snapshot, decode, encode, file_name
 from holdfast.context.sources import built_in
 from holdfast.errors import StoreError
-from holdfast.guard.visible import visible
 from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.store.snapshots import keep_snapshot, read_snapshot
 
 POLL_S = 2.0
 _SHARE = 20  # polling takes at most a twentieth of the time, however large the repository is
-_COLOUR = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
 _DENIED = "denied.jsonl"
 _LARGEST_KNOWLEDGE = 20_000_000
 
@@ -125,8 +123,7 @@ class LiveContext:
             from holdfast.store.denied import Denied
 
             clean = Denied(self._project.memory).cleaner(clean)
-        # A colour code ends in a letter, and would hide where a token begins.
-        return lambda text: visible(clean(_COLOUR.sub(r"\g<0> ", text)))
+        return shown_by(clean)
 
     def _stay_forgotten(self) -> None:
         """What was forgotten meanwhile must not be kept again from what this process remembers of it."""

@@ -75,7 +75,8 @@ def _stamp(project: Project) -> str:
     for path in (project.capture, Path(f"{project.capture}-wal"), project.root / ".git" / "HEAD"):
         try:
             status = path.stat()
-            seen.append(f"{status.st_size}:{status.st_mtime_ns}")
+            # An empty write-ahead file comes and goes with every reader, and says nothing.
+            seen.append(f"{status.st_size}:{status.st_mtime_ns}" if status.st_size else "")
         except OSError:
             seen.append("")
     return " ".join(seen)

@@ -1,13 +1,14 @@
 """After each save: what is derived from the memory is made anew, so that whoever reads it need not think.
 
 `resume.json` is read by `holdfast resume` without the application being loaded (`hot/resume.py`); `hot.db` by the
-hooks of projects that are enabled. Both can be deleted.
+hooks of projects that are enabled. Both can be deleted. Facts are also told among what is known of the repository.
 """
 
 from __future__ import annotations
 
 import msgspec
 
+from holdfast.app.knowing import learn_facts
 from holdfast.app.preparing import prepare_if_enabled, stamp
 from holdfast.app.recovery import BUDGET, recoveries
 from holdfast.app.wiring import Machine
@@ -22,6 +23,7 @@ def refresh(machine: Machine, project: Project) -> None:
     if project.memory.is_dir():
         _prepare_resume(machine, project)
         prepare_if_enabled(machine, project)
+        learn_facts(machine, project)
 
 
 def _prepare_resume(machine: Machine, project: Project) -> None:

@@ -67,6 +67,10 @@ OPTIONS = (
         "Several projects in one repository: paths (globs from its top) and the project whose memory sessions that "
         'touch them belong to, e.g. `"services/pay/**" = "payments"` below a line `[projects]`.',
     ),
+    Option("know_conventions", int, 50, False, "How many conventions of the repository are kept in sight."),
+    Option("know_patterns", int, 50, False, "How many structures of the code are kept in sight."),
+    Option("know_facts", int, 100, False, "How many facts that sessions learned are kept in sight."),
+    Option("know_files", int, 200, False, "How many notes on files are kept in sight."),
     Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
     Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
 )
@@ -78,6 +82,10 @@ class Settings(Struct, frozen=True):
     embedder: str = "static"
     classifier: str = "none"
     projects: tuple[tuple[str, str], ...] = ()
+    know_conventions: int = 50
+    know_patterns: int = 50
+    know_facts: int = 100
+    know_files: int = 200
     project_type: str = ""
     framework: str = ""
     warnings: tuple[str, ...] = ()
@@ -130,6 +138,10 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         embedder=values["embedder"],
         classifier=values["classifier"],
         projects=tuple(values["projects"].items()),
+        know_conventions=values["know_conventions"],
+        know_patterns=values["know_patterns"],
+        know_facts=values["know_facts"],
+        know_files=values["know_files"],
         project_type=values["project_type"],
         framework=values["framework"],
         warnings=tuple(warnings),
@@ -139,6 +151,8 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
 def _problem(option: Option, value: Any) -> str:
     if not isinstance(value, option.kind):
         return f"must be a {option.kind.__name__}, not {type(value).__name__}"
+    if option.kind is int and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        return "must be a number from 0"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         return "must hold strings"
     if isinstance(value, dict) and (bad := [str(name) for name in value.values() if not _is_name(name)]):

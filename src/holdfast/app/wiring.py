@@ -60,9 +60,9 @@ class Machine:
 
     @cached_property
     def redactor(self) -> Redactor:
-        from holdfast.guard.redact import Redactor, secrets_of
+        from holdfast.guard.cleaning import redactor_for
 
-        return Redactor(secrets=secrets_of(self.env), scanner=self._scanner())
+        return redactor_for(self.env, self._scanner())
 
     def _scanner(self) -> Scanner | None:
         """Compiling the scanner's rules takes seconds, so a command does it only when that is wanted."""
@@ -103,11 +103,9 @@ class Machine:
 
     @cached_property
     def _strip(self) -> Callable[[str], str]:
-        from holdfast.guard.fence import strip_fences
-        from holdfast.guard.private import strip_private
+        from holdfast.guard.cleaning import cleaner
 
-        redact = self.redactor.redact
-        return lambda text: redact(strip_private(strip_fences(text)))
+        return cleaner(self.redactor)
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
 

@@ -11,6 +11,7 @@ import sys
 from holdfast.app.live_context import LiveContext, Look, News
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.knowledge_child import REST_S, look_again
 from holdfast.context import view
 from holdfast.errors import UsageError
 
@@ -52,12 +53,18 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             _write(_json(look, options.source, indent=2))
         elif not options.json:
             _show(look, options.source)
+        _look_again(machine)
         if options.watch:
-            _watch(context, options.source, as_json=options.json)
+            _watch(context, machine, options.source, as_json=options.json)
     except KeyboardInterrupt:
         if not options.watch:
             raise
     return 0
+
+
+def _look_again(machine: Machine) -> None:
+    project = machine.project()
+    look_again(str(project.memory), str(project.root), machine.env, machine.now().timestamp())
 
 
 def _json(look: Look, only: str, indent: int | None = None) -> str:
@@ -81,14 +88,18 @@ def _show(look: Look, only: str) -> None:
         output.note(f"{only} has nothing to say here.")
 
 
-def _watch(context: LiveContext, only: str, *, as_json: bool) -> None:
+def _watch(context: LiveContext, machine: Machine, only: str, *, as_json: bool) -> None:
     if not as_json and output.on_terminal():
         output.note("Watching; Ctrl-C ends it.")
     sys.stdout.flush()  # a pipe is buffered, and whoever reads it waits for what is known so far
+    began = machine.now().timestamp()
     for news in context.watch():
         if news is None:
             if _reader_has_gone():
                 return
+            if machine.now().timestamp() - began >= REST_S:
+                began = machine.now().timestamp()
+                _look_again(machine)
         elif only in ("", news.change.key if news.change else news.key):
             _write(_news_as_json(news) if as_json else _news(news))
 

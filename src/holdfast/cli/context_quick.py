@@ -1,20 +1,29 @@
-"""`holdfast context` without the application: as long as no new text has come up that must be cleaned first."""
+"""`holdfast context` without the application, which takes longer to load than there is to do here.
+
+New texts pass the same redaction as everywhere. Where that takes more than its own rules - a scanner as second pass,
+texts that were forgotten - the application looks.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from importlib import import_module
 
+from holdfast.cli.knowledge_child import look_again
 from holdfast.context import view
 from holdfast.context.checkout import find_checkout
 from holdfast.context.contract import Here
+from holdfast.context.knowledge import FILE as KNOWLEDGE
 from holdfast.context.reading import text_of
 from holdfast.context.snapshot import Snapshot, decode, encode, file_name
 from holdfast.context.sources import built_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.context.registry import Loaded, Registry
 
 _LARGEST = 8_000_000
@@ -37,12 +46,13 @@ def print_context(words: list[str]) -> bool:
             # Nothing is kept here, so nothing need be cleaned to be kept, and of files only the names are shown.
             return _printed(view.report(registry, registry.load_all(here), (), None, width=_width()))
         previous = _previous(here)
-        loaded = registry.load_all(here, previous, clean=_needs_cleaning)
+        loaded = registry.load_all(here, previous, clean=_cleaning(here, holdfast_home))
         text = _answer(registry, here, previous, loaded, only, as_json="--json" in words)
         if loaded.errors or not _is_harmless(text):
             return False
         if loaded.entries != previous.entries and "--no-save" not in words and not only:
             _keep(here, Snapshot(here.cwd, here.now, loaded.entries), holdfast_home)
+        look_again(here.memory, here.root, here.env, here.now)
         return _printed(text)
     except (_Application, OSError):
         return False
@@ -66,17 +76,44 @@ def _here() -> tuple[Here, str]:
         now=time.time(),
         env=env,
         memory=memory,
-        knowledge=_not_here if memory else None,
+        knowledge=partial(_knowledge, memory) if memory else None,
     )
     return here, holdfast_home
 
 
-def _not_here() -> object:
-    raise _Application  # an error of that source, with which the application begins anew
+def _knowledge(memory: str) -> object:
+    import json
+
+    text = text_of(os.path.join(memory, KNOWLEDGE), _LARGEST)
+    kept = json.loads(text) if text else None
+    return kept.get("knowledge") if isinstance(kept, dict) else None
 
 
-def _needs_cleaning(text: str) -> str:
-    raise _Application
+def _cleaning(here: Here, holdfast_home: str) -> Callable[[str], str]:
+    """Loads the rules when the first text comes up that has to be cleaned."""
+    ready: list[Callable[[str], str]] = []
+
+    def clean(text: str) -> str:
+        if not ready:
+            ready.append(_cleaner(here, holdfast_home))
+        return ready[0](text)
+
+    return clean
+
+
+def _cleaner(here: Here, holdfast_home: str) -> Callable[[str], str]:
+    if os.path.lexists(os.path.join(here.memory, "denied.jsonl")):
+        raise _Application
+    # The scanner is a second pass where its rules were compiled, or where the configuration asks for it.
+    configuration = os.path.join(holdfast_home, "config.toml")
+    if os.path.lexists(os.path.join(holdfast_home, "cache", "scanner")) or "scanner" in (
+        (text_of(configuration, _LARGEST) or "scanner") if os.path.lexists(configuration) else ""
+    ):
+        raise _Application
+    from holdfast.context.cleaning import shown_by
+    from holdfast.guard.cleaning import cleaner, redactor_for
+
+    return shown_by(cleaner(redactor_for(here.env, None)))
 
 
 def _previous(here: Here) -> Snapshot:

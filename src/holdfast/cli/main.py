@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "answer": ("holdfast.cli.answer", "close a question, so that it is not asked again"),
     "questions": ("holdfast.cli.questions", "what was asked in this project, open questions first"),
     "todo": ("holdfast.cli.todo", "list, add and close to-dos"),
+    "know": ("holdfast.cli.know", "how things are done in this repository, with the files that show it"),
     "install": ("holdfast.cli.install", "let an agent remember and be told: hooks in its own configuration"),
     "uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
     "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),

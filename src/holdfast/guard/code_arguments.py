@@ -40,11 +40,11 @@ def _first_literal() -> re.Pattern[str]:
 
 def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
     """The second half of a pair of credentials in code, and passwords in SQL."""
-    for openers, literal in ((_PAIR_OPENERS, _second_literal()), (_SQL_OPENERS, _first_literal())):
+    for openers, literal in ((_PAIR_OPENERS, _second_literal), (_SQL_OPENERS, _first_literal)):
         for opener in openers:
             position = lowered.find(opener)
             while position >= 0:
-                match = literal.match(text, position + len(opener))
+                match = literal().match(text, position + len(opener))
                 if match and is_secret(match["secret"], "password", "call"):
                     yield Finding("password", match.start("secret"), match.end("secret"))
                 position = lowered.find(opener, position + len(opener))

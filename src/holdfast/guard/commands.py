@@ -61,24 +61,25 @@ def _cookie_option() -> re.Pattern[str]:
 
 
 @cache
-def _options() -> tuple[re.Pattern[str], ...]:
-    """Looked for first, being rarer than the commands' names; each begins with a literal, to be quick."""
-    return (
-        re.compile(
-            r" -(?:[a-zA-Z]{0,6}[uUpPawkb]|-user|-proxy-user|-auth|-cookie|pass(?:in|out)?)(?![\w]{3}[\s=])"
-        ),
-        re.compile(r" login "),
-        re.compile(r"authtoken "),
-        re.compile(r"snyk auth "),
-        re.compile(r"net use"),
-    )
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
+
+
+# Looked for first, being rarer than the commands' names; each begins with a literal, to be quick.
+_OPTIONS = (
+    (" -", r" -(?:[a-zA-Z]{0,6}[uUpPawkb]|-user|-proxy-user|-auth|-cookie|pass(?:in|out)?)(?![\w]{3}[\s=])"),
+    (" login ", r" login "),
+    ("authtoken ", r"authtoken "),
+    ("snyk auth ", r"snyk auth "),
+    ("net use", r"net use"),
+)
 
 
 def find_in_commands(text: str, lowered: str) -> Iterator[Finding]:
     """Secrets in the places that commands have for them."""
-    for option in _options():
+    for literal, option in _OPTIONS:
         done = 0
-        for hit in option.finditer(text):
+        for hit in _compiled(option).finditer(text) if literal in text else ():
             if hit.start() < done:
                 continue
             start, done = _line_around(text, hit.start())
@@ -123,32 +124,38 @@ def _is_argument_secret(value: str) -> bool:
 
 
 @cache
-def _spaced() -> tuple[re.Pattern[str], ...]:
-    """Names that only a blank parts from their values; each pattern begins with a literal, to be quick."""
+def _spaced() -> tuple[tuple[str, str], ...]:
+    """Names that only a blank parts from their values; each begins with a literal, and is compiled where that is."""
     value = r"""[ \t]{1,8}(?:\\{0,4}"([^"\n\\]{3,400})|\\{0,4}'([^'\n\\]{3,400})|([^\s"'`|&;<>\\]{3,4000}))"""
     name = r"[\"']?(?P<name>[\w./:-]{2,80}+)[\"']?"
     return (
-        re.compile(r"--(?P<name>[A-Za-z][\w-]{2,40}+)" + value),
-        re.compile(r" -(?P<name>[A-Za-z][\w-]{2,40}+)" + value),
-        re.compile(r"set " + name + value),
-        re.compile(r"setx " + name + value),
-        re.compile(r"ENV " + name + value),
-        re.compile(r"login[ \t]{1,4}\S{1,80}+\s{1,20}(?P<name>password)" + value),
-        re.compile(r"put[\w-]{1,20} " + name + value),
-        re.compile(r"#define " + name + value),
-        re.compile(r"require(?P<name>pass)" + value),
-        re.compile(
+        ("--", r"--(?P<name>[A-Za-z][\w-]{2,40}+)" + value),
+        (" -", r" -(?P<name>[A-Za-z][\w-]{2,40}+)" + value),
+        ("set ", r"set " + name + value),
+        ("setx ", r"setx " + name + value),
+        ("ENV ", r"ENV " + name + value),
+        ("login", r"login[ \t]{1,4}\S{1,80}+\s{1,20}(?P<name>password)" + value),
+        ("put", r"put[\w-]{1,20} " + name + value),
+        ("#define ", r"#define " + name + value),
+        ("requirepass", r"require(?P<name>pass)" + value),
+        (
+            "echo ",
             r"echo (?=[^\n]{0,300}(?:--password-stdin|--with-token))(?P<name>)"
-            + value.replace("{1,8}", "{0,8}")
+            + value.replace("{1,8}", "{0,8}"),
         ),
-        re.compile(r"(?P<name>secret) set \S{1,80}+ (?:--body|-b)[= ]" + value.replace("{1,8}", "{0,8}")),
+        (
+            "secret set ",
+            r"(?P<name>secret) set \S{1,80}+ (?:--body|-b)[= ]" + value.replace("{1,8}", "{0,8}"),
+        ),
     )
 
 
 def find_spaced(text: str) -> Iterator[Finding]:
     """`--password X`, `ENV API_TOKEN X`, `aws configure set aws_secret_access_key X`, netrc."""
-    for pattern in _spaced():
-        for match in pattern.finditer(text):
+    for literal, source in _spaced():
+        if literal not in text:
+            continue
+        for match in _compiled(source).finditer(text):
             strength = classify(match["name"] or "token")
             group = next(i for i in range(2, 5) if match[i] is not None)
             if strength and is_secret(match[group], strength, "quoted" if group < 4 else "option"):

@@ -161,6 +161,11 @@ def _compiled(source: str) -> re.Pattern[str]:
 
 
 @cache
+def _anchors() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(anchor for shape in _SHAPES for anchor in shape.anchors.split()))
+
+
+@cache
 def _matchers() -> tuple[dict[str, list[_Matcher]], dict[str, list[_Matcher]]]:
     """Matchers by anchor: those that begin a word (found in one sweep), and those that do not."""
     leading: dict[str, list[_Matcher]] = {}
@@ -176,9 +181,16 @@ def _matchers() -> tuple[dict[str, list[_Matcher]], dict[str, list[_Matcher]]]:
 
 def _by_shortest_anchor(matchers: dict[str, list[_Matcher]]) -> dict[str, list[_Matcher]]:
     """The sweep reports the shortest anchor at a place; under it stand the longer ones too, longest first."""
-    roots = [anchor for anchor in matchers if not any(anchor != a and anchor.startswith(a) for a in matchers)]
-    longest_first = sorted(matchers, key=len, reverse=True)
-    return {root: [m for a in longest_first if a.startswith(root) for m in matchers[a]] for root in roots}
+    under: dict[str, list[str]] = {}
+    root = ""
+    for anchor in sorted(matchers):  # an anchor stands right before those that begin with it
+        if not root or not anchor.startswith(root):
+            root = anchor
+        under.setdefault(root, []).append(anchor)
+    return {
+        root: [matcher for anchor in sorted(anchors, key=len, reverse=True) for matcher in matchers[anchor]]
+        for root, anchors in under.items()
+    }
 
 
 @cache
@@ -200,11 +212,27 @@ def _tree_pattern(node: dict[str, Any]) -> str:
     return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 
+_SHORT = 4_000  # characters; up to here two hundred searches for a literal take less than compiling the sweep
+
+
+def _anchors_in(text: str, leading: dict[str, list[_Matcher]]) -> Iterator[re.Match[str]]:
+    """Where anchors begin a word. What holds no anchor at all, as most short texts do, needs no pattern."""
+    if len(text) > _SHORT:
+        return _sweep().finditer(text)
+    present = [anchor for anchor in leading if anchor in text]
+    if not present:
+        return iter(())
+    # No anchor is the beginning of another, so their order says nothing.
+    return _compiled(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, present))})").finditer(text)
+
+
 def find_tokens(text: str) -> Iterator[Finding]:
     """Every token of a known shape, placeholders left out."""
+    if len(text) <= _SHORT and not any(anchor in text for anchor in _anchors()):
+        return
     leading, inner = _matchers()
     done = 0
-    for hit in _sweep().finditer(text):
+    for hit in _anchors_in(text, leading):
         if hit.start() < done:
             continue
         for matcher in leading[hit[0]]:

@@ -79,10 +79,10 @@ def _credential() -> re.Pattern[str]:
 
 def find_schemes(text: str, lowered: str) -> Iterator[Finding]:
     """Credentials of the Authorization header, with or without its name."""
-    for word, joint in (("authorization", _scheme()), ("bearer", _blanks()), ("basic", _blanks())):
+    for word, joint in (("authorization", _scheme), ("bearer", _blanks), ("basic", _blanks)):
         position = lowered.find(word)
         while position >= 0:
-            link = joint.match(lowered, position + len(word))
+            link = joint().match(lowered, position + len(word))
             value = _credential().match(text, link.end()) if link else None
             if value and _is_credential(value[0], word):
                 yield Finding("authorization", value.start(), value.end())

@@ -37,7 +37,7 @@ def file_names(root: Path) -> tuple[str, ...]:
         names = _tracked(root)
         if names:
             return _thinned(names)
-    return tuple(_walked(root))
+    return tuple(walked(root))
 
 
 def _tracked(root: Path) -> list[str]:
@@ -78,7 +78,7 @@ def _thinned(names: list[str]) -> tuple[str, ...]:
     ]
 
 
-def _walked(root: Path) -> list[str]:
+def walked(root: Path) -> list[str]:
     names: list[str] = []
     folders = deque([""])
     seen = 0

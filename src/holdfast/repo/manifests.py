@@ -88,10 +88,22 @@ def _pyproject(text: str) -> _Names:
     poetry = _table(_table(document.get("tool")).get("poetry"))
     needed = [*_strings(project.get("dependencies")), *_table(poetry.get("dependencies"))]
     needed += [str(part["name"]) for part in (project, poetry) if isinstance(part.get("name"), str)]
-    extras = [
-        name for group in _table(project.get("optional-dependencies")).values() for name in _strings(group)
+    tool = _table(document.get("tool"))
+    groups = [
+        *_table(project.get("optional-dependencies")).values(),
+        *_table(document.get("dependency-groups")).values(),
+        *(_table(group).get("dependencies") for group in _table(poetry.get("group")).values()),
+        *(_table(environment).get("dependencies") for environment in _hatch_environments(tool)),
+        _table(tool.get("uv")).get("dev-dependencies"),
+        poetry.get("dev-dependencies"),
+        *_table(_table(tool.get("pdm")).get("dev-dependencies")).values(),
     ]
+    extras = [name for group in groups for name in (group if isinstance(group, dict) else _strings(group))]
     return map(_python_name, needed), map(_python_name, extras)
+
+
+def _hatch_environments(tool: dict[str, Any]) -> Iterable[Any]:
+    return _table(_table(tool.get("hatch")).get("envs")).values()
 
 
 def _requirements(text: str) -> _Names:
@@ -217,7 +229,11 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tup
         (r"go\.mod", "go", _go_mod),
         (r"Cargo\.toml", "rust", _cargo),
         (r"Gemfile", "ruby", _quoted_after("gem")),
-        (r"[\w.-]+\.gemspec", "ruby", _quoted_after("add_dependency", "add_runtime_dependency")),
+        (
+            r"[\w.-]+\.gemspec",
+            "ruby",
+            _quoted_after("add_dependency", "add_runtime_dependency", "add_development_dependency"),
+        ),
         (r"composer\.json", "php", _composer),
         (r"pom\.xml", "java", _tokens),
         (r"build\.gradle(?:\.kts)?", "java", _tokens),

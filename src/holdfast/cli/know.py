@@ -1,0 +1,229 @@
+"""`holdfast know`: what this repository shows of itself, and what sessions learned of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from holdfast.app.knowing import Look, look
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.output import Column, Table
+from holdfast.errors import UsageError
+from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
+
+if TYPE_CHECKING:
+    from holdfast.repo.scan import Progress
+
+DESCRIPTION = """How things are done in this repository: its package manager, commands, tools, naming, layout of tests,
+style, commits and libraries, the structures of its code, its hot and complex files, and facts that sessions learned.
+Each with how sure it is and the files that show it. Nothing is run, nothing is sent; AGENTS.md and its kin are not
+read."""
+EXAMPLES = """examples:
+  holdfast know                     what is known, as of now; writes nothing
+  holdfast know scan                look at the checkout and keep what was found
+  holdfast know context --max 2000  the same as markdown for a system prompt, at most 2000 characters
+  holdfast know --json              with evidence, for programs"""
+_SHOWN_FILES = 12
+_SHOWN_FACTS = 15
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    scan = verbs.add_parser("scan", help="look at the checkout and keep what was found")
+    context = verbs.add_parser("context", help="markdown for a system prompt")
+    context.add_argument("--max", type=int, metavar="N", help="at most so many characters (default: all)")
+    parser.add_argument("--json", action="store_true", help="everything as JSON, with evidence")
+    for verb in (scan, context):
+        verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the same as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    with _progress(show=not options.json and sys.stderr.isatty()) as progress:
+        found = look(machine, project, keep=options.verb == "scan", progress=progress)
+    if options.verb == "context":
+        return _context(found.knowledge.now, options.max, options.json)
+    if options.json:
+        output.show_json(as_json(found.knowledge))
+        return 0
+    if options.verb == "scan":
+        _show_scan(found)
+        return 0
+    _show(found.knowledge)
+    if not found.knowledge.scanned_at:
+        output.note("Nothing of this is kept yet: holdfast know scan does that.")
+    return 0
+
+
+def _context(items: Items, most: int | None, as_object: bool) -> int:
+    from holdfast.text.knowledge_md import render
+
+    if most is not None and most < 1:
+        raise UsageError("--max must be at least 1", fix="Give a number of characters, e.g. --max 2000")
+    text = render(items, most)
+    if as_object:
+        output.show_json({"context": text, "characters": len(text), "max": most})
+        return 0
+    if not text:
+        output.note(f"Nothing fits into {most} characters.")
+    sys.stdout.write(text)
+    return 0
+
+
+def as_json(known: Knowledge) -> dict[str, Any]:
+    """As docs/json.md says; evidence with the field where there is one."""
+    import msgspec
+
+    now: dict[str, Any] = msgspec.to_builtins(known.now)
+    for kind in now.values():
+        for item in kind:
+            for inner in ("by", "confirmed"):
+                item.pop(inner, None)
+    return {
+        **now,
+        "scan": {
+            "at": _iso(known.scanned_at),
+            "files": known.looked.listed,
+            "sources": known.looked.sources,
+            "read": known.looked.read,
+            "commits": known.looked.commits,
+            "listed_by": known.looked.listed_by,
+            "trees": known.looked.trees,
+            "notes": list(known.looked.notes),
+        },
+        "archived": {kind: len(getattr(known.archive, kind)) for kind in now},
+    }
+
+
+def _iso(at: float) -> str | None:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at else None
+
+
+def _show_scan(found: Look) -> None:
+    known = found.knowledge
+    if found.unchanged:
+        output.line(f"Nothing changed since the last look ({known.looked.listed:,} files).")
+        return
+    looked = known.looked
+    output.line(
+        f"{looked.listed:,} files, {looked.read:,} of {looked.sources:,} sources read, {looked.commits:,} commits: "
+        f"{len(known.now.conventions)} conventions, {len(known.now.patterns)} patterns, {len(known.now.facts)} facts, "
+        f"{len(known.now.files)} notes on files."
+    )
+    for note in looked.notes:
+        output.line(f"  {note}")
+    output.line("See them with: holdfast know")
+
+
+def _show(known: Knowledge) -> None:
+    for table in (_conventions(known.now), _patterns(known.now), _facts(known.now), _files(known.now)):
+        if table.rows:
+            output.show(table)
+            output.line()
+    looked = known.looked
+    told = [
+        f"{looked.listed:,} files listed by {looked.listed_by or 'nobody'}",
+        f"{looked.read:,} sources read",
+        f"{looked.commits:,} commits",
+        *looked.notes,
+    ]
+    output.aside(f"{', '.join(told)}.")
+
+
+def _conventions(now: Items) -> Table:
+    columns = (
+        Column("Convention", style="bold"),
+        Column("For", flexible=True, dispensable=1),
+        Column("What is done", flexible=True, wrapped=True),
+        Column("Sure", align="right"),
+        Column("Seen", align="right", dispensable=2),
+        Column("Shown by", flexible=True, dispensable=3, style="dim"),
+    )
+    return Table(columns, [_row(one) for one in sorted(now.conventions, key=usefulness)])
+
+
+def _patterns(now: Items) -> Table:
+    columns = (
+        Column("Pattern", style="bold"),
+        Column("What it is", flexible=True),
+        Column("Files", align="right"),
+        Column("Sure", align="right"),
+        Column("For example", flexible=True, dispensable=1, style="dim"),
+    )
+    rows = [
+        [
+            one.name,
+            one.description,
+            str(one.count or len(one.files)),
+            f"{one.confidence:.2f}",
+            *(one.files[:1] or [""]),
+        ]
+        for one in now.patterns
+    ]
+    return Table(columns, rows)
+
+
+def _facts(now: Items) -> Table:
+    columns = (
+        Column("Fact", flexible=True),
+        Column("Kind"),
+        Column("Session", dispensable=1),
+        Column("Sure", align="right"),
+    )
+    shown = now.facts[:_SHOWN_FACTS]
+    return Table(
+        columns, [[one.statement, one.category, one.session[:8], f"{one.confidence:.2f}"] for one in shown]
+    )
+
+
+def _files(now: Items) -> Table:
+    columns = (
+        Column("File", flexible=True, style="bold"),
+        Column("Complexity", align="right"),
+        Column("Changes", align="right"),
+        Column("", dispensable=1),
+        Column("Changes with", flexible=True, dispensable=2, style="dim"),
+    )
+    rows = [
+        [
+            one.path,
+            str(one.complexity),
+            str(one.changes),
+            "hot" if one.is_hot else "",
+            *(one.neighbours[:1] or [""]),
+        ]
+        for one in now.files[:_SHOWN_FILES]
+    ]
+    return Table(columns, rows)
+
+
+def _row(one: Convention) -> list[str]:
+    seen = f"{one.count:,}/{one.count + one.counter:,}" if one.counter else f"{one.count:,}"
+    where = one.evidence[0] if one.evidence else None
+    shown = f"{where.path}: {where.field}" if where and where.field else where.path if where else ""
+    return [one.category.replace("_", " "), one.scope, one.pattern, f"{one.confidence:.2f}", seen, shown]
+
+
+@contextmanager
+def _progress(*, show: bool) -> Iterator[Progress | None]:
+    if not show:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("looking", total=None)
+
+        def advance(what: str, done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total or None, description=f"looking at {what}")
+
+        yield advance
