@@ -50,6 +50,21 @@ OPTIONS = (
         "Several projects in one repository: paths (globs from its top) and the project whose memory sessions that "
         'touch them belong to, e.g. `"services/pay/**" = "payments"` below a line `[projects]`.',
     ),
+    Option(
+        "lessons_promote_days",
+        int,
+        7,
+        True,
+        "Days after which a lesson that your own sessions taught becomes active by itself, counted from when you were "
+        "first shown it and unless you rejected or muted it; 0 is never.",
+    ),
+    Option(
+        "lessons_promote_sessions",
+        int,
+        2,
+        True,
+        "In how many of your own sessions a lesson must have been seen to become active by itself; 0 is never.",
+    ),
     Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
     Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
 )
@@ -59,6 +74,8 @@ class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
     projects: tuple[tuple[str, str], ...] = ()
+    lessons_promote_days: int = 7
+    lessons_promote_sessions: int = 2
     project_type: str = ""
     framework: str = ""
     warnings: tuple[str, ...] = ()
@@ -109,6 +126,8 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
         projects=tuple(values["projects"].items()),
+        lessons_promote_days=values["lessons_promote_days"],
+        lessons_promote_sessions=values["lessons_promote_sessions"],
         project_type=values["project_type"],
         framework=values["framework"],
         warnings=tuple(warnings),
@@ -116,6 +135,8 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
 
 
 def _problem(option: Option, value: Any) -> str:
+    if option.kind is int and (isinstance(value, bool) or (isinstance(value, int) and value < 0)):
+        return "must be a number from 0 on"
     if not isinstance(value, option.kind):
         return f"must be a {option.kind.__name__}, not {type(value).__name__}"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):

@@ -83,25 +83,41 @@ class Versions:
         group: str = "",
     ) -> None:
         """Keep both contents and say what is about to happen; an edit that nobody told us of comes first."""
+        self.record_all(held, [(file, before, after)], at, reason, group)
+
+    def record_all(
+        self,
+        held: Held,
+        made: Iterable[tuple[str, bytes | None, bytes | None]],
+        at: float,
+        reason: str,
+        group: str = "",
+    ) -> None:
+        """The same for many files at once, each once: its name, and what it holds before and after."""
         changes = self.changes()
         number = changes[-1].n + 1 if changes else 1
-        old, new = self._keep(held, before), self._keep(held, after)
-        last = next((change for change in reversed(changes) if change.file == file), None)
+        last = {change.file: change for change in changes}
         added: list[Change] = []
-        known = {last.before, last.after} if last else {None}  # `before`: the change may not have come about
-        if old not in known:
-            was = last.after if last else None
-            by_hand = Change(n=number, file=file, at=at, reason=BY_HAND, before=was, after=old)
-            added.append(by_hand)
-        number += len(added)
-        added.append(Change(n=number, file=file, at=at, reason=reason, before=old, after=new, group=group))
+        for file, before, after in made:
+            old, new = self._keep(held, before), self._keep(held, after)
+            was = last.get(file)
+            known = {was.before, was.after} if was else {None}  # `before`: the change may not have come about
+            if old not in known:
+                then = was.after if was else None
+                added.append(Change(n=number, file=file, at=at, reason=BY_HAND, before=then, after=old))
+                number += 1
+            added.append(
+                Change(n=number, file=file, at=at, reason=reason, before=old, after=new, group=group)
+            )
+            number += 1
         if len(changes) > KEPT + _SLACK:
             pruned = _newest(changes)
             if len(changes) - len(pruned) > _SLACK:
                 files.replace_held(held, self._journal, _lines([*pruned, *added]), files.ANYTHING)
                 self._sweep([*pruned, *added])
                 return
-        files.append_held(held, self._journal, _lines(added))
+        if added:
+            files.append_held(held, self._journal, _lines(added))
 
     def before_hand_edit(self, file: str, now: bytes | None) -> bytes | None:
         """What we last wrote into a file that holds something else now; None when nobody edited it since."""
