@@ -199,3 +199,15 @@ def _rejection(shelf: Shelf) -> Callable[[Lesson], bool]:
         )
 
     return is_rejected
+
+
+_OFTEN_ENOUGH = 10  # told that often, a lesson has had its chance
+
+
+def pays(payback: Payback) -> bool | None:
+    """Whether a lesson is worth its tokens; None where it was not told often enough to say."""
+    if payback.contradicted > payback.used:
+        return False
+    if payback.used:
+        return True
+    return False if payback.injected >= _OFTEN_ENOUGH else None

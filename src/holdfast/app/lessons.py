@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,14 +16,17 @@ from holdfast.errors import NotFound, UsageError
 from holdfast.guard.lesson_text import why_line_refused, why_target_refused
 from holdfast.guard.names import safe_name
 from holdfast.model.lesson import Fingerprint, Lesson, LessonKind
+from holdfast.store import files
 from holdfast.store.layout import Project
-from holdfast.store.lesson_files import LONGEST_RULE
+from holdfast.store.lesson_files import LONGEST_RULE, understood
+from holdfast.store.lesson_notes import Choices
 from holdfast.store.lesson_union import Proposed, united
 from holdfast.store.lessons import Changes, Place, Shelf
 from holdfast.text.lesson_md import normal
 
 LISTING = "holdfast lessons list shows them"
 _PRECEDENCE: tuple[Place, ...] = ("candidates", "local", "shared", "personal")
+KEPT_FIRST: tuple[Place, ...] = ("local", "candidates", "shared", "personal")
 _DAY_S = 86_400.0
 
 
@@ -176,7 +180,7 @@ def remove(machine: Machine, project: Project, names: Sequence[str]) -> list[Han
         changes.lessons[one.place, one.lesson.name] = None
         return Handled(one.lesson, one.place)
 
-    return _handle(machine, project, names, _PRECEDENCE, decide, "lessons rm")
+    return _handle(machine, project, names, KEPT_FIRST, decide, "lessons rm")
 
 
 def _handle(
@@ -230,7 +234,7 @@ def add(
         rules=tuple(filter(None, (_line(machine, rule, "a rule") for rule in rules))),
         kind=kind,
         fingerprint=tuple(Fingerprint(target=_target(target)) for target in fingerprint),
-        captured_at=float(int(machine.now().timestamp())),
+        captured_at=machine.now().timestamp() // _DAY_S * _DAY_S,
     )
     if machine.clean(name) != name:
         raise UsageError("the name looks like a secret", fix="Choose another one")
@@ -244,16 +248,53 @@ def add(
         if there is not None:
             kept = replace(there.lesson, rules=()) if instead else there.lesson
             new = united(replace(kept, description=new.description or kept.description), new)
-        choices = shelf.choices.readmit(
-            rule for rule in shelf.choices.rejected_rules() if any(alike(rule, own) for own in new.rules)
-        )
-        return Changes(lessons={(place, name): new}, choices=choices)
+        return Changes(lessons={(place, name): new}, choices=_readmitted(shelf, new))
 
     project.prepare()
     done = lesson_store(machine, project, new_group()).change(change, "lessons add")
     refresh(machine, project)
     kept = done.lessons[place, name]
     return Handled(kept if isinstance(kept, Lesson) else lesson, place)
+
+
+def add_file(
+    machine: Machine,
+    project: Project,
+    path: Path,
+    *,
+    name: str = "",
+    personal: bool = False,
+    instead: bool = False,
+) -> Handled:
+    """A file that somebody wrote, as it is but for secrets. One that is there is only replaced with `instead`."""
+    source = machine.cwd / path.expanduser()
+    name = safe_name(name or source.name.removesuffix(".md"))
+    data = files.read(source)
+    if data is None:
+        raise NotFound("there is no such file", where=str(path), fix="Name the file of a lesson")
+    text = machine.clean(understood(source, name, data, str(path)).data.decode("utf-8"))
+    found = understood(source, name, text.encode("utf-8"), str(path))
+    place: Place = "personal" if personal else "local"
+
+    def change(shelf: Shelf) -> Changes:
+        there = shelf.folder(place).get(name)
+        if there is not None and there.data != found.data and not instead:
+            raise UsageError(
+                f"there is a lesson {name!r} already", fix="Say --replace, or give it another name"
+            )
+        return Changes(lessons={(place, name): found.data}, choices=_readmitted(shelf, found.lesson))
+
+    project.prepare()
+    lesson_store(machine, project, new_group()).change(change, "lessons add")
+    refresh(machine, project)
+    return Handled(found.lesson, place)
+
+
+def _readmitted(shelf: Shelf, lesson: Lesson) -> Choices:
+    """Whoever writes a rule by hand wants it, whatever was rejected before."""
+    return shelf.choices.readmit(
+        rule for rule in shelf.choices.rejected_rules() if any(alike(rule, own) for own in lesson.rules)
+    )
 
 
 def _line(machine: Machine, text: str, what: str) -> str:

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("holdfast.cli.search", "find anything that is remembered, by words and by meaning"),
     "recall": ("holdfast.cli.recall", "the few lines that a task needs, each with its source"),
     "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
+    "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
     "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
     "history": ("holdfast.cli.history", "the versions of a file, and what each change did"),
