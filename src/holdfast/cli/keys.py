@@ -51,9 +51,13 @@ def _key(descriptor: int) -> str:
 
 
 def _rest_of_escape(descriptor: int) -> str:
+    """What belongs to one such key, and nothing that was typed after it."""
     import select
 
-    while select.select([descriptor], [], [], 0.02)[0]:
-        if not os.read(descriptor, 1):
-            break
+    def ready() -> bool:
+        return bool(select.select([descriptor], [], [], 0.02)[0])
+
+    if ready() and os.read(descriptor, 1) in (b"[", b"O"):
+        while ready() and not 0x40 <= (os.read(descriptor, 1) or b"~")[0] <= 0x7E:
+            pass
     return "\x1b"

@@ -76,7 +76,8 @@ def read_folder(folder: Path, shown: str) -> Folder:
 
 
 def _is_meant(name: str) -> bool:
-    return name.endswith(_ENDING) and not name.startswith(".") and name.casefold() not in _NOT_LESSONS
+    """Finder leaves its own file beside each one where a disk cannot hold what it keeps of them."""
+    return name.endswith(_ENDING) and not name.startswith("._") and name.casefold() not in _NOT_LESSONS
 
 
 class NotALesson(HoldfastError):
