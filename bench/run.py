@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bench.classify import bench_classify
 from bench.corpus import write_corpus, write_giant
 from bench.hooks import bench_start_hook
 from bench.search import (
@@ -247,6 +248,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "unchanged": bench_unchanged,
     "size": bench_size,
     "start_hook": bench_start_hook,
+    "classify": bench_classify,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "search_small": bench_search_small,

@@ -43,6 +43,14 @@ OPTIONS = (
         ("auto", "always", "off"),
     ),
     Option(
+        "classifier",
+        str,
+        "none",
+        True,
+        "A model that tells what a prompt wants, in place of the rules of holdfast classify; none: the rules.",
+        ("none",),
+    ),
+    Option(
         "projects",
         dict,
         {},
@@ -73,6 +81,7 @@ OPTIONS = (
 class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
+    classifier: str = "none"
     projects: tuple[tuple[str, str], ...] = ()
     lessons_promote_days: int = 7
     lessons_promote_sessions: int = 2
@@ -125,6 +134,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
     return Settings(
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
+        classifier=values["classifier"],
         projects=tuple(values["projects"].items()),
         lessons_promote_days=values["lessons_promote_days"],
         lessons_promote_sessions=values["lessons_promote_sessions"],

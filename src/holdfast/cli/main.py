@@ -21,6 +21,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("holdfast.cli.log", "what each session did, decided and found"),
     "search": ("holdfast.cli.search", "find anything that is remembered, by words and by meaning"),
     "recall": ("holdfast.cli.recall", "the few lines that a task needs, each with its source"),
+    "classify": (
+        "holdfast.cli.classify",
+        "what a prompt asks for: code, a look around, an answer, or neither",
+    ),
     "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
     "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),

@@ -1,0 +1,46 @@
+"""`holdfast classify`: what a prompt asks for, and which words told."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import msgspec
+
+from holdfast.app.classifying import classified
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.errors import UsageError
+
+DESCRIPTION = """Tells what a prompt asks for, as the prompt hook takes it: code-gen (lessons and file pointers are
+told), exploration (file pointers), qa or other (nothing). Rules over words and shape, no model, nothing is stored;
+what cannot be told is other."""
+EXAMPLES = """examples:
+  holdfast classify "fix the flaky refresh test"
+  holdfast classify "where is the token refreshed?" --json
+  git log -1 --format=%B | holdfast classify -"""
+MOST_BYTES = 8 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "prompt", nargs="+", metavar="PROMPT", help="the prompt; - reads it from standard input"
+    )
+    parser.add_argument("--json", action="store_true", help="class, confidence and why as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    prompt = " ".join(options.prompt)
+    if prompt == "-":
+        prompt = sys.stdin.buffer.read(MOST_BYTES).decode("utf-8", "replace")
+    if not prompt.strip():
+        raise UsageError(
+            "there is no prompt", fix='Give one: holdfast classify "fix the login", or - for standard input'
+        )
+    found = classified(prompt)
+    if options.json:
+        output.show_json(msgspec.to_builtins(found))
+        return 0
+    output.line(f"{found.kind}  {found.confidence:.2f}")
+    output.aside(found.why)
+    return 0

@@ -1,0 +1,146 @@
+"""Tells what a prompt wants: code-gen, exploration, qa or other. Rules over words and shape; unsure is other.
+
+What is pasted (logs, traces, code, quotes) is set apart from what is said. Of what is said, the verbs at the head of a
+clause count ("add", "can you add", "we need to add"), then how questions begin, then what is wrong or wished. Each
+finding carries a weight and a reason; the class with the most wins if it is clear enough. docs/classifier.md has more.
+"""
+
+from __future__ import annotations
+
+from holdfast.hot import classify_words as w
+from holdfast.hot.classify_abroad import ABROAD
+from holdfast.hot.classify_reading import Said
+from holdfast.hot.classify_sentence import judge, skip
+
+ENOUGH = 1.5
+CLEAR = 0.4
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Findings: TypeAlias = list[tuple[str, float, str]]
+
+
+def classify(prompt: str) -> tuple[str, float, str]:
+    """Class, confidence from 0 to 1, and why: the words and shapes that decided. Never raises on any text."""
+    said = Said(prompt)
+    if said.command:
+        return _slash(said)
+    findings: Findings = []
+    _abroad(said, findings)
+    _go_on(said, findings)
+    last = len(said.sentences) - 1
+    for place, (words, asked) in enumerate(said.sentences):
+        found: Findings = []
+        judge(words, asked, found)
+        # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
+        middle = 5 < place < last - 1
+        for kind, weight, why in found:
+            if middle or (kind != "code-gen" and 1 < place < last):
+                weight *= 0.5
+            elif place == 0 and kind == "exploration" and weight >= 2.5:
+                weight *= 1.2
+            findings.append((kind, weight, why))
+        if place == 0 and found and len(words) <= 3 and found[0][0] == "exploration":
+            findings.append(("code-gen", -3.0, ""))  # "brainstorm: …", "review: …": the rest is its subject
+    _shape(said, findings)
+    return _decide(findings)
+
+
+def _slash(said: Said) -> tuple[str, float, str]:
+    name = said.command.rpartition(":")[2]
+    for kind, names in w.SLASH.items():
+        if name in names:
+            return kind, 0.8, f"the command /{said.command}"
+    if said.arguments.count(" ") >= 2 and not said.arguments.startswith("/"):
+        kind, confidence, why = classify(said.arguments)
+        return kind, round(confidence * 0.8, 2), f"the words after /{said.command}: {why}"
+    return "other", 0.8, f"the command /{said.command}"
+
+
+def _go_on(said: Said, findings: Findings) -> None:
+    """Short answers: thanks and assent are nobody's order; "do it" and "option 2" go on with what was proposed."""
+    if said.words > 12 or not said.sentences:
+        return
+    words = [word for sentence, _ in said.sentences for word in sentence if word != ","]
+    if all(word in w.CHAT or word in w.ASSENT for word in words):
+        findings.append(("other", 3.0, "thanks, a greeting or a bare yes or no"))
+        return
+    if any(asked for _, asked in said.sentences):
+        return
+    rest = " ".join(words[skip(words, 0) :])
+    assented = next((at for at, word in enumerate(words) if word not in w.ASSENT), 0)
+    plain = " ".join(words[assented:])
+    phrase = next((phrase for phrase in w.GO_ON if rest.startswith(phrase) or plain.startswith(phrase)), "")
+    if phrase:
+        findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
+    elif len(words) < 8 and all(word in w.CHOOSING or word in w.ASSENT or _is_choice(word) for word in words):
+        findings.append(("code-gen", 1.6, "a choice among what was offered"))
+
+
+def _is_choice(word: str) -> bool:
+    return (word.isdigit() and len(word) == 1) or word in ("a", "b", "c", "d", "e")
+
+
+def _shape(said: Said, findings: Findings) -> None:
+    edges = said.text if len(said.text) < 900 else said.text[:500] + " … " + said.text[-300:]
+    strong = any(kind == "code-gen" and weight >= 4 for kind, weight, _ in findings)
+    # "Implement it, but don't edit the tests" is an order all the same.
+    phrase = next(
+        (phrase for phrase in (w.HANDS_OFF if strong else w.HANDS_OFF + w.NOT_THAT) if phrase in edges), ""
+    )
+    if phrase:
+        findings.append(("code-gen", -6.0, ""))
+        findings.append(("exploration", 1.5, f'"{phrase}"'))
+    if said.arrows and said.words < 15:
+        findings.append(("code-gen", 1.6, "an arrow from what is to what shall be"))
+    if any(phrase in said.text for phrase in w.SETTLED):
+        findings.append(("code-gen", -1.5, ""))
+    asked = any(asked for _, asked in said.sentences)
+    if not said.traces and any(phrase in edges for phrase in w.ERROR_PHRASES):
+        said.traces = 1
+    if said.traces and not asked:
+        findings.append(("code-gen", 2.0 if said.words < 60 else 1.0, "a pasted error"))
+    if said.headings > 1 and not asked and said.words > 40:
+        findings.append(("code-gen", 1.0, "a plan with headings"))
+    if not asked and said.words >= 20 and said.code:
+        findings.append(("code-gen", 1.5, "a description of code without a question"))
+
+
+def _abroad(said: Said, findings: Findings) -> None:
+    """Other languages: verbs often come last, so words count wherever they stand."""
+    if said.text.isascii() and len(said.sentences) > 12:
+        return
+    words = frozenset(word for sentence, _ in said.sentences for word in sentence)
+    for kind, weight, known, parts in ABROAD:
+        common = words & known
+        if common:
+            findings.append((kind, weight, f'"{min(common)}"'))
+        elif not said.text.isascii():
+            part = next((part for part in parts if part in said.text), "")
+            if part:
+                findings.append((kind, weight, f'"{part}"'))
+
+
+def _decide(findings: Findings) -> tuple[str, float, str]:
+    """The strongest finding of a class counts in full, further ones a little; one class must be clearly ahead."""
+    scores: dict[str, float] = {}
+    for kind in ("code-gen", "exploration", "qa", "other"):
+        weights = sorted(
+            (weight for known, weight, _ in findings if known == kind and weight > 0), reverse=True
+        )
+        against = sum(weight for known, weight, _ in findings if known == kind and weight < 0)
+        scores[kind] = (weights[0] + min(1.0, 0.25 * sum(weights[1:])) if weights else 0.0) + against
+    best = max(scores, key=lambda kind: scores[kind])
+    second = max(score for kind, score in scores.items() if kind != best)
+    if scores[best] < ENOUGH:
+        return "other", 0.3, "nothing in it tells"
+    if scores[best] - second < CLEAR:
+        return "other", 0.3, f"unsure: {_why(findings, best)}"
+    return best, round(min(0.99, 0.5 + 0.12 * (scores[best] - max(second, 0.0))), 2), _why(findings, best)
+
+
+def _why(findings: Findings, kind: str) -> str:
+    chosen = sorted((item for item in findings if item[0] == kind and item[1] > 0), key=lambda item: -item[1])
+    return ", ".join(dict.fromkeys(reason for _, _, reason in chosen[:3]))

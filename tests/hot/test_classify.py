@@ -1,0 +1,237 @@
+"""What a prompt wants: right on prompts of our own, the same whatever the manners, and quick on any text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.hot.classify_prompts import PROMPTS
+
+from holdfast.hot.classify import classify
+
+CLASSES = ("code-gen", "exploration", "qa", "other")
+
+
+def figures(pairs: list[tuple[str, str]]) -> tuple[float, float]:
+    """Precision and recall of code-gen."""
+    told = [(label, classify(prompt)[0]) for label, prompt in pairs]
+    right = told.count(("code-gen", "code-gen"))
+    claimed = sum(found == "code-gen" for _, found in told)
+    wanted = sum(label == "code-gen" for label, _ in told)
+    return right / claimed, right / wanted
+
+
+@pytest.mark.promise("S5")
+def test_our_own_prompts_are_told_apart() -> None:
+    precision, recall = figures(list(PROMPTS))
+    assert precision >= 0.97
+    assert recall >= 0.93
+    right = sum(classify(prompt)[0] == label for label, prompt in PROMPTS)
+    assert right / len(PROMPTS) >= 0.93
+
+
+@pytest.mark.promise("S5")
+def test_labelled_prompts_of_real_sessions_are_told_apart(shared: Path) -> None:
+    text = (shared / "data" / "labels" / "prompts.jsonl").read_text(encoding="utf-8")
+    pairs = [(row["label"], row["prompt"]) for row in map(json.loads, text.splitlines())]
+    precision, recall = figures(pairs)
+    assert precision >= 0.92
+    assert recall >= 0.85
+
+
+@pytest.mark.promise("S5")
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "",
+        "   ",
+        "hm",
+        "👍",
+        "42",
+        "banana",
+        "the sky over there",
+        "lorem ipsum dolor sit amet",
+        "yes",
+        "wait",
+    ],
+)
+def test_what_cannot_be_told_is_other(prompt: str) -> None:
+    assert classify(prompt)[0] == "other"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "word"),
+    [
+        ("add a flag", "add"),
+        ("can you please rename the module?", "can you rename"),
+        ("where is the cookie set?", "where is"),
+        ("the build fails on windows", "fails"),
+        ("commit this", "commit"),
+        ("/review", "/review"),
+        ("Füge einen Test hinzu", "füge"),
+        ("修复这个问题", "修复"),
+        ("create a pull request", "request"),
+    ],
+)
+def test_why_names_the_words_that_decided(prompt: str, word: str) -> None:
+    assert word in classify(prompt)[2]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wanted"),
+    [
+        ("look at the router and add a route for /health", "code-gen"),
+        ("look at the router, don't change anything", "exploration"),
+        ("add a route for /health, but don't edit the tests", "code-gen"),
+        ("create a branch", "other"),
+        ("create a branch picker in the toolbar", "code-gen"),
+        ("write a plan", "exploration"),
+        ("write the plan to docs/plan.md", "code-gen"),
+        ("can you run the tests?", "other"),
+        ("can you run the tests and fix what is red?", "code-gen"),
+        ("do you add the header?", "qa"),
+        ("build fails", "code-gen"),
+        ('why does it say "add a key first"?', "qa"),
+        ("brainstorm:\n- add a cache\n- remove the lock", "exploration"),
+        ("/src/app.py is broken", "code-gen"),
+        ("/deploy:prod", "other"),
+        ("/team:implement the thing", "code-gen"),
+    ],
+)
+def test_the_object_and_the_frame_decide(prompt: str, wanted: str) -> None:
+    assert classify(prompt)[0] == wanted
+
+
+VARIANTS = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "spaces": lambda text: f"  \n{text} \n\n",
+    "double": lambda text: text.replace(" ", "  "),
+    "please": lambda text: f"{text} please",
+    "first": lambda text: text if text.startswith("/") else f"please {text}",
+    "thanks": lambda text: f"{text}, thanks!",
+    "after": lambda text: f"{text}\n\nThank you!",
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_case_white_space_and_manners_do_not_change_the_class(variant: str) -> None:
+    changed = [
+        prompt
+        for _, prompt in PROMPTS
+        if prompt and classify(VARIANTS[variant](prompt))[0] != classify(prompt)[0]
+    ]
+    assert changed == []
+
+
+@given(st.text(max_size=300))
+@example("\x00")
+@example("?")
+@example("/ ")
+@example('"')
+@example("can you")
+@example("don't")
+@example("only ?")
+def test_any_text_gets_a_class_a_confidence_and_a_reason(text: str) -> None:
+    kind, confidence, why = classify(text)
+    assert kind in CLASSES
+    assert 0 <= confidence <= 1
+    assert why
+    assert "\n" not in why
+    assert classify(text) == (kind, confidence, why)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "can",
+                "you",
+                "we",
+                "do",
+                "not",
+                "don't",
+                "only",
+                "add",
+                "fix",
+                "the",
+                ",",
+                "and",
+                "what",
+                "if",
+                "`",
+                ".",
+                "?",
+                "!",
+                ":",
+                "/",
+                "is",
+                "it",
+                "a",
+            ]
+        ),
+        max_size=30,
+    )
+)
+def test_any_heap_of_telling_words_gets_a_class(words: list[str]) -> None:
+    assert classify(" ".join(words))[0] in CLASSES
+
+
+@pytest.mark.parametrize(
+    "giant",
+    [
+        "x" * 10**6,
+        "a b " * 250_000,
+        "\n" * 10**6,
+        "? " * 500_000,
+        '"' * 10**6,
+        "please " * 150_000,
+        "add a, " * 150_000,
+    ],
+    ids=["one word", "words", "lines", "questions", "quotes", "manners", "orders"],
+)
+def test_a_megabyte_takes_no_longer_than_a_page(giant: str) -> None:
+    page = "The list is sorted by name, and the second column shows the date of the last change. " * 40
+    assert best(giant) < 20 * best(page)
+
+
+def best(text: str) -> float:
+    spent = []
+    for _ in range(7):
+        start = time.perf_counter()
+        classify(text)
+        spent.append(time.perf_counter() - start)
+    return min(spent)
+
+
+def test_what_is_asked_at_the_end_of_a_long_paste_counts() -> None:
+    log = "2026-05-05 12:00:01 INFO worker started\n" * 4000
+    assert classify(f"{log}\nplease fix the import in worker.py")[0] == "code-gen"
+    assert classify(f"{log}\nwhere is this line printed?")[0] == "exploration"
+
+
+def test_nothing_heavy_is_loaded() -> None:
+    script = (
+        "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); import holdfast.hot.classify;"
+        "print(sorted(n for n in set(sys.modules) - before if not n.startswith('holdfast')))"
+    )
+    source = Path(__file__).parents[2] / "src"
+    command = [sys.executable, "-I", "-S", "-c", script, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    assert done.stdout.strip() == "['__future__']"
+
+
+def test_the_fixture_is_ours_and_large_enough(shared: Path) -> None:
+    text = (shared / "data" / "labels" / "prompts.jsonl").read_text(encoding="utf-8")
+    foreign = {hashlib.sha256(json.loads(line)["prompt"].encode()).digest() for line in text.splitlines()}
+    assert len(PROMPTS) >= 120
+    assert not [
+        prompt for _, prompt in PROMPTS if prompt and hashlib.sha256(prompt.encode()).digest() in foreign
+    ]
