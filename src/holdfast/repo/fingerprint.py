@@ -1,0 +1,251 @@
+"""Whether what a lesson depends on is still as it was: only stat where nothing changed, a hash where something did.
+
+A file stands for its content (line ends aside), `file#field` for that value alone, a glob for the names and contents of
+the files that match, and a folder for its layout: subfolders by name, files by ending. One test more in `tests/` is
+the same folder; `tests/` gone, or its `.test.ts` turned `.spec.ts`, is not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.model.lesson import Fingerprint
+from holdfast.repo import fingerprint_content as content
+from holdfast.repo import fingerprint_field as fields
+from holdfast.repo.fingerprint_content import Place
+from holdfast.repo.fingerprint_renames import Renames
+from holdfast.repo.fingerprint_target import Refused, Target, field_text, parse_target, place_of
+
+RACY_NS = (
+    2_000_000_000  # a file that changed this shortly before may change again within one tick of its clock
+)
+
+
+class Stamp(Struct, frozen=True):
+    """What was seen: the digest, and the places (path, size, mtime_ns) that are as they were while it holds."""
+
+    digest: str
+    places: tuple[Place, ...] = ()
+    value: str = ""  # a short field, redacted: to say later what it was
+
+
+class Same(Struct, frozen=True):
+    """`digest` is what was found; a fingerprint that had none yet is the same as whatever is there."""
+
+    target: str
+    digest: str
+
+
+class Changed(Struct, frozen=True):
+    target: str
+    digest: str
+    what: str = ""  # `old → new` where both are short
+
+
+class Missing(Struct, frozen=True):
+    target: str
+    what: str = ""
+
+
+class Renamed(Struct, frozen=True):
+    """`to` is the target's name now; `same`, whether what is there is what was."""
+
+    target: str
+    to: str
+    digest: str
+    same: bool
+
+
+class Unreadable(Struct, frozen=True):
+    """Refused, or there and not to be read: nothing can be said of it."""
+
+    target: str
+    why: str
+
+
+Verdict: TypeAlias = Same | Changed | Missing | Renamed | Unreadable
+
+
+class Checked(Struct, frozen=True):
+    """A verdict for each fingerprint, in order, and the stamps to keep for the next time (derived: may be lost)."""
+
+    verdicts: tuple[Verdict, ...]
+    stamps: dict[str, Stamp]
+
+
+def check(
+    root: str | os.PathLike[str],
+    fingerprints: Iterable[Fingerprint],
+    stamps: Mapping[str, Stamp] | None = None,
+    *,
+    now: float | None = None,
+    clean: Callable[[str], str] | None = None,
+) -> Checked:
+    """Looks at each target once. `now` keeps files that changed just then from being trusted by their stamp.
+
+    `clean` redacts; without it no value is quoted.
+    """
+    look = _Look(os.path.realpath(root), stamps or {}, now, clean)
+    verdicts: list[Verdict] = []
+    kept: dict[str, Stamp] = {}
+    looked: dict[tuple[str, str], Verdict] = {}
+    stat, base, known = os.stat, look.root + "/", look.stamps
+    for item in fingerprints:
+        target = item.target
+        stamp = known.get(target)
+        if stamp is not None and stamp.digest == item.digest and stamp.places:
+            try:  # the one path that is taken a thousand times: stat, compare, done
+                for path, size, mtime_ns in stamp.places:
+                    status = stat(base + path)
+                    if status.st_mtime_ns != mtime_ns or status.st_size != size:
+                        break
+                else:
+                    kept[target] = stamp
+                    verdicts.append(Same(target, stamp.digest))
+                    continue
+            except (OSError, ValueError):
+                pass
+        key = (target, item.digest)
+        if key not in looked:
+            looked[key] = look.judged(item, kept)
+        verdicts.append(looked[key])
+    return Checked(tuple(verdicts), kept)
+
+
+def take(
+    root: str | os.PathLike[str], target: str, *, clean: Callable[[str], str] | None = None
+) -> Fingerprint | Missing | Unreadable:
+    """A fingerprint of what is there now, for a lesson that is being written."""
+    found = _Look(os.path.realpath(root), {}, None, clean).judged(Fingerprint(target=target), {})
+    if isinstance(found, Same):
+        return Fingerprint(target=target, digest=found.digest)
+    return (
+        found if isinstance(found, Missing) else Unreadable(target, getattr(found, "why", "cannot be read"))
+    )
+
+
+def places_of(fingerprints: Iterable[Fingerprint], stamps: Mapping[str, Stamp]) -> tuple[Place, ...] | None:
+    """The rows for the hook (hot/stamps.py): while all are as they were, the lesson holds. None: it cannot tell."""
+    rows: dict[str, Place] = {}
+    for item in fingerprints:
+        stamp = stamps.get(item.target)
+        if stamp is None or stamp.digest != item.digest or not stamp.places:
+            return None
+        rows.update({place[0]: place for place in stamp.places})
+    return tuple(rows.values())
+
+
+class _Look:
+    """One look at a repository: files are parsed once however many fields are asked of them."""
+
+    def __init__(
+        self, root: str, stamps: Mapping[str, Stamp], now: float | None, clean: Callable[[str], str] | None
+    ) -> None:
+        self.root = root
+        self.stamps = stamps
+        self._now = now
+        self._clean = clean
+        self._parsed: dict[str, Any] = {}
+        self._renames = Renames(root)
+
+    def judged(self, item: Fingerprint, kept: dict[str, Stamp]) -> Verdict:
+        try:
+            target = parse_target(item.target)
+            stamp = self._stamped(target)
+        except (Refused, content.Unreadable, fields.FieldError) as error:
+            return Unreadable(item.target, str(error))
+        except FileNotFoundError:
+            return self._gone(item, target)
+        except (OSError, ValueError, MemoryError) as error:
+            return Unreadable(item.target, f"cannot be read: {type(error).__name__}")
+        if stamp is None:
+            return Missing(item.target, "the file has no such field")
+        before = self.stamps.get(item.target)
+        if item.digest in ("", stamp.digest):
+            kept[item.target] = stamp if self._is_settled(stamp) else replace(stamp, places=())
+            return Same(item.target, stamp.digest)
+        known = before is not None and before.digest == item.digest
+        if before and known:
+            kept.setdefault(
+                item.target, replace(before, places=())
+            )  # so that it can still be said what it was
+        return Changed(
+            item.target, stamp.digest, _what(before.value if before and known else "", stamp.value)
+        )
+
+    def _stamped(self, target: Target) -> Stamp | None:
+        """What is there now; None where a file lacks the field. FileNotFoundError where there is nothing."""
+        if target.kind == "glob":
+            place_of(self.root, content.fixed_part(target.path))
+            digest, places = content.digest_glob(self.root, target.path)
+            return Stamp(digest, tuple(places))
+        full = place_of(self.root, target.path)
+        try:
+            place = content.place_at(self.root, target.path)
+        except NotADirectoryError:
+            raise FileNotFoundError(target.path) from None
+        if target.kind == "field":
+            return self._field(target, full, place)
+        if os.path.isdir(full):
+            return Stamp(content.digest_folder(full), (place,))
+        if target.kind == "folder":
+            raise FileNotFoundError(target.path)
+        return Stamp(content.digest_file(full), (place,))
+
+    def _field(self, target: Target, full: str, place: Place) -> Stamp | None:
+        if target.path not in self._parsed:
+            self._parsed[target.path] = fields.parse_fields(
+                os.path.basename(target.path), content.read_regular(full, fields.MOST_BYTES)
+            )
+        value = fields.find_field(self._parsed[target.path], target.keys)
+        if isinstance(value, fields.Absent):
+            return None
+        quoted = self._clean(fields.shown(value)) if self._clean else ""
+        return Stamp(content.digest_of(fields.canonical(value)), (place,), quoted)
+
+    def _is_settled(self, stamp: Stamp) -> bool:
+        return self._now is None or all(
+            place[2] < self._now * 1_000_000_000 - RACY_NS for place in stamp.places
+        )
+
+    def _gone(self, item: Fingerprint, target: Target) -> Verdict:
+        if target.kind == "glob":
+            return Missing(item.target, "nothing matches")
+
+        def fits(path: str) -> bool:
+            if target.kind == "field" and os.path.basename(path) != os.path.basename(target.path):
+                return False
+            try:
+                moved = self._stamped(parse_target(_named(replace(target, path=path))))
+            except (Refused, content.Unreadable, fields.FieldError, OSError, ValueError):
+                return False
+            return moved is not None and moved.digest == item.digest != content.digest_of(b"")
+
+        to = self._renames.followed(target.path, target.kind == "folder", fits)
+        if not to:
+            return Missing(item.target)
+        name = _named(replace(target, path=to))
+        try:
+            moved = self._stamped(parse_target(name))
+        except (Refused, content.Unreadable, fields.FieldError, OSError, ValueError):
+            return Missing(item.target, f"renamed to {to}, which cannot be read")
+        if moved is None:
+            return Missing(item.target, f"renamed to {to}, which has no such field")
+        return Renamed(item.target, name, moved.digest, not item.digest or moved.digest == item.digest)
+
+
+def _what(old: str, new: str) -> str:
+    if old and new:
+        return f"{old} → {new}"
+    return f"now {new}" if new else ""
+
+
+def _named(target: Target) -> str:
+    if target.kind == "field":
+        return f"{target.path}#{field_text(target.keys)}"
+    return f"{target.path}/" if target.kind == "folder" else target.path
