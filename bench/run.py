@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench.classify import bench_classify
 from bench.corpus import write_corpus, write_giant
+from bench.fingerprints import bench_fingerprints
 from bench.hooks import bench_start_hook
 from bench.search import (
     bench_search_growth,
@@ -249,6 +250,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "size": bench_size,
     "start_hook": bench_start_hook,
     "classify": bench_classify,
+    "fingerprints": bench_fingerprints,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "search_small": bench_search_small,

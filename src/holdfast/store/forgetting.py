@@ -45,7 +45,7 @@ _LOGS = re.compile(r"projects/[^/]+/(?:log|archive/(?:\d{4}-\d\d|undated))\.md")
 _TOLD = ("why.jsonl", "why.jsonl.1")
 _ERRORS = ("hook.log", "hook.log.1")
 _DERIVED = re.compile(
-    r"(?:resume|index)\.json|context-[0-9a-f]{8}\.json|index\.db(?:-wal|-shm|-journal)?|[^/]+\.(?:npy|vec)"
+    r"(?:resume|index)\.json|(?:context|stamps)-[0-9a-f]{8}\.json|index\.db(?:-wal|-shm|-journal)?|[^/]+\.(?:npy|vec)"
 )
 # Names and switches that the program lives by, and what keeps the forgotten away.
 _KEPT = re.compile(

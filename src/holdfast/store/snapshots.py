@@ -1,4 +1,4 @@
-"""Keeps what live context last said, a file for each directory: derived, bounded, replaced as a whole."""
+"""Keeps what was seen of a directory at the last look, a file for each: derived, bounded, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ def keep_snapshot(memory: Path, name: str, data: bytes) -> bool:
         return False
     with files.lock(memory / "locks" / "context.lock") as held:
         files.replace_held(held, memory / name, data, files.ANYTHING)
-        _thin(memory)
+        _thin(memory, name.partition("-")[0] + "-")
     return True
 
 
-def _thin(memory: Path) -> None:
+def _thin(memory: Path, prefix: str) -> None:
     """Directories come and go; the ones that were looked at last are kept."""
     with os.scandir(memory) as entries:
-        kept = [
-            entry for entry in entries if entry.name.startswith("context-") and entry.name.endswith(".json")
-        ]
+        kept = [entry for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(".json")]
     if len(kept) > MOST_PLACES:
         kept.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns)
         for entry in kept[:-MOST_PLACES]:
