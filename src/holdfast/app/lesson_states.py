@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +15,9 @@ from holdfast.store.lesson_files import Found
 from holdfast.store.lesson_notes import Payback, Record
 from holdfast.store.lesson_union import united
 from holdfast.store.lessons import LessonStore, Place, Shelf
+
+if TYPE_CHECKING:
+    from holdfast.repo.fingerprint import Verdict
 
 _DAY_S = 86_400.0
 _SCOPES: dict[Place, Scope] = {
@@ -36,6 +39,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     active_at: float | None = None
     due: tuple[str, ...] = ()
     own: bool = True  # learned or written here; a shared one: written by this machine
+    drift: tuple[str, ...] = ()  # what changed of what it depends on
     changed: bool = False  # it was trusted once, and is not what was agreed to
 
     @property
@@ -67,8 +71,43 @@ def alike(one: str, other: str) -> bool:
 
 
 def active_lessons(machine: Machine, project: Project) -> list[Counts]:
-    """The lessons that count: none that nobody agreed to, that is muted or rejected. The nearest of a name wins."""
-    return counting(states(machine, project, lesson_store(machine, project).read()))
+    """The lessons that count: none that is muted, rejected, stale or not agreed to. The nearest of a name wins."""
+    shelf = lesson_store(machine, project).read()
+    return counting(looked_at(machine, project, states(machine, project, shelf)))
+
+
+def looked_at(machine: Machine, project: Project, seen: list[Seen]) -> list[Seen]:
+    """The same, with those marked stale whose repository is no longer as it was when they were learned."""
+    depending = [one for one in seen if one.state in ("active", "candidate") and one.lesson.fingerprint]
+    if not depending:
+        return seen
+    from holdfast.app.fingerprints import check_fingerprints
+
+    wanted = [item for one in depending for item in one.lesson.fingerprint]
+    verdicts = iter(check_fingerprints(machine, project, wanted).verdicts)
+    drifts = {id(one): [next(verdicts) for _ in one.lesson.fingerprint] for one in depending}
+    return [_with_drift(one, drifts[id(one)]) if id(one) in drifts else one for one in seen]
+
+
+def _with_drift(one: Seen, verdicts: list[Verdict]) -> Seen:
+    drift = tuple(filter(None, map(drifted, verdicts)))
+    return replace(one, state="stale", due=(), drift=drift) if drift else one
+
+
+def drifted(verdict: Verdict) -> str:
+    """What changed of one thing, in a line; '' when nothing did."""
+    from holdfast.repo.fingerprint import Changed, Missing, Renamed, Same
+
+    more = f": {verdict.what}" if isinstance(verdict, Changed | Missing) and verdict.what else ""
+    if isinstance(verdict, Same):
+        return ""
+    if isinstance(verdict, Changed):
+        return f"{verdict.target} changed{more}"
+    if isinstance(verdict, Missing):
+        return f"{verdict.target} is gone{more}"
+    if isinstance(verdict, Renamed):
+        return "" if verdict.same else f"{verdict.target} is now {verdict.to} and changed"
+    return f"{verdict.target} cannot be read: {verdict.why}"
 
 
 def counting(seen: list[Seen]) -> list[Counts]:

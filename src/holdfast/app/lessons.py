@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from holdfast.app.lesson_states import Seen, alike, lesson_store, states
+from holdfast.app.lesson_states import Seen, alike, lesson_store, looked_at, states
 from holdfast.app.projects import new_group
 from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
@@ -31,7 +31,7 @@ _DAY_S = 86_400.0
 
 
 class Listed(NamedTuple):
-    """Every lesson, and a line for each file that is none."""
+    """Every lesson, the stale ones marked, and a line for each file that is none."""
 
     lessons: list[Seen]
     problems: list[str]
@@ -47,7 +47,7 @@ class Handled(NamedTuple):
 
 def read_lessons(machine: Machine, project: Project) -> Listed:
     shelf = lesson_store(machine, project).read()
-    return Listed(states(machine, project, shelf), shelf.problems)
+    return Listed(looked_at(machine, project, states(machine, project, shelf)), shelf.problems)
 
 
 def shown(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> None:
@@ -60,7 +60,16 @@ def propose(machine: Machine, project: Project, lessons: Iterable[Lesson], group
     cleaned = [clean(machine, lesson) for lesson in lessons]
     if not any(lesson.rules for lesson in cleaned):
         return Proposed()
-    return lesson_store(machine, project, group or new_group()).propose(cleaned, alike)
+    store = lesson_store(machine, project, group or new_group())
+    return store.propose(cleaned, alike, lambda target: digest_of(machine, project, target))
+
+
+def digest_of(machine: Machine, project: Project, target: str) -> str:
+    """What is there now of something that a lesson depends on; '' where there is nothing."""
+    from holdfast.repo.fingerprint import take
+
+    found = take(project.root, target, clean=machine.clean)
+    return found.digest if isinstance(found, Fingerprint) else ""
 
 
 def clean(machine: Machine, lesson: Lesson) -> Lesson:
@@ -233,7 +242,10 @@ def add(
         description=_line(machine, description, "the description"),
         rules=tuple(filter(None, (_line(machine, rule, "a rule") for rule in rules))),
         kind=kind,
-        fingerprint=tuple(Fingerprint(target=_target(target)) for target in fingerprint),
+        fingerprint=tuple(
+            Fingerprint(target=_target(target), digest=digest_of(machine, project, target.strip()))
+            for target in fingerprint
+        ),
         captured_at=machine.now().timestamp() // _DAY_S * _DAY_S,
     )
     if machine.clean(name) != name:

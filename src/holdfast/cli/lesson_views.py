@@ -50,6 +50,7 @@ def as_json(one: Seen) -> dict[str, Any]:
         "captured_at": iso(lesson.captured_at),
         "muted_until": iso(one.muted_until) if one.state == "muted" else None,
         "active_at": iso(one.active_at) if one.state == "candidate" else None,
+        "stale_because": list(one.drift),
         "path": str(one.found.path),
     }
 
@@ -99,6 +100,8 @@ def show(one: Seen, *, evidence: bool = True) -> None:
         output.line(f"  - {flat(rule)}")
     if lesson.fingerprint:
         output.aside(f"depends on {', '.join(item.target for item in lesson.fingerprint)}", indent=2)
+    for what in one.drift:
+        output.line(f"  ! {what}")
     if evidence:
         _show_evidence(one)
     payback = one.payback

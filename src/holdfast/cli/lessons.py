@@ -28,6 +28,7 @@ EXAMPLES = """examples:
   holdfast lessons review                   look through candidates: one key for each
   holdfast lessons add testing --rule "run `make test`, never pytest itself" --fingerprint Makefile
   holdfast lessons share testing            let git track it in .holdfast/lessons/ (--undo takes it back)
+  holdfast lessons stale                    what is skipped, and what has changed (refresh mends it)
   holdfast lessons trust                    show what came with the repository, and agree to it
 """
 _WHICH: dict[Place, str] = {
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for place, default in ((parser, None), (listing, argparse.SUPPRESS)):
         place.add_argument(
             "--state",
-            choices=["candidate", "active", "muted", "rejected", "untrusted"],
+            choices=["candidate", "active", "stale", "muted", "rejected", "untrusted"],
             default=default,
             help="only lessons in this state",
         )
@@ -76,12 +77,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     named["share"].add_argument(
         "--replace", action="store_true", help="put yours in the place of somebody else's of the same name"
     )
+    stale = verbs.add_parser("stale", help="lessons that are skipped: what they depend on has changed")
+    fresh = verbs.add_parser("refresh", help="bring stale lessons up to date with the repository")
+    fresh.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all that are stale)")
+    fresh.add_argument("--keep", action="store_true", help="they hold as they are: only the hashes are new")
     trust = verbs.add_parser("trust", help="show lessons that came with the repository, and agree to them")
     _configure_trust(trust)
     add = verbs.add_parser("add", help="write a lesson by hand, active at once")
     _configure_add(add)
     parser.add_argument("--json", action="store_true", help="the result as JSON")
-    for verb in (listing, show, trust, add, *named.values()):
+    for verb in (listing, show, stale, fresh, trust, add, *named.values()):
         verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the result as JSON")
     review.add_argument(
         "--json",
@@ -127,6 +132,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         from holdfast.cli.lessons_trust import trust
 
         return trust(machine, options)
+    if verb in ("stale", "refresh"):
+        from holdfast.cli import lessons_stale
+
+        return lessons_stale.run(options, machine)
     if verb == "list":
         return _list(options, machine)
     if verb == "show":
@@ -173,10 +182,13 @@ def _nothing(any_at_all: bool) -> str:
 def _advise(seen: Sequence[Seen]) -> None:
     waiting = sum(one.state == "candidate" for one in seen)
     foreign = sum(one.state == "untrusted" for one in seen)
+    old = sum(one.state == "stale" for one in seen)
     if waiting:
         output.note(f"{_number(waiting)} to look at: holdfast lessons review")
     if foreign:
         output.note(f"{_number(foreign)} from the repository, not trusted: holdfast lessons trust")
+    if old:
+        output.note(f"{_number(old)} stale: holdfast lessons stale says why")
     for one in seen:
         if pays(one.payback) is False:
             told = f"told {one.payback.injected} times, used {one.payback.used}"

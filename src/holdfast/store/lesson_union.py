@@ -18,6 +18,7 @@ from holdfast.text.lesson_md import normal
 from holdfast.text.phrases import FORGOTTEN
 
 Alike = Callable[[str, str], bool]
+Take = Callable[[str], str]  # the digest of a target as it is now; '' where there is nothing
 MOST_RULES = 40
 MOST_LINES = 8  # of evidence; of further sessions only the name is kept
 LONGEST_RULE = 1_000
@@ -158,23 +159,43 @@ def united(known: Lesson | None, more: Lesson) -> Lesson:
         return replace(more, evidence=_evidence((), more.evidence))
     rules = tuple(dict.fromkeys((*known.rules, *more.rules)))[: max(MOST_RULES, len(known.rules))]
     moments = [at for at in (known.captured_at, more.captured_at) if at is not None]
+    again = not set(known.sessions).issuperset(more.sessions)
     return replace(
         known,
         description=known.description or more.description,
         rules=rules,
         kind=more.kind if known.kind == "other" else known.kind,
-        fingerprint=_fingerprint(known.fingerprint, more.fingerprint),
+        fingerprint=_fingerprint(known.fingerprint, more.fingerprint, again=again),
         captured_at=min(moments, default=None),
         evidence=_evidence(known.evidence, more.evidence),
     )
 
 
-def _fingerprint(known: Sequence[Fingerprint], more: Sequence[Fingerprint]) -> tuple[Fingerprint, ...]:
-    """What was looked at last tells what a rule depends on now."""
+def _fingerprint(
+    known: Sequence[Fingerprint], more: Sequence[Fingerprint], *, again: bool
+) -> tuple[Fingerprint, ...]:
+    """Seen `again` in another session, a rule depends on what that one looked at; else on what was there first."""
     digests = {item.target: item.digest for item in known}
     for item in more:
-        digests[item.target] = item.digest or digests.get(item.target, "")
+        before = digests.get(item.target, "")
+        digests[item.target] = (item.digest or before) if again else (before or item.digest)
     return tuple(Fingerprint(target=target, digest=digest) for target, digest in digests.items())
+
+
+def stamped(lesson: Lesson, before: Lesson | None, take: Take) -> Lesson:
+    """The lesson with digests of what is there now, where it is new or was seen again.
+
+    A target that is not there is let go: what cannot be looked at tells nothing.
+    """
+    known = {item.target for item in before.fingerprint} if before else set()
+    again = before is None or not set(before.sessions).issuperset(lesson.sessions)
+    prints: list[Fingerprint] = []
+    for item in lesson.fingerprint:
+        if item.target in known and not again:
+            prints.append(item)
+        elif digest := take(item.target):
+            prints.append(Fingerprint(target=item.target, digest=digest))
+    return replace(lesson, fingerprint=tuple(prints))
 
 
 def _evidence(known: Sequence[LessonEvidence], more: Sequence[LessonEvidence]) -> tuple[LessonEvidence, ...]:

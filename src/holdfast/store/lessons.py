@@ -32,7 +32,7 @@ from holdfast.store.lesson_notes import (
     encode_record,
     read_record,
 )
-from holdfast.store.lesson_union import Alike, Proposed, Standing
+from holdfast.store.lesson_union import Alike, Proposed, Standing, Take
 from holdfast.store.places import checked
 from holdfast.store.trust import Trust
 from holdfast.store.undoing import Step, steps_back
@@ -142,11 +142,11 @@ class LessonStore:
 
         return _until_undisturbed(attempt)
 
-    def propose(self, lessons: Iterable[Lesson], alike: Alike) -> Proposed:
+    def propose(self, lessons: Iterable[Lesson], alike: Alike, take: Take = lambda target: "") -> Proposed:
         """Keeps what sessions taught as candidates, or as more evidence of what is known. One write for all.
 
         What was rejected or forgotten stays away, and nothing is written when nothing is new. `alike` tells whether
-        two rules say the same.
+        two rules say the same; `take` gives the digest of what a lesson depends on.
         """
         told: list[Proposed] = []
 
@@ -157,8 +157,9 @@ class LessonStore:
             changes = Changes(record=shelf.record.capture(taken), lenient=True)
             for place, lessons in (("local", standing.active), ("candidates", standing.candidates)):
                 for name, lesson in lessons.items():
-                    if before.get((place, name)) != lesson:
-                        changes.lessons[place, name] = lesson  # type: ignore[index]
+                    known = before.get((place, name))
+                    if known != lesson:
+                        changes.lessons[place, name] = lesson_union.stamped(lesson, known, take)  # type: ignore[index]
             return changes
 
         with files.lock(self.project.lock("memory")) as held:
