@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.errors import HoldfastError, NameRefused
+from holdfast.errors import HoldfastError, NameRefused, NotALesson
 from holdfast.guard.lesson_text import why_refused, why_target_refused
 from holdfast.guard.names import safe_name
 from holdfast.guard.visible import path_text
@@ -78,12 +78,6 @@ def read_folder(folder: Path, shown: str) -> Folder:
 def _is_meant(name: str) -> bool:
     """Finder leaves its own file beside each one where a disk cannot hold what it keeps of them."""
     return name.endswith(_ENDING) and not name.startswith("._") and name.casefold() not in _NOT_LESSONS
-
-
-class NotALesson(HoldfastError):
-    """A file that is left alone, and why."""
-
-    code = "lesson"
 
 
 def read_file(path: Path, where: str) -> Found:

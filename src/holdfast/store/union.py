@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.errors import NameRefused
+from holdfast.errors import NameRefused, NotALesson
 from holdfast.guard.names import safe_name
 from holdfast.model.memory import Question
 from holdfast.model.session import DistilledSession
@@ -25,7 +25,7 @@ from holdfast.store.capture import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 from holdfast.store.ledger import LedgerStore
-from holdfast.store.lesson_files import NotALesson, read_file
+from holdfast.store.lesson_files import read_file
 from holdfast.store.lesson_union import allowed
 from holdfast.store.lessons import LessonStore
 from holdfast.store.memory import MemoryStore, is_lesson
