@@ -210,3 +210,22 @@ def test_the_number_of_days_is_the_persons(bench: Bench, home: Path, repo: Path)
     assert not bench.active()  # a repository has no say in it
     (home / ".holdfast" / "config.toml").write_text("lessons_promote_days = 2\n", encoding="utf-8")
     assert list(bench.active()) == ["testing"]
+
+
+def test_an_empty_file_that_a_power_cut_left_is_written_again(bench: Bench) -> None:
+    bench.propose(lesson(PNPM))
+    bench.candidate("testing").write_bytes(b"")
+    assert bench.propose(lesson(PNPM)).added == ("testing",)
+    assert PNPM in bench.candidate("testing").read_text(encoding="utf-8")
+
+
+def test_what_sessions_taught_goes_back_and_comes_again(bench: Bench) -> None:
+    from holdfast.app.undoing import undo
+
+    bench.propose(lesson(PNPM), lesson(SLOW, name="suite"))
+    bench.propose(lesson(PNPM, session="s2"))
+    grown = bench.candidate("testing").read_bytes()
+    undo(bench.machine, bench.project, None)
+    assert bench.candidate("testing").read_bytes() != grown
+    undo(bench.machine, bench.project, None)
+    assert bench.candidate("testing").read_bytes() == grown

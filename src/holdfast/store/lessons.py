@@ -76,7 +76,8 @@ class Changes(Struct, kw_only=True):
     lessons: dict[tuple[Place, str], Lesson | bytes | None] = {}
     choices: Choices | None = None
     record: Record | None = None
-    lenient: bool = False  # a file that cannot be changed is left alone, instead of everything
+    # What sessions teach can be learned again: a file that cannot be changed is left alone, and speed comes first.
+    lenient: bool = False
 
 
 class LessonStore:
@@ -215,7 +216,8 @@ class LessonStore:
                 made[path] = (before, after)
         ordered = dict(sorted(made.items(), key=lambda item: item[1][1] is None))
         personal = self.folders["personal"]
-        self._put(held, {p: v for p, v in ordered.items() if p.is_relative_to(self.project.memory)}, reason)
+        ours = {path: both for path, both in ordered.items() if path.is_relative_to(self.project.memory)}
+        self._put(held, ours, reason, lean=changes.lenient)
         self._put_shared({p: v for p, v in ordered.items() if p.parent == self.folders["shared"]})
         mine = {path: both for path, both in ordered.items() if path.parent == personal}
         if mine:
@@ -245,7 +247,9 @@ class LessonStore:
         return data
 
     def _unread(self, path: Path) -> bytes | None:
-        """A file that is no lesson is nobody's to overwrite."""
+        """A file that is no lesson is nobody's to overwrite, but for an empty one that a power cut left."""
+        if path.is_file() and not path.is_symlink() and path.stat().st_size == 0:
+            return b""
         if path.is_symlink() or path.exists():
             fix = "Mend it, or move it away"
             raise StoreError("something that is no lesson stands there", where=str(path), fix=fix)
@@ -257,6 +261,7 @@ class LessonStore:
         made: Mapping[Path, tuple[bytes | None, bytes | None]],
         reason: str,
         personal: bool = False,
+        lean: bool = False,
     ) -> None:
         root = self._home if personal else self.project.memory
         versions = self._personal_versions if personal else Versions(root / "history")
@@ -266,9 +271,12 @@ class LessonStore:
             if files.read(checked(root, path)) != before:
                 raise files.Conflict("it was changed by someone else meanwhile", where=str(path))
         named = [(path.relative_to(root).as_posix(), *both) for path, both in made.items()]
-        versions.record_all(held, named, self._clock(), reason, self._group)
+        versions.record_all(held, named, self._clock(), reason, self._group, lean=lean)
+        written = {path: (new, files.digest(old)) for path, (old, new) in made.items() if new is not None}
+        files.replace_all_held(held, written, new_may_be_lost=lean)
         for path, (before, after) in made.items():
-            _replace(held, path, before, after)
+            if after is None:
+                _replace(held, path, before, after)
 
     def _put_shared(self, made: Mapping[Path, tuple[bytes | None, bytes | None]]) -> None:
         if not made:

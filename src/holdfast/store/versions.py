@@ -92,14 +92,23 @@ class Versions:
         at: float,
         reason: str,
         group: str = "",
+        *,
+        lean: bool = False,
     ) -> None:
-        """The same for many files at once, each once: its name, and what it holds before and after."""
+        """The same for many files at once, each once: its name, and what it holds before and after.
+
+        `lean` keeps only what is about to go: what comes is in the file, until a later change keeps it.
+        """
         changes = self.changes()
         number = changes[-1].n + 1 if changes else 1
         last = {change.file: change for change in changes}
         added: list[Change] = []
+        made = list(made)
+        self._keep_all(
+            held, (data for _, before, after in made for data in (before, None if lean else after))
+        )
         for file, before, after in made:
-            old, new = self._keep(held, before), self._keep(held, after)
+            old, new = files.digest(before), files.digest(after)
             was = last.get(file)
             known = {was.before, was.after} if was else {None}  # `before`: the change may not have come about
             if old not in known:
@@ -182,6 +191,16 @@ class Versions:
         if files.digest(files.read(path)) != digest:
             files.replace_held(held, path, data, files.ANYTHING)
         return digest
+
+    def _keep_all(self, held: Held, contents: Iterable[bytes | None]) -> None:
+        wanted = {digest: data for data in contents if data is not None and (digest := files.digest(data))}
+        new: dict[Path, tuple[bytes, str | None]] = {}
+        for digest, data in wanted.items():
+            path = self._content_file(digest)
+            if files.digest(files.read(path)) != digest:
+                new[path] = (data, files.ANYTHING)
+        if new:
+            files.replace_all_held(held, new)
 
     def _content_file(self, digest: str) -> Path:
         if not _CONTENT.fullmatch(digest):
