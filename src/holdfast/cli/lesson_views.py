@@ -87,7 +87,13 @@ def table(seen: Sequence[Seen]) -> Table:
         ]
         for one in seen
     ]
-    return Table(_COLUMNS, rows, below=[one.lesson.description for one in seen])
+    # Counts that nobody has yet say nothing.
+    shown = [number for number, _ in enumerate(_COLUMNS) if any(row[number] for row in rows)]
+    return Table(
+        [_COLUMNS[number] for number in shown],
+        [[row[number] for number in shown] for row in rows],
+        below=[one.lesson.description for one in seen],
+    )
 
 
 def show(one: Seen, *, evidence: bool = True) -> None:
