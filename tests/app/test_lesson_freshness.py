@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.app.test_lessons import Bench, lesson
 
 from holdfast.app import lesson_freshness as app
+from holdfast.app import lesson_sharing as sharing
 from holdfast.app import lessons
 from holdfast.model.lesson import Fingerprint
 
@@ -53,7 +54,7 @@ def test_exactly_the_right_lesson_turns_stale(bench: Bench, repo: Path) -> None:
     for path in (repo / "tests").iterdir():
         path.unlink()
     (repo / "tests").rmdir()
-    assert drift(bench)["layout"] == ("tests/ is gone",)
+    assert drift(bench)["layout"] == ("tests/ is not there",)
 
 
 @pytest.mark.promise("S7")
@@ -106,3 +107,23 @@ def test_what_is_not_there_is_not_depended_on(bench: Bench) -> None:
     before = bench.snapshot()
     bench.propose(learned)
     assert bench.snapshot() == before
+
+
+@pytest.mark.promise("S7")
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_file_without_digests_is_held_against_what_was_there_first(
+    bench: Bench, repo: Path, shared: bool
+) -> None:
+    folder = repo / ".holdfast" / "lessons" if shared else bench.project.memory / "lessons"
+    folder.mkdir(exist_ok=True)
+    text = "---\nfingerprint: [package.json#scripts.test]\n---\n- vitest it is\n"
+    (folder / "runner.md").write_text(text, encoding="utf-8")
+    sharing.agree(bench.machine, bench.project, sharing.to_trust(bench.machine, bench.project))
+    assert "runner" in bench.active()
+    write_script(repo, "vitest run", version="3")
+    assert "runner" in bench.active()
+    write_script(repo, "jest")
+    assert "runner" in drift(bench) and "runner" not in bench.active()
+    assert (folder / "runner.md").read_text(encoding="utf-8") == text
+    write_script(repo, "vitest run")
+    assert "runner" in bench.active()

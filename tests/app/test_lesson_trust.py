@@ -270,6 +270,7 @@ def test_a_folder_that_is_a_link_is_neither_read_nor_written(repo: Path, home: P
 def test_a_lesson_is_shown_before_anybody_is_asked(
     bench: Bench, repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (repo / "Makefile").write_text("test:\n", encoding="utf-8")
     commit(repo, "testing", f"---\ndescription: Tests\nfingerprint: [Makefile]\n---\n- {RULE}\n")
     monkeypatch.chdir(repo)
     assert main(["lessons", "trust"]) == 2  # nobody is there to be asked

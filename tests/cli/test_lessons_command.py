@@ -45,7 +45,9 @@ def states(holdfast: Holdfast) -> dict[tuple[str, str], str]:
 
 @pytest.mark.promise("S1")
 @pytest.mark.promise("S8")
-def test_a_lesson_is_added_listed_shown_and_removed(holdfast: Holdfast, home: Path) -> None:
+def test_a_lesson_is_added_listed_shown_and_removed(holdfast: Holdfast, repo: Path) -> None:
+    (repo / "Makefile").write_text("test:\n", encoding="utf-8")
+    (repo / "package.json").write_text('{"scripts": {"test": "make test"}}', encoding="utf-8")
     done = holdfast(
         "lessons", "add", "testing", "--rule", "run `make test`", "--rule", "never pytest itself",
         "--fingerprint", "Makefile", "--fingerprint", "package.json#scripts.test", "--description", "How tests run",

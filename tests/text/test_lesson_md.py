@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -66,6 +66,9 @@ Some words.
 Bye.
 """
 
+# A busy machine draws slowly; that is nothing against the format.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 _rules = _texts.filter(lambda text: any(char.isalnum() for char in text))
 _words = st.text(string.ascii_letters + string.digits + "-_./#*@ ", min_size=1, max_size=20)
@@ -90,6 +93,7 @@ _lessons = st.builds(
 
 
 @pytest.mark.promise("S1")
+@patient
 @given(_lessons)
 def test_what_is_written_is_read_again(lesson: Lesson) -> None:
     kept = normal(lesson)
@@ -98,6 +102,7 @@ def test_what_is_written_is_read_again(lesson: Lesson) -> None:
     assert rewrite_lesson(parse_lesson(text, lesson.name), kept) == text
 
 
+@patient
 @given(_lessons, _lessons)
 def test_any_lesson_can_take_the_place_of_another(one: Lesson, other: Lesson) -> None:
     file = parse_lesson(render_lesson(one), one.name)
@@ -126,6 +131,7 @@ def test_values_stay_the_strings_they_are() -> None:
     assert lesson.description == "no" and lesson.fingerprint[1].target == "1.10"
 
 
+@patient
 @given(
     st.one_of(
         _texts, st.sampled_from(["no", "1.10", "0x1f", "1e5", "~", "", "null", "a: b", "- x", "# x", "&a"])
@@ -172,6 +178,7 @@ _their_lines = st.lists(
 )
 
 
+@patient
 @given(_their_lines, _their_lines, st.booleans(), st.lists(_rules, min_size=1, max_size=3))
 def test_other_lines_survive_any_change_of_rules(
     above: list[str], below: list[str], windows: bool, rules: list[str]
@@ -222,7 +229,7 @@ def test_keys_in_braces_are_read_and_never_rewritten() -> None:
         rewrite_lesson(file, replace(file.lesson, description="new"))
 
 
-@settings(max_examples=300)
+@settings(patient, max_examples=300)
 @given(st.text(st.sampled_from("-:#[]{}&*!|>'\"%@`\n ab0,?"), max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
     for whole in (text, f"---\n{text}\n---\n- rule\n"):

@@ -51,7 +51,8 @@ def refresh(
         changes, seen = Changes(), states(machine, project, shelf)
         for one in chosen:
             now = pick([other for other in seen if other.place == one.place], one.lesson.name, OWN)
-            result = _refreshed(machine, project, now.lesson, one.drift, keep=keep)
+            lesson = replace(now.lesson, fingerprint=shelf.record.against(now.lesson))
+            result = _refreshed(machine, project, lesson, one.drift, keep=keep)
             done.append(result)
             if result.done == "retired":
                 changes.lessons[one.place, one.lesson.name] = None

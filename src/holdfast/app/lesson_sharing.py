@@ -148,6 +148,7 @@ def agree(machine: Machine, project: Project, seen: Iterable[Seen]) -> None:
         project.prepare()
         store = lesson_store(machine, project)
         store.read().trust.give(contents, machine.now().timestamp(), "trust")
+        read_lessons(machine, project)  # what they depend on is as it is now
         refresh(machine, project)
 
 

@@ -72,20 +72,33 @@ def alike(one: str, other: str) -> bool:
 
 def active_lessons(machine: Machine, project: Project) -> list[Counts]:
     """The lessons that count: none that is muted, rejected, stale or not agreed to. The nearest of a name wins."""
-    shelf = lesson_store(machine, project).read()
-    return counting(looked_at(machine, project, states(machine, project, shelf)))
+    return counting(looked_at(machine, project, lesson_store(machine, project).read()))
 
 
-def looked_at(machine: Machine, project: Project, seen: list[Seen]) -> list[Seen]:
-    """The same, with those marked stale whose repository is no longer as it was when they were learned."""
+def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[Seen]:
+    """Every lesson, with those marked stale whose repository is no longer as it was when they were learned.
+
+    A file without digests is held against what was there when it was first looked at.
+    """
+    seen = states(machine, project, shelf)
     depending = [one for one in seen if one.state in ("active", "candidate") and one.lesson.fingerprint]
     if not depending:
         return seen
     from holdfast.app.fingerprints import check_fingerprints
 
-    wanted = [item for one in depending for item in one.lesson.fingerprint]
-    verdicts = iter(check_fingerprints(machine, project, wanted).verdicts)
-    drifts = {id(one): [next(verdicts) for _ in one.lesson.fingerprint] for one in depending}
+    wanted = [shelf.record.against(one.lesson) for one in depending]
+    verdicts = iter(
+        check_fingerprints(machine, project, [item for items in wanted for item in items]).verdicts
+    )
+    drifts: dict[int, list[Verdict]] = {}
+    first: dict[str, dict[str, str]] = {}
+    for one, items in zip(depending, wanted, strict=True):
+        drifts[id(one)] = [next(verdicts) for _ in items]
+        for item, verdict in zip(items, drifts[id(one)], strict=True):
+            if not item.digest and (digest := getattr(verdict, "digest", "")):
+                first.setdefault(one.lesson.id, {})[item.target] = digest
+    if first:
+        lesson_store(machine, project).mark_looked_at(first)
     return [_with_drift(one, drifts[id(one)]) if id(one) in drifts else one for one in seen]
 
 
@@ -104,7 +117,7 @@ def drifted(verdict: Verdict) -> str:
     if isinstance(verdict, Changed):
         return f"{verdict.target} changed{more}"
     if isinstance(verdict, Missing):
-        return f"{verdict.target} is gone{more}"
+        return f"{verdict.target} is not there{more}"
     if isinstance(verdict, Renamed):
         return "" if verdict.same else f"{verdict.target} is now {verdict.to} and changed"
     return f"{verdict.target} cannot be read: {verdict.why}"

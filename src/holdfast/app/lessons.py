@@ -47,7 +47,7 @@ class Handled(NamedTuple):
 
 def read_lessons(machine: Machine, project: Project) -> Listed:
     shelf = lesson_store(machine, project).read()
-    return Listed(looked_at(machine, project, states(machine, project, shelf)), shelf.problems)
+    return Listed(looked_at(machine, project, shelf), shelf.problems)
 
 
 def shown(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> None:
@@ -298,6 +298,7 @@ def add_file(
 
     project.prepare()
     lesson_store(machine, project, new_group()).change(change, "lessons add")
+    read_lessons(machine, project)  # what it depends on is as it is now
     refresh(machine, project)
     return Handled(found.lesson, place)
 

@@ -336,4 +336,7 @@ def _add(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     where = "in all your projects" if done.place == "personal" else "here"
     output.line(f"{done.lesson.name} is active {where}: {flat('; '.join(done.lesson.rules))}")
+    for one in app.read_lessons(machine, project).lessons:
+        if one.state == "stale" and (one.lesson.name, one.place) == (done.lesson.name, done.place):
+            output.note(f"It is stale and not told yet: {'; '.join(one.drift)}")
     return 0

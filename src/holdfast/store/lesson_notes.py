@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.errors import StoreError
-from holdfast.model.lesson import Lesson
+from holdfast.model.lesson import Fingerprint, Lesson
 from holdfast.store import files
 
 FORMAT = 1
@@ -111,6 +111,23 @@ class Record(Struct, frozen=True, kw_only=True):
     captured: dict[str, tuple[str, ...]] = {}
     shown: dict[str, float] = {}
     payback: dict[str, Payback] = {}
+    baseline: dict[
+        str, dict[str, str]
+    ] = {}  # of lessons whose file has no digests: as it was at the first look
+
+    def against(self, lesson: Lesson) -> tuple[Fingerprint, ...]:
+        """What a lesson depends on, with the digest that it is held against."""
+        first = self.baseline.get(lesson.id, {})
+        return tuple(
+            item if item.digest else replace(item, digest=first.get(item.target, ""))
+            for item in lesson.fingerprint
+        )
+
+    def look(self, found: Mapping[str, Mapping[str, str]]) -> Record:
+        """Keeps what was found at a first look, by lesson and target."""
+        new = {name: {**digests, **self.baseline.get(name, {})} for name, digests in found.items()}
+        baseline = {**self.baseline, **new}
+        return self if baseline == self.baseline else replace(self, baseline=baseline)
 
     def seen_in(self, rule: str) -> int:
         """In how many sessions here; 0 for a rule that came by any other way, and is not promoted unasked."""

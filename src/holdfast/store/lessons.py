@@ -6,6 +6,7 @@ of the project and personal ones keep versions; of shared ones git does.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -43,6 +44,7 @@ Place = Literal["personal", "local", "candidates", "shared"]
 CANDIDATES = "_candidates"
 PROPOSED = "lessons learned"
 _ATTEMPTS = 50
+_PATIENCE_S = 0.5
 T = TypeVar("T")
 
 
@@ -183,16 +185,21 @@ class LessonStore:
         others = tuple(lesson for lesson in elsewhere if not ours.issuperset(lesson.rules))
         return Standing(active=active, candidates=candidates, elsewhere=others), before
 
-    def note(self, change: Callable[[Record], Record]) -> None:
+    def note(self, change: Callable[[Record], Record], patience: float | None = None) -> None:
         """What happened to lessons: counted, without versions. A memory that is not there is not begun for it."""
-        if self._own.is_dir():
-            with files.lock(self.project.lock("memory")) as held:
+        if self.project.memory.is_dir():
+            with files.lock(self.project.lock("memory"), timeout=patience) as held:
                 before = read_record(self._own)
                 self._put_record(held, before, change(before))
 
     def mark_shown(self, rules: Iterable[str]) -> None:
         """Starts the clock of rules that a person sees for the first time."""
         self.note(lambda record: record.show(rules, self._clock()))
+
+    def mark_looked_at(self, found: Mapping[str, Mapping[str, str]]) -> None:
+        """Keeps what lessons without digests depend on as it is now. A hint: whoever holds the lock goes first."""
+        with contextlib.suppress(StoreError):
+            self.note(lambda record: record.look(found), patience=_PATIENCE_S)
 
     def count(self, payback: Mapping[str, Payback]) -> None:
         self.note(lambda record: record.count(payback))
