@@ -340,6 +340,19 @@ def test_forgetting_words_takes_them_out_of_every_lesson(
     assert bench.propose(lesson(f"skip {secret} tests", name="bad", session="s4")).added == ()
 
 
+def test_forgetting_words_that_name_a_lesson(holdfast: Holdfast, home: Path, bench: Bench) -> None:
+    from holdfast.app.lesson_states import lesson_store
+    from holdfast.store.lesson_notes import Payback
+
+    holdfast("lessons", "add", "zanzibar-deploys", "--rule", "ask first", check=0)
+    holdfast("lessons", "mute", "zanzibar-deploys", check=0)
+    lesson_store(bench.machine, bench.project).count({"zanzibar-deploys": Payback(injected=1)})
+    holdfast("forget", "--text", "zanzibar", "--yes", check=0)
+    for path in (home / ".holdfast").rglob("*"):
+        assert "zanzibar" not in path.name
+        assert not path.is_file() or b"zanzibar" not in path.read_bytes(), path
+
+
 @pytest.mark.promise("G5")
 def test_forgetting_a_session_takes_its_lessons_and_its_evidence(holdfast: Holdfast, bench: Bench) -> None:
     bench.propose(lesson(SLOW, name="suite", session="s2"))

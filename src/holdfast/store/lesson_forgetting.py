@@ -10,11 +10,20 @@ from msgspec.structs import replace
 
 from holdfast.store import files
 from holdfast.store.layout import Project
-from holdfast.store.lesson_notes import CHOICES, Rejected, decode_choices, encode_choices
+from holdfast.store.lesson_notes import (
+    CHOICES,
+    RECORD,
+    Choices,
+    Rejected,
+    decode_choices,
+    decode_record,
+    encode_choices,
+    encode_record,
+)
 from holdfast.store.memory import is_lesson
 from holdfast.store.trust import Trust
 from holdfast.store.versions import Versions
-from holdfast.text.lesson_forgetting import forget_in_lesson
+from holdfast.text.lesson_forgetting import forget_in_lesson, names_it
 from holdfast.text.removal import Removal
 
 
@@ -33,12 +42,14 @@ class LessonForgetting:
         self._home = project.memory.parent.parent
 
     def is_mine(self, shown: str) -> bool:
-        return is_lesson(shown)
+        return is_lesson(shown) or shown == f"lessons/{RECORD}"
 
     def edit(self, shown: str, data: bytes) -> bytes:
         """A lesson, or what was chosen, without what is forgotten; nothing when nothing is left."""
         if shown.endswith(CHOICES):
             return self._choices(data)
+        if shown.endswith(RECORD):
+            return self._record(data)
         text = data.decode("utf-8", "surrogateescape")
         left = forget_in_lesson(text, self.removal, Path(shown).name.removesuffix(".md"))
         return left.encode("utf-8", "surrogateescape")
@@ -49,17 +60,26 @@ class LessonForgetting:
 
     def _choices(self, data: bytes) -> bytes:
         choices = decode_choices(data, Path(CHOICES))
-        kept = [left for one in choices.rejected if (left := self._rejected(one)).rules]
-        if tuple(kept) == choices.rejected:
+        kept = tuple(some for one in choices.rejected if (some := self._rejected(one)).rules)
+        muted = {name: until for name, until in choices.muted.items() if not names_it(name, self.removal)}
+        left = replace(choices, rejected=kept, muted=muted)
+        if left == choices:
             return data
-        self.removal.hits += sum(len(one.rules) for one in choices.rejected) - sum(
-            len(one.rules) for one in kept
-        )
-        return encode_choices(replace(choices, rejected=tuple(kept))) or b""
+        self.removal.hits += max(_said(choices) - _said(left), 1)
+        return encode_choices(left) or b""
+
+    def _record(self, data: bytes) -> bytes:
+        """Names of lessons are the only words in it."""
+        record = decode_record(data)
+        payback = {name: one for name, one in record.payback.items() if not names_it(name, self.removal)}
+        if payback == record.payback:
+            return data
+        self.removal.hits += len(record.payback) - len(payback)
+        return encode_record(replace(record, payback=payback))
 
     def _rejected(self, one: Rejected) -> Rejected:
         sessions = tuple(name for name in one.sessions if name not in self.removal.sessions)
-        only = bool(one.sessions) and not sessions
+        only = (bool(one.sessions) and not sessions) or names_it(one.name, self.removal)
         rules = () if only else tuple(rule for rule in one.rules if not self.removal.phrases.found_in(rule))
         return replace(one, rules=rules, sessions=sessions)
 
@@ -107,6 +127,10 @@ class LessonForgetting:
 
     def _versions(self) -> Versions:
         return Versions(self._home / "lessons" / ".history")
+
+
+def _said(choices: Choices) -> int:
+    return sum(len(one.rules) for one in choices.rejected) + len(choices.muted)
 
 
 def _lessons(folder: Path, shown: str, lock: Path) -> Iterator[_Elsewhere]:

@@ -119,13 +119,16 @@ class Record(Struct, frozen=True, kw_only=True):
         """What a lesson depends on, with the digest that it is held against."""
         first = self.baseline.get(lesson.id, {})
         return tuple(
-            item if item.digest else replace(item, digest=first.get(item.target, ""))
+            item if item.digest else replace(item, digest=first.get(rule_key(item.target), ""))
             for item in lesson.fingerprint
         )
 
     def look(self, found: Mapping[str, Mapping[str, str]]) -> Record:
         """Keeps what was found at a first look, by lesson and target."""
-        new = {name: {**digests, **self.baseline.get(name, {})} for name, digests in found.items()}
+        keyed = {
+            name: {rule_key(target): digest for target, digest in one.items()} for name, one in found.items()
+        }
+        new = {name: {**digests, **self.baseline.get(name, {})} for name, digests in keyed.items()}
         baseline = {**self.baseline, **new}
         return self if baseline == self.baseline else replace(self, baseline=baseline)
 

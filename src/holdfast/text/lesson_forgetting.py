@@ -23,10 +23,18 @@ def forget_in_lesson(text: str, removal: Removal, name: str) -> str:
     return _prose(written, left, removal)
 
 
+def names_it(name: str, removal: Removal) -> bool:
+    """Whether the name of a lesson says what is to be forgotten."""
+    return removal.phrases.found_in(name) or removal.phrases.found_in(
+        name.replace("-", " ").replace("_", " ")
+    )
+
+
 def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
     evidence = tuple(item for item in lesson.evidence if item.session not in removal.sessions)
     forgotten = len(lesson.sessions) - len({item.session for item in evidence if item.session})
-    if lesson.id in removal.ids or (forgotten and not any(item.session for item in evidence)):
+    only_theirs = forgotten and not any(item.session for item in evidence)
+    if lesson.id in removal.ids or only_theirs or names_it(lesson.name, removal):
         return None
     removal.hits += forgotten
     rules = tuple(rule for rule in lesson.rules if not _is_gone(rule, removal, from_session=bool(forgotten)))
