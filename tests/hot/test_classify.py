@@ -6,11 +6,10 @@ import hashlib
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.hot.classify_prompts import PROMPTS
 
@@ -131,6 +130,7 @@ def test_case_white_space_and_manners_do_not_change_the_class(variant: str) -> N
     assert changed == []
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.text(max_size=300))
 @example("\x00")
 @example("?")
@@ -148,6 +148,7 @@ def test_any_text_gets_a_class_a_confidence_and_a_reason(text: str) -> None:
     assert classify(text) == (kind, confidence, why)
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(
     st.lists(
         st.sampled_from(
@@ -193,22 +194,30 @@ def test_any_heap_of_telling_words_gets_a_class(words: list[str]) -> None:
         "? " * 500_000,
         '"' * 10**6,
         "please " * 150_000,
+        "please foobarx " * 80_000,
         "add a, " * 150_000,
     ],
-    ids=["one word", "words", "lines", "questions", "quotes", "manners", "orders"],
+    ids=["one word", "words", "lines", "questions", "quotes", "manners", "unknown orders", "orders"],
 )
-def test_a_megabyte_takes_no_longer_than_a_page(giant: str) -> None:
+def test_a_megabyte_takes_no_more_steps_than_a_few_pages(giant: str) -> None:
     page = "The list is sorted by name, and the second column shows the date of the last change. " * 40
-    assert best(giant) < 20 * best(page)
+    assert steps(giant) < 10 * steps(page)
 
 
-def best(text: str) -> float:
-    spent = []
-    for _ in range(7):
-        start = time.perf_counter()
+def steps(text: str) -> int:
+    """Calls made, of ours and of built-in functions: what a busy machine cannot change."""
+    count = 0
+
+    def counted(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
         classify(text)
-        spent.append(time.perf_counter() - start)
-    return min(spent)
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 def test_what_is_asked_at_the_end_of_a_long_paste_counts() -> None:

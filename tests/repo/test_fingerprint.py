@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.hot.stamps import unchanged
@@ -436,11 +435,10 @@ def test_globs_match_as_people_expect(
         assert name in before
 
 
-def test_a_stranger_with_many_stars_is_quick(tmp_path: Path) -> None:
+def test_a_stranger_with_many_stars_is_answered(tmp_path: Path) -> None:
     write(tmp_path / ("a" * 200), "")
-    start = time.perf_counter()
-    check(tmp_path, [Fingerprint(target="*a" * 100 + "b"), Fingerprint(target="**/" * 100 + "b")])
-    assert time.perf_counter() - start < 5
+    stars = [Fingerprint(target="*a" * 100 + "b"), Fingerprint(target="**/" * 100 + "b")]
+    assert {type(verdict) for verdict in check(tmp_path, stars).verdicts} == {Missing}  # and not next year
 
 
 def test_the_hook_knows_by_stat_alone(shop: Path) -> None:
@@ -472,30 +470,31 @@ def test_stamps_survive_json(shop: Path) -> None:
 
 
 @pytest.mark.promise("S7")
-def test_a_thousand_lessons_cost_about_as_much_as_their_stats(shop: Path) -> None:
-    names = [
-        write(shop / f"lib/m{number}.py", str(number)).relative_to(shop).as_posix() for number in range(1000)
-    ]
-    prints = taken(shop, *names)
+def test_a_thousand_unchanged_lessons_cost_a_thousand_stats_and_nothing_else(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [write(shop / f"lib/m{n}.json", '{"a": 1}').relative_to(shop).as_posix() for n in range(1000)]
+    prints = taken(shop, *(f"{name}#a" for name in names))
     stamps = check(shop, prints).stamps
-    paths = [str(shop / name) for name in names]
-    assert best(lambda: check(shop, prints, stamps)) < 5 * best(lambda: [os.stat(path) for path in paths])
+    asked: list[object] = []
+    stat, nothing = os.stat, "only stat is needed"
+    monkeypatch.setattr(os, "stat", lambda path, **more: (asked.append(path), stat(path, **more))[1])
+    for name in ("open", "scandir", "listdir"):
+        monkeypatch.setattr(os, name, lambda *_, **__: pytest.fail(nothing))
+    monkeypatch.setattr("builtins.open", lambda *_, **__: pytest.fail(nothing))
+    checked = check(shop, prints, stamps)
+    monkeypatch.undo()
+    assert {type(verdict) for verdict in checked.verdicts} == {Same}
+    assert len(asked) == 1000
 
 
-def best(call: Callable[[], object]) -> float:
-    spent = []
-    for _ in range(9):
-        start = time.perf_counter()
-        call()
-        spent.append(time.perf_counter() - start)
-    return min(spent)
-
-
+@settings(deadline=None)  # a busy machine is no error
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=6))
 def test_any_keys_come_back_from_their_text(keys: list[str]) -> None:
     assert parse_field(field_text(tuple(keys))) == tuple(keys)
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.text(max_size=40))
 def test_any_target_is_read_or_refused(text: str) -> None:
     try:
@@ -515,6 +514,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4))
 def test_every_value_of_a_json_file_is_reached_by_its_field(values: dict[str, object]) -> None:
     parsed = parse_fields("a.json", json.dumps(values).encode())
@@ -532,6 +532,7 @@ def test_every_value_of_a_json_file_is_reached_by_its_field(values: dict[str, ob
     walk(values, ())
 
 
+@settings(deadline=None)  # a busy machine is no error
 @given(st.binary(max_size=80), st.sampled_from(["a.json", "a.toml", "a.yaml", "a.rc"]))
 def test_any_bytes_are_parsed_or_refused(content: bytes, name: str) -> None:
     try:

@@ -31,13 +31,16 @@ def classify(prompt: str) -> tuple[str, float, str]:
     _abroad(said, findings)
     _go_on(said, findings)
     last = len(said.sentences) - 1
+    closing = bool(said.sentences) and _closes_with_a_question(said.sentences[-1])
     for place, (words, asked) in enumerate(said.sentences):
         found: Findings = []
-        judge(words, asked, found)
+        act = judge(words, asked, found)
         # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
         middle = 5 < place < last - 1
         for kind, weight, why in found:
-            if middle or (kind != "code-gen" and 1 < place < last):
+            if closing and act == "statement":
+                weight *= 0.6  # what is wrong was said to ask something about it
+            elif middle or (kind != "code-gen" and 1 < place < last):
                 weight *= 0.5
             elif place == 0 and kind == "exploration" and weight >= 2.5:
                 weight *= 1.2
@@ -46,6 +49,11 @@ def classify(prompt: str) -> tuple[str, float, str]:
             findings.append(("code-gen", -3.0, ""))  # "brainstorm: …", "review: …": the rest is its subject
     _shape(said, findings)
     return _decide(findings)
+
+
+def _closes_with_a_question(sentence: tuple[list[str], bool]) -> bool:
+    found: Findings = []
+    return judge(*sentence, found) == "question" and bool(found) and found[-1][1] >= 1.2
 
 
 def _slash(said: Said) -> tuple[str, float, str]:
@@ -75,6 +83,8 @@ def _go_on(said: Said, findings: Findings) -> None:
     phrase = next((phrase for phrase in w.GO_ON if rest.startswith(phrase) or plain.startswith(phrase)), "")
     if phrase:
         findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
+    elif sum(_is_choice(word) for word in words) > 1 and any(word in w.ASSENT for word in words):
+        findings.append(("code-gen", 1.6, "choices among what was offered"))
     elif len(words) < 8 and all(word in w.CHOOSING or word in w.ASSENT or _is_choice(word) for word in words):
         findings.append(("code-gen", 1.6, "a choice among what was offered"))
 
@@ -93,6 +103,9 @@ def _shape(said: Said, findings: Findings) -> None:
     if phrase:
         findings.append(("code-gen", -6.0, ""))
         findings.append(("exploration", 1.5, f'"{phrase}"'))
+    phrase = next((phrase for phrase in w.CLOSING if phrase in edges), "")
+    if phrase and said.words < 20:
+        findings.append(("other", 5.0, f'"{phrase}"'))
     if said.arrows and said.words < 15:
         findings.append(("code-gen", 1.6, "an arrow from what is to what shall be"))
     if any(phrase in said.text for phrase in w.SETTLED):

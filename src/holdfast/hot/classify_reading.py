@@ -33,6 +33,7 @@ TRACE_STARTS = (
     "error[", "error:", "npm err", "warning:", "warning[", "fatal:", "thread '", "exception in ", "uncaught ", "✗", "✘",
     "❌", "× ", "⨯", "segmentation fault", "err!", "[error]", "unhandled ", "assertionerror",
 )  # fmt: skip
+LEVELS = ("info ", "debug ", "warn ", "[info", "[debug", "[warn", "[20")
 PASTED_STARTS = (
     "{", "[{", '["', "<", "|", "$ ", "➜", "❯", "% ", "+++", "@@", "diff --git", "─", "│", "┌", "└", "===", "#!",
     "//", ">",
@@ -89,6 +90,10 @@ class Said:
             self.traces += 1
             return True
         long_and_dense = len(bare) > 200 and bare.count(" ") < len(bare) // 40
+        dated = bare[:4].isdigit() and bare[4:5] in ("-", "/")
+        if dated or low.startswith(LEVELS):
+            self.pasted += 1
+            return True
         if fenced or long_and_dense or bare.startswith(PASTED_STARTS):
             self.pasted += 1
             return True

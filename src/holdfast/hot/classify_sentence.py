@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.hot import classify_words as w
 from holdfast.hot.classify_reading import CODE
 
+MOST_ORDERS = 20  # in one sentence; a longer list tells nothing new
 CLAUSES = frozenset((",", "and", "then", "but", "so", "&", "+"))
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     Findings: TypeAlias = list[tuple[str, float, str]]
 
 
-def judge(words: list[str], asked: bool, findings: Findings) -> None:
+def judge(words: list[str], asked: bool, findings: Findings) -> str:
+    """Adds what a sentence tells; returns whether it is an order, a question or a statement."""
     start = skip(words, 0)
     if "only" in words[:start]:
         start = len(words)  # "only count lines that …": what the program is to do
@@ -32,21 +34,25 @@ def judge(words: list[str], asked: bool, findings: Findings) -> None:
     )
     if embedded and not questioned and not ordered:
         _question(words, embedded, False, "", plain, findings)
-        return
+        return "question"
     if not questioned:
         _statement(words, ordered, findings)
-        return
+        return "order" if ordered else "statement"
     if frames and not inverted and min(frames) > 4:
         _statement(words[: min(frames) - 2], ordered, findings)  # "lint shows errors, can you take a look?"
     if not ordered:
         _question(words, start, inverted, doubt, plain, findings)
+    return "order" if ordered else "question"
 
 
 def skip(words: list[str], at: int) -> int:
     """Past "please", "also", "now", and adverbs: "let's completely remove"."""
-    while at < len(words) and (
-        words[at] in w.FILLERS or words[at] == "," or (words[at].endswith("ly") and words[at] not in w.CHANGE)
-    ):
+    for _ in range(8):
+        word = words[at] if at < len(words) else ""
+        adverb = word.endswith("ly") and word not in w.CHANGE
+        going = word == "go" and at + 1 < len(words) and words[at + 1] in ("through", "over")
+        if going or not (adverb or word == "," or word in w.FILLERS):
+            break
         at += 1
     return at
 
@@ -115,20 +121,48 @@ def _orders(
 ) -> bool:
     """Verbs at the head of the sentence or of a clause; in a question only after "can you" and the like."""
     places = dict(frames)
-    if not questioned:
-        places.setdefault(start, "")
+    if not questioned or (start < len(words) and words[start] in w.PLAIN_VERBS):
+        places.setdefault(start, "")  # "add a test for that?" is an order too
     if places:
         first = min(places) if questioned else 0
         for at, word in enumerate(words):
             if word in CLAUSES and at >= first:
                 places.setdefault(skip(words, at + 1), "and")
+            elif word == "it" and words[at - 1] == "at":
+                places.setdefault(skip(words, at + 1), "and")  # "while you're at it rename"
+            elif _stands_after_a_place(words, at) and not questioned:
+                places.setdefault(at, "and")
             elif word == CODE and not questioned and at + 1 < len(words) and words[at + 1] not in w.NOUNISH:
                 places.setdefault(at + 1, "and")  # "new component a.tsx update the docs"
     found = False
-    for at in sorted(places):
+    for at in sorted(places)[:MOST_ORDERS]:
         if at < len(words):
             found = _order(words, at, places[at], findings) or found
     return found
+
+
+def _stands_after_a_place(words: list[str], at: int) -> bool:
+    """ "for the mobile view stack the columns": an order after where or when it holds, without a comma."""
+    conditional = words[0] in ("if", "when", "once") and any(word in w.AUXILIARIES for word in words[:at])
+    placed = words[0] in ("for", "in", "on", "inside", "under")
+    if (
+        not (conditional or placed)
+        or at < 2
+        or at + 1 >= len(words)
+        or any(word in w.WH for word in words[:at])
+    ):
+        return False
+    placed = (
+        words[at] in w.CHANGE
+        and words[at] not in w.NOUNISH
+        and words[at + 1] in ("the", "a", "an", "all", "it")
+    )
+    return (
+        placed
+        and words[at - 1] not in w.SUBJECTS
+        and words[at - 1] not in w.AUXILIARIES
+        and words[at - 1] != "to"
+    )
 
 
 def _order(words: list[str], at: int, frame: str, findings: Findings) -> bool:
@@ -144,15 +178,20 @@ def _order(words: list[str], at: int, frame: str, findings: Findings) -> bool:
             return True
         return False
     stem = verb if bare else _stem(verb)
-    if bare and (
-        after in w.FINITE or after in w.BROKEN or (stem in w.NOUNISH and after not in w.DETERMINERS)
-    ):
-        return False  # a noun after all: "build fails", "type is", "default off"
+    if bare and _is_noun(stem, after):
+        return False
     kind, weight, what = _meaning(words, at, stem, frame)
     if not kind:
         return False
     findings.append((kind, weight, f'{said} … "{what}"' if what else said))
     return True
+
+
+def _is_noun(word: str, after: str) -> bool:
+    """A noun after all: "build fails", "type is", "default off"."""
+    if word in w.NOUNISH:
+        return after not in w.DETERMINERS
+    return after in w.FINITE or (word in w.NOUNS_TOO and after in w.BROKEN)
 
 
 def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, float, str]:
@@ -167,7 +206,9 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
         if (stem, after) in w.PHRASAL:
             return "code-gen", 4.0, after
         if stem in ("take", "have", "get", "give"):
-            return ("code-gen", 2.0, "") if frame not in ("", "and") and stem != "give" else ("", 0.0, "")
+            if stem == "give":
+                return ("code-gen", 2.0, "") if after not in ("me", "us") else ("qa", 1.6, after)
+            return ("code-gen", 2.0, "") if frame not in ("", "and") else ("", 0.0, "")
         if stem == "use" and any(word in w.HELPERS for word in words[at + 1 : at + 7]):
             return "code-gen", 0.5, "a helper"
         if (stem, after) in w.IDIOMS:
@@ -177,8 +218,10 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
         return "code-gen", 2.5 if stem == "do" or stem in w.NOUNISH else 4.0, ""
     if after == "the" and words[at + 2 : at + 3] in (["user"], ["users"], ["caller"], ["customer"]):
         return "code-gen", 2.5, "the user"  # "tell the user which file": what the program is to do
+    if stem == "go" and after in ("through", "over"):
+        return "exploration", 2.5, after
     begun = stem in ("start", "begin", "try", "continue", "keep") and _stem(after) in w.CHANGE
-    if begun or (stem == "work" and after == "on"):
+    if begun or (stem == "work" and after in ("on", "through")):
         return "code-gen", 3.0, after
     if stem in ("start", "begin") and after in ("with", "on"):
         return "code-gen", 2.0, after
@@ -217,6 +260,8 @@ def _object(words: list[str], at: int, stem: str) -> tuple[str, str]:
     if stem in ("update", "switch", "sync", "move") and after in ("from", "to", "with"):
         place = next((word for word in words[at + 2 : at + 7] if word in w.BRANCHES), "")
         return ("other", place) if place else ("", "")
+    if stem == "add" and after in ("all", "everything") and "commit" in words:
+        return "other", "commit"
     if stem not in w.MAKERS:
         return "", ""
     end = at + 1
@@ -225,6 +270,8 @@ def _object(words: list[str], at: int, stem: str) -> tuple[str, str]:
     thing = words[end - 1] if end > at + 1 else ""
     if thing in ("message", "description", "title") and ("commit" in words[at:end] or "pr" in words[at:end]):
         return "other", thing
+    if stem == "do":
+        thing = next((word for word in words[at + 1 : end] if word in w.LOOK_OBJECTS), thing)
     if thing in w.CHORE_OBJECTS:
         return "other", thing
     written = words[end : end + 1] in (["to"], ["in"], ["into"]) and CODE in words[end : end + 5]
@@ -235,7 +282,7 @@ def _object(words: list[str], at: int, stem: str) -> tuple[str, str]:
 
 def _nearly(verb: str, frame: str, at: int) -> bool:
     """A verb of change with one slip of the keyboard, where an order would stand."""
-    if len(verb) < 6 or not verb.isalpha() or not (frame not in ("", "and") or at == 0):
+    if len(verb) < 6 or verb in w.FILLERS or not verb.isalpha() or not (frame not in ("", "and") or at == 0):
         return False
     if verb in w.LOOK or verb in w.CHORE or verb in w.TELL or verb.endswith(("s", "ed", "ing", "er")):
         return False
@@ -260,37 +307,56 @@ def _question(
     locating = head in ("where", "where's") or (head == "which" and after in w.IN_CODE)
     who = words[start + 2] if start + 2 < len(words) else ""
     working = head in ("how", "how's") and after in w.AUXILIARIES and who not in ("i", "you")
-    reasoning = head in ("why", "why's") and after in w.AUXILIARIES and after not in ("did", "didn't")
-    scoping = head == "what" and (after in ("would", "effort") or "take" in words) and after != "if"
+    reasoning = (
+        head in ("why", "why's")
+        and after in w.AUXILIARIES
+        and after not in ("did", "didn't")
+        and who != "you"
+    )
+    scoping = head == "what" and (after == "effort" or "take" in words) and after != "if"
     if locating or working or scoping or (reasoning and (about_code or len(words) > 8)):
         kind = "exploration"
     else:
-        here = any(word in w.HERE for word in words)
+        here = head not in ("can", "could", "may") and any(word in w.HERE for word in words)
         about = here or (head in ("what", "what's") and after != "if" and about_code)
         used = head in ("is", "are", "does", "do") and any(word in w.REACHED for word in words)
-        kind = "exploration" if about or used else "qa"
-    if len(words) < 6 and any(plain.endswith(known) for known in w.RHETORICAL):
+        doubted = bool(doubt) and any(word in w.WH for word in words)
+        kind = "exploration" if about or used or doubted else "qa"
+    underlined = len(words) < 6 and any(plain.endswith(known) for known in w.RHETORICAL)
+    if underlined or words == ["why"]:
         weight = 0.9
     elif doubt:
-        weight = 1.0
+        weight = 1.6
     else:
         weight = 2.0 if inverted or head in w.WH or words[-1] in w.TAGS else 1.2
     findings.append((kind, weight, f'"{doubt or " ".join(words[start : start + 3])}"'))
 
 
 def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
-    """What is wished or wrong, said without an order: the first such word decides."""
+    """What is wished or wrong, said without an order: the strongest such word counts."""
+    best, why = 0.0, ""
     for at, word in enumerate(words):
         after = words[at + 1] if at + 1 < len(words) else ""
-        if word in w.MUST or word in w.BROKEN:
-            findings.append(("code-gen", 2.0, f'"{word}"'))
-            return
+        named = after in w.NAMES_OF_ERRORS  # "error handling" is nothing wrong
+        if word in w.MUST or (word in w.BROKEN and not named):
+            best, why = 2.0, f'"{word}"'
+            break
+        if at and words[at - 1] in w.WH:
+            continue  # "why we need the lock"
         weight = _wrong_or_wished(word, after, words[at + 2 :], at, ordered)
-        if weight:
-            findings.append(("code-gen", weight, f'"{word} {after}"'))
-            return
-    if words[0] in ("also", "next", "nit", "todo", "nitpick"):
+        if weight > best:
+            best, why = weight, f'"{word} {after}"'
+    if best:
+        findings.append(("code-gen", best, why))
+        return
+    if words[0] in w.OPENERS or (words[0] in w.MORE_OR_LESS and len(words) < 7):
         findings.append(("code-gen", 1.6, f'"{words[0]}"'))
+    elif (
+        words[0] == "now"
+        and len(words) < 6
+        and not any(word in w.AUXILIARIES or word in w.SUBJECTS for word in words)
+    ):
+        findings.append(("code-gen", 1.6, '"now …"'))
     elif "still" in words:
         findings.append(("code-gen", 1.6, '"still"'))
     elif words[0] in ("only", "no") and len(words) > 3:
@@ -298,11 +364,19 @@ def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
 
 
 def _wrong_or_wished(word: str, after: str, rest: list[str], at: int, ordered: bool) -> float:
+    if word in ("i", "we", "i'd", "we'd") and after in w.BETWEEN and rest:
+        after = rest[0]
+    if word in ("i", "we") and after in ("get", "got", "receive", "keep"):
+        return 1.7
     if (word in w.NOT and after in w.WORKS) or (word == "you" and after in w.SLIPS):
         return 2.0
     if word in ("i", "we", "i'd", "we'd", "users") and after in w.WISH_HEADS and after != "have":
         return 0.0 if ordered else 2.0
-    if (word == "too" and after in w.MEASURES) or (word == "could" and after == "be"):
+    if word in w.FALLS_SHORT and at and after not in ("matter", "need", "mean"):
+        return 1.7
+    if (word == "too" and after not in ("", ",") and after not in CLAUSES) or (
+        word == "could" and after == "be"
+    ):
         return 1.7
     if (word in ("no", "any") and after in ("longer", "more")) or (word == "not" and "but" in rest):
         return 1.6

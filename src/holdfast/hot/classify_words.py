@@ -13,28 +13,28 @@ def phrases(listed: str) -> tuple[str, ...]:
 
 
 CHANGE = word_set(
-    """add fix implement refactor rename remove delete replace update change create write make build extract
-    move port convert migrate bump upgrade downgrade introduce support handle address resolve rewrite
-    simplify clean cleanup drop disable enable expose hide inline split combine consolidate deduplicate
-    dedupe reduce optimize optimise speed cache debounce throttle validate sanitize escape wrap unwrap log
-    print display render style restyle align center centre translate localize localise document annotate
-    type mock stub cover test parametrize generate scaffold bootstrap init initialize initialise wire hook
-    integrate connect register export import configure set setup adjust tweak modify edit correct repair
-    patch solve finish complete finalize finalise extend improve enhance polish restore revert undo rollback
-    redo apply adapt adopt switch swap use pass return raise throw catch ignore skip avoid stop prevent
-    ensure enforce require allow deny restrict limit cap default persist store save load parse format lint
-    sort filter group order paginate truncate trim strip prefix append prepend insert inject embed encode
-    decode encrypt hash sign flatten unify normalize normalise standardize generalize generalise
-    parameterize abstract decouple isolate encapsulate modularize reorganize reorganise restructure reorder
-    rework redesign overhaul retire deprecate archive copy duplicate mirror put place keep turn shorten
-    shrink expand widen narrow increase decrease lower tighten loosen relax harden secure guard protect
-    memoize vectorize parallelize batch stream retry rethrow propagate bubble emit dispatch subscribe listen
-    toggle animate resize rotate crop highlight bold indent reindent uncomment comment delegate override
-    overload inherit subclass fill populate seed backfill bring call name code program develop craft
-    redirect route rewire unskip re-enable reenable readd re-add reintroduce autogenerate automate include
-    exclude mark flag bind map link unlink attach detach pin unpin vendor reuse share hardcode tidy nuke
-    eliminate substitute redact mask obfuscate minify containerize dockerize autocomplete prefill clamp
-    round pad colour color recolor theme darken lighten reword rephrase"""
+    """add rm stack collapse pick fix implement refactor rename remove delete replace update change create
+    write make build extract move port convert migrate bump upgrade downgrade introduce support handle
+    address resolve rewrite simplify clean cleanup drop disable enable expose hide inline split combine
+    consolidate deduplicate dedupe reduce optimize optimise speed cache debounce throttle validate sanitize
+    escape wrap unwrap log print display render style restyle align center centre translate localize
+    localise document annotate type mock stub cover test parametrize generate scaffold bootstrap init
+    initialize initialise wire hook integrate connect register export import configure set setup adjust
+    tweak modify edit correct repair patch solve finish complete finalize finalise extend improve enhance
+    polish restore revert undo rollback redo apply adapt adopt switch swap use pass return raise throw catch
+    ignore skip avoid stop prevent ensure enforce require allow deny restrict limit cap default persist
+    store save load parse format lint sort filter group order paginate truncate trim strip prefix append
+    prepend insert inject embed encode decode encrypt hash sign flatten unify normalize normalise
+    standardize generalize generalise parameterize abstract decouple isolate encapsulate modularize
+    reorganize reorganise restructure reorder rework redesign overhaul retire deprecate archive copy
+    duplicate mirror put place keep turn shorten shrink expand widen narrow increase decrease lower tighten
+    loosen relax harden secure guard protect memoize vectorize parallelize batch stream retry rethrow
+    propagate bubble emit dispatch subscribe listen toggle animate resize rotate crop highlight bold indent
+    reindent uncomment comment delegate override overload inherit subclass fill populate seed backfill bring
+    call name code program develop craft redirect route rewire unskip re-enable reenable readd re-add
+    reintroduce autogenerate automate include exclude mark flag bind map link unlink attach detach pin unpin
+    vendor reuse share hardcode tidy nuke eliminate substitute redact mask obfuscate minify containerize
+    dockerize autocomplete prefill clamp round pad colour color recolor theme darken lighten reword rephrase"""
 )
 LOOK = word_set(
     """look check review double websearch investigate analyze analyse explore find search read examine inspect
@@ -46,8 +46,8 @@ LOOK = word_set(
     eval judge"""
 )
 TELL = word_set(
-    """explain describe summarize summarise tell clarify elaborate define recap answer remind help give teach
-    interpret"""
+    """explain describe summarize summarise tell know learn hear clarify elaborate define recap answer remind
+    help give teach interpret"""
 )
 CHORE = word_set(
     """run rerun re-run execute start restart launch kill commit push pull merge rebase checkout stash
@@ -105,18 +105,18 @@ QUESTION_HEADS = word_set(
     wouldn't could couldn't can can't will won't may might am any anything"""
 )
 MUST = word_set(
-    """should must shouldn't mustn't shall needs instead rather ought supposed belongs unnecessary redundant
-    unneeded better prefer wanted"""
+    """should expect expected must shouldn't mustn't shall needs instead rather ought supposed belongs
+    unnecessary redundant unneeded better prefer"""
 )
 BROKEN = word_set(
-    """fail fails failed failing failure failures error errors errored erroring broken breaks broke crash
-    crashes crashed crashing bug bugs buggy exception exceptions wrong incorrect incorrectly flaky
-    regression regressed hang hangs hanging stuck freezes freezing panic panics leak leaks leaking missing
-    misaligned overlap overlaps overlapping flicker flickers flickering typo typos complains complaining
-    deadlock deadlocks segfault segfaults timeouts garbled duplicated mismatch unreadable misleading oddity
-    weird glitch glitches ugly invalid inconsistent omits undefined vulnerable unreachable race outdated red
-    unhappy unused hardcoded conflicts conflict improperly slow off corrupt corrupted lost issue issues
-    problem problems fault"""
+    """twice duplicate duplicates fail fails failed failing failure failures error errors errored erroring
+    broken breaks broke crash crashes crashed crashing bug bugs buggy exception exceptions wrong incorrect
+    incorrectly flaky regression regressed hang hangs hanging stuck freezes freezing panic panics leak leaks
+    leaking missing misaligned overlap overlaps overlapping flicker flickers flickering typo typos complains
+    complaining deadlock deadlocks segfault segfaults timeouts garbled duplicated mismatch unreadable
+    misleading oddity weird glitch glitches ugly invalid inconsistent omits undefined vulnerable unreachable
+    race outdated red unhappy unused hardcoded conflicts conflict improperly slow off corrupt corrupted lost
+    issue issues problem problems fault"""
 )
 NOT = word_set(
     """isn't aren't doesn't don't didn't can't cannot won't wasn't weren't never not no nothing nowhere cant
@@ -136,23 +136,22 @@ ASSENT = word_set(
     false"""
 )
 GO_ON = phrases(
-    """do it, do that, do so, do this, do both, do all, do them, go ahead, go for it, go on, proceed,
-    continue, keep going, carry on, make it so, let's do, lets do, let's go, lets go, let's try,
-    lets try, let's give, let's implement, go with, the first one, the second one, the last one,
-    the former, the latter, both, all of them, all three, all four, all of the above, option, options,
-    approach, try again, retry, next one, next step, implement, same for, same thing, now the same,
-    sounds good, work on, start with, start on, begin, pick up, take the, step, chunk, phase, item,
-    point, part, get started, move on, do the, all"""
+    """do it, do that, do so, do this, do both, do all, do them, go ahead, go for it, go on, proceed, continue,
+    keep going, carry on, make it so, let's do, lets do, let's go, lets go, let's try, lets try, let's give,
+    let's implement, go with, the first one, the second one, the last one, the former, the latter, both, all
+    of them, all three, all four, all of the above, option, options, approach, try again, retry, next one,
+    next step, implement, same for, same thing, now the same, sounds good, work on, start with, start on,
+    begin, pick up, take the, step, chunk, phase, item, point, part, get started, move on, do the, all"""
 )
 # Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
 HANDS_OFF = phrases(
-    """read-only, read only, don't change any, do not change any, no code yet, no code changes,
-    without changing any, don't write any code, not implement yet, implement anything yet,
-    edit files yet, don't make any changes, do not make any changes, don't make changes, no changes yet,
-    before you change, before making any changes, do not write code, don't write code, just tell me,
-    only tell me, no edits, don't do anything yet, before implementing, just a question, just asking,
-    just curious, genuine question, quick question, don't code yet, do not code yet, don't fix anything,
-    do not edit any, don't edit any, don't implement yet, do not implement yet"""
+    """read-only, read only, don't change any, do not change any, no code yet, no code changes, without
+    changing any, don't write any code, not implement yet, implement anything yet, edit files yet, don't
+    make any changes, do not make any changes, don't make changes, no changes yet, before you change, before
+    making any changes, do not write code, don't write code, just tell me, only tell me, no edits, don't do
+    anything yet, before implementing, just a question, just asking, just curious, genuine question, quick
+    question, don't code yet, do not code yet, don't fix anything, do not edit any, don't edit any, don't
+    implement yet, do not implement yet"""
 )
 NOT_THAT = phrases(
     """don't edit, do not edit, don't modify, do not modify, don't implement, do not implement, don't touch,
@@ -174,17 +173,17 @@ SLASH = {
 
 # Said of one's own doubt: a question without its mark.
 DOUBTS = phrases(
-    """i wonder, wondering, not sure if, not sure whether, do you think, i'm considering, any idea, curious"""
+    """i wonder, wondering, not sure if, not sure whether, do you think, i'm considering, any idea, curious,
+    don't understand, don't get why, want to know, want to understand, no idea, any thoughts"""
 )
 SETTLED = phrases(
-    """it's working, works now, working now, is working fine, i've fixed, i fixed, that worked, it worked,
-    what i wanted"""
+    """it's working, works now, working now, is working fine, i've fixed, i fixed, that worked, it worked, what
+    i wanted"""
 )
 # Questions that follow a complaint and only underline it.
 RHETORICAL = phrases(
-    """what's going on, what is going on, huh, what happened, what's wrong, what gives, wtf, how come,
-    what's happening, what about the, how about, is it possible, is that possible, any ideas, ideas,
-    thoughts, why"""
+    """what's going on, what is going on, huh, what gives, wtf, what's happening, what about the, how about, is
+    it possible, is that possible"""
 )
 AUXILIARIES = word_set(
     """is are was were do does did has have had can could will would should isn't aren't doesn't don't didn't
@@ -210,7 +209,7 @@ SUBJECTS = word_set("we you i they it there u")
 WISHING = word_set("i we i'd we'd it they need want needs")
 WH = word_set("what what's whats why why's where where's who which how how's whose")
 REACHED = word_set("used anywhere reachable referenced called anything unused everywhere elsewhere")
-PHRASAL = (("get", "rid"), ("take", "out"), ("take", "away"), ("get", "back"))
+PHRASAL = (("get", "rid"), ("take", "over"), ("take", "out"), ("take", "away"), ("get", "back"))
 SLIPS = word_set(
     """forgot missed broke removed left didn't deleted ignored skipped misunderstood lost still"""
 )
@@ -224,13 +223,28 @@ IDIOMS = frozenset(
 HERE = word_set("codebase repo repository project")
 ERROR_PHRASES = phrases(
     """enoent, econnrefused, no such file, permission denied, command not found, cannot find module,
-    modulenotfound, stack trace, segmentation fault, exit code 1, exited with, cannot read propert,
-    is not defined, undefined reference, could not resolve, failed to, unexpected token"""
+    modulenotfound, stack trace, segmentation fault, exit code 1, exited with, cannot read propert, is not
+    defined, undefined reference, could not resolve, failed to, unexpected token"""
 )
 TAGS = word_set("right yeah correct no then")
 FINITE = word_set(
     """is are was were fails failed fail shows has have had does doesn't isn't aren't says of should must will
     would can can't won't gets got keeps still"""
 )
+CLOSING = phrases(
+    """call it a day, wrong window, wrong chat, never mind, nevermind, ignore my, ignore the last, ignore last,
+    that's all, that is all"""
+)
+NAMES_OF_ERRORS = word_set(
+    """handling message messages page pages code codes boundary type types state states handler log"""
+)
+FALLS_SHORT = word_set("doesn't isn't aren't wasn't won't never doesnt")
 TALK = word_set("say talk assume chat me pretend hope")
-MEASURES = word_set("much many big small long short wide narrow fast slow high low")
+OPENERS = word_set("""also next nit todo nitpick feature feat bug task improvement enhancement requirement""")
+MORE_OR_LESS = word_set(
+    """fewer shorter longer smaller bigger larger wider simpler cleaner faster darker lighter"""
+)
+PLAIN_VERBS = (CHANGE | LOOK | TELL | CHORE) - NOUNISH - {"do", "have", "open", "start", "think", "see"}
+NOUNS_TOO = word_set(
+    """build update change run deploy release merge push start search check review install commit upgrade"""
+)
