@@ -12,9 +12,11 @@ from pathlib import Path
 
 from holdfast.app.briefings import Briefings, Happened, Line
 from holdfast.app.hosting import Plan, install
+from holdfast.app.moments import answer, remedy
 from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
 from holdfast.hot import hook_entry
+from holdfast.model.memory import DeadEnd, Question
 
 RUNS = 60
 YARDSTICK = [sys.executable, "-I", "-S", "-c", "import json, sqlite3"]
@@ -29,16 +31,22 @@ STARTS: dict[str, dict[str, object]] = {
 
 def bench_start_hook(folder: Path) -> bool:
     """Each way to start by itself: what a person waits for is one of them."""
+    repo, env, machine = _enabled(folder)
+    project = machine.project()
+    prepare(machine, project, _briefings())
+    kept = [_bench_source(source, project.memory, repo, env) for source in STARTS]
+    return all(kept)
+
+
+def _enabled(folder: Path) -> tuple[Path, dict[str, str], Machine]:
+    """A project with hooks, what its sessions have around them, and the machine."""
     repo = folder / "shop"
     (repo / ".git").mkdir(parents=True)
     (repo / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
     env = {"HOME": str(folder), "HOLDFAST_HOME": str(folder / "memory"), "PATH": os.environ["PATH"]}
     machine = Machine(env, repo)
-    project = machine.project()
-    install(machine, project, Plan(agent="claude-code", changes=()))
-    prepare(machine, project, _briefings())
-    kept = [_bench_source(source, project.memory, repo, env) for source in STARTS]
-    return all(kept)
+    install(machine, machine.project(), Plan(agent="claude-code", changes=()))
+    return repo, env, machine
 
 
 def _briefings() -> Briefings:
@@ -79,6 +87,61 @@ def _bench_source(source: str, memory: Path, repo: Path, env: dict[str, str]) ->
         "yardstick_ms": round(1000 * statistics.median(bare), 1),
     }
     name = "start_hook" if source == "startup" else f"start_hook_{source}"
+    return report(name, ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+
+
+def bench_moment_hook(folder: Path) -> bool:
+    """At a tool call, with 1,000 stumbles and 200 answers prepared: one that is none of them, and one that is."""
+    repo, env, machine = _enabled(folder)
+    project = machine.project()
+    stumbles = [
+        DeadEnd(
+            tried=f"{program} {verb} {number} --flag{number}",
+            failed=f"unknown flag: --flag{number}",
+            instead=f"{program} {verb} {number}",
+        )
+        for number in range(250)
+        for program in ("gh", "git", "npm", "cargo")
+        for verb in ("view",)
+    ]
+    moments = [found for end in stumbles if (found := remedy(end, str(repo)))]
+    answers = [
+        answer(Question(text=f"Which port has service {n}?", answer=str(n)), "shop") for n in range(200)
+    ]
+    assert len(moments) == 1000
+    prepare(machine, project, Briefings(moments=(*moments, *answers), projects={"": "shop"}))
+    commands = {
+        "moment_hook": "cd web && make -j4 check 2>&1 | tail -20",
+        "moment_hook_same_word": "git status --flag123 --short | head",
+        "moment_hook_told": "gh view 7 --flag123 2>&1 | tail",
+    }
+    kept = [_bench_moment(name, text, project.memory, repo, env) for name, text in commands.items()]
+    return all(kept)
+
+
+def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str, str]) -> bool:
+    from bench.run import report  # which has this bench in its table
+
+    env = {**env, "CLAUDE_PROJECT_DIR": str(repo)}  # as the client has it
+    event = {"cwd": str(repo), "hook_event_name": "PreToolUse", "session_id": "bench", "tool_name": "Bash"}
+    payload = json.dumps({**event, "tool_input": {"command": text, "description": "x"}}).encode()
+    command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "PreToolUse"]
+    entry = {"session": "other", "time": "2026", "source": "startup", "lines": [{"text": "x" * 100}] * 20}
+    full = (json.dumps(entry) + "\n").encode() * 60
+    bare, hook = [], []
+    for number in range(-1, RUNS):  # the first warms both up
+        (memory / "why.jsonl").write_bytes(full)
+        yardstick = _once(YARDSTICK, env, payload)[0]
+        seconds, code, printed = _once(command, env, payload)
+        assert code == 0 and (b"--flag123" in printed) == (name == "moment_hook_told")
+        if number >= 0:
+            bare.append(yardstick)
+            hook.append(seconds)
+    ratio = statistics.median(hook) / statistics.median(bare)
+    more = {
+        "ms": round(1000 * statistics.median(hook), 1),
+        "yardstick_ms": round(1000 * statistics.median(bare), 1),
+    }
     return report(name, ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
 
 

@@ -169,6 +169,12 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return round(means[int(0.025 * _BOOTSTRAPS)], 3), round(means[int(0.975 * _BOOTSTRAPS)], 3)
 
 
+def precision_recall(rows: Sequence[tuple[int, int, int]]) -> tuple[float, float]:
+    """Of questions with so many right, given and wanted answers, taken together."""
+    right, given, wanted = (sum(column) for column in zip(*rows, strict=True))
+    return right / max(given, 1), right / max(wanted, 1)
+
+
 def retrieval_sets() -> Iterator[RetrievalSet]:
     yield longmemeval(users_only=True)
     yield longmemeval(users_only=False)

@@ -19,7 +19,8 @@ from pathlib import Path
 from bench.classify import bench_classify
 from bench.corpus import write_corpus, write_giant
 from bench.fingerprints import bench_fingerprints
-from bench.hooks import bench_start_hook
+from bench.hooks import bench_moment_hook, bench_start_hook
+from bench.recall import bench_recall_precision, bench_search_command
 from bench.search import (
     bench_search_growth,
     bench_search_million,
@@ -251,9 +252,12 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "start_hook": bench_start_hook,
     "classify": bench_classify,
     "fingerprints": bench_fingerprints,
+    "moment_hook": bench_moment_hook,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
+    "recall_precision": bench_recall_precision,
     "search_small": bench_search_small,
+    "search_command": bench_search_command,
     "search_growth": bench_search_growth,
     "search_million": bench_search_million,
 }

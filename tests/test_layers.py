@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,11 @@ TIERS = (
 )
 TIER_OF = {room: number for number, rooms in enumerate(TIERS) for room in rooms}
 SURFACES = TIERS[-1]
-APART = "hot"  # the hooks' path: imports nothing of ours; a host's hook entry and the application import it
+APART = "hot"  # the hooks' path: imports nothing of ours but what is named below
+# The application prepares what hooks look up, so both must know a command again by the same rules.
+IMPORTS_APART = ("hosts", "app")
+# Standard library only, and loaded only when an agent puts a question to a person, who takes longer.
+SHARED_WITH_APART = {"distill.asking", "distill.likeness"}
 
 # The demo makes a scratch project to show things in and removes it: nobody's memory, so not the store's work.
 MAY_WRITE = {
@@ -48,8 +53,8 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imported_rooms(tree: ast.Module, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Line and room of every import of ours; the room of `from holdfast import __version__` is ''."""
+def imported_rooms(tree: ast.Module, package: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
+    """Line, room and name of every import of ours; the room of `from holdfast import __version__` is ''."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -63,23 +68,27 @@ def imported_rooms(tree: ast.Module, package: tuple[str, ...]) -> Iterator[tuple
             top, _, rest = module.partition(".")
             if top == "holdfast":
                 room = rest.partition(".")[0]
-                yield node.lineno, "" if room.startswith("__") else room
+                yield node.lineno, "" if room.startswith("__") else room, rest
 
 
 def wrong_arrows(source: str, room: str, package: tuple[str, ...] = ("holdfast",)) -> list[str]:
     """What a module of a room must not import, as `line: room -> other`."""
     return [
         f"{line}: {room} -> {target or 'holdfast'}"
-        for line, target in imported_rooms(ast.parse(source), package)
-        if not allowed(room, target)
+        for line, target, name in imported_rooms(ast.parse(source), package)
+        if not allowed(room, target) and not (room == APART and is_shared(name))
     ]
+
+
+def is_shared(name: str) -> bool:
+    return any(name == shared or name.startswith(f"{shared}.") for shared in SHARED_WITH_APART)
 
 
 def allowed(room: str, target: str) -> bool:
     if room == target:
         return True
     if target == APART:
-        return room in ("hosts", "app")  # the application asks what a hook would say: one classifier, not two
+        return room in IMPORTS_APART
     if room == "__main__":
         return target in SURFACES
     if target == "":
@@ -87,6 +96,23 @@ def allowed(room: str, target: str) -> bool:
     if room not in TIER_OF or target not in TIER_OF:
         return False
     return TIER_OF[target] < TIER_OF[room]
+
+
+@pytest.mark.parametrize("name", sorted(SHARED_WITH_APART))
+def test_what_hooks_share_needs_the_standard_library_only(name: str) -> None:
+    tree = tree_of(SOURCE.joinpath(*name.split(".")).with_suffix(".py"))
+    tops = {
+        module.partition(".")[0]
+        for node in ast.walk(tree)
+        for module in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [str(node.module)]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert tops <= set(sys.stdlib_module_names)
 
 
 def test_every_room_has_its_tier() -> None:
@@ -113,6 +139,7 @@ def test_imports_point_down(path: Path) -> None:
         ("store", "from holdfast import __version__"),
         ("store", "from ..app import wiring"),
         ("hot", "from holdfast.text.tokens import count"),
+        ("hot", "from holdfast.distill.merging import find"),
         ("cli", "from holdfast.hot import hook"),
         ("app", "from holdfast.unheard_of import thing"),
     ],
@@ -134,6 +161,8 @@ def test_a_wrong_arrow_is_found(room: str, line: str) -> None:
         ("hosts", "from holdfast.hot import hook"),
         ("app", "from holdfast.hot.classify import classify"),
         ("hot", "import json\nfrom holdfast.hot import fence"),
+        ("hot", "from holdfast.distill.likeness import signature"),
+        ("app", "from holdfast.hot.shell import calls"),
     ],
 )
 def test_a_right_arrow_is_let_through(room: str, line: str) -> None:

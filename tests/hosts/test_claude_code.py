@@ -25,7 +25,7 @@ from holdfast.hosts.claude_code import TIMEOUTS, _with, _without, entries
 from holdfast.hosts.contract import Where
 from holdfast.hosts.json_text import parse
 from holdfast.hot import hook_entry
-from holdfast.hot.hook import CAPTURED
+from holdfast.hot.hook import CAPTURED, MOMENT
 
 FOREIGN = {"hooks": [{"type": "command", "command": "afplay done.aiff"}]}
 STYLES = {
@@ -243,8 +243,62 @@ def test_a_holdfast_that_was_removed_blocks_nobody(tmp_path: Path, monkeypatch: 
 
 
 def test_every_event_that_hooks_understand_is_registered() -> None:
-    assert set(TIMEOUTS) == {"SessionStart", "UserPromptSubmit", *CAPTURED}
+    assert set(TIMEOUTS) == {"SessionStart", "UserPromptSubmit", MOMENT, *CAPTURED}
     assert TIMEOUTS["SessionEnd"] == 10
+
+
+@pytest.mark.promise("M10", "S12")
+def test_calls_of_other_tools_start_no_process_of_ours() -> None:
+    wanted = entries("/usr/bin/python3")
+    assert wanted["PreToolUse"]["matcher"] == "Bash|AskUserQuestion"
+    assert all("matcher" not in entry for event, entry in wanted.items() if event != "PreToolUse")
+
+
+@pytest.fixture
+def from_before(machine: Machine, settings_file: Path) -> bytes:
+    """Hooks as they were installed before tool calls had one; what was there at first is given."""
+    first = STYLES["two spaces"].encode()
+    settings_file.write_bytes(first)
+    new = dict(TIMEOUTS)
+    try:
+        TIMEOUTS.pop("PreToolUse")
+        wire(machine)
+    finally:
+        TIMEOUTS.clear()
+        TIMEOUTS.update(new)
+    assert b"PreToolUse" not in settings_file.read_bytes()
+    return first
+
+
+@pytest.mark.promise("F5")
+def test_an_installation_from_before_is_known_and_repaired_and_undone_to_the_byte(
+    machine: Machine,
+    settings_file: Path,
+    from_before: bytes,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(machine.project().root)
+    (user, _) = wired(machine, machine.project())
+    assert user.installed and user.missing == ("PreToolUse",)
+    assert run_command("doctor", "holdfast.cli.doctor", "x", ["--fix", "--dry-run"]) in (0, 1)
+    assert b"PreToolUse" not in settings_file.read_bytes()
+    assert "wire PreToolUse of claude-code" in capsys.readouterr().out
+    run_command("doctor", "holdfast.cli.doctor", "x", ["--fix"])
+    assert wired(machine, machine.project())[0].missing == ()
+    assert unwire(machine)
+    assert settings_file.read_bytes() == from_before
+
+
+def test_what_other_tools_calls_have_of_others_stays(machine: Machine, settings_file: Path) -> None:
+    theirs = {"matcher": "Bash", "hooks": [{"type": "command", "command": "guard.sh"}]}
+    before = json.dumps({"hooks": {"PreToolUse": [theirs]}}, indent=2)
+    settings_file.write_text(before, encoding="utf-8")
+    assert wire(machine)
+    groups = json.loads(settings_file.read_bytes())["hooks"]["PreToolUse"]
+    assert groups[0] == theirs and len(groups) == 2
+    assert unwire(machine)
+    assert settings_file.read_text(encoding="utf-8") == before
 
 
 def test_an_interpreter_inside_a_repository_is_warned_of(machine: Machine, repo: Path) -> None:

@@ -19,7 +19,7 @@ from holdfast.app.briefings import Happened, Line
 from holdfast.app.explaining import injections
 from holdfast.hot import hook, hook_entry, trace
 
-EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"]
+EVENTS = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd"]
 pytestmark = pytest.mark.promise("H3")
 
 BAD_PAYLOADS = {

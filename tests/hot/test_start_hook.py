@@ -91,7 +91,9 @@ def test_a_subagent_is_told_nothing(enabled: Enabled) -> None:
 
 @pytest.mark.promise("U6")
 @pytest.mark.parametrize("env", [{"HOLDFAST": "off"}, {"CI": "true"}, {"CI": "1"}], ids=str)
-@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"])
+@pytest.mark.parametrize(
+    "event", ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd"]
+)
 def test_switched_off_by_the_environment_nothing_is_printed_or_written(
     enabled: Enabled, env: dict[str, str], event: str
 ) -> None:
@@ -176,7 +178,7 @@ def test_a_project_that_is_not_enabled_is_neither_told_nor_written(
 ) -> None:
     other = make_repo("other")
     before = everything_below(home)
-    for event in ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"):
+    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd"):
         assert enabled.hook(event, cwd=str(other)).printed == b""
     assert everything_below(home) == before
     assert sorted(path.name for path in other.iterdir()) == [".git"]

@@ -277,21 +277,6 @@ def test_a_first_question_loads_no_numpy(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", script, path], check=True)
 
 
-def test_several_threads_scan_a_large_file_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy
-
-    from holdfast.search import vectors
-
-    chance = numpy.random.default_rng(2)
-    matrix = chance.integers(-127, 128, (5003, 384), dtype=numpy.int8)
-    vector = chance.integers(-127, 128, 384, dtype=numpy.int8).astype(numpy.float32)
-    alone = vectors._products(matrix, vector)
-    monkeypatch.setattr(vectors, "_ROWS_FOR_A_THREAD", 1000)
-    monkeypatch.setattr("os.cpu_count", lambda: 3)
-    assert (vectors._products(matrix, vector) == alone).all()
-    assert (alone == matrix.astype(numpy.int64) @ vector.astype(numpy.int64)).all()
-
-
 def test_an_unchanged_batch_writes_nothing(tmp_path: Path) -> None:
     with holdfast.search.open(tmp_path / "index.db") as index:
         index.put_many(notes(100))

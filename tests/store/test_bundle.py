@@ -129,6 +129,7 @@ BAD_NAMES = [
     "memory/locks/import.lock",
     "memory/inbox/letter.json",
     "memory/hot.db",
+    "memory/hot.words",
     "memory/index.db",
     "memory/vectors.npy",
     "memory/root",

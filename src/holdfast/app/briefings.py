@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.meanwhile import Files, Happened, Line, happened_lately, or_nothing, short
+from holdfast.app.moments import Moment, moments_of
 from holdfast.app.projects import Naming, naming
 from holdfast.app.recovery import starts
 from holdfast.app.wiring import Machine
@@ -45,6 +46,7 @@ class Briefings(Struct, frozen=True, kw_only=True):
     since: tuple[Happened, ...] = ()
     own: Mapping[str, tuple[Line, ...]] = {}
     projects: Mapping[str, str] = {}
+    moments: tuple[Moment, ...] = ()
 
 
 def briefings_of(machine: Machine, project: Project) -> Briefings:
@@ -57,6 +59,7 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
         since=happened_lately(records, names, files),
         own=_own([*going_on, *records], files.dismissed),
         projects={"": names.default, **names.branches},
+        moments=moments_of(project, files, [*going_on, *records], names),
     )
 
 

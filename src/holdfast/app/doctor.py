@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from holdfast.app.hosting import wired
+from holdfast.app.hosting import plan_install, rewire, wired
 from holdfast.app.ledger import open_ledger
 from holdfast.app.projects import known_projects
 from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
@@ -41,11 +41,13 @@ def examine(machine: Machine, project: Project) -> list[Finding]:
 
 
 def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
-    """Old formats are upgraded with a backup, missing links and git rules made again, scanner rules compiled."""
+    """Hooks are wired as they should be, old formats upgraded with a backup, missing links and git rules made again,
+    scanner rules compiled."""
+    fixes = _rewire(machine, project, dry_run=dry_run)
     if not project.known:
-        return []
+        return fixes
     done = upgrade(project, dry_run=dry_run)
-    fixes = [f"upgrade from format {done.before} to {done.after}: {step}" for step in done.steps]
+    fixes += [f"upgrade from format {done.before} to {done.after}: {step}" for step in done.steps]
     if done.backup:
         fixes.append(f"backup in {done.backup}")
     missing = [
@@ -60,6 +62,22 @@ def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
         fixes.append("compile the scanner's rules")
         if not dry_run:
             compile_rules(machine)
+    return fixes
+
+
+def _rewire(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
+    """Hooks of an installation from before, or of an interpreter that is gone, as they should be now."""
+    fixes = []
+    try:
+        hosts = wired(machine, project)
+    except HoldfastError:
+        return []  # a file that cannot be read is among the findings
+    for host in hosts:
+        if host.installed and host.missing:
+            plan = plan_install(machine, project, host.agent, host.scope)
+            fixes.append(f"wire {', '.join(host.missing)} of {host.agent} in {host.path}")
+            if not dry_run:
+                rewire(machine, plan)
     return fixes
 
 
@@ -172,7 +190,12 @@ def _hooks(machine: Machine, project: Project) -> Iterator[Finding]:
     for host in wired(machine, project):
         if host.installed and host.missing:
             lost = f"{host.path}: {', '.join(host.missing)} of {host.agent} missing or changed."
-            yield Finding("problem", "hooks", f"{lost} Run holdfast install {host.agent}.")
+            user = "" if host.scope == "user" else f" --scope {host.scope}"
+            yield Finding(
+                "problem",
+                "hooks",
+                f"{lost} Run holdfast doctor --fix or holdfast install {host.agent}{user}.",
+            )
         elif host.installed:
             yield Finding("ok", "hooks", f"{host.agent} in {host.path}")
     log = project.memory / "hook.log"

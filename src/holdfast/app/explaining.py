@@ -20,7 +20,10 @@ class Told(Struct, frozen=True):
 
 
 class Injection(Struct, frozen=True, kw_only=True):
-    """One answer of a hook. `nothing` says why it was empty, `left_out` how many lines did not fit."""
+    """One answer of a hook. `nothing` says why it was empty, `left_out` how many lines did not fit.
+
+    `tool` is the tool whose call was answered, `agent` the subagent that made it.
+    """
 
     time: str
     session: str | None = None
@@ -28,6 +31,8 @@ class Injection(Struct, frozen=True, kw_only=True):
     event: str = ""
     source: str | None = None
     branch: str = ""
+    tool: str = ""
+    agent: str = ""
     tokens: int = 0
     lines: tuple[Told, ...] = ()
     left_out: int = 0

@@ -97,6 +97,11 @@ def install(machine: Machine, project: Project, plan: Plan) -> None:
     """Enables the project first: hooks that come alive in between find everything in its place."""
     enable(project)
     prepare(machine, project)
+    rewire(machine, plan)
+
+
+def rewire(machine: Machine, plan: Plan) -> None:
+    """Changes the hosts' files only: hooks of the user are for projects that are enabled already."""
     record = HostFiles(machine.home)
     for change in plan.changes:
         if change.changes and change.after is not None:

@@ -153,13 +153,13 @@ class Files:
 
     def __init__(self, project: Project, default: str) -> None:
         self._common = MemoryStore(project, default)
-        self._stores = [
+        self.stores = [
             store for name in known_projects(project) for store in or_nothing(partial(_store, project, name))
         ]
-        self.dismissed = {id for store in self._stores for id in or_nothing(store.dismissed)}
+        self.dismissed = {id for store in self.stores or [self._common] for id in or_nothing(store.dismissed)}
 
     def mentions(self) -> Iterator[Mention]:
-        for store in self._stores:
+        for store in self.stores:
             yield from or_nothing(partial(_decisions_in, store))
             yield from or_nothing(partial(_answers_in, store))
         yield from or_nothing(self._handed_over)

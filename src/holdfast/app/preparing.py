@@ -14,9 +14,11 @@ from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
 from holdfast.app.briefings import Briefings, Happened, Line, briefings_of
+from holdfast.app.moments import Moment, words_of
 from holdfast.app.switches import Switches, switches_of
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
+from holdfast.hot import glance
 from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
@@ -37,17 +39,23 @@ CREATE TABLE since (
 CREATE TABLE own (
     session TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
     PRIMARY KEY (session, position)) WITHOUT ROWID;
+CREATE TABLE moment (
+    tool TEXT NOT NULL, key TEXT NOT NULL, position INTEGER NOT NULL, rule TEXT NOT NULL, token TEXT NOT NULL,
+    needs TEXT NOT NULL, place TEXT NOT NULL, project TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
+    id TEXT NOT NULL, PRIMARY KEY (tool, key, position)) WITHOUT ROWID;
 CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
-    """Writes `hot.db` anew. Without briefings they are made from what is remembered now."""
+    """Writes `hot.db` and `hot.words` anew. Without briefings they are made from what is remembered now."""
     current = stamp(project.memory / "current.md")
     told = briefings_of(machine, project) if briefings is None else briefings
     data = _database(machine, switches_of(project), told, current)
     path = project.memory / "hot.db"
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
+    words = project.memory / glance.NAME
+    files.replace(words, words_of(told.moments), project.lock("hot"), files.ANYTHING)
     return path
 
 
@@ -108,6 +116,16 @@ def _insert(db: sqlite3.Connection, told: Briefings) -> None:
         ),
     )
     db.executemany("INSERT INTO project VALUES (?, ?)", told.projects.items())
+    db.executemany(
+        "INSERT INTO moment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (_at_the_moment(number, one) for number, one in enumerate(told.moments)),
+    )
+
+
+def _at_the_moment(number: int, one: Moment) -> tuple[str | int, ...]:
+    needs = json.dumps(one.needs, ensure_ascii=False)
+    what = (one.tool, one.key, number, one.rule, one.token, needs, one.place, one.project)
+    return (*what, _harmless(one.text), one.reason, one.id)
 
 
 def _when_and_where(one: Happened) -> tuple[float, float, str, str, str]:

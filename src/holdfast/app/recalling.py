@@ -6,6 +6,7 @@ question about design wants decisions and history. What is not good enough is no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -19,14 +20,32 @@ from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
 from holdfast.search import FLOOR
 from holdfast.store.layout import Project
+from holdfast.text.stopwords import ENGLISH
 from holdfast.text.tokens import count_tokens
 
 BUDGET = 200
 CANDIDATES = 40
 ELSEWHERE_FLOOR = 0.15  # above the floor: what another project solved must fit the task better to be told
+CLEARLY = 0.1  # of score: so much better than what this project knows itself
 MOST_ELSEWHERE = 2
 _LONGEST = 45  # tokens of one line
-_STATE_WORDS = ("where were we", "continue", "what's next", "what is next", "resume", "go on")
+_FEW_WORDS = 8
+_WORD = re.compile(r"\w+")
+_ASKS_STATE = re.compile(r"\b(?:where (?:were|are) we|what(?:'s| is) next)\b")
+_GOES_ON = re.compile(r"(?:please |ok |let's |now )*(?:continue|resume|go on)\b")
+_NOTHING_MORE = {
+    "please",
+    "ok",
+    "now",
+    "work",
+    "working",
+    "session",
+    "task",
+    "left",
+    "last",
+    "time",
+    "yesterday",
+}
 
 # How much each sort of statement helps a task of a kind; what is not named counts 1.
 _FIXING = {"X": 1.25, "N": 1.15, "F": 1.05}
@@ -70,20 +89,33 @@ class Briefing(Struct, frozen=True, kw_only=True):
 
 def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
     """Lines for a task, within a budget of tokens; none when nothing is good enough."""
-    if any(words in task.casefold() for words in _STATE_WORDS):
+    said = " ".join(task.casefold().split())
+    if _asks_state(said):
         return _state(machine, project, budget)
     judged = explain_kind(task, (), ())
     weights = _WEIGHTS.get(judged.kind, {})
     own = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
     ranked = sorted(own, key=lambda hit: -hit.score * weights.get(_sort_of(hit), 1.0))
+    best = max((hit.score for hit in own), default=0.0)
     others = [
         hit
         for hit in search(machine, project, task, 10, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR)
         if hit.path.startswith("/")
+        and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
     ]
     lines = [_line(hit, "") for hit in ranked]
     lines += [_line(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
+    if not lines and _GOES_ON.match(said):
+        return _state(machine, project, budget)
     return _within(_different(lines), budget)
+
+
+def _asks_state(said: str) -> bool:
+    """Whether a task is only to go on; `make mongo on staging resume writes` is a task of its own."""
+    if _ASKS_STATE.search(said) and len(said.split()) <= _FEW_WORDS:
+        return True
+    begun = _GOES_ON.match(said)
+    return begun is not None and not set(_WORD.findall(said[begun.end() :])) - _NOTHING_MORE - ENGLISH
 
 
 _TOLD = ("history", "fact", "question", "lesson", "state")

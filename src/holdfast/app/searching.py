@@ -17,6 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.model.search import Chunk, Hit
 from holdfast.search import Index
 from holdfast.search import open as open_index
+from holdfast.search.database import INDEX_FORMAT
 from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.store.places import text_of
@@ -40,6 +41,7 @@ class _Seen(Struct):
     """Which pieces each file had when it was last indexed, and the stamp it had then."""
 
     format: int = _FORMAT
+    index: int = 0
     files: dict[str, tuple[str, list[str]]] = {}
 
 
@@ -88,40 +90,64 @@ def memories(machine: Machine, project: Project) -> list[Project]:
 def opened(machine: Machine, project: Project) -> Index:
     """The index of a project, as its files are now."""
     update_index(machine, project)
-    return open_index(project.memory / "index.db")
+    return _open(machine, project)
+
+
+def _open(machine: Machine, project: Project) -> Index:
+    return open_index(project.memory / "index.db", machine.settings().embedder)
 
 
 def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -> Indexed:
     """Puts in what is new and takes out what is gone; files whose stamp is unchanged are not even read."""
     done = Indexed()
-    index = project.memory / "index.db"
     if rebuild:
         files.discard(path for path in project.memory.glob("index*") if path.is_file())
-    before = _seen(project) if index.exists() else _Seen()
-    now = _Seen(files=dict(before.files))
-    stamps = {shown: _stamp(path) for shown, path in _files(project)}
-    changed = [shown for shown, stamp in stamps.items() if before.files.get(shown, ("",))[0] != stamp]
-    gone = before.files.keys() - stamps.keys()
+    before, stamps = _seen(project), _stamps(project)
+    if any(_differing(before, stamps)):
+        with files.lock(project.lock("index")):
+            # As it is now that nobody else is at it: another process may have done the same just before.
+            before, stamps = _seen(project), _stamps(project)
+            changed, gone = _differing(before, stamps)
+            if changed or gone:
+                before = _take_in(machine, project, before, stamps, done)
     done.files = len(stamps)
-    if changed or gone:
-        with files.lock(project.lock("index")), open_index(index) as opened_index:
-            chunks: list[Chunk] = []
-            for shown in changed:
-                pieces = _pieces(project, shown, done)
-                if pieces is not None:
-                    chunks += pieces
-                    now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
-            for shown in gone:
-                del now.files[shown]
-            stay = {id for _, ids in now.files.values() for id in ids}
-            were = {id for _, ids in before.files.values() for id in ids}
-            changes = opened_index.put_many({chunk.id: chunk for chunk in chunks}.values())
-            done.added = changes.added + changes.updated
-            done.removed = opened_index.delete_many(sorted(were - stay))
-            data = msgspec.json.encode(now)
-            files.replace(_seen_file(project), data, project.lock("hot"), files.ANYTHING)
-    done.chunks = len({id for _, ids in now.files.values() for id in ids})
+    done.chunks = len({id for _, ids in before.files.values() for id in ids})
     return done
+
+
+def _stamps(project: Project) -> dict[str, str]:
+    return {shown: _stamp(path) for shown, path in _files(project)}
+
+
+def _differing(before: _Seen, stamps: dict[str, str]) -> tuple[list[str], list[str]]:
+    """The files that are new or changed, and those that are gone."""
+    changed = [shown for shown, stamp in stamps.items() if before.files.get(shown, ("",))[0] != stamp]
+    return changed, [shown for shown in before.files if shown not in stamps]
+
+
+def _take_in(
+    machine: Machine, project: Project, before: _Seen, stamps: dict[str, str], done: Indexed
+) -> _Seen:
+    changed, gone = _differing(before, stamps)
+    now = _Seen(
+        index=INDEX_FORMAT, files={shown: kept for shown, kept in before.files.items() if shown not in gone}
+    )
+    with _open(machine, project) as index:
+        chunks: list[Chunk] = []
+        for shown in changed:
+            pieces = _pieces(project, shown, done)
+            if pieces is not None:
+                chunks += pieces
+                now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
+        changes = index.put_many({chunk.id: chunk for chunk in chunks}.values())
+        stay = {id for _, ids in now.files.values() for id in ids}
+        # The index itself says what it holds: one that was left half way knows more than was noted. Where a file
+        # could not be read, what was known of it stays.
+        held = {id for _, ids in before.files.values() for id in ids} if done.problems else set(index.ids())
+        done.added = changes.added + changes.updated
+        done.removed = index.delete_many(sorted(held - stay))
+    files.replace(_seen_file(project), msgspec.json.encode(now), project.lock("hot"), files.ANYTHING)
+    return now
 
 
 def _pieces(project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
@@ -167,9 +193,11 @@ def _seen_file(project: Project) -> Path:
 
 
 def _seen(project: Project) -> _Seen:
-    data = files.read(_seen_file(project))
+    """What was noted of the index that is there; nothing of one that is gone, or that another format emptied."""
+    nothing = _Seen(index=INDEX_FORMAT)
+    data = files.read(_seen_file(project)) if (project.memory / "index.db").exists() else None
     try:
         seen = msgspec.json.decode(data or b"{}", type=_Seen)
     except msgspec.MsgspecError:
-        return _Seen()
-    return seen if seen.format == _FORMAT else _Seen()
+        return nothing
+    return seen if (seen.format, seen.index) == (_FORMAT, INDEX_FORMAT) else nothing

@@ -51,6 +51,15 @@ OPTIONS = (
         ("none",),
     ),
     Option(
+        "embedder",
+        str,
+        "static",
+        True,
+        "What search compares meanings with: the table that is shipped, or minilm for the model that it was made "
+        "from, where `holdfast[minilm]` is installed; an index is made anew when this changes.",
+        ("static", "minilm"),
+    ),
+    Option(
         "projects",
         dict,
         {},
@@ -82,6 +91,7 @@ class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
     classifier: str = "none"
+    embedder: str = "static"
     projects: tuple[tuple[str, str], ...] = ()
     lessons_promote_days: int = 7
     lessons_promote_sessions: int = 2
@@ -135,6 +145,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
         classifier=values["classifier"],
+        embedder=values["embedder"],
         projects=tuple(values["projects"].items()),
         lessons_promote_days=values["lessons_promote_days"],
         lessons_promote_sessions=values["lessons_promote_sessions"],

@@ -37,7 +37,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def _show(entry: Injection) -> None:
-    where = f" ({entry.source})" if entry.source else ""
+    what = ", ".join(
+        part for part in (entry.source, entry.tool, entry.agent and f"agent {entry.agent}") if part
+    )
+    where = f" ({visible(what)})" if what else ""
     count = f"{len(entry.lines)} line{'s' if len(entry.lines) != 1 else ''}, {entry.tokens} tokens"
     amount = count if entry.lines else "nothing"
     output.heading(f"{entry.time}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}")

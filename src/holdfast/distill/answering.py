@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
+from holdfast.distill.asking import AMOUNT, OPEN, asks_for
 from holdfast.distill.likeness import Signature, signature
 from holdfast.model.memory import Decision, Fact
+
+__all__ = ["answering", "asks_for"]
 
 T = TypeVar("T", Decision, Fact, Decision | Fact)
 
@@ -20,8 +23,6 @@ _ALL_UP_TO = 4  # so many words must all be met; of more, one in five may be mis
 _MOST_MET = 0.8
 _CLOSE = 0.6  # else the statement is about much more than what was asked
 _VERY_CLOSE = 0.9  # for a question of two words, which many statements happen to hold
-_OPEN = re.compile(r"\W*(?:\w+\s+){0,2}?(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
-_AMOUNT = re.compile(r"\bhow\s+(?:many|much|long|often|old|big|large|far|fast)\b", re.IGNORECASE)
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 
@@ -35,19 +36,6 @@ def answering(question: str, statements: Iterable[T]) -> list[T]:
         if (rate := _strength(question, asked, statement)) > 0
     ]
     return [statement for *_, statement in sorted(rated, key=lambda entry: entry[:3], reverse=True)]
-
-
-def asks_for(question: str) -> str:
-    """What a question wants to know: a reason, a person, a time, an amount … '' for a thing, a yes or a no.
-
-    Two questions with the same words and another of these have different answers.
-    """
-    if _AMOUNT.search(question):
-        return "amount"
-    word = match[1].casefold() if (match := _OPEN.match(question)) else ""
-    if word.startswith("who"):
-        return "who"
-    return "" if word in ("what", "which") else word
 
 
 def _when(statement: Decision | Fact) -> float:
@@ -68,7 +56,7 @@ def _strength(question: str, asked: Signature, statement: Decision | Fact) -> fl
     hard_met = asked.hard & said.hard
     if asked.hard and not (hard_met == asked.hard or (hard_met and _CHOICE.search(question))):
         return 0.0
-    word = match[1].casefold() if (match := _OPEN.match(question)) else ""
+    word = match[1].casefold() if (match := OPEN.match(question)) else ""
     return closeness if not word or _tells(word, question, asked, said, statement) else 0.0
 
 
@@ -81,6 +69,6 @@ def _tells(word: str, question: str, asked: Signature, said: Signature, statemen
         return isinstance(statement, Decision) and bool(statement.rationale)
     if word.startswith("who"):
         return False  # people have no shape by which they are known
-    if word == "when" or _AMOUNT.search(question):
+    if word == "when" or AMOUNT.search(question):
         return any(_DIGIT.search(token) for token in new_hard)
     return bool(new_hard or said.words - asked.words)

@@ -16,7 +16,16 @@ from holdfast.hot import hook_entry
 from holdfast.store import files
 
 # Seconds until the host gives up on a hook. Ours end after 3; an end without a time is cancelled early.
-TIMEOUTS = {"SessionStart": 5, "UserPromptSubmit": 5, "Stop": 5, "PreCompact": 5, "SessionEnd": 10}
+TIMEOUTS = {
+    "SessionStart": 5,
+    "UserPromptSubmit": 5,
+    "PreToolUse": 5,
+    "Stop": 5,
+    "PreCompact": 5,
+    "SessionEnd": 10,
+}
+# Calls of other tools start no process of ours.
+MATCHERS = {"PreToolUse": "Bash|AskUserQuestion"}
 _OURS = re.compile(r"holdfast[/\\]+hot[/\\]+hook_entry\.py\b")
 _FIX = "Correct the file and run the command again; nothing was changed"
 
@@ -63,9 +72,10 @@ def entries(interpreter: str) -> dict[str, dict[str, Any]]:
     script = os.path.abspath(hook_entry.__file__)
     return {
         event: {
+            **({"matcher": MATCHERS[event]} if event in MATCHERS else {}),
             "hooks": [
                 {"type": "command", "command": _command(interpreter, script, event), "timeout": timeout}
-            ]
+            ],
         }
         for event, timeout in TIMEOUTS.items()
     }

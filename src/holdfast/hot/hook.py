@@ -20,6 +20,7 @@ MOST_CONTEXT = 9_000  # characters; Claude Code takes 9,900 and puts longer ones
 CHILD = ("-m", "holdfast.hosts.capture")
 
 CAPTURED = ("Stop", "PreCompact", "SessionEnd")
+MOMENT = "PreToolUse"
 
 
 def run(arguments: list[str]) -> None:
@@ -46,10 +47,12 @@ def _end_in_time() -> None:
 def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str, str]) -> int:
     raw = stdin.read(MOST_PAYLOAD)
     host, event = [*arguments, "", ""][:2]
-    if host != "claude-code" or event not in ("SessionStart", *CAPTURED) or switched_off(env):
+    if host != "claude-code" or event not in ("SessionStart", MOMENT, *CAPTURED) or switched_off(env):
         return 0
     found = None
     try:
+        if event == MOMENT and not _worth_a_look(raw, env):
+            return 0
         payload, problem = parse(raw)
         directories = directories_of(payload, env)
         found = place.find(directories[0], place.home_of(env))
@@ -62,6 +65,12 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
     if answer:
         stdout.write(answer)
     return 0
+
+
+def _worth_a_look(raw: bytes, env: dict[str, str]) -> bool:
+    from holdfast.hot.glance import may_be_known
+
+    return may_be_known(raw, env)
 
 
 def switched_off(env: dict[str, str]) -> bool:
@@ -104,16 +113,22 @@ def respond(
     if problem:
         trace.log(found.memory, f"{event}: {problem}")
         return b""
-    if payload.get("agent_id"):
+    if payload.get("agent_id") and event != MOMENT:
         return b""
     stale = prepared.meta.get("config") != stamp(os.path.join(place.home_of(env), "config.toml"))
     if prepared.excluded(directories):
-        if stale:  # perhaps it is no longer
+        if stale and event != MOMENT:  # perhaps it is no longer
             from holdfast.hot.child import detach
 
             detach([*CHILD, found.memory, found.root], env)
         return b""
     no_capture, no_inject = prepared.off(directories)
+    if event == MOMENT:  # comes often: what there is to prepare again waits for the stop
+        if stale or no_inject:
+            return b""
+        from holdfast.hot import moment
+
+        return moment.respond(prepared, payload, directories, found)
     answer = b""
     if event == "SessionStart":
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 FORMAT = "1"
 NAME = "hot.db"
+MOMENT = ("rule", "token", "needs", "place", "text", "reason", "id")
+MOST_MOMENTS = 500
 
 
 class Unreadable(Exception):
@@ -84,7 +86,7 @@ class Prepared:
             f"SELECT text, reason FROM since WHERE {'began' if begun else 'at'} > ? AND session != ? "
             "AND project IN ('', ?) "
             "ORDER BY branch NOT IN ('', ?), at DESC LIMIT 100",
-            (at, session, self._project_of(session, branch), branch),
+            (at, session, self.project_of(session, branch), branch),
         )
         return _texts(rows)
 
@@ -101,7 +103,32 @@ class Prepared:
             )
         )
 
-    def _project_of(self, session: str, branch: str) -> str:
+    def moments(self, tool: str, key: str | None, project: str = "") -> list[dict[str, Any]]:
+        """What is known of a tool's calls with this key, the newest first; None: of all its calls.
+
+        A file that an older holdfast prepared has no such table: the next stop prepares it again.
+        """
+        import json
+
+        one = "AND key = ? " if key is not None else ""
+        try:
+            rows = self._rows(
+                f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {one}AND project IN ('', ?) "
+                f"ORDER BY position LIMIT {MOST_MOMENTS}",
+                # A payload may hold half of a character pair, which SQLite does not take.
+                (tool, *([key.encode("utf-8", "replace").decode()] if key is not None else []), project),
+            )
+        except Unreadable as error:
+            if "no such table" in str(error):
+                return []
+            raise
+        found = [dict(zip(MOMENT, row, strict=True)) for row in rows if all(isinstance(c, str) for c in row)]
+        for row in found:
+            row["needs"] = json.loads(row["needs"])
+            row["text"] = row["text"].partition("\n")[0]
+        return found
+
+    def project_of(self, session: str, branch: str) -> str:
         rows = self._rows("SELECT project FROM since WHERE session = ? AND project != '' LIMIT 1", (session,))
         rows = rows or self._rows(
             "SELECT name FROM project WHERE branch IN (?, '') ORDER BY branch DESC LIMIT 1", (branch,)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import time
 
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any
+
 MOST_LOG = 64 * 1024
 MOST_WHY = 256 * 1024
 MOST_ENVELOPES = 512
@@ -31,32 +35,51 @@ def explain(memory: str, entry: dict[str, object]) -> None:
     _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
 
 
-def heard(memory: str, session: str, until: float | None = None) -> set[str]:
+def heard(memory: str, session: str, until: float | None = None, agent: str = "") -> set[str]:
     """What a session was told since its last compaction, and before a time; a torn or foreign line says nothing.
 
-    Only the end of the trace is looked at: this is for a session that begins again soon.
+    Only the end of the trace is looked at: this is for a session that begins again soon. A subagent (`agent`) has a
+    context of its own, so what was told to it the others have not heard.
     """
-    import json
-
-    if not session:
-        return set()
-    mark = json.dumps(session, ensure_ascii=False).encode("utf-8", "replace")
     last = "~" if until is None else moment(until)
     texts: set[str] = set()
-    for line in reversed(_end(os.path.join(memory, "why.jsonl"), MOST_LOOKED_AT).split(b"\n")):
-        if mark not in line:
-            continue
+    for entry in _told_to(memory, session):
         try:
-            entry = json.loads(line)
-            if entry["session"] != session:
+            if entry.get("agent", "") != agent:
                 continue
             if entry["time"] <= last:
                 texts.update(told["text"] for told in entry["lines"])
             if entry["source"] == "compact":
                 break
-        except (ValueError, LookupError, TypeError, RecursionError):
+        except (LookupError, TypeError):
             continue
     return texts
+
+
+def spent(memory: str, session: str) -> int:
+    """The tokens of all that a session was told, with its subagents: what it may still be told depends on it."""
+    amounts = [entry.get("tokens") for entry in _told_to(memory, session)]
+    return sum(amount for amount in amounts if isinstance(amount, int) and amount > 0)
+
+
+def _told_to(memory: str, session: str) -> list[dict[str, Any]]:
+    """A session's lines of the trace, the newest first."""
+    import json
+
+    if not session:
+        return []
+    mark = json.dumps(session, ensure_ascii=False).encode("utf-8", "replace")
+    found = []
+    for line in reversed(_end(os.path.join(memory, "why.jsonl"), MOST_LOOKED_AT).split(b"\n")):
+        if mark not in line:
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(entry, dict) and entry.get("session") == session:
+            found.append(entry)
+    return found
 
 
 def _end(path: str, most: int) -> bytes:

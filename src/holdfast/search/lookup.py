@@ -17,6 +17,7 @@ from holdfast.search.vectors import VectorFile
 
 _BY_WORDS = 300  # passages that are looked at more closely
 _BY_MEANING = 200
+_BEFORE_SCOPE = 5000  # nearest passages among which those of a scope are looked for first
 _REASON_WORDS = 6
 _TELLING_COSINE = 0.3
 
@@ -49,6 +50,7 @@ class Scope(Struct, frozen=True):
 class _Candidate(Struct, frozen=True):
     """A chunk that may answer: its passages (number, start, stop), its kind and its moment."""
 
+    id: str
     passages: list[tuple[int, int, int]]
     kind: str
     at: float | None
@@ -108,8 +110,8 @@ class Lookup:
         chosen = self._terms.choose(lexical.query_terms(question.text))
         evidence = _Evidence(
             chosen,
-            self._by_words("passage_words", chosen.words, question.scope),
-            self._by_words("whole_words", chosen.words, question.scope),
+            self._by_words("passage_words", chosen.words, chosen.passage_factors, question.scope),
+            self._by_words("whole_words", chosen.words, chosen.whole_factors, question.scope),
             self._by_meaning(question),
             self._named(question),
         )
@@ -123,9 +125,10 @@ class Lookup:
             for number, candidate in candidates.items()
             if (one := self._ranked(number, candidate, evidence, question.text, now, floor)) is not None
         ]
-        ids = self._ids([one.number for one in ranked])
         # Equal values are told apart by what a rebuilt index has too: never by row numbers.
-        ranked.sort(key=lambda one: (-one.value, -(candidates[one.number].at or 0), ids[one.number]))
+        ranked.sort(
+            key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
+        )
         return [self._hit(one, chosen.shown, one.number in evidence.named) for one in ranked[:k]]
 
     def _ranked(
@@ -147,8 +150,19 @@ class Lookup:
 
     # --- candidates --------------------------------------------------------------------------------------
 
-    def _by_words(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
-        """Row number → BM25."""
+    def _by_words(
+        self, table: str, words: Sequence[str], factors: Sequence[float], scope: Scope
+    ) -> dict[int, float]:
+        """Row number → BM25; in a handful of texts the sum over words, each times its factor."""
+        if not factors:
+            return self._matching(table, words, scope)
+        found: dict[int, float] = {}
+        for word, factor in zip(words, factors, strict=True):
+            for number, value in self._matching(table, [word], scope).items():
+                found[number] = found.get(number, 0.0) + value * factor
+        return found
+
+    def _matching(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
         if not words:
             return {}
         chunk = "rowid" if table == "whole_words" else "(SELECT chunk FROM passage WHERE n = found.rowid)"
@@ -170,16 +184,50 @@ class Lookup:
         if self._vectors is None or question.vector is None or not any(question.vector):
             return {}
         last = self._db.number("SELECT max(n) FROM passage")
-        among = None
-        if not question.scope.is_everything:
-            condition, values = question.scope.condition()
-            statement = (
-                "SELECT passage.n FROM passage JOIN chunk ON chunk.n = passage.chunk "
-                f"WHERE {condition} ORDER BY passage.n"
-            )
-            among = [n for (n,) in self._db.ask(statement, values)]
-        dots = self._vectors.nearest(question.vector, _BY_MEANING, last, among)
+        if question.scope.is_everything:
+            dots = self._vectors.nearest(question.vector, _BY_MEANING, last, None)
+        else:
+            dots = self._nearest_in_scope(self._vectors, question.vector, last, question.scope)
         return {number: dot / UNIT**2 for number, dot in dots.items()}
+
+    def _nearest_in_scope(
+        self, vectors: VectorFile, vector: bytes, last: int, scope: Scope
+    ) -> dict[int, int]:
+        """The nearest passages of the chunks that may answer.
+
+        To list all of those takes seconds where they are most of a large index; but then they are among the nearest
+        of all, and when enough of these are in the scope, they are its nearest too. A small scope is listed.
+        """
+        if last > 2 * _BEFORE_SCOPE:
+            near = vectors.nearest(vector, _BEFORE_SCOPE, last, None)
+            inside = self._in_scope(sorted(near, key=lambda number: (-near[number], number)), scope)
+            if len(inside) >= _BY_MEANING:
+                least = near[inside[_BY_MEANING - 1]]
+                return {number: near[number] for number in inside if near[number] >= least}
+        condition, values = scope.condition()
+        statement = (
+            "SELECT passage.n FROM passage JOIN chunk ON chunk.n = passage.chunk "
+            f"WHERE {condition} ORDER BY passage.n"
+        )
+        among = [n for (n,) in self._db.ask(statement, values)]
+        return vectors.nearest(vector, _BY_MEANING, last, among)
+
+    def _in_scope(self, passages: Sequence[int], scope: Scope) -> list[int]:
+        """Those of some passages whose chunks may answer, in the order given, until there are enough."""
+        condition, values = scope.condition()
+        inside: list[int] = []
+        for some in _portions(passages):
+            marks = ", ".join("?" * len(some))
+            # A cross join is taken as written: SQLite would rather go through all chunks of a kind.
+            statement = (
+                "SELECT passage.n FROM passage CROSS JOIN chunk ON chunk.n = passage.chunk "
+                f"WHERE passage.n IN ({marks}) AND {condition}"
+            )
+            found = {n for (n,) in self._db.ask(statement, [*some, *values])}
+            inside += [number for number in some if number in found]
+            if len(inside) >= 2 * _BY_MEANING:
+                break
+        return inside
 
     def _complete(
         self, cosines: dict[int, float], candidates: dict[int, _Candidate], question: Question
@@ -215,11 +263,14 @@ class Lookup:
         for some in _portions(sorted(numbers)):
             marks = ", ".join("?" * len(some))
             statement = (
-                "SELECT chunk.n, chunk.kind, chunk.at, passage.n, start, stop FROM chunk "
+                "SELECT chunk.n, chunk.id, chunk.kind, chunk.at, passage.n, start, stop FROM chunk "
                 f"JOIN passage ON passage.chunk = chunk.n WHERE chunk.n IN ({marks}) AND {condition}"
             )
-            for n, kind, at, number, start, stop in self._db.ask(statement, [*some, *values]):
-                found.setdefault(n, _Candidate([], kind, at)).passages.append((number, start, stop))
+            for n, id, kind, at, number, start, stop in self._db.ask(statement, [*some, *values]):
+                candidate = found.get(n)
+                if candidate is None:
+                    candidate = found[n] = _Candidate(id, [], kind, at)
+                candidate.passages.append((number, start, stop))
         return found
 
     # --- what is told of a hit ---------------------------------------------------------------------------
@@ -230,13 +281,6 @@ class Lookup:
             return False
         ((text, title),) = self._db.ask("SELECT text, title FROM chunk WHERE n = ?", (number,))
         return wanted in " ".join(f"{title} {text}".casefold().split())
-
-    def _ids(self, numbers: Sequence[int]) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for some in _portions(numbers):
-            marks = ", ".join("?" * len(some))
-            found.update(self._db.ask(f"SELECT n, id FROM chunk WHERE n IN ({marks})", some))
-        return found
 
     def _hit(self, one: _Ranked, terms: Sequence[tuple[str, str]], is_named: bool) -> Hit:
         statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"

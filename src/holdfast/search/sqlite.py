@@ -226,7 +226,8 @@ class SqliteIndex:
         if self._file is None or self._file.path != path:
             if self._file is not None:
                 self._file.close()
-            self._file = VectorFile(path, self._embedder.width)
+            leading = getattr(self._embedder, "leading", self._embedder.width)
+            self._file = VectorFile(path, self._embedder.width, leading)
         return self._file
 
     def _write_vectors(self, rows: Sequence[tuple[int, bytes]]) -> None:

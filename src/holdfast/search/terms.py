@@ -12,18 +12,27 @@ from holdfast.search.fuse import inverse_frequency
 
 _COMMON = 0.1  # share of passages above which a word is dropped when others remain
 _SMALL = 5000  # passages; in a small index common words still tell texts apart, and cost nothing
-_POSTINGS = 40_000  # rows that one question may have scored: the rarest words first
+_POSTINGS = 25_000  # rows that one question may have scored: the rarest words first
 _LARGE_VOCABULARY = 50_000  # passages above which no near spelling is looked for
 _MOST_REMEMBERED = 50_000
+_FEWEST = (
+    30  # texts; fewer are weighed as if they were so many: of four, two are no sign that a word is common
+)
 
 
 class Chosen(Struct, frozen=True):
-    """The words to look up, how much a text could score with them, and (word, stem) to show."""
+    """The words to look up, how much a text could score with them, and (word, stem) to show.
+
+    `passage_factors` and `whole_factors` are by how much FTS5 makes too little of each word because it knows few
+    texts; empty where it knows enough.
+    """
 
     words: list[str]
     passage_weight: float
     whole_weight: float
     shown: list[tuple[str, str]]
+    passage_factors: list[float]
+    whole_factors: list[float]
 
 
 class Terms:
@@ -50,6 +59,8 @@ class Terms:
             self._weight(weighed, "passage_word", self._passages),
             self._weight(weighed, "whole_word", self._wholes),
             [(lexical.shown(term), stems[term]) for term in chosen],
+            self._factors([stems[term] for term in chosen], "passage_word", self._passages),
+            self._factors([stems[term] for term in chosen], "whole_word", self._wholes),
         )
 
     def _affordable(self, known: Sequence[str], counts: dict[str, int]) -> list[str]:
@@ -65,10 +76,17 @@ class Terms:
         return chosen
 
     def _weight(self, stems: Sequence[str], table: str, texts: int) -> float:
+        known = max(texts, _FEWEST)
         total = (
-            sum(inverse_frequency(texts, self._frequency(table, stem)) for stem in stems) if texts else 0.0
+            sum(inverse_frequency(known, self._frequency(table, stem)) for stem in stems) if texts else 0.0
         )
         return total or 1.0
+
+    def _factors(self, stems: Sequence[str], table: str, texts: int) -> list[float]:
+        if not 0 < texts < _FEWEST:
+            return []
+        held = [self._frequency(table, stem) for stem in stems]
+        return [inverse_frequency(_FEWEST, count) / inverse_frequency(texts, count) for count in held]
 
     def _refresh(self) -> None:
         seen = self._db.changes_seen()

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from holdfast.search.scan import Leading
+
 _MAGIC = b"holdfast vectors 1\n"
 _HEADER = 64
 _PLAIN_ROWS = 3000  # below this a loop is done before numpy is imported
 _PLAIN_SCANS = 3  # a process that asks more often than this is better off with numpy
-_BLOCK = 512  # rows: they stay in the cache, and are too few for the matrix library to start threads over
-_ROWS_FOR_A_THREAD = 100_000
-_MOST_THREADS = 4
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -38,9 +37,11 @@ class Vanished(Exception):
 class VectorFile:
     """The rows of one generation, for reading by number and by likeness, and for writing."""
 
-    def __init__(self, path: Path, width: int) -> None:
+    def __init__(self, path: Path, width: int, leading: int) -> None:
         self.path = path
         self.width = width
+        self._leading_width = leading
+        self._leading: Leading | None = None
         self._map: mmap.mmap | None = None
         self._scans = 0
 
@@ -124,8 +125,9 @@ class VectorFile:
         if _has_numpy() and len(present) > 100:
             import numpy
 
-            matrix = self._matrix(content, count)[numpy.array(present) - 1]
-            values = matrix.astype(numpy.float32) @ _floats(query)
+            from holdfast.search import scan
+
+            values = scan.products(self._matrix(content, count), _floats(query), numpy.array(present) - 1)
             return {number: int(value) for number, value in zip(present, values, strict=True)}
         signed = array("b", query)
         view = memoryview(content)
@@ -142,23 +144,19 @@ class VectorFile:
     ) -> dict[int, int]:
         import numpy
 
+        from holdfast.search import scan
+
         content, count = self._mapped(last)
         if content is None:
             return {}
-        matrix = self._matrix(content, min(count, last))
-        if among is not None:
-            numbers = (
-                numpy.array([number for number in among if number <= len(matrix)], dtype=numpy.int64) - 1
-            )
-            matrix = matrix[numbers]
-        vector = _floats(query)
-        chosen = numpy.arange(len(matrix))
-        values = _products(matrix, vector)
-        if len(values) > most:
-            best = numpy.argpartition(-values, most)[:most]
-            chosen, values = chosen[best], values[best]
-        if among is not None:
-            chosen = numbers[chosen]
+        matrix, vector = self._matrix(content, min(count, last)), _floats(query)
+        if among is None:
+            if self._leading is None and self._leading_width < self.width:
+                self._leading = scan.Leading(self._leading_width)
+            chosen, values = scan.nearest(matrix, vector, most, self._leading)
+        else:
+            rows = numpy.array(among, dtype=numpy.int64) - 1
+            chosen, values = scan.nearest_of_all(matrix, vector, most, rows[rows < len(matrix)])
         return {int(row) + 1: int(value) for row, value in zip(chosen, values, strict=True) if value > 0}
 
     def _matrix(self, content: mmap.mmap, rows: int) -> NDArray[np.int8]:
@@ -204,31 +202,6 @@ def _runs(rows: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]:
         expected = number + 1
     if together:
         yield first, bytes(together)
-
-
-def _products(matrix: NDArray[np.int8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Exact: every partial sum is a whole number below 2**24, which 32-bit floats hold."""
-    from itertools import pairwise
-    from threading import Thread
-
-    import numpy
-
-    values = numpy.empty(len(matrix), dtype=numpy.float32)
-
-    def scan(first: int, last: int) -> None:
-        for start in range(first, last, _BLOCK):
-            stop = min(start + _BLOCK, last)
-            values[start:stop] = matrix[start:stop].astype(numpy.float32) @ vector
-
-    threads = min(os.cpu_count() or 1, _MOST_THREADS, len(matrix) // _ROWS_FOR_A_THREAD)
-    places = [len(matrix) * part // max(threads, 1) for part in range(max(threads, 1) + 1)]
-    others = [Thread(target=scan, args=place) for place in pairwise(places[1:])]
-    for other in others:
-        other.start()
-    scan(places[0], places[1])
-    for other in others:
-        other.join()
-    return values
 
 
 def _floats(query: bytes) -> NDArray[np.float32]:

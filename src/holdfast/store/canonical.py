@@ -15,7 +15,7 @@ CAPTURE = "capture.db"
 # Bound to this machine: what hooks may do here, what they left and said, where the work tree lies.
 MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
 MACHINE_FOLDERS = ("inbox", "locks")
-_DERIVED_FILES = re.compile(r"(?:resume|index)\.json|(?:context|stamps)-[0-9a-f]{8}\.json")
+_DERIVED_FILES = re.compile(r"(?:resume|index)\.json|hot\.words|(?:context|stamps)-[0-9a-f]{8}\.json")
 _DERIVED = (".npy", ".vec", ".tmp", "-wal", "-shm", "-journal")
 _LONGEST_NAME = 255
 _LONGEST_PATH = 1000

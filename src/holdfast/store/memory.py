@@ -69,6 +69,10 @@ class MemoryStore:
         """One entry per session, archived ones too."""
         return self._log().entries()
 
+    def latest(self) -> tuple[LogEntry, ...]:
+        """The entries that the log itself holds, without the archive."""
+        return tuple(self._log().read().entries)
+
     def facts(self) -> ReferenceFile:
         return reference_md.parse_reference(self._text(self.reference_file), self._shown(self.reference_file))
 

@@ -14,7 +14,11 @@ whatever order, so the same texts have the same cosine with numpy, without it, a
 
 
 class Embedder(Protocol):
-    """A way to embed text. `name` is stored with the vectors: another name means they are made again."""
+    """A way to embed text. `name` is stored with the vectors: another name means they are made again.
+
+    One that orders its values, those that tell texts apart first, may have a whole number `leading`: so many of them
+    are enough to choose among more than 100,000 texts which ones are compared by all.
+    """
 
     name: str
     width: int

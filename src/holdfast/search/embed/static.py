@@ -38,6 +38,7 @@ class StaticTable:
 
     name = "minilm-static-1"
     width = WIDTH
+    leading = 128  # the table lies on its principal axes: four fifths of what tells texts apart are in these
 
     def __init__(self) -> None:
         self._pieces = WordPiece.read(Path(FOLDER, VOCABULARY))
