@@ -8,6 +8,7 @@ HoldfastError            base; `code` never changes once released
 ├── NameRefused          a name that must not become a path
 ├── FormatTooNew         a store in a format this holdfast must not write
 ├── ConfigError          a configuration file that cannot be obeyed
+├── NotALesson           a file among the lessons that is none, or must not be used
 └── NotFound             an id that nothing answers to
 """
 
@@ -60,6 +61,10 @@ class FormatTooNew(HoldfastError):
 
 class ConfigError(HoldfastError):
     code = "config"
+
+
+class NotALesson(HoldfastError):
+    code = "lesson"
 
 
 class NotFound(HoldfastError):

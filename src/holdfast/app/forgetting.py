@@ -18,6 +18,7 @@ from holdfast.app.still_held import Held, Pickaxe, held_elsewhere, held_in_git
 from holdfast.app.wiring import Machine
 from holdfast.distill import merging
 from holdfast.errors import NotFound, UsageError
+from holdfast.model.lesson import Lesson
 from holdfast.model.memory import DeadEnd, LogEntry, ids_of
 from holdfast.model.session import DistilledSession
 from holdfast.store import files
@@ -26,6 +27,7 @@ from holdfast.store.denied import Denied
 from holdfast.store.forgetting import Forgetting
 from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
+from holdfast.store.lessons import LessonStore
 from holdfast.store.memory import MemoryStore
 from holdfast.store.project_ledger import ProjectLedger
 from holdfast.text.current_md import Stumble
@@ -56,7 +58,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def to_commit(self) -> bool:
-        return ".holdfast/ledger.md" in self.removed
+        return any(path.startswith(".holdfast/") for path in self.removed)
 
 
 class _Known:
@@ -94,7 +96,13 @@ class _Known:
             current = store.current()
             yield from (*current.current.todo, *current.ticked, *current.current.questions)
             yield from current.current.stumbles
+        yield from self.lessons()
         yield from self.said_by_sessions()
+
+    def lessons(self) -> Iterator[Lesson]:
+        shelf = LessonStore(self.project).read()
+        for folder in (shelf.local, shelf.candidates, shelf.shared, shelf.personal):
+            yield from (found.lesson for found in folder.lessons)
 
     def said_by_sessions(self) -> Iterator[Any]:
         for entry in self.entries:
@@ -236,6 +244,8 @@ def _removal(known: _Known, wanted: Wanted) -> tuple[Removal, list[str]]:
 
 
 def _words_of(item: Any) -> str:
+    if isinstance(item, Lesson):
+        return "\n".join(item.rules)
     return f"{item.tried}\n{item.failed}" if isinstance(item, DeadEnd | Stumble) else str(item.text)
 
 

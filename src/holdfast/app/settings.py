@@ -71,6 +71,21 @@ OPTIONS = (
     Option("know_patterns", int, 50, False, "How many structures of the code are kept in sight."),
     Option("know_facts", int, 100, False, "How many facts that sessions learned are kept in sight."),
     Option("know_files", int, 200, False, "How many notes on files are kept in sight."),
+    Option(
+        "lessons_promote_days",
+        int,
+        7,
+        True,
+        "Days after which a lesson that your own sessions taught becomes active by itself, counted from when you were "
+        "first shown it and unless you rejected or muted it; 0 is never.",
+    ),
+    Option(
+        "lessons_promote_sessions",
+        int,
+        2,
+        True,
+        "In how many of your own sessions a lesson must have been seen to become active by itself; 0 is never.",
+    ),
     Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
     Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
 )
@@ -86,6 +101,8 @@ class Settings(Struct, frozen=True):
     know_patterns: int = 50
     know_facts: int = 100
     know_files: int = 200
+    lessons_promote_days: int = 7
+    lessons_promote_sessions: int = 2
     project_type: str = ""
     framework: str = ""
     warnings: tuple[str, ...] = ()
@@ -142,6 +159,8 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         know_patterns=values["know_patterns"],
         know_facts=values["know_facts"],
         know_files=values["know_files"],
+        lessons_promote_days=values["lessons_promote_days"],
+        lessons_promote_sessions=values["lessons_promote_sessions"],
         project_type=values["project_type"],
         framework=values["framework"],
         warnings=tuple(warnings),
@@ -149,10 +168,10 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
 
 
 def _problem(option: Option, value: Any) -> str:
+    if option.kind is int and (isinstance(value, bool) or (isinstance(value, int) and value < 0)):
+        return "must be a number from 0"
     if not isinstance(value, option.kind):
         return f"must be a {option.kind.__name__}, not {type(value).__name__}"
-    if option.kind is int and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        return "must be a number from 0"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         return "must hold strings"
     if isinstance(value, dict) and (bad := [str(name) for name in value.values() if not _is_name(name)]):

@@ -7,8 +7,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from holdfast.app.projects import memory_of
+from holdfast.app.lesson_states import lesson_store
+from holdfast.app.projects import memory_of, new_group
 from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, NotFound, UsageError
@@ -26,6 +28,7 @@ __all__ = [
     "changes_of",
     "files_with_versions",
     "undo",
+    "undo_personal",
 ]
 
 
@@ -108,6 +111,37 @@ def undo(
     return done
 
 
+def undo_personal(machine: Machine, project: Project, *, dry_run: bool = False) -> list[Undone]:
+    """The same for this user's own lessons, which belong to no project."""
+    store = lesson_store(machine, project, new_group())
+    steps = store.personal_steps_back() if dry_run else store.undo_personal()
+    if steps and not dry_run:
+        refresh(machine, project)
+    return [
+        Undone(
+            file=f"~/.holdfast/{step.file}",
+            changes=tuple(_plainly(change) for change in step.changes),
+            added=count(step.now, step.then)[0],
+            removed=count(step.now, step.then)[1],
+            diff=unified(step.now, step.then, step.file),
+            gone=step.then is None,
+        )
+        for step in steps
+    ]
+
+
+def _plainly(change: Change) -> Changed:
+    return Changed(
+        n=change.n,
+        file=change.file,
+        at=_moment(change.at),
+        reason=change.reason,
+        group=change.group,
+        added=None,
+        removed=None,
+    )
+
+
 def _go_to(
     machine: Machine, project: Project, store: MemoryStore, change: Change, *, dry_run: bool
 ) -> list[Undone]:
@@ -149,19 +183,11 @@ def _named(machine: Machine, file: str) -> str:
 
 
 def _changed(store: MemoryStore, change: Change) -> Changed:
-    added: int | None = None
-    removed: int | None = None
+    plain = _plainly(change)
     with suppress(HoldfastError):  # a version that is no longer whole is still listed
         added, removed = count(*_contents(store, change))
-    return Changed(
-        n=change.n,
-        file=change.file,
-        at=_moment(change.at),
-        reason=change.reason,
-        group=change.group,
-        added=added,
-        removed=removed,
-    )
+        return replace(plain, added=added, removed=removed)
+    return plain
 
 
 def _undone(

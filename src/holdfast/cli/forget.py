@@ -12,7 +12,7 @@ from holdfast.cli.consent import agreed
 from holdfast.cli.output import Column, Table
 
 DESCRIPTION = """Removes sessions, facts or words from every file of this project's memory: ledger, log, archive,
-facts, questions, state, versions, and what was captured. It does not come back with a later import.
+facts, questions, lessons, state, versions, and what was captured. It does not come back with a later import.
 Git's history and the agents' own transcripts are not changed: it says what they still hold."""
 EXAMPLES = """examples:
   holdfast forget --session 847ff7d2            all of one session; a tombstone stays in ledger and log
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(name, action="extend", nargs="+", default=[], metavar=metavar, help=about)
 
     add("--session", "ID", "sessions, by id or the beginning of it")
-    add("--fact", "ID", "anything with an id of its own: F-, D-, Q-, N-, X-, T-…")
+    add("--fact", "ID", "anything with an id of its own: F-, D-, Q-, N-, X-, T-, L-…")
     add(
         "--text",
         "TEXT",
@@ -86,7 +86,8 @@ def _show_removed(report: app.Report, title: str) -> None:
 
 def _show_still_held(report: app.Report) -> None:
     if report.to_commit:
-        output.line("The shared ledger changes: commit .holdfast/ledger.md.")
+        shared = sorted(path for path in report.removed if path.startswith(".holdfast/"))
+        output.line(f"What is shared changes: commit {', '.join(shared)}.")
     for held in report.git:
         shown = ", ".join(held.commits[:8]) + (" …" if len(held.commits) > 8 else "")
         output.line(

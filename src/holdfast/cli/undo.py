@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.undoing import UNDO, Undone, undo
+from holdfast.app.undoing import UNDO, Undone, undo, undo_personal
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.history import lines, moment, why
 from holdfast.cli.numbers import at_least_one
+from holdfast.errors import UsageError
 
-DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md and
-open-questions.md: all files that one command or capture changed, or none. With FILE only that one. What a person
-edited by hand is never taken back. The log and the ledger are only added to, so they stay as they are."""
+DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
+and lessons: all files that one command or capture changed, or none. With FILE only that one. What a person edited by
+hand is never taken back. The log and the ledger are only added to, so they stay as they are."""
 EXAMPLES = """examples:
   holdfast undo                     take back the last change; again, and it is back
   holdfast undo current.md          only in this file
   holdfast undo current.md --to 12  what it held after change 12 (holdfast history current.md lists them)
   holdfast undo --dry-run           only show what would change
+  holdfast undo --personal          the last change of your personal lessons
 """
 
 
@@ -26,12 +28,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", type=at_least_one, metavar="N", help="bring back what a file held after change N"
     )
+    parser.add_argument(
+        "--personal", action="store_true", help="take back the last change of your personal lessons instead"
+    )
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--json", action="store_true", help="what was taken back as JSON")
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
-    done = undo(machine, machine.project(), options.file, to=options.to, dry_run=options.dry_run)
+    if options.personal and (options.file or options.to):
+        raise UsageError("--personal takes no FILE and no --to", fix="Say holdfast undo --personal")
+    if options.personal:
+        done = undo_personal(machine, machine.project(), dry_run=options.dry_run)
+    else:
+        done = undo(machine, machine.project(), options.file, to=options.to, dry_run=options.dry_run)
     if options.json:
         output.show_json({"done": bool(done) and not options.dry_run, "files": done})
     elif not done:
@@ -65,4 +75,5 @@ def _show(done: list[Undone], options: argparse.Namespace) -> None:
             output.show_diff(undone.diff)
         return
     file = f" {options.file or done[0].file}" if options.to or options.file else ""
+    file = " --personal" if options.personal else file
     output.line(f"holdfast undo{file} brings it back; holdfast history FILE lists every version.")

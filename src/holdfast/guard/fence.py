@@ -32,13 +32,18 @@ def wrap(lines: Iterable[str], id: str) -> str:
     return "\n".join([f"[holdfast {id}: {_PURPOSE}]", *inner, f"[/holdfast {id}]"])
 
 
-def _neutral(line: str) -> str:
-    """The line itself, or with round brackets where it imitates a fence, plainly or in disguise."""
+def imitates(line: str) -> bool:
+    """Whether a line imitates a fence, plainly or in disguise."""
     # Hidden characters and look-alike brackets do not fool a model the way they fool a pattern.
     plain = "".join(
         char for char in unicodedata.normalize("NFKC", line) if unicodedata.category(char)[0] != "C"
     )
-    if not _fence_like().search(plain.casefold()):
+    return _fence_like().search(plain.casefold()) is not None
+
+
+def _neutral(line: str) -> str:
+    """The line itself, or with round brackets where it imitates a fence."""
+    if not imitates(line):
         return line
     return "".join(
         {"[": "(", "]": ")"}.get(unicodedata.normalize("NFKC", char)[:1], char)

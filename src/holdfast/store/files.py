@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -335,14 +335,59 @@ def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> 
         sync_directory(path.parent)
 
 
-def _write_new(path: Path, data: bytes, like: os.stat_result | None) -> None:
+def replace_all_held(
+    _held: Held, contents: Mapping[Path, tuple[bytes, str | None]], *, new_may_be_lost: bool = False
+) -> None:
+    """`replace_held` for many files, each whole or not at all: data and expected digest of each.
+
+    New files that can be made again need not wait for the disk: a power cut may leave an empty one.
+    """
+    temporaries: dict[Path, Path] = {}
+    try:
+        for path, (data, expected) in contents.items():
+            with explained(path, "replace"):
+                before = _status(path)
+                if expected != ANYTHING and digest(read(path)) != expected:
+                    fix = "Read it again and repeat the change"
+                    raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
+                _make_directory(path.parent)
+                temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
+                temporaries[path] = temporary
+                _write_new(temporary, data, before, durable=False)
+        for path, temporary in temporaries.items():
+            if not (new_may_be_lost and contents[path][1] is None):
+                with explained(path, "replace"):
+                    _sync_file(temporary)
+        for path, temporary in temporaries.items():
+            with explained(path, "replace"):
+                os.replace(temporary, path)
+    except BaseException:
+        for temporary in temporaries.values():
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise
+    for folder in {path.parent for path in contents}:
+        with explained(folder, "replace"):
+            sync_directory(folder)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | _FLAGS)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_new(path: Path, data: bytes, like: os.stat_result | None, *, durable: bool = True) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600 if like else _FILE_MODE)
     with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()
         if like is not None:
             _take_after(path, like)
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
 
 
 def _take_after(path: Path, like: os.stat_result) -> None:

@@ -25,6 +25,7 @@ from holdfast.store.capture_forgetting import CaptureForgetting
 from holdfast.store.files import Held
 from holdfast.store.layout import Project
 from holdfast.store.ledger import LedgerStore, refuse_newer
+from holdfast.store.lesson_forgetting import LessonForgetting
 from holdfast.store.memory import MemoryStore
 from holdfast.store.versions import Versions
 from holdfast.text import forgetting_md as md
@@ -56,11 +57,12 @@ _KEPT = re.compile(
 
 
 class _Edit(Struct, frozen=True):
-    """What becomes of one file."""
+    """What becomes of one file. `whole`: with nothing left in it the file itself goes."""
 
     path: Path
     shown: str
     edit: Callable[[bytes], bytes]
+    whole: bool = False
 
 
 class Forgetting:
@@ -70,6 +72,7 @@ class Forgetting:
         self.project = project
         self.removal = removal
         self._root = project.memory
+        self._lessons = LessonForgetting(project, removal)
 
     def count(self) -> dict[str, int]:
         """What would go, by file. Writes nothing; StoreError when a file cannot be understood."""
@@ -82,6 +85,7 @@ class Forgetting:
             self._found(found, shown, self._in_ledger(files.read(path) or b"", path)[1])
         self._found(found, "inbox", len(self._letters()))
         self._found(found, "history", self._versions_holding())
+        self._lessons.count(lambda shown, number: self._found(found, shown, number))
         if (store := CaptureForgetting.look(self.project.capture)) is not None:
             with closing(store):
                 self._found(found, "capture.db", store.count(self.removal))
@@ -92,6 +96,7 @@ class Forgetting:
         found: dict[str, int] = {}
         for step in self._early():
             self._found(found, step.shown, self._replace(held, step))
+        self._lessons.apply(lambda shown, number: self._found(found, shown, number), time.time())
         versions = Versions(self._root / "history")
         self._found(found, "history", versions.rewrite(held, self._version))
         for path, shown, lock in self._ledgers():
@@ -123,7 +128,9 @@ class Forgetting:
                 return 0
             after, number = self.removal.counted(step.edit, before)
             try:
-                if after != before:
+                if not after and before and step.whole:
+                    step.path.unlink(missing_ok=True)
+                elif after != before:
                     files.replace_held(held, step.path, after, files.digest(before))
                 return number
             except files.Conflict:
@@ -139,6 +146,8 @@ class Forgetting:
                 yield _Edit(path, shown, self._in_told)
             elif shown in _ERRORS:
                 yield _Edit(path, shown, self._in_errors)
+            elif self._lessons.is_mine(shown):
+                yield _Edit(path, shown, lambda data, shown=shown: self._lessons.edit(shown, data), True)  # type: ignore[misc]
             elif path.name in _EDITORS and not _KEPT.fullmatch(shown):
                 yield _Edit(path, shown, lambda data, shown=shown: self._in_markdown(shown, data))  # type: ignore[misc]
             elif not (_LOGS.fullmatch(shown) or _KEPT.fullmatch(shown) or _DERIVED.fullmatch(shown)):
@@ -257,6 +266,8 @@ class Forgetting:
 
     def _version(self, file: str, data: bytes) -> bytes | None:
         """A kept version without it; None for one that holds it and cannot be understood."""
+        if self._lessons.is_mine(file):
+            return self._lessons.version(file, data)
         if Path(file).name not in _EDITORS:
             return data
         try:

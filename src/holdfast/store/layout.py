@@ -37,6 +37,21 @@ IGNORE_BUT_LEDGER = """# Written by holdfast: the ledger is shared in git, the r
 !.gitattributes
 !ledger.md
 """
+IGNORE_BUT_LESSONS = """# Written by holdfast: lessons are shared in git, the rest is yours alone.
+*
+!.gitignore
+!.gitattributes
+!lessons/
+!lessons/*.md
+"""
+IGNORE_BUT_BOTH = """# Written by holdfast: the ledger and lessons are shared in git, the rest is yours alone.
+*
+!.gitignore
+!.gitattributes
+!ledger.md
+!lessons/
+!lessons/*.md
+"""
 UNION_MERGE = """# Written by holdfast: each line of the ledger is an entry, so a merge keeps both sides.
 ledger.md merge=union text eol=lf
 """
@@ -104,6 +119,23 @@ class Project(Struct, frozen=True):
             and not shown.is_symlink()
             and "!ledger.md" in _text_of(self.window / ".gitignore")
         )
+
+    @property
+    def shares_lessons(self) -> bool:
+        return "!lessons/" in _text_of(self.window / ".gitignore").split()
+
+    def write_ignore_rules(self, *, ledger: bool | None = None, lessons: bool | None = None) -> None:
+        """What git is to see of the window from now on; None leaves it as it is."""
+        ledger = "!ledger.md" in _text_of(self.window / ".gitignore").split() if ledger is None else ledger
+        lessons = self.shares_lessons if lessons is None else lessons
+        rules = {
+            (False, False): IGNORE_ALL,
+            (True, False): IGNORE_BUT_LEDGER,
+            (False, True): IGNORE_BUT_LESSONS,
+            (True, True): IGNORE_BUT_BOTH,
+        }[ledger, lessons]
+        path = self.window / ".gitignore"
+        files.replace(path, rules.encode(), self.lock("layout"), files.ANYTHING)
 
     def prepare(self) -> None:
         """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""

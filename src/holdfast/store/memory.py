@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -32,6 +33,7 @@ from holdfast.text.questions_md import QuestionsFile
 from holdfast.text.reference_md import Reference, ReferenceFile
 
 _ATTEMPTS = 50
+_LESSON = re.compile(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json)")
 T = TypeVar("T")
 
 
@@ -249,7 +251,9 @@ class MemoryStore:
     def steps_back(self, file: str | None = None) -> tuple[Step, ...]:
         """What `undo` would do."""
         if file is None:
-            names, with_them = [self._shown(path) for path in self._mutable()], self._of_all_projects()
+            lessons = self._lessons()
+            names = [*(self._shown(path) for path in self._mutable()), *lessons]
+            with_them = [*self._of_all_projects(), *lessons]
         else:
             names = with_them = [self._shown(self._file(file))]
         return steps_back(
@@ -288,16 +292,24 @@ class MemoryStore:
         names = (self.reference_file.name, self.questions_file.name)
         return [*own, *(self._shown(path / name) for path in others for name in names)]
 
+    def _lessons(self) -> list[str]:
+        """Lessons and what was chosen of them, as the journal names them: they may be gone."""
+        return [
+            name
+            for name in dict.fromkeys(change.file for change in self.versions.changes())
+            if is_lesson(name)
+        ]
+
     def _file(self, name: str) -> Path:
         place = os.path.realpath(name)
-        for path in self._mutable():
+        for path in (*self._mutable(), *(self._root / lesson for lesson in self._lessons())):
             if name in (path.name, self._shown(path)) or place == os.path.realpath(path):
                 return path
         names = ", ".join(path.name for path in self._mutable())
         raise UsageError(f"{name!r} keeps no versions", fix=f"Name one of {names}")
 
     def _is_mine(self, shown: str) -> bool:
-        return any(self._shown(path) == shown for path in self._mutable())
+        return is_lesson(shown) or any(self._shown(path) == shown for path in self._mutable())
 
     def _shown(self, path: Path) -> str:
         return path.relative_to(self._root).as_posix()
@@ -314,6 +326,11 @@ class MemoryStore:
 
     def _checked(self, path: Path) -> Path:
         return checked(self._root, path)
+
+
+def is_lesson(shown: str) -> bool:
+    """Whether this is a place where `LessonStore` keeps versions."""
+    return _LESSON.fullmatch(shown) is not None
 
 
 def _until_undisturbed(attempt: Callable[[], T]) -> T:

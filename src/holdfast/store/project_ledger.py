@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store import files
-from holdfast.store.layout import IGNORE_ALL, IGNORE_BUT_LEDGER, LINKS, UNION_MERGE, Project
+from holdfast.store.layout import LINKS, UNION_MERGE, Project
 from holdfast.store.ledger import LedgerStore
 from holdfast.text.ledger_md import LedgerFile
 
@@ -62,8 +62,9 @@ class ProjectLedger:
                 files.replace_held(held, path, files.read(self.project.ledger) or b"", files.ANYTHING)
         if (shown := self._shown) is not None:
             shown.append(missing_rows(self._own.read().entries, shown.read().entries))
-        self._rule(".gitignore", IGNORE_BUT_LEDGER)
-        self._rule(".gitattributes", UNION_MERGE)
+        self.project.write_ignore_rules(ledger=True)
+        path = self.project.window / ".gitattributes"
+        files.replace(path, UNION_MERGE.encode(), self.project.lock("layout"), files.ANYTHING)
 
     def unshare(self) -> None:
         """Takes the ledger back into memory. What git has recorded stays in its history."""
@@ -72,12 +73,8 @@ class ProjectLedger:
             if LINKS:
                 with files.lock(self.project.lock("ledger-shared")):
                     shown.path.unlink(missing_ok=True)
-        self._rule(".gitignore", IGNORE_ALL)
+        self.project.write_ignore_rules(ledger=False)
         self.project.prepare()
-
-    def _rule(self, name: str, text: str) -> None:
-        path = self.project.window / name
-        files.replace(path, text.encode(), self.project.lock("layout"), files.ANYTHING)
 
 
 def missing_rows(entries: Iterable[LedgerEntry], known: Iterable[LedgerEntry]) -> list[LedgerEntry]:

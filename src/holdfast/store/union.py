@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.errors import NameRefused
+from holdfast.errors import NameRefused, NotALesson
 from holdfast.guard.names import safe_name
 from holdfast.model.memory import Question
 from holdfast.model.session import DistilledSession
@@ -25,7 +25,10 @@ from holdfast.store.capture import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 from holdfast.store.ledger import LedgerStore
-from holdfast.store.memory import MemoryStore
+from holdfast.store.lesson_files import read_file
+from holdfast.store.lesson_union import allowed
+from holdfast.store.lessons import LessonStore
+from holdfast.store.memory import MemoryStore, is_lesson
 from holdfast.store.project_ledger import missing_rows
 from holdfast.text.current_md import Current, CurrentFile
 from holdfast.text.ledger_md import LedgerFile
@@ -243,7 +246,7 @@ class Union:
                 target = self.here.memory / "projects" / own / inner
             else:
                 target = self.here.memory / name
-            if not target.exists():
+            if not target.exists() and not self._is_kept_away(name):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if name.endswith(".md") and self._denied.texts:
                     text = (self.there.memory / name).read_text("utf-8", "surrogateescape")
@@ -251,6 +254,17 @@ class Union:
                 else:
                     shutil.copyfile(self.there.memory / name, target)
                 self.added.files += 1
+
+    def _is_kept_away(self, name: str) -> bool:
+        """A lesson that was rejected or forgotten here."""
+        if not is_lesson(name) or not name.endswith(".md"):
+            return False
+        try:
+            lesson = read_file(self.there.memory / name, name).lesson
+        except NotALesson:
+            return False
+        rejected = set(LessonStore(self.here).choices().rejected_rules())
+        return rejected.issuperset(lesson.rules) or allowed(lesson, self._denied).rules != lesson.rules
 
     def _stripped(self, value: T) -> T:
         """Whatever comes in, without texts that were forgotten here."""

@@ -84,25 +84,50 @@ class Versions:
         group: str = "",
     ) -> None:
         """Keep both contents and say what is about to happen; an edit that nobody told us of comes first."""
+        self.record_all(held, [(file, before, after)], at, reason, group)
+
+    def record_all(
+        self,
+        held: Held,
+        made: Iterable[tuple[str, bytes | None, bytes | None]],
+        at: float,
+        reason: str,
+        group: str = "",
+        *,
+        lean: bool = False,
+    ) -> None:
+        """The same for many files at once, each once: its name, and what it holds before and after.
+
+        `lean` keeps only what is about to go: what comes is in the file, until a later change keeps it.
+        """
         changes = self.changes()
         number = changes[-1].n + 1 if changes else 1
-        old, new = self._keep(held, before), self._keep(held, after)
-        last = next((change for change in reversed(changes) if change.file == file), None)
+        last = {change.file: change for change in changes}
         added: list[Change] = []
-        known = {last.before, last.after} if last else {None}  # `before`: the change may not have come about
-        if old not in known:
-            was = last.after if last else None
-            by_hand = Change(n=number, file=file, at=at, reason=BY_HAND, before=was, after=old)
-            added.append(by_hand)
-        number += len(added)
-        added.append(Change(n=number, file=file, at=at, reason=reason, before=old, after=new, group=group))
+        made = list(made)
+        self._keep_all(
+            held, (data for _, before, after in made for data in (before, None if lean else after))
+        )
+        for file, before, after in made:
+            old, new = files.digest(before), files.digest(after)
+            was = last.get(file)
+            known = {was.before, was.after} if was else {None}  # `before`: the change may not have come about
+            if old not in known:
+                then = was.after if was else None
+                added.append(Change(n=number, file=file, at=at, reason=BY_HAND, before=then, after=old))
+                number += 1
+            added.append(
+                Change(n=number, file=file, at=at, reason=reason, before=old, after=new, group=group)
+            )
+            number += 1
         if len(changes) > KEPT + _SLACK:
             pruned = _newest(changes)
             if len(changes) - len(pruned) > _SLACK:
                 files.replace_held(held, self._journal, _lines([*pruned, *added]), files.ANYTHING)
                 self._sweep([*pruned, *added])
                 return
-        files.append_held(held, self._journal, _lines(added))
+        if added:
+            files.append_held(held, self._journal, _lines(added))
 
     def unsaved(self, file: str, now: bytes | None, at: float) -> Change | None:
         """What a person made of a file since its last change: the change that will be noted with the next of ours."""
@@ -176,6 +201,16 @@ class Versions:
         if files.digest(files.read(path)) != digest:
             files.replace_held(held, path, data, files.ANYTHING)
         return digest
+
+    def _keep_all(self, held: Held, contents: Iterable[bytes | None]) -> None:
+        wanted = {digest: data for data in contents if data is not None and (digest := files.digest(data))}
+        new: dict[Path, tuple[bytes, str | None]] = {}
+        for digest, data in wanted.items():
+            path = self._content_file(digest)
+            if files.digest(files.read(path)) != digest:
+                new[path] = (data, files.ANYTHING)
+        if new:
+            files.replace_all_held(held, new)
 
     def _content_file(self, digest: str) -> Path:
         if not _CONTENT.fullmatch(digest):

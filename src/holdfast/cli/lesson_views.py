@@ -1,0 +1,128 @@
+"""How lessons look on a screen and as JSON. What others wrote is shown with everything that is hidden in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.app.lesson_states import Seen, pays
+from holdfast.cli import output
+from holdfast.cli.ledger_views import short_id
+from holdfast.cli.memory_views import date, flat, iso
+from holdfast.cli.output import Column, Table
+from holdfast.store.lessons import Place
+
+WHERE: dict[Place, str] = {
+    "personal": "personal",
+    "local": "here",
+    "candidates": "here",
+    "shared": "shared",
+}
+_COLUMNS = (
+    Column("Lesson", style="cyan"),
+    Column("Scope", dispensable=1),
+    Column("State"),
+    Column("Seen", align="right", dispensable=2),
+    Column("Told", align="right", dispensable=3),
+    Column("Used", align="right", dispensable=4),
+    Column("Tokens", align="right", dispensable=5),
+    Column("What it says", flexible=True, wrapped=True),
+)
+
+
+def as_json(one: Seen) -> dict[str, Any]:
+    lesson, payback = one.lesson, one.payback
+    return {
+        "name": lesson.name,
+        "scope": one.scope,
+        "state": one.state,
+        "description": lesson.description,
+        "rules": list(lesson.rules),
+        "fingerprint": [item.target for item in lesson.fingerprint],
+        "sources": list(lesson.sessions),
+        "injected": payback.injected,
+        "used": payback.used,
+        "tokens": payback.tokens,
+        "contradicted": payback.contradicted,
+        "pays": pays(payback),
+        "id": lesson.id,
+        "kind": lesson.kind,
+        "captured_at": iso(lesson.captured_at),
+        "muted_until": iso(one.muted_until) if one.state == "muted" else None,
+        "active_at": iso(one.active_at) if one.state == "candidate" else None,
+        "stale_because": list(one.drift),
+        "path": str(one.found.path),
+    }
+
+
+def in_full(one: Seen, others: Sequence[Seen]) -> dict[str, Any]:
+    evidence = [
+        {"session": item.session, "at": iso(item.at), "line": item.line} for item in one.lesson.evidence
+    ]
+    also = [{"scope": other.scope, "state": other.state, "path": str(other.found.path)} for other in others]
+    return {**as_json(one), "evidence": evidence, "also": also}
+
+
+def state(one: Seen) -> str:
+    if one.state == "muted":
+        return f"muted until {date(one.muted_until)}" if one.muted_until is not None else "muted"
+    if one.state == "untrusted":
+        return "changed, not trusted" if one.changed else "not trusted"
+    if one.state == "candidate" and one.active_at is not None:
+        return f"candidate, active {date(one.active_at)}"
+    return one.state
+
+
+def table(seen: Sequence[Seen]) -> Table:
+    rows = [
+        [
+            one.lesson.name,
+            WHERE[one.place],
+            state(one),
+            str(len(one.lesson.sessions) or ""),
+            str(one.payback.injected or ""),
+            str(one.payback.used or ""),
+            str(one.payback.tokens or ""),
+            "; ".join(one.lesson.rules),
+        ]
+        for one in seen
+    ]
+    # Counts that nobody has yet say nothing.
+    shown = [number for number, _ in enumerate(_COLUMNS) if any(row[number] for row in rows)]
+    return Table(
+        [_COLUMNS[number] for number in shown],
+        [[row[number] for number in shown] for row in rows],
+        below=[one.lesson.description for one in seen],
+    )
+
+
+def show(one: Seen, *, evidence: bool = True) -> None:
+    """One lesson, each line by itself."""
+    lesson = one.lesson
+    output.heading(f"{lesson.name} · {WHERE[one.place]} · {state(one)} · {lesson.id}")
+    if lesson.description:
+        output.line(f"  {flat(lesson.description)}")
+    for rule in lesson.rules:
+        output.line(f"  - {flat(rule)}")
+    if lesson.fingerprint:
+        output.aside(f"depends on {', '.join(item.target for item in lesson.fingerprint)}", indent=2)
+    for what in one.drift:
+        output.line(f"  ! {what}")
+    if evidence:
+        _show_evidence(one)
+    payback = one.payback
+    if payback.injected:
+        cost = f"told {payback.injected} times, {payback.tokens} tokens"
+        output.aside(f"{cost}; used {payback.used}, contradicted {payback.contradicted}", indent=2)
+    output.aside(str(one.found.path), indent=2)
+
+
+def _show_evidence(one: Seen) -> None:
+    for item in one.lesson.evidence:
+        if item.line:
+            when = f"{date(item.at)} · " if item.at is not None else ""
+            session = f"session {short_id(item.session)}: " if item.session else ""
+            output.aside(f"{when}{session}{flat(item.line)}", indent=4)
+    sessions = len(one.lesson.sessions)
+    if sessions:
+        output.aside(f"seen in {sessions} session{'s' if sessions != 1 else ''}", indent=2)

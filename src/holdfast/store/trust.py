@@ -1,0 +1,93 @@
+"""Whom this user trusts: lessons that came with a repository count only once their content was agreed to.
+
+Kept outside every repository, a file for each project; by content, so that any change takes the trust away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.errors import StoreError
+from holdfast.store import files
+from holdfast.store.layout import Project
+
+FORMAT = 1
+_KEPT = 50  # contents of one name: branches may differ, and going back and forth must not ask again
+
+
+class Given(Struct, frozen=True):
+    """One agreement: `share` when this machine wrote the content itself, `trust` when a person was shown it."""
+
+    hash: str
+    at: float
+    by: Literal["share", "trust"]
+
+
+class _Written(Struct):
+    format: int = FORMAT
+    lessons: dict[str, list[Given]] = {}
+
+
+def content_hash(data: bytes) -> str:
+    """The same for the same text: a checkout may have changed its line ends."""
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
+class Trust:
+    """What was agreed to for one project. Read once; a file that is not there costs a look."""
+
+    def __init__(self, home: Path, project: Project) -> None:
+        self._path = home / "trust" / f"{project.memory.name}.json"
+        self._lock = home / "locks" / "trust.lock"
+        self._given = self._read().lessons
+
+    def given(self, name: str, data: bytes) -> Given | None:
+        """The agreement to exactly this content under this name; None when there is none."""
+        wanted = content_hash(data)
+        return next((one for one in self._given.get(name, ()) if one.hash == wanted), None)
+
+    def ever(self, name: str) -> bool:
+        """Whether another content of this name was agreed to: it has changed since."""
+        return bool(self._given.get(name))
+
+    def give(self, contents: Mapping[str, bytes], at: float, by: Literal["share", "trust"]) -> None:
+        def give(lessons: dict[str, list[Given]]) -> None:
+            for name, data in contents.items():
+                new = Given(content_hash(data), at, by)
+                others = [one for one in lessons.get(name, ()) if one.hash != new.hash]
+                lessons[name] = [*others, new][-_KEPT:]
+
+        self._change(give)
+
+    def revoke(self, names: Iterable[str]) -> None:
+        def revoke(lessons: dict[str, list[Given]]) -> None:
+            for name in names:
+                lessons.pop(name, None)
+
+        self._change(revoke)
+
+    def _change(self, change: Callable[[dict[str, list[Given]]], None]) -> None:
+        files.make_private(self._path.parent.parent)
+        files.make_private(self._path.parent)
+        with files.lock(self._lock) as held:
+            written = self._read()
+            change(written.lessons)
+            data = msgspec.json.format(msgspec.json.encode(written), indent=1) + b"\n"
+            files.replace_held(held, self._path, data, files.ANYTHING)
+        self._given = written.lessons
+
+    def _read(self) -> _Written:
+        if self._path.is_symlink():
+            raise StoreError("it is a link", where=str(self._path), fix="Move it away; then trust anew")
+        data = files.read(self._path)
+        try:
+            return _Written() if data is None else msgspec.json.decode(data, type=_Written)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            fix = "Delete it; then trust anew"
+            raise StoreError(f"cannot be read: {error}", where=str(self._path), fix=fix) from error
