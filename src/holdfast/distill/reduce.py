@@ -34,6 +34,7 @@ from holdfast.distill.digest import (
 )
 from holdfast.distill.effort import extend
 from holdfast.distill.harvest import Harvester
+from holdfast.distill.lesson_watch import missing_in
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,
@@ -214,6 +215,10 @@ class Reducer:
             self.harvester.ended("shell", self._from_here(call.target), event)
         elif call.action in ("edit", "read"):
             self.harvester.ended(call.action, self._relative(call.target), event)
+            if call.action == "read" and event.ok is False and "not exist" in event.text[:200]:
+                self._missed(call.target)
+        elif call.action == "search" and event.ok is False and (path := missing_in(event.text)):
+            self.harvester.ended("search", self._relative(path), event)
         if event.rejected:
             turn.rejected = True
             return
@@ -234,6 +239,16 @@ class Reducer:
             if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
                 # What passed before this edit says nothing of the work after it.
                 turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
+
+    def _missed(self, path: str) -> None:
+        """The file that was to be read is not there: nothing of it was touched."""
+        files, path = self.digest.files, self._relative(path)
+        if path in files:
+            reads, edits = files[path]
+            if reads + edits > 1:
+                files[path] = (max(reads - 1, 0), edits)
+            else:
+                del files[path]
 
     def _edited(self, path: str) -> None:
         """The touch counted at the call was an edit, as it turned out."""

@@ -1,0 +1,169 @@
+"""Whether a call that worked is the remedy of one that failed: the same intent, without what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.distill import checks
+from holdfast.distill.lesson_words import purpose_of, specific, subject_of
+from holdfast.distill.shell_line import Simple, name_of, unquoted
+
+MOST = 0.6
+HALF = 0.5
+SOME = 0.3
+_INSTALLS = frozenset("install add i get download".split())
+
+
+def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
+    """The one of these commands that did what the other was meant to do."""
+    for part in worked:
+        if part.words != tried.words or part.directory != tried.directory or part.variables != tried.variables:
+            rule = _RULES.get(cause)
+            if rule is not None and rule(token, tried, part):
+                return part
+    return None
+
+
+def _bare(part: Simple) -> list[str]:
+    return [unquoted(word).replace("\\", "") for word in part.words]
+
+
+def _share(some: Sequence[str], other: Sequence[str]) -> float:
+    """How much of the first is in the second."""
+    wanted = set(some)
+    return len(wanted & set(other)) / len(wanted) if wanted else 0.0
+
+
+def same_job(tried: Simple, part: Simple) -> bool:
+    kind = checks.check_kind(tried.text) or purpose_of(tried)
+    return bool(kind) and kind == (checks.check_kind(part.text) or purpose_of(part))
+
+
+def _other_program(token: str, tried: Simple, part: Simple) -> bool:
+    names = [name_of(word) for word in part.words]
+    if names[0] == token:
+        return False
+    if token in names[1:6]:
+        return True  # run through something: a version manager, a package runner, an installer
+    if min(len(names[0]), len(token)) >= 3 and (names[0].startswith(token) or token.startswith(names[0])):
+        return True
+    if "-" in token and token == "-".join(names[:2]):
+        return True
+    rest = [unquoted(word) for word in tried.words if name_of(word) != token]
+    return bool(rest) and (_share(rest, _bare(part)) >= MOST or same_job(tried, part))
+
+
+def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
+    words = _bare(part)
+    if any(token in word.split(",") for word in words) or token in words:
+        return False
+    if part.program == tried.program:
+        others = [word for word in _bare(tried)[1:] if word != token]
+        return subject_of(part) == subject_of(tried, token) or _share(others, words) >= HALF
+    return same_job(tried, part)
+
+
+def _other_task(token: str, tried: Simple, part: Simple) -> bool:
+    old, new = _bare(tried), _bare(part)
+    if token in old and old.index(token) and new[0] == token:
+        return _share(old[old.index(token) :], new) >= HALF or len(new) <= 3  # the same without its prefix
+    if token in new and part.program == tried.program and part.directory == tried.directory:
+        return False
+    if same_job(tried, part):
+        return True
+    rest = [word for word in old[1:] if word != token]
+    if part.program == tried.program:
+        return (bool(rest) and _share(rest, new) >= HALF) or any(_close(token, word) for word in new[1:])
+    return bool(rest) and _share(old[1:], new) >= HALF
+
+
+def _close(token: str, word: str) -> bool:
+    """Whether a word may be what was meant: a part of the other, or nearly it."""
+    if min(len(token), len(word)) < 3 or word.startswith("-"):
+        return False
+    return token in word or word in token
+
+
+def _other_place(token: str, tried: Simple, part: Simple) -> bool:
+    if part.program != tried.program and not same_job(tried, part):
+        return False
+    moved = part.directory != tried.directory and not specific(part.directory)
+    return moved or (subject_of(part) == subject_of(tried) and part.words != tried.words)
+
+
+def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
+    words = _bare(part)
+    if _INSTALLS & set(words) and any(token in word for word in words):
+        return True
+    return _share(_bare(tried), words) >= HALF or same_job(tried, part)
+
+
+def _quoted(token: str, tried: Simple, part: Simple) -> bool:
+    return part.program == tried.program and _share(_bare(tried), _bare(part)) >= HALF
+
+
+def _variable_set(token: str, tried: Simple, part: Simple) -> bool:
+    return any(text.startswith(f"{token}=") for text in part.variables) and part.program == tried.program
+
+
+def _other_usage(token: str, tried: Simple, part: Simple) -> bool:
+    return part.program == tried.program and _share(_bare(tried), _bare(part)) >= SOME
+
+
+def _same_program(token: str, tried: Simple, part: Simple) -> bool:
+    return part.program == tried.program and subject_of(part) != subject_of(tried)
+
+
+def _formats(token: str, tried: Simple, part: Simple) -> bool:
+    return purpose_of(part) == "format"
+
+
+def _trusts(token: str, tried: Simple, part: Simple) -> bool:
+    return "trust" in part.words[1:]
+
+
+def _switched(token: str, tried: Simple, part: Simple) -> bool:
+    return same_job(tried, part) and subject_of(part) != subject_of(tried)
+
+
+_RULES = {
+    "program": _other_program,
+    "tool": _same_or_wrapped,
+    "flag": _other_flag,
+    "task": _other_task,
+    "command": _other_task,
+    "target": _other_task,
+    "place": _other_place,
+    "module": _same_or_wrapped,
+    "managed": _same_or_wrapped,
+    "glob": _quoted,
+    "variable": _variable_set,
+    "usage": _other_usage,
+    "refused": _same_program,
+    "format": _formats,
+    "untrusted": _trusts,
+    "switch": _switched,
+}
+
+
+# --- files ---
+
+
+def same_file(missed: str, found: str) -> bool:
+    """Whether a file is the one that was looked for: at another place, with another ending, or in a like folder."""
+    if missed == found:
+        return False
+    folder, _, name = missed.rpartition("/")
+    other_folder, _, other = found.rpartition("/")
+    if name == other and len(name) > 3:
+        return True
+    stem, other_stem = name.rpartition(".")[0] or name, other.rpartition(".")[0] or other
+    if folder == other_folder and len(stem) > 2 and (stem == other_stem or "." not in name):
+        return stem == other_stem or other.startswith(name)
+    return found.startswith(f"{missed}.") or (
+        folder.rpartition("/")[0] == other_folder and _plain(stem) == _plain(other_stem)
+    )
+
+
+def _plain(stem: str) -> str:
+    return stem.casefold().replace("-", "").replace("_", "")
