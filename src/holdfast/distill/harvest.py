@@ -101,7 +101,10 @@ class Harvester:
                     lessons.edited(state, target)
                 state.failures = [failure for failure in state.failures if failure.read]
         elif action == "search":
-            lessons.watch_file(state, target, event.text, ok=False, at=event.at)
+            if event.ok is False:
+                lessons.watch_file(state, target, event.text, ok=False, at=event.at)
+            else:
+                lessons.watch_listing(state, event.text, target)
         elif action == "read":
             if (state.slips or event.ok is False) and not event.rejected:
                 lessons.watch_file(state, target, event.text, ok=event.ok, at=event.at)

@@ -53,7 +53,9 @@ _VAGUE = re.compile(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']")
+_NAMED = re.compile(
+    r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']"
+)
 
 
 def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Correction]:
@@ -76,6 +78,8 @@ def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Co
         if not lasting and not _NAMED.search(core):
             continue
         found += 1
-        yield Correction(text=core[0].upper() + core[1:] if core[0].isalpha() else core, lasting=lasting, at=at)
+        yield Correction(
+            text=core[0].upper() + core[1:] if core[0].isalpha() else core, lasting=lasting, at=at
+        )
         if found == MOST_OF_A_MESSAGE:
             return

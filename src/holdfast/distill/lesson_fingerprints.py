@@ -81,9 +81,11 @@ def _of_part(part: Simple, exists: Exists) -> list[str]:
             continue
         if mark and not task:
             return [path]
-        return [f"{part.directory}/{place}" if part.directory else place][:1] if not mark else [
-            (f"{part.directory}/" if part.directory else "") + place.replace(_TASK, task)
-        ]
+        return (
+            [f"{part.directory}/{place}" if part.directory else place][:1]
+            if not mark
+            else [(f"{part.directory}/" if part.directory else "") + place.replace(_TASK, task)]
+        )
     return []
 
 

@@ -18,10 +18,11 @@ from holdfast.model.experience import Stumble
 from holdfast.model.session import Lived
 
 ALONE = frozenset(  # causes that one session is proof enough of, once a remedy is known
-    ["program", "task", "command", "target", "place", "variable", "managed", "untrusted", "flag", "path", "format", "glob", "prefix", "folder"]
+    ["program", "task", "command", "target", "place", "variable", "managed", "untrusted", "flag", "format", "prefix", "folder"]
 )  # fmt: skip
 UNRESOLVED = frozenset(["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task"])
 _CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
+FEWEST_FOR_A_RULE = 3  # what a linter finds is somebody's slip until it is everybody's
 _ORDER = 6  # tokens of one rule
 
 
@@ -73,7 +74,9 @@ def recurring(lived: Sequence[Lived]) -> list[Recurring]:
 
 
 def _key(stumble: Stumble) -> str:
-    return f"{stumble.cause}||{stumble.token}" if stumble.cause in ("program", "path", "glob") else stumble.key
+    return (
+        f"{stumble.cause}||{stumble.token}" if stumble.cause in ("program", "path", "glob") else stumble.key
+    )
 
 
 def _merged(group: Sequence[Seen]) -> Recurring:
@@ -85,6 +88,9 @@ def _merged(group: Sequence[Seen]) -> Recurring:
     newest = {one.stumble.instead: number for number, one in enumerate(group)}
     best = max(remedies, key=lambda text: (remedies[text], newest[text]), default="")
     shown = next(one.stumble for one in reversed(group) if one.stumble.instead == best or not best)
+    if shown.cause == "rule":
+        usual = Counter(one.stumble.tried for one in group).most_common(1)[0][0]
+        shown = next(one.stumble for one in reversed(group) if one.stumble.tried == usual)
     return Recurring(
         cause=shown.cause,
         subject=shown.subject,
@@ -97,12 +103,19 @@ def _merged(group: Sequence[Seen]) -> Recurring:
 
 
 def _worth(item: Recurring) -> bool:
+    if item.cause == "rule":
+        return item.sessions >= FEWEST_FOR_A_RULE
     if item.cause == "switch":
         agreed = Counter(one.stumble.instead for one in item.seen if one.stumble.instead)
         return agreed.get(item.instead, 0) >= 2
     if item.sessions >= 2:
         return bool(item.instead) or item.cause in UNRESOLVED
-    return bool(item.instead) and item.cause in ALONE
+    return bool(item.instead) and (item.cause in ALONE or _other_ending(item))
+
+
+def _other_ending(item: Recurring) -> bool:
+    """A file that is there with another ending: the same guess is made again; other guesses seldom are."""
+    return item.cause == "path" and item.tokens[0].rpartition(".")[0] == item.instead.rpartition(".")[0]
 
 
 # --- whether it still holds ---
@@ -135,7 +148,7 @@ def _still(item: Recurring, lived: Sequence[Lived], touched: _Touched) -> Recurr
     met = {one.session for one in item.seen}
     last = max(touched.number[session] for session in met)
     if item.cause in ("path", "folder"):
-        against = touched.times(item.tokens[0].rstrip("/"), -1 if item.cause == "folder" else last)
+        against = touched.times(item.tokens[0].rstrip("/"), last)
     elif item.cause in _CONTRADICTED_BY_USE:
         against = sum(1 for session in lived[last + 1 :] if _uses(session, item))
     else:
@@ -185,7 +198,9 @@ def _folders(groups: dict[str, list[Seen]], touched: _Touched) -> dict[str, list
         stumble = group[-1].stumble
         if stumble.cause == "path":
             folder = stumble.token.rpartition("/")[0]
-            if folder and not touched.times(folder, -1):
+            last = touched.number[group[-1].session]
+            gone = f"path||{folder}" in groups  # it was looked for itself, and was not there
+            if folder and not touched.times(folder, last if gone else -1):
                 moved.setdefault(folder, []).append(key)
     result = dict(groups)
     for folder, keys in moved.items():
@@ -195,7 +210,8 @@ def _folders(groups: dict[str, list[Seen]], touched: _Touched) -> dict[str, list
         homes = {
             one.stumble.instead.rpartition("/")[0]
             for one in found
-            if one.stumble.instead and one.stumble.token.rpartition("/")[2] == one.stumble.instead.rpartition("/")[2]
+            if one.stumble.instead
+            and one.stumble.token.rpartition("/")[2] == one.stumble.instead.rpartition("/")[2]
         }
         if len(members) < 2 or len(homes) != 1:
             continue
@@ -204,7 +220,17 @@ def _folders(groups: dict[str, list[Seen]], touched: _Touched) -> dict[str, list
         home = f"{next(iter(homes))}/"
         found.sort(key=lambda one: touched.number[one.session])
         result[f"folder||{folder}"] = [
-            replace(one, stumble=replace(one.stumble, cause="folder", subject="", token=f"{folder}/", tried=f"{folder}/", instead=home))
+            replace(
+                one,
+                stumble=replace(
+                    one.stumble,
+                    cause="folder",
+                    subject="",
+                    token=f"{folder}/",
+                    tried=f"{folder}/",
+                    instead=home,
+                ),
+            )
             for one in found
         ]
     return result

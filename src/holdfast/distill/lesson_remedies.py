@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from holdfast.distill import checks
 from holdfast.distill.lesson_words import purpose_of, specific, subject_of
 from holdfast.distill.shell_line import Simple, name_of, unquoted
 
 MOST = 0.6
+NEARLY = 0.7
 HALF = 0.5
 SOME = 0.3
+_LOOKS = frozenset("view list status diff checks show get ls describe".split())
 _INSTALLS = frozenset("install add i get download".split())
 
 
 def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
     """The one of these commands that did what the other was meant to do."""
     for part in worked:
-        if part.words != tried.words or part.directory != tried.directory or part.variables != tried.variables:
+        if (
+            part.words != tried.words
+            or part.directory != tried.directory
+            or part.variables != tried.variables
+        ):
             rule = _RULES.get(cause)
             if rule is not None and rule(token, tried, part):
                 return part
@@ -110,12 +117,16 @@ def _other_usage(token: str, tried: Simple, part: Simple) -> bool:
     return part.program == tried.program and _share(_bare(tried), _bare(part)) >= SOME
 
 
-def _same_program(token: str, tried: Simple, part: Simple) -> bool:
-    return part.program == tried.program and subject_of(part) != subject_of(tried)
+def _another_way(token: str, tried: Simple, part: Simple) -> bool:
+    """Another subcommand of the same program that does as much: what only looks does not replace what acts."""
+    if part.program != tried.program or subject_of(part) == subject_of(tried):
+        return False
+    return not _LOOKS & set(part.words) or bool(_LOOKS & set(tried.words))
 
 
 def _formats(token: str, tried: Simple, part: Simple) -> bool:
-    return purpose_of(part) == "format"
+    """A command that formats, unless it is the same tool told to write: that is how one works with it."""
+    return purpose_of(part) == "format" and subject_of(part) != subject_of(tried)
 
 
 def _trusts(token: str, tried: Simple, part: Simple) -> bool:
@@ -139,7 +150,7 @@ _RULES = {
     "glob": _quoted,
     "variable": _variable_set,
     "usage": _other_usage,
-    "refused": _same_program,
+    "refused": _another_way,
     "format": _formats,
     "untrusted": _trusts,
     "switch": _switched,
@@ -158,11 +169,19 @@ def same_file(missed: str, found: str) -> bool:
     if name == other and len(name) > 3:
         return True
     stem, other_stem = name.rpartition(".")[0] or name, other.rpartition(".")[0] or other
-    if folder == other_folder and len(stem) > 2 and (stem == other_stem or "." not in name):
-        return stem == other_stem or other.startswith(name)
+    if folder == other_folder and len(stem) > 2:
+        if stem == other_stem or ("." not in name and other.startswith(name)):
+            return True
+        alike = name.rpartition(".")[2] == other.rpartition(".")[2] and _pieces(stem) == _pieces(other_stem)
+        return alike and SequenceMatcher(None, stem, other_stem).ratio() >= NEARLY
     return found.startswith(f"{missed}.") or (
         folder.rpartition("/")[0] == other_folder and _plain(stem) == _plain(other_stem)
     )
+
+
+def _pieces(stem: str) -> int:
+    """How many words a name has: `x` and `x_test`, or `x` and `x.local`, are different files."""
+    return sum(stem.count(sign) for sign in "._-")
 
 
 def _plain(stem: str) -> str:

@@ -7,9 +7,10 @@ another one is learned. Names begin with the tool, so that a list shows what bel
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.distill.lesson_fingerprints import Exists, depends_on
 from holdfast.distill.lesson_merging import Recurring, recurring
@@ -19,6 +20,7 @@ from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence, LessonKin
 from holdfast.model.session import Lived
 
 MOST_OF_A_PURPOSE = 2
+MOST_TESTS = 3
 MOST_EVIDENCE = 8
 LONGEST_NAME = 48
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
@@ -52,16 +54,10 @@ def learned(lived: Sequence[Lived], exists: Exists) -> list[Learned]:
     for item in found:
         lesson = item.lesson
         if lesson.name in names:
-            lesson = _renamed(lesson, f"{lesson.name}-{lesson.id.rpartition('-')[2][:4]}")
+            lesson = replace(lesson, name=f"{lesson.name}-{lesson.id.rpartition('-')[2][:4]}")
         names.add(lesson.name)
         result.append(Learned(lesson, item.stumble))
     return result
-
-
-def _renamed(lesson: Lesson, name: str) -> Lesson:
-    from msgspec.structs import replace
-
-    return replace(lesson, name=name)
 
 
 # --- stumbles ---
@@ -73,15 +69,24 @@ def rule_of(item: Recurring) -> str:
     why = f" ({item.failed})" if item.failed else ""
     match item.cause:
         case "path":
-            return f"`{token}` does not exist here → `{instead}`" if instead else f"`{token}` does not exist in this repository, do not look for it"
+            if not instead:
+                return f"there is no `{token}` in this repository"
+            like = "" if "." in token.rpartition("/")[2] else "files like "
+            return f"`{token}` does not exist here → {like}`{instead}`"
         case "folder":
-            return f"there is no folder `{token}` here → its files are in `{instead}`" + _moved(item)
+            return f"there is no folder `{token}` here → its files are in `{instead}`"
         case "large":
             return f"`{token}` is too large to read at once → read a part of it (offset and limit), or search in it"
         case "program":
-            return f"`{token}` is not found here → `{instead}`" if instead else f"`{token}` is not installed here, do without it"
+            return (
+                f"`{token}` is not found here → `{instead}`"
+                if instead
+                else f"`{token}` is not installed here, do without it"
+            )
         case "tool":
-            return f"`{tried}` needs `{token}`, which is not found here" + (f" → `{instead}`" if instead else "")
+            return f"`{tried}` needs `{token}`, which is not found here" + (
+                f" → `{instead}`" if instead else ""
+            )
         case "prefix":
             names = ", ".join(f"`{item.subject} {name}`" for name in item.tokens)
             return f"{names} fail here ({item.subject} does not know them) → call them without `{item.subject}`: `{instead}`"
@@ -89,21 +94,25 @@ def rule_of(item: Recurring) -> str:
             return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"
         case "format":
             return f"`{tried}` fails on formatting → `{instead}` first"
+        case "rule":
+            return f"`{tried}` enforces `{token}`" + (f": {item.failed}" if item.failed else "")
         case "slow":
             return f"`{token}` takes long ({item.failed}) → give it more time, or run it in the background"
         case "flaky":
             return f"test `{token}` is flaky: it failed, then passed without an edit → run it again before searching for a cause"
         case "variable":
-            return f"`{tried}` needs `{token}` to be set → `{instead}`" if instead else f"`{tried}` needs `{token}` to be set"
+            return (
+                f"`{tried}` needs `{token}` to be set → `{instead}`"
+                if instead
+                else f"`{tried}` needs `{token}` to be set"
+            )
     return f"`{tried}` fails here{why} → `{instead}`" if instead else f"`{tried}` fails here{why}"
 
 
-def _moved(item: Recurring) -> str:
-    return ""
-
-
 def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
-    kind: LessonKind = "pitfall" if item.cause in _PITFALLS else "stumble"
+    kind: LessonKind = (
+        "pitfall" if item.cause in _PITFALLS else "convention" if item.cause == "rule" else "stumble"
+    )
     if item.cause in ("path", "folder"):
         targets = tuple(path for path in (item.instead,) if path and exists(path))
     elif item.cause == "large":
@@ -119,7 +128,12 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
         fingerprint=tuple(Fingerprint(target=target) for target in dict.fromkeys(targets)),
         captured_at=item.at,
         evidence=_evidence(
-            (one.session, one.at, f"{one.stumble.tried}: {one.stumble.failed}" + (f" → {one.stumble.instead}" if one.stumble.instead else ""))
+            (
+                one.session,
+                one.at,
+                f"{one.stumble.tried}: {one.stumble.failed}"
+                + (f" → {one.stumble.instead}" if one.stumble.instead else ""),
+            )
             for one in item.seen
         ),
     )
@@ -130,11 +144,17 @@ def _stumble_name(item: Recurring) -> str:
         case "path" | "folder" | "large":
             return slug("path", item.tokens[0])
         case "glob":
-            return {"?": "shell-quote-question-mark", "[": "shell-quote-brackets", "*": "shell-quote-star"}.get(item.tokens[0], slug("shell-quote", item.tokens[0]))
+            return {
+                "?": "shell-quote-question-mark",
+                "[": "shell-quote-brackets",
+                "*": "shell-quote-star",
+            }.get(item.tokens[0], slug("shell-quote", item.tokens[0]))
         case "program" | "prefix":
             return slug(item.subject, item.tokens[0], "missing" if item.cause == "program" else "prefix")
         case "format":
             return slug(item.subject, "formatting")
+        case "rule":
+            return slug("lint", item.tokens[0])
         case "flaky":
             return slug("flaky", item.tokens[0])
         case "slow":
@@ -155,6 +175,7 @@ def _description(item: Recurring) -> str:
         "prefix": "a prefix that does not know the command",
         "glob": "a word that the shell takes for a pattern",
         "format": "a check that fails on formatting",
+        "rule": "a rule that the linter enforces",
         "slow": "a suite that takes long",
         "flaky": "a test that fails now and then",
         "variable": "a variable that must be set",
@@ -182,13 +203,15 @@ def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
             if stumble.cause in ("task", "command", "target"):
                 gone[stumble.tried] = number
     number_of = {session.session: number for number, session in enumerate(lived)}
-    ranked = sorted(used.items(), key=lambda pair: (-len(pair[1]), -number_of[pair[1][-1][0].session], pair[0]))
+    ranked = sorted(
+        used.items(), key=lambda pair: (-len(pair[1]), -number_of[pair[1][-1][0].session], pair[0])
+    )
     count: dict[str, int] = {}
     lessons = []
     for (purpose, command), uses in ranked:
         if len(uses) < 2 or gone.get(command, -1) > number_of[uses[-1][0].session]:
             continue
-        if count.get(purpose, 0) >= MOST_OF_A_PURPOSE:
+        if count.get(purpose, 0) >= (MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE):
             continue
         count[purpose] = count.get(purpose, 0) + 1
         lessons.append(_of_command(purpose, command, uses, exists))
@@ -205,7 +228,8 @@ def _of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], e
         fingerprint=tuple(Fingerprint(target=target) for target in depends_on(command, exists)),
         captured_at=uses[-1][1].at or uses[-1][0].ended,
         evidence=_evidence(
-            (session.session, ran.at or session.ended, f"{command}: {ran.line or 'worked'} ({ran.worked} ×)") for session, ran in uses
+            (session.session, ran.at or session.ended, f"{command}: {ran.line or 'worked'} ({ran.worked} ×)")
+            for session, ran in uses
         ),
     )
 
@@ -245,10 +269,10 @@ def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
 # --- common ---
 
 
-def _evidence(items: object) -> tuple[LessonEvidence, ...]:
+def _evidence(items: Iterable[tuple[str, float | None, str]]) -> tuple[LessonEvidence, ...]:
     """One line for each session, the newest of them."""
     by_session: dict[str, LessonEvidence] = {}
-    for session, at, line in items:  # type: ignore[attr-defined]
+    for session, at, line in items:
         by_session[session] = LessonEvidence(session=session, at=at, line=line)
     return tuple(by_session.values())
 
@@ -262,6 +286,3 @@ def slug(*texts: str) -> str:
             break
         name = f"{name}-{word}" if name else word
     return name or "lesson"
-
-
-Sorter = Callable[[Lesson], object]

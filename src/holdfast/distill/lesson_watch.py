@@ -9,9 +9,19 @@ import re
 
 from holdfast.distill import checks
 from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
+from holdfast.distill.lesson_lint import rules_in
 from holdfast.distill.lesson_remedies import remedy, same_file
 from holdfast.distill.lesson_signs import Sign, excerpt, line_of, signs_in
-from holdfast.distill.lesson_words import elsewhere, job, purpose_of, reason, shown, specific, subject_of
+from holdfast.distill.lesson_words import (
+    elsewhere,
+    job,
+    purpose_of,
+    reason,
+    shown,
+    specific,
+    subject_of,
+    with_flags,
+)
 from holdfast.distill.shell_line import Simple, masks, name_of, simple_commands, unquoted
 from holdfast.model.experience import Stumble
 from holdfast.model.ledger import FailureReason
@@ -20,19 +30,40 @@ PATIENCE = 8  # calls after which nobody is looking for the remedy any more
 MOST_SLIPS = 6
 MOST_STUMBLES = 40
 MOST_JOBS = 60
+LISTING, MOST_LINES = 4000, 60  # of an output that lists files
 SHORT = 400  # an output that a masked failure may be told by
 _SOFT = frozenset(["program", "task", "command", "flag", "glob", "place", "path"])
 _NAMED = frozenset(["task", "command", "flag"])
-_SHELL = frozenset("echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep export set source".split())
+_SHELL = frozenset(
+    "echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep export set source".split()
+)
 _CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
 _MISSING = re.compile(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
 _MISSING_PATH = re.compile(r"(?:Path|File|Directory) does not exist: (\S+?)(?:</|[\s,]|\.?$)", re.MULTILINE)
 _MEANT = re.compile(r"Did you mean (\S+?)\?")
 _TOO_LARGE = re.compile(r"exceeds maximum allowed (?:tokens|size)")
 _TIMED_OUT = re.compile(r"(?:command )?timed out after (\d+ ?\w+)", re.IGNORECASE)
-_FAILED_TEST = re.compile(r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE)
-_TARGETS = ("--lib", "--bin", "--bins", "--test", "--bench", "--example", "--filter", "-p", "--package", "--project", "-w", "--workspace")
-_OTHER_JOB = re.compile(r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)")
+_FAILED_TEST = re.compile(
+    r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
+)
+_TARGETS = (
+    "--lib",
+    "--bin",
+    "--bins",
+    "--test",
+    "--bench",
+    "--example",
+    "--filter",
+    "-p",
+    "--package",
+    "--project",
+    "-w",
+    "--workspace",
+)
+_OTHER_JOB = re.compile(
+    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)"
+)
+_LISTED = re.compile(r"[\w.@+/-]+/[\w.@+-]+")
 _NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
 
 
@@ -43,7 +74,7 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
         slip = _slip(command, excerpt(output), at)
         if slip is None:
             _jobs(state, command, worked=False, at=at)
-            _watch_tests(state, command, output)
+            _watch_checks(state, command, output, at)
     elif output and len(output) <= SHORT and masks(command):
         slip = _slip(command, excerpt(output), at, only=_SOFT)
     if slip is not None:
@@ -53,7 +84,7 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
         _grow_older(state)
         return
     if state.slips or state.shaky:
-        _resolve(state, command)
+        _resolve(state, command, output)
     if ok and _OTHER_JOB.search(command):
         _jobs(state, command, worked=True, at=at, other=True)
 
@@ -87,9 +118,18 @@ def _unsigned(command: str, output: str, at: float | None) -> Slip | None:
         if part is not None and checks.check_kind(part.text) and (text := job(part)):
             return Slip("slow", subject_of(part), text, raw(match[0]), at, part, settled=True)
         return None
-    if checks.check_kind(command) is None or checks.why_failed(output, checks.check_kind(command))[0] in _CODE:
+    kind = checks.check_kind(command)
+    if (
+        kind is None
+        or not output
+        or checks.why_failed(output, kind)[0] in _CODE
+        or checks.says_failed(output)
+    ):
         return None
-    return None
+    part = _worker(simple_commands(command))
+    if part is None or elsewhere(part) or checks.check_kind(part.text) != kind:
+        return None
+    return Slip("switch", subject_of(part), "", raw(checks.why_failed(output, kind)[1]), at, part)
 
 
 def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -> Slip | None:
@@ -112,8 +152,9 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
         return None
     if cause == "glob":
         for part in parts:
-            if token := next((word for word in part.words if name in word.replace("\\", "")), ""):
-                return Slip("glob", part.program, _pattern(token), line, at, part)
+            token = next((word for word in part.words if name in word.replace("\\", "")), "")
+            if token and (kind := _pattern(token)):
+                return Slip("glob", "", kind, line, at, part)
         return None
     part = _worker(parts)
     if part is None:
@@ -121,6 +162,8 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
     if cause == "target":
         token = next((word for word in part.words if word.partition("=")[0] in _TARGETS), "")
         return Slip("target", subject_of(part, token), token, line, at, part) if token else None
+    if cause == "place" and elsewhere(part):
+        return None
     if cause in ("usage", "refused"):
         name = _NUMBERS.sub("", line)[:60].strip()
     if cause == "module" and (specific(name) or name.startswith((".", "/"))):
@@ -153,11 +196,15 @@ def _pattern(word: str) -> str:
     """What kind of word a shell took for a pattern."""
     if word.startswith("-"):
         return word.partition("=")[0]
-    return "?" if "?" in word else "[" if "[" in word else "*"
+    return "?" if "?" in word else "[" if "[" in word else ""  # a star that matched nothing is an answer
 
 
 def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: float | None) -> Slip | None:
-    good = [text for text in output.splitlines() if text.strip() and "o such file" not in text and "Exit code" not in text]
+    good = [
+        text
+        for text in output.splitlines()
+        if text.strip() and "o such file" not in text and "Exit code" not in text
+    ]
     if len(good) >= 3:
         return None  # what was looked for came all the same
     for part in parts:
@@ -169,7 +216,12 @@ def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: flo
 
 def path_slip(path: str, line: str, at: float | None) -> Slip | None:
     path = path.removeprefix("./").rstrip("/")
-    if not path or path.startswith(("/", "~", "$", "..", "-")) or specific(path) or any(sign in path for sign in "*?[{<"):
+    if (
+        not path
+        or path.startswith(("/", "~", "$", "..", "-"))
+        or specific(path)
+        or any(sign in path for sign in "*?[{<")
+    ):
         return None
     if ("/" not in path and "." not in path) or "node_modules" in path or path.endswith(".lock"):
         return None
@@ -202,14 +254,16 @@ def _grow_older(state: Gathered) -> None:
 # --- remedies ---
 
 
-def _resolve(state: Gathered, command: str) -> None:
-    parts = [part for part in simple_commands(command) if part.words and part.program not in ("echo", "printf")]
+def _resolve(state: Gathered, command: str, output: str) -> None:
+    parts = [
+        part for part in simple_commands(command) if part.words and part.program not in ("echo", "printf")
+    ]
     _grow_older(state)
     _settle_tests(state, parts)
     for slip in list(state.slips):
         if slip.part is None:
-            found = next((path for part in parts for path in _paths(part) if same_file(slip.token, path)), "")
-            if found:
+            named = (path for part in parts for path in _paths(part))
+            if found := next((path for path in named if same_file(slip.token, path)), ""):
                 state.slips.remove(slip)
                 _note(state, slip, found)
             continue
@@ -217,6 +271,7 @@ def _resolve(state: Gathered, command: str) -> None:
         if part is not None and not elsewhere(part):
             state.slips.remove(slip)
             _note(state, slip, _instead(slip, part))
+    watch_listing(state, output)
 
 
 def _instead(slip: Slip, part: Simple) -> str:
@@ -224,12 +279,16 @@ def _instead(slip: Slip, part: Simple) -> str:
         return f"{slip.token}=… {shown(part)}"
     if slip.cause in ("place", "glob"):
         return shown(part, paths=True)
+    if slip.cause == "flag" and slip.part is not None and part.program == slip.part.program:
+        return with_flags(part, slip.part)
     return shown(part, keep=(slip.token,))
 
 
 def _paths(part: Simple) -> list[str]:
     words = (unquoted(word) for word in part.words[1:])
-    paths = [word for word in words if ("/" in word or "." in word) and not word.startswith(("-", "/", "~", "$"))]
+    paths = [
+        word for word in words if ("/" in word or "." in word) and not word.startswith(("-", "/", "~", "$"))
+    ]
     return [f"{part.directory}/{path}" if part.directory else path.removeprefix("./") for path in paths]
 
 
@@ -241,7 +300,10 @@ def stumbles_of(state: Gathered) -> list[Stumble]:
 
 def _note(state: Gathered, slip: Slip, instead: str) -> None:
     """Keeps what a failure taught, once for each cause; one with its remedy replaces one without."""
-    made = _stumble(slip, instead)
+    _keep(state, _stumble(slip, instead))
+
+
+def _keep(state: Gathered, made: Stumble) -> None:
     known = state.stumbles.get(made.key)
     if known is not None and (known.instead or not made.instead):
         return
@@ -254,6 +316,12 @@ def _stumble(slip: Slip, instead: str) -> Stumble:
         tried = slip.token
     elif slip.cause in ("slow", "flaky"):
         tried = slip.token
+    elif slip.cause == "flag":
+        tried = (
+            f"{slip.subject} {slip.token}"
+            if slip.token.startswith("-")
+            else shown(slip.part, keep=(slip.token,))
+        )
     else:
         tried = shown(slip.part, keep=(slip.token,), paths=slip.cause in ("place", "glob"))
     return Stumble(
@@ -272,11 +340,19 @@ def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: 
         if _TOO_LARGE.search(head):
             slip = path_slip(path, "", at)
             if slip is not None:
-                slip.cause, slip.line, slip.settled = "large", line_of(head, _TOO_LARGE.search(head).start()) or "", True  # type: ignore[union-attr]
+                slip.cause, slip.line, slip.settled = (
+                    "large",
+                    line_of(head, _TOO_LARGE.search(head).start()) or "",
+                    True,
+                )  # type: ignore[union-attr]
                 _wait(state, slip)
         elif _MISSING.search(head):
             slip = path_slip(path, "no such file", at)
-            if slip is not None and (meant := _MEANT.search(head)) and same_file(slip.token, _beside(slip.token, meant[1])):
+            if (
+                slip is not None
+                and (meant := _MEANT.search(head))
+                and same_file(slip.token, _beside(slip.token, meant[1]))
+            ):
                 _note(state, slip, _beside(slip.token, meant[1]))
             elif slip is not None:
                 _wait(state, slip)
@@ -288,6 +364,23 @@ def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: 
             _note(state, slip, path)
             break
     return False
+
+
+def watch_listing(state: Gathered, output: str, root: str = "") -> None:
+    """Takes an output that may list files: one of them may be what was looked for elsewhere."""
+    waiting = [slip for slip in state.slips if slip.part is None]
+    if not waiting:
+        return
+    lines = output[:LISTING].splitlines()[:MOST_LINES]
+    paths = [
+        line.strip().removeprefix(root).removeprefix("./")
+        for line in lines
+        if _LISTED.fullmatch(line.strip())
+    ]
+    for slip in waiting:
+        if found := next((path for path in paths if same_file(slip.token, path)), ""):
+            state.slips.remove(slip)
+            _note(state, slip, found)
 
 
 def missing_in(output: str) -> str:
@@ -310,9 +403,17 @@ def edited(state: Gathered, path: str) -> None:
 # --- tests that fail and pass ---
 
 
-def _watch_tests(state: Gathered, command: str, output: str) -> None:
+def _watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
+    """A check that failed in earnest: tests may be shaky, a linter says what it wants."""
     part = _worker(simple_commands(command))
-    if part is None or checks.check_kind(part.text) != "test":
+    kind = checks.check_kind(part.text) if part is not None else None
+    if part is not None and kind == "lint" and (command := job(part)):
+        for rule, message in rules_in(excerpt(output)):
+            _keep(
+                state,
+                Stumble(cause="rule", subject="", token=rule, tried=command, failed=raw(message), at=at),
+            )
+    if part is None or kind != "test":
         return
     names = [next(filter(None, found)) for found in _FAILED_TEST.findall(excerpt(output))][:3]
     if names and len(names) <= 2:
@@ -329,7 +430,9 @@ def _settle_tests(state: Gathered, parts: list[Simple]) -> None:
 # --- commands that do a job ---
 
 
-def _jobs(state: Gathered, command: str, *, worked: bool, at: float | None, other: bool = False, line: str = "") -> None:
+def _jobs(
+    state: Gathered, command: str, *, worked: bool, at: float | None, other: bool = False, line: str = ""
+) -> None:
     parts = simple_commands(command)
     if len(parts) > 6:
         return

@@ -15,12 +15,27 @@ _HASH = re.compile(r"[0-9a-f]{7,40}(?:\^|~\d+)?")
 _VALUE = re.compile(r"(?P<flag>--?[\w-]+=)(?P<value>.*)", re.DOTALL)
 _PATH = re.compile(r"[~/]|\.{1,2}/|[\w@.-]+/|[\w@-]+\.[A-Za-z]\w{0,7}\Z")
 _PLAIN = re.compile(r"[\w@][\w@:.+-]*(?:/[\w.-]+)?")
-_SPECIFIC = ("/tmp", "/var/", "/private/", "/Users/", "/home/", "scratchpad", "worktrees/", "$TMPDIR", "mktemp")
+_SPECIFIC = (
+    "/tmp",
+    "/var/",
+    "/private/",
+    "/Users/",
+    "/home/",
+    "scratchpad",
+    "worktrees/",
+    "$TMPDIR",
+    "mktemp",
+)
+_AWAY = re.compile(r"[/~$]|\.\.|[A-Za-z]:")
 _ANY = re.compile(r"\.{3}|\./?\Z|\.\.\Z")
 _SCOPE = re.compile(r"(?:@[\w.-]+|\.)/[\w./-]*\.{3}\Z")
-_NOISE = frozenset("-v -vv -q -s -x --verbose --quiet --silent --color --no-color -count=1 --nocapture".split())
-_PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m|filter)\Z")
-_TAKES_VALUE = frozenset("-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C".split())
+_NOISE = frozenset(
+    "-v -vv -q -s -x --verbose --quiet --silent --color --no-color -count=1 --nocapture".split()
+)
+_PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m)\Z")
+_TAKES_VALUE = frozenset(
+    "-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C".split()
+)
 
 
 def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> str:
@@ -29,7 +44,7 @@ def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> s
     plain = 1
     for word in part.words[1:]:
         text = _general(word, keep, paths)
-        if text and text != REST and not text.startswith("-"):
+        if text and text != REST and not text.startswith(("-", "./...")):
             plain += 1
             if plain > MOST_PLAIN and not (text in keep or (paths and _PATH.match(text))):
                 text = REST
@@ -41,14 +56,22 @@ def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> s
     return f"cd {part.directory} && {line}" if _matters(part.directory) else line
 
 
+def with_flags(part: Simple, tried: Simple) -> str:
+    """The same subcommand with the flags that the failing call did not have; plain when it was only left out."""
+    old = {unquoted(word).partition("=")[0] for word in tried.words}
+    new = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
+    flags = [_general(word, (), False) for word in new if word.partition("=")[0] not in old]
+    return " ".join([subject_of(part), *flags])[:LONGEST]
+
+
 def _general(word: str, keep: tuple[str, ...], paths: bool) -> str:
     text = unquoted(word)
     if text in keep or word in keep:
         return word
-    if _NUMBER.fullmatch(text):
-        return "<n>"
     if _HASH.fullmatch(text) and not text.isalpha():
         return "<sha>"
+    if _NUMBER.fullmatch(text):
+        return "<n>"
     if match := _VALUE.fullmatch(word):
         return word if _PLAIN.fullmatch(match["value"]) else f"{match['flag']}{REST}"
     if text.startswith("-"):
@@ -66,12 +89,12 @@ def specific(text: str) -> bool:
 
 
 def _matters(directory: str) -> bool:
-    return bool(directory) and not directory.startswith(("/", "~", "$", "..")) and not specific(directory)
+    return bool(directory) and directory != "." and not _AWAY.match(directory) and not specific(directory)
 
 
 def elsewhere(part: Simple) -> bool:
     """Whether a command runs in a directory outside of the checkout: what works there says nothing of here."""
-    return part.directory.startswith(("/", "~", "$", "..")) or specific(part.directory)
+    return bool(_AWAY.match(part.directory)) or specific(part.directory)
 
 
 def subject_of(part: Simple, until: str = "") -> str:
@@ -79,7 +102,7 @@ def subject_of(part: Simple, until: str = "") -> str:
     words = [name_of(part.words[0])]
     for word in part.words[1:]:
         text = unquoted(word)
-        if text == until or len(words) == 3:
+        if text == until or len(words) == 3 or text.isupper():
             break
         if text.startswith("-") or _PATH.match(text) or not _PLAIN.fullmatch(text) or _NUMBER.fullmatch(text):
             if len(words) > 1 or not text.startswith("-"):
@@ -97,7 +120,9 @@ def reason(line: str, longest: int = 70) -> str:
 
 # --- commands that do a job ---
 
-_FORMATS = re.compile(r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|lint:fix|--fix|--write)(?=\s|:|$)")
+_FORMATS = re.compile(
+    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|lint:fix|--fix|--write)(?=\s|:|$)"
+)
 _GENERATES = re.compile(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
 _SETS_UP = re.compile(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
 _RUNS = re.compile(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
@@ -118,7 +143,9 @@ def purpose_of(part: Simple) -> str:
         return "one test"
     if kind:
         return "format" if kind == "lint" and re.search(r"\s--(?:fix|write)\b|:fix\b", text) else kind
-    if program.removeprefix("./") not in _RUNNERS or any(word in ("--help", "-h", "--version") for word in part.words):
+    if program.removeprefix("./") not in _RUNNERS or any(
+        word in ("--help", "-h", "--version") for word in part.words
+    ):
         return ""
     if _FORMATS.search(text):
         return "format"
@@ -155,7 +182,12 @@ def job(part: Simple) -> str:
             words.append(text)
         elif text.startswith("-"):
             words.append(word if len(text) <= 50 and not specific(text) else "")
-        elif _NUMBER.fullmatch(text) or specific(text) or "://" in text or any(sign in text for sign in " \n{}$|*"):
+        elif (
+            _NUMBER.fullmatch(text)
+            or specific(text)
+            or "://" in text
+            or any(sign in text for sign in " \n{}$|*")
+        ):
             return ""
         elif _PATH.match(text) or "::" in text:
             place = "<path>"

@@ -217,8 +217,8 @@ class Reducer:
             self.harvester.ended(call.action, self._relative(call.target), event)
             if call.action == "read" and event.ok is False and "not exist" in event.text[:200]:
                 self._missed(call.target)
-        elif call.action == "search" and event.ok is False and (path := missing_in(event.text)):
-            self.harvester.ended("search", self._relative(path), event)
+        elif call.action == "search":
+            self._searched(event)
         if event.rejected:
             turn.rejected = True
             return
@@ -239,6 +239,14 @@ class Reducer:
             if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
                 # What passed before this edit says nothing of the work after it.
                 turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
+
+    def _searched(self, event: ToolResult) -> None:
+        """A search tells where a file is that was looked for, or that a folder is not there."""
+        if event.ok is False:
+            if path := missing_in(event.text):
+                self.harvester.ended("search", self._relative(path), event)
+        elif self.digest.harvest.slips:
+            self.harvester.ended("search", f"{self.digest.cwd}/", event)
 
     def _missed(self, path: str) -> None:
         """The file that was to be read is not there: nothing of it was touched."""
