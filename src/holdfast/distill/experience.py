@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.distill.harvest_state import Gathered
-from holdfast.distill.lesson_watch import stumbles_of
+from holdfast.distill.lesson_notes import stumbles_of
 from holdfast.model.experience import Correction, Experience, Ran, Stumble
 
 MOST_STUMBLES = 40

@@ -14,6 +14,7 @@ from holdfast.distill import harvest_decisions as decisions
 from holdfast.distill import harvest_facts as facts
 from holdfast.distill import harvest_reports as reports
 from holdfast.distill import harvest_stumbles as stumbles
+from holdfast.distill import lesson_paths as paths
 from holdfast.distill import lesson_watch as lessons
 from holdfast.distill.bounds import clipped
 from holdfast.distill.harvest_prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
@@ -102,12 +103,12 @@ class Harvester:
                 state.failures = [failure for failure in state.failures if failure.read]
         elif action == "search":
             if event.ok is False:
-                lessons.watch_file(state, target, event.text, ok=False, at=event.at)
+                paths.watch_file(state, target, event.text, ok=False, at=event.at)
             else:
-                lessons.watch_listing(state, event.text, target)
+                paths.watch_listing(state, event.text, target)
         elif action == "read":
             if (state.slips or event.ok is False) and not event.rejected:
-                lessons.watch_file(state, target, event.text, ok=event.ok, at=event.at)
+                paths.watch_file(state, target, event.text, ok=event.ok, at=event.at)
             if state.failures or event.ok is False:
                 stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 

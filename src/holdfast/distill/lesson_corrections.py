@@ -29,28 +29,34 @@ _DOES = (
 _LASTING = re.compile(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
     rf"(?:always|never) {_DOES}\b"
-    rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo|repository|project|codebase))\b,? .*\b{_DOES}\b"
+    rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
+    rf"|repository|project|codebase))\b,? .*\b{_DOES}\b"
     rf"|every time (?:you|we) .*\b{_DOES}\b",
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?use[sd]? \S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
-    rf"|(?:don['’]?t|do not|never|avoid|stop) (?:ever )?(?:use|using|mock|mocking|import|importing|hard-?cod\w+|add|adding|put|write)\b \S.*"
+    rf"|(?:don['’]?t|do not|never|avoid|stop) (?:ever )?(?:use|using|mock|mocking|import"
+    rf"|importing|hard-?cod\w+|add|adding|put|write)\b \S.*"
     rf"|use \S.* (?:instead of|rather than|and not|, not|not) \S.*"
     rf"|(?:prefer|stick to|stick with) \S.* (?:over|to|instead of|rather than) \S.*"
-    rf"|(?:new )?(?:tests?|files?|docs|fixtures|helpers|types|components|migrations) (?:go|goes|live|lives|belong|belongs) (?:in|into|under|next to|beside) \S.*",
+    rf"|(?:new )?(?:tests?|files?|docs|fixtures|helpers|types|components|migrations) (?:go|goes"
+    rf"|live|lives|belong|belongs) (?:in|into|under|next to|beside) \S.*",
     re.IGNORECASE,
 )
 _ONE_OFF = re.compile(
     r"\b(?:prs?|pull request|rebase|merge|branch|try again|for now|right now|this time|again|yet|today|tomorrow|review"
-    r"|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at this point|any ?more|anything"
-    r"|until|unless i|before we|the (?:above|below|following)|here is|step \d|option \d|previous|let me|let['’]s|would|could"
+    r"|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at"
+    r" this point|any ?more|anything"
+    r"|until|unless i|before we|the (?:above|below|following)|here is|step \d|option \d"
+    r"|previous|let me|let['’]s|would|could"
     r"|maybe|wondering|think|seems|looks like|i guess|currently|if you|if we|your (?:last|previous)|changes? yet)\b",
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they|one|ones|above|below|there)\b",
+    r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
+    r"|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(

@@ -50,7 +50,9 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "mix": ("mix.exs",),
 }
 _RUN = frozenset(["run", "r", "run-script", "task"])
-_BUILT_IN = frozenset("install ci i add test start exec x dlx tasks trust use".split())
+_BUILT_IN = frozenset(
+    ["install", "ci", "i", "add", "test", "start", "exec", "x", "dlx", "tasks", "trust", "use"]
+)
 _THROUGH = frozenset(["npx", "bunx", "pnpx", "uvx"])
 _NAME = re.compile(r"[\w:.@/-]+")
 

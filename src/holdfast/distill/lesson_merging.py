@@ -18,8 +18,8 @@ from holdfast.model.experience import Stumble
 from holdfast.model.session import Lived
 
 ALONE = frozenset(  # causes that one session is proof enough of, once a remedy is known
-    ["program", "task", "command", "target", "place", "variable", "managed", "untrusted", "flag", "format", "prefix", "folder"]
-)  # fmt: skip
+    "program task command target place variable managed untrusted flag format prefix folder".split()  # noqa: SIM905
+)
 UNRESOLVED = frozenset(["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task"])
 _CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
 FEWEST_FOR_A_RULE = 3  # what a linter finds is somebody's slip until it is everybody's

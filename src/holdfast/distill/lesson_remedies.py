@@ -13,8 +13,8 @@ MOST = 0.6
 NEARLY = 0.7
 HALF = 0.5
 SOME = 0.3
-_LOOKS = frozenset("view list status diff checks show get ls describe".split())
-_INSTALLS = frozenset("install add i get download".split())
+_LOOKS = frozenset(["view", "list", "status", "diff", "checks", "show", "get", "ls", "describe"])
+_INSTALLS = frozenset(["install", "add", "i", "get", "download"])
 
 
 def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:

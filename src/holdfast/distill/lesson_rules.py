@@ -66,11 +66,11 @@ def learned(lived: Sequence[Lived], exists: Exists) -> list[Learned]:
 def rule_of(item: Recurring) -> str:
     """The stumble on one line: what fails, why, and what works."""
     token, tried, instead = item.tokens[0], item.tried, item.instead
-    why = f" ({item.failed})" if item.failed else ""
+    then = f" → `{instead}`" if instead else ""
     match item.cause:
+        case "path" if not instead:
+            return f"there is no `{token}` in this repository"
         case "path":
-            if not instead:
-                return f"there is no `{token}` in this repository"
             like = "" if "." in token.rpartition("/")[2] else "files like "
             return f"`{token}` does not exist here → {like}`{instead}`"
         case "folder":
@@ -78,18 +78,12 @@ def rule_of(item: Recurring) -> str:
         case "large":
             return f"`{token}` is too large to read at once → read a part of it (offset and limit), or search in it"
         case "program":
-            return (
-                f"`{token}` is not found here → `{instead}`"
-                if instead
-                else f"`{token}` is not installed here, do without it"
-            )
+            return f"`{token}` is not found here{then}" if instead else f"`{token}` is not installed here"
         case "tool":
-            return f"`{tried}` needs `{token}`, which is not found here" + (
-                f" → `{instead}`" if instead else ""
-            )
+            return f"`{tried}` needs `{token}`, which is not found here{then}"
         case "prefix":
             names = ", ".join(f"`{item.subject} {name}`" for name in item.tokens)
-            return f"{names} fail here ({item.subject} does not know them) → call them without `{item.subject}`: `{instead}`"
+            return f"{names} fail here → call them without `{item.subject}`: `{instead}`"
         case "glob":
             return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"
         case "format":
@@ -99,14 +93,11 @@ def rule_of(item: Recurring) -> str:
         case "slow":
             return f"`{token}` takes long ({item.failed}) → give it more time, or run it in the background"
         case "flaky":
-            return f"test `{token}` is flaky: it failed, then passed without an edit → run it again before searching for a cause"
+            return f"test `{token}` is flaky: failed, then passed without an edit → run it again before you debug it"
         case "variable":
-            return (
-                f"`{tried}` needs `{token}` to be set → `{instead}`"
-                if instead
-                else f"`{tried}` needs `{token}` to be set"
-            )
-    return f"`{tried}` fails here{why} → `{instead}`" if instead else f"`{tried}` fails here{why}"
+            return f"`{tried}` needs `{token}` to be set{then}"
+    why = f" ({item.failed})" if item.failed else ""
+    return f"`{tried}` fails here{why}{then}"
 
 
 def _of_stumble(item: Recurring, exists: Exists) -> Lesson:

@@ -30,8 +30,17 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (cause, re.compile(pattern, re.MULTILINE | flags))
     for cause, flags, pattern in (
         ("managed", re.I, r"^.*externally[- ]managed[- ]environment.*$"),
-        ("untrusted", re.I, r"^.*\b(?:config(?:uration)? files?|directory|workspace)\b.{0,120}\bnot trusted.*$"),
-        ("program", 0, rf"^(?:.{{0,60}}?[:)] ?)?(?:line )?(?:\d+: )?{_Q}(?P<name>[\w.+/-]+){_Q}: (?:command )?not found\s*$"),
+        (
+            "untrusted",
+            re.I,
+            r"^.*\b(?:config(?:uration)? files?|directory|workspace)\b.{0,120}\bnot trusted.*$",
+        ),
+        (
+            "program",
+            0,
+            rf"^(?:.{{0,60}}?[:)] ?)?(?:line )?(?:\d+: )?{_Q}(?P<name>[\w.+/-]+){_Q}: (?:command )?not"
+            rf" found\s*$",
+        ),
         ("program", 0, r"^.{0,40}?command not found: (?P<name>[\w.+/-]+)"),
         ("program", 0, r"'(?P<name>[\w.+-]+)' is not recognized as an internal"),
         ("program", 0, r"exec(?:utable)?:? \"?(?P<name>[\w.+-]+)\"?: executable file not found"),
@@ -42,55 +51,179 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("task", re.I, rf"\bscript not found {_Q}{_NAME}"),
         ("task", re.I, rf"does not contain recipes? {_Q}{_NAME}"),
         ("task", re.I, rf"\btask:? {_Q}{_NAME}{_Q} (?:does not exist|not found|is not defined)"),
-        ("task", re.I, rf"could(?:n't| not) find (?:a )?(?:script|task|recipe|target)(?: named)? {_Q}{_NAME}"),
+        (
+            "task",
+            re.I,
+            rf"could(?:n't| not) find (?:a )?(?:script|task|recipe|target)(?: named)? {_Q}{_NAME}",
+        ),
         ("task", re.I, rf"don't know how to build task {_Q}{_NAME}"),
         ("task", re.I, rf"none of the (?:selected )?packages has an? {_Q}{_NAME}"),
-        ("target", re.I, rf"^.*\bno (?:bin|binary|test|example|bench|lib|library) targets? (?:named |found).*$"),
+        (
+            "target",
+            re.I,
+            r"^.*\bno (?:bin|binary|test|example|bench|lib|library) targets? (?:named |found).*$",
+        ),
         ("target", re.I, r"^.*\bno projects? (?:matched|found).*$"),
         ("target", re.I, rf"^.*package ID specification {_Q}{_NAME}.*did not match.*$"),
         ("command", re.I, rf"\bunknown (?:sub)?command:? {_Q}{_NAME}"),
         ("command", re.I, rf"\bunrecogni[sz]ed (?:sub)?command:? {_Q}{_NAME}"),
         ("command", re.I, rf"\bno such (?:sub)?command:? {_Q}{_NAME}"),
-        ("command", re.I, rf"{_Q}{_NAME}{_Q} is not an? (?:known |valid |recognized )?(?:[\w-]+ )?(?:sub)?command"),
+        (
+            "command",
+            re.I,
+            rf"{_Q}{_NAME}{_Q} is not an? (?:known |valid |recognized )?(?:[\w-]+ )?(?:sub)?command",
+        ),
         ("command", re.I, rf"\bcommand {_Q}{_NAME}{_Q} (?:not found|does not exist|is not defined)"),
         ("command", re.I, rf"\binvalid choice:? {_Q}{_NAME}"),
         ("flag", re.I, rf"\bunknown json field:? {_Q}{_NAME}"),
         ("flag", 0, r"unknown shorthand flag: '.' in (?P<name>-\w+)"),
         ("flag", 0, r"flag provided but not defined: (?P<name>-[\w-]+)"),
-        ("flag", re.I, rf"(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|undefined|no such) (?:long )?"
-                       rf"(?:flag|option|argument|switch|parameter|predicate|primary)s?\b[: ]*(?:-- )?{_Q}(?P<name>-{{0,2}}\w[\w-]*)"),
-        ("flag", re.I, r"^\S*?(?P<name>--?\w[\w-]*): (?:unknown|invalid|illegal|unrecogni[sz]ed) (?:option|flag|primary)"),
-        ("flag", re.I, rf"\b(?:unknown|invalid) (?:primary|predicate)[^\n]{{0,20}} {_Q}(?P<name>-{{1,2}}\w[\w-]*)"),
-        ("place", re.I, r"^.*\b(?:go\.mod file not found|cannot find main module|does not contain main module"
-                        r"|does not contain package|outside (?:main module|of the workspace)|not one of the workspace modules"
-                        r"|could not find [`'\"]?(?:Cargo\.toml|pyproject\.toml|Gemfile|package\.json)"
-                        r"|no package\.json|could not read package\.json|no makefile found|no justfile found|no rakefile found"
-                        r"|no configuration file provided|no pyproject\.toml|no project found|did not find any tests?).*$"),
-        ("module", 0, rf"(?:No module named|Cannot find (?:module|package)|no required module provides package) {_Q}(?P<name>[\w@./-]+)"),
+        (
+            "flag",
+            re.I,
+            rf"(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|undefined|no such)"
+            rf" (?:long )?"
+            rf"(?:flag|option|argument|switch|parameter|predicate|primary)s?\b[: ]*(?:--"
+            rf" )?{_Q}(?P<name>-{{0,2}}\w[\w-]*)",
+        ),
+        (
+            "flag",
+            re.I,
+            r"^\S*?(?P<name>--?\w[\w-]*): (?:unknown|invalid|illegal|unrecogni[sz]ed) (?:option|flag"
+            r"|primary)",
+        ),
+        (
+            "flag",
+            re.I,
+            rf"\b(?:unknown|invalid) (?:primary|predicate)[^\n]{{0,20}} {_Q}(?P<name>-{{1,2}}\w[\w-]*)",
+        ),
+        (
+            "place",
+            re.I,
+            r"^.*\b(?:go\.mod file not found|cannot find main module|does not contain main module"
+            r"|does not contain package|outside (?:main module|of the workspace)|not one of the"
+            r" workspace modules"
+            r"|could not find [`'\"]?(?:Cargo\.toml|pyproject\.toml|Gemfile|package\.json)"
+            r"|no package\.json|could not read package\.json|no makefile found|no justfile found|no"
+            r" rakefile found"
+            r"|no configuration file provided|no pyproject\.toml|no project found|did not find any"
+            r" tests?).*$",
+        ),
+        (
+            "module",
+            0,
+            rf"(?:No module named|Cannot find (?:module|package)|no required module provides package)"
+            rf" {_Q}(?P<name>[\w@./-]+)",
+        ),
         ("glob", 0, r"no matches found: (?P<name>\S+)"),
-        ("variable", 0, r"\b(?P<name>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b(?: environment variable)? (?:is |must be |was )?(?:not set|unset|required|set\b(?= (?:to|in|before))|missing)"),
-        ("variable", re.I, r"(?:missing|required|set the|set) (?:required )?env(?:ironment)? var(?:iable)?s?:? [`'\"]?(?P<name>[A-Z][A-Z0-9]*_[A-Z0-9_]+)"),
+        (
+            "variable",
+            0,
+            r"\b(?P<name>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b(?: environment variable)? (?:is |must be |was"
+            r" )?(?:not set|unset|required|set\b(?= (?:to|in|before))|missing)",
+        ),
+        (
+            "variable",
+            re.I,
+            r"(?:missing|required|set the|set) (?:required )?env(?:ironment)? var(?:iable)?s?:?"
+            r" [`'\"]?(?P<name>[A-Z][A-Z0-9]*_[A-Z0-9_]+)",
+        ),
         ("path", 0, r"no such file or directory: (?P<name>[^\s'\"]+)"),
-        ("path", 0, rf"(?:cannot access|can't open|cannot open|cannot stat|can't cd to|can't read) (?:file )?{_Q}(?P<name>[^\s'\"’`:]+)"),
-        ("path", 0, r"^.{0,60}?[\s'\"(](?P<name>[\w.@~+/-]+)['\"]?: (?:IO error|No such file|no such file|Not a directory)"),
+        (
+            "path",
+            0,
+            rf"(?:cannot access|can't open|cannot open|cannot stat|can't cd to|can't read) (?:file"
+            rf" )?{_Q}(?P<name>[^\s'\"’`:]+)",
+        ),
+        (
+            "path",
+            0,
+            r"^.{0,60}?[\s'\"(](?P<name>[\w.@~+/-]+)['\"]?: (?:IO error|No such file|no such file|Not"
+            r" a directory)",
+        ),
         ("path", 0, r"pathspec '(?P<name>[^']+)' did not match any file"),
         ("path", 0, r"ENOENT: no such file or directory, \w+ '(?P<name>[^']+)'"),
-        ("usage", re.I, r"^.*\b(?:none of the others can be|mutually exclusive|cannot be used with|(?:accepts|requires) "
-                        r"(?:at (?:least|most) |exactly |between )?\d+ arg|required flag|missing required|too many arguments"
-                        r"|could not determine executable to run|not enough arguments\b(?! in call)|requires an? (?:value|argument)).*$"),
+        (
+            "usage",
+            re.I,
+            r"^.*\b(?:none of the others can be|mutually exclusive|cannot be used with|(?:accepts"
+            r"|requires) "
+            r"(?:at (?:least|most) |exactly |between )?\d+ arg|required flag|missing required|too many"
+            r" arguments"
+            r"|could not determine executable to run|not enough arguments\b(?! in call)|requires an?"
+            r" (?:value|argument)).*$",
+        ),
         ("refused", 0, r"^(?:GraphQL: |gh: ).{5,}$"),
-        ("format", re.I, r"^.*\b(?:not (?:properly )?formatted|would (?:reformat|be reformatted)|formatter would have|"
-                         r"code style issues|is not tidy|file is not .{0,12}-?(?:gofmt|goimports|gofumpt)|run (?:`?\S+ ){0,3}?`?(?:fmt|format|--fix))\b.*$"),
+        (
+            "format",
+            re.I,
+            r"^.*\b(?:not (?:properly )?formatted|would (?:reformat|be reformatted)|formatter would have|"
+            r"code style issues|is not tidy|file is not .{0,12}-?(?:gofmt|goimports|gofumpt)|run"
+            r" (?:`?\S+ ){0,3}?`?(?:fmt|format|--fix))\b.*$",
+        ),
     )
-)  # fmt: skip
+)
 _WORDS = (
-    "not found", "ecogni", "nknown", "nvalid", "llegal", "nsupported", "o such", "nexpected", "ndefined", "xternally",
-    "not trusted", "not defined", "issing", "o rule", "o task", "No task", "not contain", "does not exist", "not find", "how to build",
-    "none of", "None of", "o projects", " targets ", "is not a", "go.mod", "annot ", "outside ", "o package", "akefile",
-    "ustfile", "No module", "o required", "o matches", "environment variable", "not set", "required", "an't ", "did not match",
-    "ENOENT", "exclusive", "rguments", "GraphQL", "gh: ", "formatted", "eformat", "ormatter would", "style issues",
-    "not tidy", "gofmt", "goimports", "gofumpt", " fmt", "--fix", "must be set", " arg", "o configuration", "primary", "set the ",
-)  # fmt: skip
+    "not found",
+    "ecogni",
+    "nknown",
+    "nvalid",
+    "llegal",
+    "nsupported",
+    "o such",
+    "nexpected",
+    "ndefined",
+    "xternally",
+    "not trusted",
+    "not defined",
+    "issing",
+    "o rule",
+    "o task",
+    "No task",
+    "not contain",
+    "does not exist",
+    "not find",
+    "how to build",
+    "none of",
+    "None of",
+    "o projects",
+    " targets ",
+    "is not a",
+    "go.mod",
+    "annot ",
+    "outside ",
+    "o package",
+    "akefile",
+    "ustfile",
+    "No module",
+    "o required",
+    "o matches",
+    "environment variable",
+    "not set",
+    "required",
+    "an't ",
+    "did not match",
+    "ENOENT",
+    "exclusive",
+    "rguments",
+    "GraphQL",
+    "gh: ",
+    "formatted",
+    "eformat",
+    "ormatter would",
+    "style issues",
+    "not tidy",
+    "gofmt",
+    "goimports",
+    "gofumpt",
+    " fmt",
+    "--fix",
+    "must be set",
+    " arg",
+    "o configuration",
+    "primary",
+    "set the ",
+)
 _NOT_LEARNABLE = re.compile(
     r"index\.lock|\bCONFLICT\b|merge conflict|has not been read|\bsandbox|operation not permitted|rate limit"
     r"|nothing to commit|unexpected EOF while|Traceback \(most|\bSyntaxError\b|HTTP 5\d\d|connection refused"

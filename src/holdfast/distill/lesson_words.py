@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holdfast.distill import checks
-from holdfast.distill.shell_line import Simple, name_of, unquoted
+from holdfast.distill.shell_line import Simple, name_of, names, unquoted
 
 LONGEST = 90
 MOST_PLAIN = 4  # words that are no flags: program, subcommand, task
@@ -30,11 +30,36 @@ _AWAY = re.compile(r"[/~$]|\.\.|[A-Za-z]:")
 _ANY = re.compile(r"\.{3}|\./?\Z|\.\.\Z")
 _SCOPE = re.compile(r"(?:@[\w.-]+|\.)/[\w./-]*\.{3}\Z")
 _NOISE = frozenset(
-    "-v -vv -q -s -x --verbose --quiet --silent --color --no-color -count=1 --nocapture".split()
+    [
+        "-v",
+        "-vv",
+        "-q",
+        "-s",
+        "-x",
+        "--verbose",
+        "--quiet",
+        "--silent",
+        "--color",
+        "--no-color",
+        "-count=1",
+        "--nocapture",
+    ]
 )
 _PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m)\Z")
 _TAKES_VALUE = frozenset(
-    "-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C".split()
+    [
+        "-timeout",
+        "--timeout",
+        "-count",
+        "-p",
+        "-j",
+        "--jobs",
+        "--reporter",
+        "-parallel",
+        "--maxfail",
+        "-c",
+        "-C",
+    ]
 )
 
 
@@ -126,10 +151,10 @@ _FORMATS = re.compile(
 _GENERATES = re.compile(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
 _SETS_UP = re.compile(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
 _RUNS = re.compile(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
-_RUNNERS = frozenset(
+_RUNNERS = names(
     "mise make just task npm pnpm yarn bun npx bunx cargo go uv poetry pdm hatch rake gradle gradlew mvn mvnw turbo nx"
     " deno dotnet composer mix bundle hk lefthook pre-commit gofmt gofumpt goimports prettier ruff black biome rustfmt"
-    " flutter dart melos moon bazel".split()
+    " flutter dart melos moon bazel"
 )
 _PACKAGES = re.compile(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
 

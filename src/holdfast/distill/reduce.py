@@ -34,7 +34,7 @@ from holdfast.distill.digest import (
 )
 from holdfast.distill.effort import extend
 from holdfast.distill.harvest import Harvester
-from holdfast.distill.lesson_watch import missing_in
+from holdfast.distill.lesson_paths import missing_in
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,

@@ -7,6 +7,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+
+def names(block: str) -> frozenset[str]:
+    """Words of a list that is easier to read in lines."""
+    return frozenset(block.split())
+
+
 LONGEST = 1200  # of a line that is looked at; what is longer is a script
 _HERE_DOCUMENT = re.compile(
     r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
@@ -18,8 +24,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
-_KEYWORDS = frozenset("then do else elif if while until ! { } done fi for in case esac".split())
-_WRAPPERS = frozenset("sudo time env command nohup exec nice builtin".split())
+_KEYWORDS = names("then do else elif if while until ! { } done fi for in case esac")
+_WRAPPERS = names("sudo time env command nohup exec nice builtin")
 _MASKS = ("|", ";", "||")
 
 
