@@ -224,6 +224,20 @@ _WORDS = (
     "primary",
     "set the ",
 )
+_NEEDED = {  # for each cause, words of which it has one: asked first, because patterns cost more
+    "managed": ("externally",),
+    "untrusted": ("not trusted",),
+    "program": ("not found", "not recognized", "enoent"),
+    "task": ("task", "script", "to make target", "recipe", "packages has"),
+    "target": ("target", "no project", "specification"),
+    "command": ("command", "choice"),
+    "flag": ("flag", "option", "argument", "switch", "parameter", "predicate", "primary", "json field"),
+    "module": ("no module", "cannot find", "no required"),
+    "glob": ("no matches",),
+    "path": ("no such file", "cannot ", "can't ", "io error", "pathspec", "not a directory"),
+    "refused": ("graphql", "gh: "),
+    "format": ("format", "style issues", "tidy", "gofmt", "goimports", "gofumpt", "fmt", "--fix"),
+}
 _NOT_LEARNABLE = re.compile(
     r"index\.lock|\bCONFLICT\b|merge conflict|has not been read|\bsandbox|operation not permitted|rate limit"
     r"|nothing to commit|unexpected EOF while|Traceback \(most|\bSyntaxError\b|HTTP 5\d\d|connection refused"
@@ -245,7 +259,11 @@ def signs_in(output: str) -> list[Sign]:
     if not output or not mentions(output, _WORDS) or _NOT_LEARNABLE.search(output):
         return []
     found: list[Sign] = []
+    folded = output.lower()
+    possible = {cause: mentions(folded, needed) for cause, needed in _NEEDED.items()}
     for cause, pattern in _SIGNS:
+        if not possible.get(cause, True):
+            continue
         for match in pattern.finditer(output):
             line = line_of(output, match.start("name") if "name" in pattern.groupindex else match.start())
             if line:

@@ -6,6 +6,7 @@ An edit ends the wait for a command's remedy: what passes after it was repaired,
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.distill import checks
 from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
@@ -130,15 +131,8 @@ def _settle_tests(state: Gathered, parts: list[Simple]) -> None:
 def _jobs(
     state: Gathered, command: str, *, worked: bool, at: float | None, other: bool = False, line: str = ""
 ) -> None:
-    parts = simple_commands(command)
-    if len(parts) > MOST_PARTS:
-        return
-    for part in parts:
-        purpose = "" if part.shapes else purpose_of(part)
-        if not purpose or (other and checks.check_kind(part.text)):
-            continue
-        text = job(part)
-        if not text:
+    for text, purpose, checking in _jobs_in(command):
+        if other and checking:
             continue
         known = state.jobs.get(text)
         if known is None and len(state.jobs) < MOST_JOBS:
@@ -148,3 +142,14 @@ def _jobs(
             known.failed += not worked
             known.at = at or known.at
             known.line = known.line or raw(line)
+
+
+@lru_cache(maxsize=512)  # the same few commands come again and again
+def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
+    """The commands of a line that do a job, as a rule names them; and whether each of them verifies."""
+    parts = simple_commands(command)
+    if len(parts) > MOST_PARTS:
+        return ()
+    doing = ((part, purpose_of(part)) for part in parts if not part.shapes)
+    named = ((job(part), purpose, bool(checks.check_kind(part.text))) for part, purpose in doing if purpose)
+    return tuple(one for one in named if one[0])
