@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from holdfast.distill.digest import Digest
-from holdfast.distill.lesson_rules import Learned, learned
+from holdfast.distill.lesson_rules import learned
 from holdfast.distill.reduce import Reducer
 from holdfast.distill.session import Part, conclude
+from holdfast.model.lesson import Lesson
 from holdfast.model.session import (
     AgentTurn,
     Began,
@@ -72,11 +73,11 @@ def tool(number: int, action: str, target: str, output: str, *, ok: bool = True)
 
 
 def rules(*sessions: Lived, kind: str = "") -> list[str]:
-    return [item.lesson.rules[0] for item in lessons(*sessions) if not kind or item.lesson.kind == kind]
+    return [item.rules[0] for item in lessons(*sessions) if not kind or item.kind == kind]
 
 
-def lessons(*sessions: Lived) -> list[Learned]:
-    return learned(sessions, lambda path: True)
+def lessons(*sessions: Lived) -> tuple[Lesson, ...]:
+    return learned(sessions, lambda path: True).lessons
 
 
 def twice(*steps: Event | Call) -> list[Lived]:
@@ -283,7 +284,7 @@ def test_the_same_cause_in_other_words_is_one_lesson_and_grows_stronger() -> Non
         )
         for number in range(1, 5)
     ]
-    (found,) = [item.lesson for item in lessons(*sessions) if item.lesson.kind == "stumble"]
+    (found,) = [item for item in lessons(*sessions) if item.kind == "stumble"]
     assert found.strong and found.sessions == ("s1", "s2", "s3", "s4")
     assert found.name == "gh-pr-diff-stat"
     assert "unknown flag" in found.evidence[0].line
@@ -296,8 +297,9 @@ def test_what_works_again_weakens_a_lesson_and_then_drops_it() -> None:
     works = [session(number, "python seed.py") for number in (3, 4)]
     (strong,) = lessons(*before)
     (weak,) = lessons(*before, works[0])
-    assert strong.lesson.strong and not weak.lesson.strong
-    assert lessons(*before, *works) == []
+    assert strong.strong and not weak.strong
+    gone = learned([*before, *works], lambda path: True)
+    assert gone.lessons == () and gone.contradicted == strong.rules
 
 
 def test_a_test_that_fails_and_passes_without_an_edit_is_flaky() -> None:
@@ -349,9 +351,6 @@ def test_a_correction_without_such_words_counts_when_it_is_made_again() -> None:
 
 def test_a_lesson_depends_on_the_field_that_defines_its_command() -> None:
     used = [("cd web && npm run lint", True, "ok"), ("mise run test", True, "ok  \tshop\t0.1s")]
-    found = {
-        item.lesson.rules[0]: [print_.target for print_ in item.lesson.fingerprint]
-        for item in lessons(*twice(*used))
-    }
+    found = {item.rules[0]: [print_.target for print_ in item.fingerprint] for item in lessons(*twice(*used))}
     assert found["lint: `cd web && npm run lint`"] == ["web/", "web/package.json#scripts.lint"]
     assert found["tests: `mise run test`"] == ["mise.toml#tasks.test"]

@@ -58,8 +58,15 @@ class Recurring(Struct, frozen=True, kw_only=True):
         return f"{self.cause}|{self.subject}|{','.join(self.tokens)}"
 
 
-def recurring(lived: Sequence[Lived]) -> list[Recurring]:
-    """Every stumble worth a rule, the most frequent first. Given are sessions, oldest first."""
+class Stumbles(Struct, frozen=True):
+    """Those worth a rule, the most frequent first; and those that were, until the failing call worked again."""
+
+    held: tuple[Recurring, ...]
+    contradicted: tuple[Recurring, ...]
+
+
+def recurring(lived: Sequence[Lived]) -> Stumbles:
+    """What these sessions (oldest first) stumbled over, by cause."""
     groups: dict[str, list[Seen]] = {}
     for session in lived:
         for stumble in session.experience.stumbles:
@@ -68,9 +75,12 @@ def recurring(lived: Sequence[Lived]) -> list[Recurring]:
     touched = _Touched(lived)
     groups = _folders(groups, touched)
     merged = [_merged(group) for group in groups.values()]
-    held = [left for item in merged if (left := _still(item, lived, touched)) is not None]
-    worth = [item for item in _without_prefix(held) if _worth(item)]
-    return sorted(worth, key=lambda item: (-item.sessions, -(item.at or 0.0), item.key))
+    now = [(item, _still(item, lived, touched)) for item in merged]
+    held = [item for item in _without_prefix(left for _, left in now if left is not None) if _worth(item)]
+    return Stumbles(
+        held=tuple(sorted(held, key=lambda item: (-item.sessions, -(item.at or 0.0), item.key))),
+        contradicted=tuple(item for item, left in now if left is None and _worth(item)),
+    )
 
 
 def _key(stumble: Stumble) -> str:

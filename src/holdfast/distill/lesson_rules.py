@@ -39,25 +39,24 @@ _SLUG = re.compile(r"[a-z0-9]+")
 
 
 class Learned(Struct, frozen=True):
-    """A lesson and, where it is a stumble, what it was made of."""
+    """Lessons, the strongest first, and rules that were true once and are not any more."""
 
-    lesson: Lesson
-    stumble: Recurring | None = None
+    lessons: tuple[Lesson, ...]
+    contradicted: tuple[str, ...] = ()
 
 
-def learned(lived: Sequence[Lived], exists: Exists) -> list[Learned]:
-    """Every lesson of these sessions (oldest first): stumbles, commands, corrections, pitfalls; the strongest first."""
-    found = [Learned(_of_stumble(item, exists), item) for item in recurring(lived)]
-    found += [Learned(lesson) for lesson in (*_commands(lived, exists), *_corrections(lived))]
-    names: set[str] = set()
-    result = []
-    for item in found:
-        lesson = item.lesson
-        if lesson.name in names:
-            lesson = replace(lesson, name=f"{lesson.name}-{lesson.id.rpartition('-')[2][:4]}")
-        names.add(lesson.name)
-        result.append(Learned(lesson, item.stumble))
-    return result
+def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
+    """What these sessions (oldest first) teach: stumbles, pitfalls, commands, corrections, conventions."""
+    stumbles = recurring(lived)
+    found = [_of_stumble(item, exists) for item in stumbles.held]
+    found += [*_commands(lived, exists), *_corrections(lived)]
+    named: dict[str, Lesson] = {}
+    for lesson in found:
+        name = (
+            lesson.name if lesson.name not in named else f"{lesson.name}-{lesson.id.rpartition('-')[2][:4]}"
+        )
+        named[name] = replace(lesson, name=name)
+    return Learned(tuple(named.values()), tuple(rule_of(item) for item in stumbles.contradicted))
 
 
 # --- stumbles ---

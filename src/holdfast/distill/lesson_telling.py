@@ -11,17 +11,17 @@ from holdfast.model.lesson import Lesson
 from holdfast.text.tokens import count_tokens
 
 STUMBLE_BUDGET = 100  # contracts: of what a session is told at its start
-_STUMBLES = ("stumble", "pitfall")
+STUMBLES = ("stumble", "pitfall")
 
 
 def strong_stumbles(lessons: Iterable[Lesson], budget: int = STUMBLE_BUDGET) -> list[str]:
     """Rules that two sessions or more met, the most frequent first, within a budget of tokens."""
-    strong = [lesson for lesson in lessons if lesson.kind in _STUMBLES and lesson.strong]
-    strong.sort(key=_worth)
+    strong = [lesson for lesson in lessons if lesson.kind in STUMBLES and lesson.strong]
+    strong.sort(key=by_worth)
     return within([rule for lesson in strong for rule in lesson.rules], budget)
 
 
-def _worth(lesson: Lesson) -> tuple[object, ...]:
+def by_worth(lesson: Lesson) -> tuple[object, ...]:
     """Frequent ones first; of equals those that name a remedy, then the newest."""
     remedied = any("→" in rule for rule in lesson.rules)
     return -len(lesson.sessions), not remedied, -(lesson.captured_at or 0.0), lesson.name
@@ -30,7 +30,7 @@ def _worth(lesson: Lesson) -> tuple[object, ...]:
 def opening(lessons: Sequence[Lesson], budget: int) -> list[str]:
     """Strong stumbles in half of the budget, commands in a quarter, then stumbles that were met once."""
     told = strong_stumbles(lessons, budget // 2)
-    once = [lesson for lesson in lessons if lesson.kind in _STUMBLES and not lesson.strong]
+    once = [lesson for lesson in lessons if lesson.kind in STUMBLES and not lesson.strong]
     once.sort(key=lambda lesson: -(lesson.captured_at or 0.0))
     used = sum(count_tokens(line) for line in told)
     told += within([rule for lesson in once for rule in lesson.rules], budget // 2 - used)
