@@ -7,28 +7,37 @@ from difflib import SequenceMatcher
 
 from holdfast.distill import checks
 from holdfast.distill.lesson_words import purpose_of, specific, subject_of
-from holdfast.distill.shell_line import Simple, name_of, unquoted
+from holdfast.distill.shell_line import Simple, name_of, names, unquoted
 
 MOST = 0.6
 NEARLY = 0.7
 HALF = 0.5
 SOME = 0.3
 _LOOKS = frozenset(["view", "list", "status", "diff", "checks", "show", "get", "ls", "describe"])
+_ASKING = names(
+    "which type whereis command man ls find fd tree cat head tail wc rg grep egrep sed awk jq stat file echo"
+)
+_QUESTIONS = frozenset(["--version", "--help", "-h", "which", "where", "help", "tasks"])
 _INSTALLS = frozenset(["install", "add", "i", "get", "download"])
 
 
 def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
     """The one of these commands that did what the other was meant to do."""
+    rule = _RULES.get(cause)
     for part in worked:
-        if (
-            part.words != tried.words
-            or part.directory != tried.directory
-            or part.variables != tried.variables
-        ):
-            rule = _RULES.get(cause)
-            if rule is not None and rule(token, tried, part):
-                return part
+        changed = (part.words, part.directory, part.variables) != (
+            tried.words,
+            tried.directory,
+            tried.variables,
+        )
+        if rule is not None and changed and not _asks(part, tried) and rule(token, tried, part):
+            return part
     return None
+
+
+def _asks(part: Simple, tried: Simple) -> bool:
+    """Whether a command only asks where or what something is: it remedies nothing."""
+    return bool(_QUESTIONS & set(part.words)) or (part.program in _ASKING and part.program != tried.program)
 
 
 def _bare(part: Simple) -> list[str]:
@@ -47,14 +56,14 @@ def same_job(tried: Simple, part: Simple) -> bool:
 
 
 def _other_program(token: str, tried: Simple, part: Simple) -> bool:
-    names = [name_of(word) for word in part.words]
-    if names[0] == token:
+    called = [name_of(word) for word in part.words]
+    if called[0] == token:
         return False
-    if token in names[1:6]:
+    if token in called[1:6]:
         return True  # run through something: a version manager, a package runner, an installer
-    if min(len(names[0]), len(token)) >= 3 and (names[0].startswith(token) or token.startswith(names[0])):
+    if min(len(called[0]), len(token)) >= 3 and (called[0].startswith(token) or token.startswith(called[0])):
         return True
-    if "-" in token and token == "-".join(names[:2]):
+    if "-" in token and token == "-".join(called[:2]):
         return True
     rest = [unquoted(word) for word in tried.words if name_of(word) != token]
     return bool(rest) and (_share(rest, _bare(part)) >= MOST or same_job(tried, part))

@@ -199,8 +199,10 @@ def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
     count: dict[str, int] = {}
     lessons = []
     for (purpose, command), uses in ranked:
-        if len(uses) < 2 or gone.get(command, -1) > number_of[uses[-1][0].session]:
+        if gone.get(command, -1) > number_of[uses[-1][0].session]:
             continue
+        if len(uses) < 2 and (count.get(purpose) or sum(ran.worked for _, ran in uses) < 2):
+            continue  # used once, or once beside what others use
         if count.get(purpose, 0) >= (MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE):
             continue
         count[purpose] = count.get(purpose, 0) + 1

@@ -46,6 +46,8 @@ _NOISE = frozenset(
     ]
 )
 _PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m)\Z")
+_CARGO_TEST = re.compile(r"(?:test|t|nextest run)\b")
+_IDENTIFIER = re.compile(r"[a-z_][\w:]*")
 _TAKES_VALUE = frozenset(
     [
         "-timeout",
@@ -182,16 +184,30 @@ def purpose_of(part: Simple) -> str:
 
 
 def picks_a_test(part: Simple) -> bool:
-    return any(_PICKS_TEST.match(unquoted(word).partition("=")[0]) or "::" in word for word in part.words[1:])
+    return bool(_test_named(part)) or any(
+        _PICKS_TEST.match(unquoted(word).partition("=")[0]) or "::" in word for word in part.words[1:]
+    )
+
+
+def _test_named(part: Simple) -> str:
+    """A test that is named without a flag, as cargo takes it."""
+    words = part.words
+    if part.program != "cargo" or len(words) < 3 or not _CARGO_TEST.match(" ".join(words[1:3])):
+        return ""
+    plain = [word for word in words[2:] if _IDENTIFIER.fullmatch(word) and word != "run"]
+    after = [word for word in plain if not words[words.index(word) - 1].startswith("-")]
+    return after[0] if after else ""
 
 
 def job(part: Simple) -> str:
     """The command as a rule names it: with its flags and directory, without one session's files and tests."""
     words: list[str] = []
-    skip = ""
+    skip, named = "", _test_named(part)
     for word in part.words:
         text = unquoted(word)
-        if skip:
+        if named and word == named:
+            words.append("<name>")
+        elif skip:
             words += ["<name>"] if skip == "test" else []
             skip = ""
         elif not words:
@@ -221,7 +237,7 @@ def job(part: Simple) -> str:
             words.append(text)
         else:
             return ""
-    line = " ".join(word for word in words if word)
+    line = " ".join(word for word in words if word).removesuffix(" --")
     if len(line) > LONGEST or line.count("<path>") > 1 or elsewhere(part):
         return ""
     return f"cd {part.directory} && {line}" if part.directory else line
