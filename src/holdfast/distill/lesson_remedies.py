@@ -30,14 +30,19 @@ def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> S
             tried.directory,
             tried.variables,
         )
-        if rule is not None and changed and not _asks(part, tried) and rule(token, tried, part):
+        if (
+            rule is not None
+            and changed
+            and not _asks(part, (tried.program, token))
+            and rule(token, tried, part)
+        ):
             return part
     return None
 
 
-def _asks(part: Simple, tried: Simple) -> bool:
-    """Whether a command only asks where or what something is: it remedies nothing."""
-    return bool(_QUESTIONS & set(part.words)) or (part.program in _ASKING and part.program != tried.program)
+def _asks(part: Simple, meant: tuple[str, str]) -> bool:
+    """Whether a command only asks where or what something is: it remedies nothing, unless that was meant."""
+    return bool(_QUESTIONS & set(part.words)) or (part.program in _ASKING and part.program not in meant)
 
 
 def _bare(part: Simple) -> list[str]:

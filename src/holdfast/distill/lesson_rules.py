@@ -35,6 +35,7 @@ _LABELS = {
     "setup": "set up",
     "run": "run",
 }
+_TASK = re.compile(r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run) [\w:.-]+\Z")
 _SLUG = re.compile(r"[a-z0-9]+")
 
 
@@ -201,8 +202,9 @@ def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
     for (purpose, command), uses in ranked:
         if gone.get(command, -1) > number_of[uses[-1][0].session]:
             continue
-        if len(uses) < 2 and (count.get(purpose) or sum(ran.worked for _, ran in uses) < 2):
-            continue  # used once, or once beside what others use
+        often = len(uses) > 1 or (sum(ran.worked for _, ran in uses) > 1 and not count.get(purpose))
+        if not often and not _TASK.match(command):
+            continue  # used once, or by one beside what others use; a task is there to be used
         if count.get(purpose, 0) >= (MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE):
             continue
         count[purpose] = count.get(purpose, 0) + 1
