@@ -26,6 +26,7 @@ _NO_CONVENTION = re.compile(
 )
 _QUOTED = re.compile(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
 _DETAIL = re.compile(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
+_CODE = re.compile(r"([A-Z]+\d+): ")
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?\b")
 MOST = 12
 LONGEST = 80
@@ -36,15 +37,14 @@ def rules_in(output: str) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for pattern in _FOUND:
         for match in pattern.finditer(output):
-            rule = match["rule"]
+            rule, message = match["rule"], match["message"]
+            if code := _CODE.match(message):  # one linter with many rules, each with its own code
+                rule, message = f"{rule} {code[1]}", message[code.end() :]
             if rule not in seen and not _NO_CONVENTION.match(rule) and len(seen) < MOST:
                 seen.add(rule)
-                yield rule, _general(match["message"])
+                yield rule, _general(message)
 
 
 def _general(message: str) -> str:
-    code = re.match(r"[A-Z]+\d+: ", message)
-    text = _DETAIL.sub("", message)
-    text = _QUOTED.sub("…", text)
-    text = text if code else _NUMBER.sub("n", text)
+    text = _NUMBER.sub("n", _QUOTED.sub("…", _DETAIL.sub("", message)))
     return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + "…"

@@ -36,6 +36,11 @@ _LABELS = {
     "run": "run",
 }
 _TASK = re.compile(r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run) [\w:.-]+\Z")
+_DEFAULT = re.compile(
+    r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|npm (?:test|install)|pytest|make|bun test"
+    r"|mix test)"
+    r"(?: (?:\./\.\.\.|<path>|-run <name>|<name>))*"
+)
 _SLUG = re.compile(r"[a-z0-9]+")
 
 
@@ -156,8 +161,7 @@ def _stumble_name(item: Recurring) -> str:
 
 
 def _description(item: Recurring) -> str:
-    times = f"seen in {item.sessions} session{'s' if item.sessions != 1 else ''}"
-    what = {
+    return {
         "path": "a path that is guessed wrong",
         "folder": "a folder that is guessed wrong",
         "large": "a file too large to read at once",
@@ -177,7 +181,6 @@ def _description(item: Recurring) -> str:
         "place": "a directory from which it does not run",
         "module": "a module that is not found",
     }.get(item.cause, "a call that fails here")
-    return f"{what}; {times}"
 
 
 # --- commands ---
@@ -207,6 +210,8 @@ def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
             continue  # used once, or by one beside what others use; a task is there to be used
         if count.get(purpose, 0) >= (MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE):
             continue
+        if _DEFAULT.fullmatch(command) and count.get(purpose):
+            continue  # what anybody would try first is worth a word only where nothing else is
         count[purpose] = count.get(purpose, 0) + 1
         lessons.append(_of_command(purpose, command, uses, exists))
     return lessons
@@ -216,7 +221,7 @@ def _of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], e
     label = _LABELS.get(purpose, purpose)
     return Lesson(
         name=slug("one-test" if purpose == "one test" else "", command),
-        description=f"{label}: the command that works here; used in {len(uses)} sessions",
+        description=f"{label}: the command that works here",
         rules=(f"{label}: `{command}`",),
         kind="command",
         fingerprint=tuple(Fingerprint(target=target) for target in depends_on(command, exists)),
