@@ -29,6 +29,7 @@ from holdfast.distill.harvest_state import (
     words_of,
 )
 from holdfast.distill.lesson_corrections import corrections_in
+from holdfast.distill.shell_line import from_here
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
 from holdfast.model.session import Action, AgentTurn, Asked, Compaction, Planned, ToolResult, UserTurn
 
@@ -41,8 +42,9 @@ LONGEST_ANSWER = 300
 class Harvester:
     """Feeds what is gathered, one event at a time."""
 
-    def __init__(self, state: Gathered) -> None:
+    def __init__(self, state: Gathered, cwd: str = "") -> None:
         self.state = state
+        self.cwd = cwd  # of the session: what lessons say is said from there
 
     def person(self, event: UserTurn) -> None:
         """A person speaks: the agent's report is final, and its question is answered or passed over."""
@@ -91,7 +93,8 @@ class Harvester:
         state = self.state
         if action == "shell":
             if not event.own_fault and not event.rejected:
-                lessons.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
+                here = from_here(target, self.cwd)
+                lessons.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
                 stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
                 if event.ok:
                     facts.watch_command(state, target, event.text, event.at)
@@ -99,22 +102,23 @@ class Harvester:
             if event.ok is not False:
                 state.edited = True
                 if state.slips or state.shaky:
-                    lessons.edited(state, target)
+                    lessons.edited(state, from_here(target, self.cwd))
                 state.failures = [failure for failure in state.failures if failure.read]
         elif action == "search":
             if event.ok is False:
-                paths.watch_file(state, target, event.text, ok=False, at=event.at)
+                paths.watch_file(state, from_here(target, self.cwd), event.text, ok=False, at=event.at)
             else:
                 paths.watch_listing(state, event.text, target)
         elif action == "read":
             if (state.slips or event.ok is False) and not event.rejected:
-                paths.watch_file(state, target, event.text, ok=event.ok, at=event.at)
+                here = from_here(target, self.cwd)
+                paths.watch_file(state, here, event.text, ok=event.ok, at=event.at)
             if state.failures or event.ok is False:
                 stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
     def verified(self, command: str, event: ToolResult) -> None:
         facts.watch_checks(self.state, command, event.text, event.at)
-        lessons.verified(self.state, command, facts.proof(event.text), event.at)
+        lessons.verified(self.state, from_here(command, self.cwd), facts.proof(event.text), event.at)
 
     def committed(self, command: str, event: ToolResult) -> None:
         facts.watch_commit(self.state, command, event.text, event.at)

@@ -23,6 +23,12 @@ _SHELL = names(
 _CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
 _TIMED_OUT = re.compile(r"(?:command )?timed out after (\d+ ?\w+)", re.IGNORECASE)
 _TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
+_MANIFESTS = (
+    ("module", ("go",)),
+    ("go.mod", ("go",)),
+    ("Cargo.toml", ("cargo",)),
+    ("package.json", ("npm", "pnpm", "yarn", "bun")),
+)
 _NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
 
 
@@ -85,7 +91,16 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
             if token and (kind := _pattern(token)):
                 return Slip("glob", "", kind, line, at, part)
         return None
-    return _of_worker(cause, name, line, worker(parts), at)
+    asked = _asked_for(line, parts) if cause == "place" else None
+    return _of_worker(cause, name, line, asked or worker(parts), at)
+
+
+def _asked_for(line: str, parts: Sequence[Simple]) -> Simple | None:
+    """The command whose manifest is missing where it ran."""
+    for sign, programs in _MANIFESTS:
+        if sign in line:
+            return next((part for part in parts if part.program in programs), None)
+    return None
 
 
 def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float | None) -> Slip | None:
@@ -95,8 +110,8 @@ def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float 
     if cause == "target":
         token = next((word for word in part.words if word.partition("=")[0] in _TARGETS), "")
         return Slip("target", subject_of(part, token), token, line, at, part) if token else None
-    if cause == "place" and elsewhere(part):
-        return None
+    if elsewhere(part) or (cause in ("place", "module") and any(map(specific, part.words))):
+        return None  # what fails in another place, or with a file of the moment, says nothing of here
     if cause in ("usage", "refused"):
         name = _NUMBERS.sub("", line)[:60].strip()
     if cause == "module" and (specific(name) or name.startswith((".", "/"))):

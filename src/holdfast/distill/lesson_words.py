@@ -21,6 +21,8 @@ _SPECIFIC = (
     "/private/",
     "/Users/",
     "/home/",
+    ":\\Users",
+    "AppData",
     "scratchpad",
     "worktrees/",
     "$TMPDIR",
@@ -46,6 +48,9 @@ _NOISE = frozenset(
     ]
 )
 _PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m)\Z")
+_PICKS_PACKAGE = frozenset(
+    ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
+)
 _CARGO_TEST = re.compile(r"(?:test|t|nextest run)\b")
 _IDENTIFIER = re.compile(r"[a-z_][\w:]*")
 _TAKES_VALUE = frozenset(
@@ -208,10 +213,13 @@ def job(part: Simple) -> str:
         if named and word == named:
             words.append("<name>")
         elif skip:
-            words += ["<name>"] if skip == "test" else []
+            words += ["<name>"] if skip == "test" else [text] if skip == "package" else []
             skip = ""
         elif not words:
             words.append(text if not specific(text) else name_of(text))
+        elif text in _PICKS_PACKAGE:
+            words.append(text)
+            skip = "package"
         elif text in _NOISE or re.match(r"-(?:count|timeout|-timeout|parallel|j\d|-reporter|-color)\b", text):
             skip = "value" if text in _TAKES_VALUE and "=" not in text else ""
         elif _PICKS_TEST.match(text) and text not in ("-p",):

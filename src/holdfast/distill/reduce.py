@@ -76,7 +76,7 @@ class Reducer:
 
     def __init__(self, digest: Digest) -> None:
         self.digest = digest
-        self.harvester = Harvester(digest.harvest)
+        self.harvester = Harvester(digest.harvest, digest.cwd)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
         self._response: tuple[str, OpenResponse] | None = (
             None  # reported last, and often several times in a row
@@ -120,7 +120,7 @@ class Reducer:
         digest.session = event.session or digest.session
         digest.agent = event.agent or digest.agent
         digest.parent = event.parent or digest.parent
-        digest.cwd = digest.cwd or event.cwd
+        digest.cwd = self.harvester.cwd = digest.cwd or event.cwd
         digest.branch = event.branch or digest.branch
         digest.version = event.version or digest.version
         digest.provider = event.provider or digest.provider

@@ -101,6 +101,8 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _joined(before: str, directory: str) -> str:
+    if directory in (".", "./"):
+        return before
     if directory.startswith(("/", "~", "$")) or not before:
         return directory.rstrip("/") or directory
     return f"{before}/{directory}".rstrip("/")
@@ -109,3 +111,22 @@ def _joined(before: str, directory: str) -> str:
 def masks(line: str) -> bool:
     """Whether what follows a command in its line may hide that it failed."""
     return any(mark in line for mark in _MASKS)
+
+
+@lru_cache(maxsize=64)
+def _written(directory: str) -> tuple[str, ...]:
+    """A directory as commands may write it: on Windows also with slashes, and as a Unix shell there names it."""
+    plain = directory.replace("\\", "/").rstrip("/")
+    if len(plain) < 3:
+        return ()
+    drive = f"/{plain[0].lower()}{plain[2:]}" if plain[1] == ":" else ""
+    return tuple(dict.fromkeys(form for form in (directory, plain, drive) if form))
+
+
+def from_here(text: str, directory: str) -> str:
+    """A command or a path as it is said from this directory."""
+    for form in _written(directory):
+        if form in text:
+            text = text.replace(f"{form}/", "").replace(f"{form}\\", "")
+            text = re.sub(rf"\bcd \"?{re.escape(form)}\"?\s*(?:&&|;)\s*", "", text)
+    return text.replace("\\", "/") if directory[1:2] == ":" and " " not in text else text
