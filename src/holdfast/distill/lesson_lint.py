@@ -21,7 +21,7 @@ _FOUND = tuple(
     )
 )
 _NO_CONVENTION = re.compile(
-    r"typecheck|unused|deadcode|unparam|dupl|no-undef|import/no-unresolved|F\d+|E9\d\d|E1\d\d\d|TS\d+|syntax|parse",
+    r"typecheck|unused|deadcode|unparam|dupl|no-undef|import/no-unresolved|^F\d+|^E9\d\d|^E1\d\d\d|^TS\d+|syntax|parse",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
@@ -40,7 +40,7 @@ def rules_in(output: str) -> Iterator[tuple[str, str]]:
             rule, message = match["rule"], match["message"]
             if code := _CODE.match(message):  # one linter with many rules, each with its own code
                 rule, message = f"{rule} {code[1]}", message[code.end() :]
-            if rule not in seen and not _NO_CONVENTION.match(rule) and len(seen) < MOST:
+            if rule not in seen and not _NO_CONVENTION.search(rule) and len(seen) < MOST:
                 seen.add(rule)
                 yield rule, _general(message)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.distill.harvest_state import Gathered, Slip, raw
 from holdfast.distill.lesson_words import reason, shown
+from holdfast.distill.shell_line import Simple, unquoted
 from holdfast.model.experience import Stumble
 
 PATIENCE = 8  # calls after which nobody is looking for the remedy any more
@@ -53,15 +54,20 @@ def keep(state: Gathered, made: Stumble) -> None:
         state.stumbles[made.key] = made
 
 
+def _before(part: Simple, token: str) -> str:
+    """The flag that a value was given to; '' for what is a flag itself."""
+    words = part.words if not token.startswith("-") else ()
+    for place, word in enumerate(words[1:], 1):
+        if token in unquoted(word).split(",") and words[place - 1].startswith("-"):
+            return f"{words[place - 1]} "
+    return ""
+
+
 def _stumble(slip: Slip, instead: str) -> Stumble:
     if slip.part is None or slip.cause in ("slow", "flaky"):
         tried = slip.token
     elif slip.cause == "flag":
-        tried = (
-            f"{slip.subject} {slip.token}"
-            if slip.token.startswith("-")
-            else shown(slip.part, keep=(slip.token,))
-        )
+        tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
     else:
         tried = shown(slip.part, keep=(slip.token,), paths=slip.cause in ("place", "glob"))
     return Stumble(

@@ -80,7 +80,9 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
         return False
     if part.program == tried.program:
         others = [word for word in _bare(tried)[1:] if word != token]
-        return subject_of(part) == subject_of(tried, token) or _share(others, words) >= HALF
+        if subject_of(part) == subject_of(tried, token):
+            return True
+        return part.words[1:2] == tried.words[1:2] and _share(others, words) >= HALF
     return same_job(tried, part)
 
 

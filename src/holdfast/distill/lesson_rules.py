@@ -88,7 +88,9 @@ def rule_of(item: Recurring) -> str:
             return f"`{tried}` needs `{token}`, which is not found here{then}"
         case "prefix":
             names = ", ".join(f"`{item.subject} {name}`" for name in item.tokens)
-            return f"{names} fail here → call them without `{item.subject}`: `{instead}`"
+            many = len(item.tokens) > 1
+            why = f" ({item.failed})" if item.failed and not many else ""
+            return f"{names} fail{'' if many else 's'} here{why} → without `{item.subject}`: `{instead}`"
         case "glob":
             return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"
         case "format":

@@ -51,6 +51,8 @@ _PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|
 _PICKS_PACKAGE = frozenset(
     ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
 )
+_HOME = re.compile(r"\A/(?:home|Users)/[^/]+/")
+_GIVEN = re.compile(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
 _CARGO_TEST = re.compile(r"(?:test|t|nextest run)\b")
 _IDENTIFIER = re.compile(r"[a-z_][\w:]*")
 _TAKES_VALUE = frozenset(
@@ -120,6 +122,12 @@ def specific(text: str) -> bool:
     return any(mark in text for mark in _SPECIFIC)
 
 
+def at_home(path: str) -> str:
+    """A path as any session of this user may know it; '' for one that is only of the moment."""
+    path = _HOME.sub("~/", path)
+    return "" if specific(path) else path
+
+
 def _matters(directory: str) -> bool:
     return bool(directory) and directory != "." and not _AWAY.match(directory) and not specific(directory)
 
@@ -134,7 +142,7 @@ def subject_of(part: Simple, until: str = "") -> str:
     words = [name_of(part.words[0])]
     for word in part.words[1:]:
         text = unquoted(word)
-        if text == until or len(words) == 3 or text.isupper():
+        if text == until or len(words) == 3 or text.isupper() or _GIVEN.search(text):
             break
         if text.startswith("-") or _PATH.match(text) or not _PLAIN.fullmatch(text) or _NUMBER.fullmatch(text):
             if len(words) > 1 or not text.startswith("-"):
