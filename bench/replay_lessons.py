@@ -11,6 +11,7 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.app.importing import import_into
@@ -19,6 +20,7 @@ from holdfast.app.wiring import Machine
 from holdfast.distill.lesson_telling import opening
 
 REPLAY = Path(__file__).parent.parent.parent / "shared" / "eval" / "replay.py"
+CORPUS = REPLAY.parent.parent / "data" / "transcripts" / "claude-code" / "entireio-cli"
 BASELINES = ("frequency", "recency", "bm25", "stumbles", "hybrid")
 MEASURES = ("coverage_stumble", "coverage_command", "coverage", "precision")
 
@@ -38,8 +40,8 @@ def answer(request: dict[str, object]) -> str:
     return "\n".join(opening(lessons_of(project).lessons, int(str(request["budget_tokens"]))))
 
 
-def table(corpus: str) -> None:
-    """One JSON line for each memory: lessons, then the baselines."""
+def measured(corpus: str) -> Iterator[dict[str, object]]:
+    """Figures of each memory: lessons, then the baselines."""
     provider = f"{sys.executable} -m bench.replay_lessons"
     for name in ("lessons", *BASELINES):
         how = ["--provider", provider] if name == "lessons" else ["--baseline", name]
@@ -47,32 +49,40 @@ def table(corpus: str) -> None:
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         told = json.loads(done.stdout).get("all")
         if told is None:
-            print(
-                json.dumps(
-                    {"corpus": Path(corpus).name, "memory": name, "note": "no session has three before it"}
-                )
-            )
+            yield {"corpus": Path(corpus).name, "memory": name, "note": "no session has three before it"}
             continue
         values = {measure: told[measure]["value"] for measure in MEASURES}
         targets = {f"n_{measure}": told[measure]["n"] for measure in MEASURES}
-        print(
-            json.dumps(
-                {
-                    "corpus": Path(corpus).name,
-                    "memory": name,
-                    **values,
-                    **targets,
-                    "tokens": told["tokens_mean"],
-                }
-            ),
-            flush=True,
-        )
+        yield {
+            "corpus": Path(corpus).name,
+            "memory": name,
+            **values,
+            **targets,
+            "tokens": told["tokens_mean"],
+        }
+
+
+def bench_replay_lessons(folder: Path) -> bool:
+    """Whether what lessons tell is used more often than what the best baseline tells, and covers as many stumbles."""
+    from bench.search import report
+
+    if not CORPUS.is_dir():
+        return True
+    rows = {str(row["memory"]): row for row in measured(str(CORPUS))}
+    lessons, others = rows.pop("lessons"), list(rows.values())
+    ok = True
+    for measure in ("precision", "coverage_stumble"):
+        best = max(float(str(row[measure] or 0)) for row in others)
+        value = float(str(lessons[measure] or 0))
+        ok &= report(f"lessons_{measure}", value, "share", best, least=True, tokens=lessons["tokens"])
+    return ok
 
 
 def main() -> None:
     if sys.argv[1:]:
         for corpus in sys.argv[1:]:
-            table(corpus)
+            for row in measured(corpus):
+                print(json.dumps(row), flush=True)
         return
     request = json.load(sys.stdin)
     with contextlib.redirect_stdout(io.StringIO()):

@@ -21,6 +21,7 @@ from bench.corpus import write_corpus, write_giant
 from bench.fingerprints import bench_fingerprints
 from bench.hooks import bench_moment_hook, bench_start_hook
 from bench.recall import bench_recall_precision, bench_search_command
+from bench.replay_lessons import bench_replay_lessons
 from bench.search import (
     bench_search_growth,
     bench_search_million,
@@ -253,6 +254,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "classify": bench_classify,
     "fingerprints": bench_fingerprints,
     "moment_hook": bench_moment_hook,
+    "replay_lessons": bench_replay_lessons,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "recall_precision": bench_recall_precision,
@@ -261,7 +263,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "search_growth": bench_search_growth,
     "search_million": bench_search_million,
 }
-ONLY_WHEN_NAMED = {"search_million"}  # takes many minutes and 2 GB of disk
+ONLY_WHEN_NAMED = {"search_million", "replay_lessons"}  # take many minutes; the first 2 GB of disk
 
 
 def main(names: list[str]) -> int:
