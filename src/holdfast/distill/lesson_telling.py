@@ -28,7 +28,7 @@ def by_worth(lesson: Lesson) -> tuple[object, ...]:
 
 
 def opening(lessons: Sequence[Lesson], budget: int) -> list[str]:
-    """Strong stumbles in half of the budget, commands in a quarter, then stumbles that were met once."""
+    """Stumbles in half of the budget, those that recur first; commands in the other half, the most used first."""
     told = strong_stumbles(lessons, budget // 2)
     once = [lesson for lesson in lessons if lesson.kind in STUMBLES and not lesson.strong]
     once.sort(key=lambda lesson: -(lesson.captured_at or 0.0))
@@ -37,7 +37,7 @@ def opening(lessons: Sequence[Lesson], budget: int) -> list[str]:
     commands = sorted(
         (lesson for lesson in lessons if lesson.kind == "command"), key=lambda lesson: -len(lesson.sessions)
     )
-    told += within([rule for lesson in commands for rule in lesson.rules], budget // 4)
+    told += within([rule for lesson in commands for rule in lesson.rules], budget // 2)
     return told
 
 
