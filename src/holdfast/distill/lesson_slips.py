@@ -54,17 +54,13 @@ def _unsigned(command: str, output: str, at: float | None) -> Slip | None:
             return Slip("slow", subject_of(part), text, raw(match[0]), at, part, settled=True)
         return None
     kind = checks.check_kind(command)
-    if (
-        kind is None
-        or not output
-        or checks.why_failed(output, kind)[0] in _CODE
-        or checks.says_failed(output)
-    ):
+    if kind is None or not output or checks.says_failed(output):
         return None
     part = worker(simple_commands(command))
     if part is None or elsewhere(part) or checks.check_kind(part.text) != kind:
         return None
-    return Slip("switch", subject_of(part), "", raw(checks.why_failed(output, kind)[1]), at, part)
+    why, line = checks.why_failed(output, kind)
+    return Slip("switch", subject_of(part), "", raw(line), at, part) if why not in _CODE else None
 
 
 def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -> Slip | None:
