@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.errors import FormatTooNew, StoreError
+from holdfast.model.memory import DeadEnd
 from holdfast.model.session import DistilledSession, Lived
 
 T = TypeVar("T")
@@ -65,6 +66,14 @@ class Cursor(Struct, frozen=True, kw_only=True):
     head: bytes
     reader: bytes
     digest: bytes
+
+
+class _DeadEnds(Struct, frozen=True):
+    dead_ends: tuple[DeadEnd, ...] = ()
+
+
+class _OnlyDeadEnds(Struct, frozen=True):
+    harvest: _DeadEnds = _DeadEnds()
 
 
 class CaptureStore:
@@ -249,6 +258,12 @@ class CaptureStore:
         """The latest sessions, newest first."""
         rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,))
         return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
+
+    def dead_ends(self, limit: int) -> list[tuple[str, DeadEnd]]:
+        """What the latest sessions tried in vain, newest session first; nothing else of them is decoded."""
+        rows = self._ask("SELECT id, record FROM session ORDER BY started DESC LIMIT ?", (limit,))
+        decode = msgspec.json.Decoder(_OnlyDeadEnds).decode
+        return [(session, end) for session, record in rows for end in decode(record).harvest.dead_ends]
 
     def lived(self, limit: int) -> list[Lived]:
         """What the latest sessions went through, oldest first; nothing else of them is decoded."""
