@@ -34,6 +34,7 @@ SHARED_WITH_APART = {"distill.asking", "distill.likeness"}
 MAY_WRITE = {
     "store": "",
     "app/demo.py": "makes and removes its scratch project",
+    "cli/streams.py": "opens the null device in the place of a stream that was closed",
     "search": "keeps its index, which is derived and deletable: nobody's memory is in it alone",
     "hot": "leaves envelopes and traces in memory: hooks cannot load the store",
     "transcripts/entire.py": "holds a checkpoint in memory, or in a private folder that it removes, to be read",

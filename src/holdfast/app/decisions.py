@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.keeping import LONGEST, by_id, given_text, moment, optional_text, reading, speaker, writing
+from holdfast.app.meaning import Meanings
 from holdfast.app.questions import ask_which_holds, settle_doubts
 from holdfast.app.wiring import Machine
 from holdfast.distill.likeness import Likeness, compare
@@ -40,16 +41,17 @@ def decide(machine: Machine, text: str, because: str | None = None, by: Owner = 
         at=moment(machine),
     )
     told: list[Decided] = []
+    meaning = Meanings()
 
     def rewrite(reference: Reference) -> Reference:
-        known = _known(reference.decisions, new)
+        known = _known(reference.decisions, new, meaning)
         if known is None:
             after = (*reference.decisions, new)
-            told.append(Decided(new, "recorded", contradicting(reference.decisions, new)))
+            told.append(Decided(new, "recorded", contradicting(reference.decisions, new, meaning)))
         else:
             merged = replace(known, rationale=_reasons(known, new), by=known.by or new.by)
             after = tuple(merged if decision is known else decision for decision in reference.decisions)
-            told.append(Decided(merged, "merged", contradicting(reference.decisions, merged)))
+            told.append(Decided(merged, "merged", contradicting(reference.decisions, merged, meaning)))
         return replace(reference, decisions=after)
 
     with writing(machine) as store:
@@ -77,9 +79,9 @@ def _wanted(decisions: Sequence[Decision], wanted: str) -> Decision:
     return by_id(wanted, decisions, lambda decision: decision.id, "decision", LISTING)
 
 
-def _known(decisions: Sequence[Decision], new: Decision) -> Decision | None:
+def _known(decisions: Sequence[Decision], new: Decision, meaning: Meanings) -> Decision | None:
     exact = next((decision for decision in decisions if decision.id == new.id), None)
-    return exact or find(decisions, new.text)
+    return exact or find(decisions, new.text, meaning)
 
 
 def _reasons(known: Decision, new: Decision) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -58,6 +59,7 @@ def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
     fixes += [f"make {project.window / name} again" for name in missing]
     if not dry_run:
         project.prepare()
+    fixes += _accepted(project, dry_run=dry_run)
     if scanner_missing_rules(machine):
         fixes.append("compile the scanner's rules")
         if not dry_run:
@@ -78,6 +80,22 @@ def _rewire(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
             fixes.append(f"wire {', '.join(host.missing)} of {host.agent} in {host.path}")
             if not dry_run:
                 rewire(machine, plan)
+    return fixes
+
+
+def _accepted(project: Project, *, dry_run: bool) -> list[str]:
+    """Log entries that somebody changed by hand are right from now on."""
+    fixes: list[str] = []
+    for name in known_projects(project) if project.memory.is_dir() else ():
+        store = MemoryStore(project, name)
+        with suppress(HoldfastError):  # what cannot be read is a finding
+            edited = store.edited_entries()
+            fixes += [
+                f"accept the entry of session {entry.session[:8]} in {name}'s log as it is"
+                for entry in edited
+            ]
+            if edited and not dry_run:
+                store.accept_entries()
     return fixes
 
 
@@ -138,6 +156,20 @@ def _files(machine: Machine, project: Project) -> Iterator[Finding]:
                 yield Finding("problem", "files", problem.message)
         except HoldfastError as error:
             yield Finding("problem", "files", error.line())
+    for store in stores:
+        with suppress(HoldfastError):  # said above
+            yield from _edited(store)
+
+
+def _edited(store: MemoryStore) -> Iterator[Finding]:
+    """A log is only added to; a person may change it all the same, and is told that it was noticed."""
+    for entry in store.edited_entries():
+        place = f"projects/{store.name}/{entry.where}"
+        if entry.line:
+            what = f"{place}:{entry.line}: the entry of session {entry.session[:8]} was changed since it was written"
+        else:
+            what = f"{place}: the entry of session {entry.session[:8]} is gone, or no entry any more"
+        yield Finding("note", "log", f"{what}. Nothing is overwritten; holdfast doctor --fix accepts it.")
 
 
 def _capture(machine: Machine, project: Project) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.keeping import by_id, given_text, moment, optional_text, reading, writing
+from holdfast.app.meaning import Meanings
 from holdfast.app.questions import ask_which_holds, settle_doubts
 from holdfast.app.wiring import Machine
 from holdfast.distill.fact_category import guess_category
@@ -64,15 +65,16 @@ def add_fact(
 
 def _added(reference: Reference, new: Fact, category: str | None) -> tuple[Reference, Kept]:
     standing = [kept.fact for kept in reference.facts if kept.retired_at is None]
-    clashes = contradicting(standing, new)
+    meaning = Meanings()
+    clashes = contradicting(standing, new, meaning)
     # The same words first: only they wake a fact that was given up.
     known = next((kept for kept in reference.facts if kept.fact.id == new.id), None)
-    if known is None and (alike := find(standing, new.text)) is not None:
+    if known is None and (alike := find(standing, new.text, meaning)) is not None:
         known = next(kept for kept in reference.facts if kept.fact == alike)
     if known is None:
         added = KeptFact(fact=new)
         return replace(reference, facts=(*reference.facts, added)), Kept(added, "added", clashes)
-    clashes = contradicting(standing, known.fact)
+    clashes = contradicting(standing, known.fact, meaning)
     merged = replace(
         known, fact=_again(known, new, category), retired_at=None, retired_because="", failed_at=None
     )
@@ -124,7 +126,7 @@ def change(
         after = change_fact(reference, old.fact.id, new)
         kept = next(kept for kept in after.facts if kept.fact.id == new.id)
         standing = [kept.fact for kept in others if kept.retired_at is None]
-        return after, Kept(kept, "changed", contradicting(standing, new))
+        return after, Kept(kept, "changed", contradicting(standing, new, Meanings()))
 
     return _change(machine, changed, "fact change")
 

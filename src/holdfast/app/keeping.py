@@ -12,6 +12,8 @@ from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, UsageError
 from holdfast.model.memory import Owner
+from holdfast.store.denied import Denied
+from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
 
 T = TypeVar("T")
@@ -34,7 +36,17 @@ def optional_text(machine: Machine, text: str | None, what: str) -> str:
             f"{what} has {len(plain):,} characters, {LONGEST:,} are allowed",
             fix="Keep it in a file and name the file",
         )
-    return machine.clean(plain).strip()
+    return not_forgotten(machine.project(), machine.clean(plain).strip(), what)
+
+
+def not_forgotten(project: Project, text: str, what: str) -> str:
+    """The text; UsageError when it holds one that was forgotten here: what is out does not come back by hand."""
+    if text and Denied(project.memory).strip(text) != text:
+        raise UsageError(
+            f"{what} holds a text that was forgotten in this project; nothing was written",
+            fix="Say it in other words",
+        )
+    return text
 
 
 def given_text(machine: Machine, text: str | None, what: str, fix: str) -> str:

@@ -9,17 +9,34 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.keeping import by_id, given_text, is_id, moment, reading, speaker, writing
+from holdfast.app.meaning import Meanings
 from holdfast.app.remembering import rewrite_current
+from holdfast.app.searching import search
 from holdfast.app.wiring import Machine
 from holdfast.distill.answering import answering, asks_for
 from holdfast.distill.likeness import Likeness, compare
 from holdfast.distill.merging import Contradiction, contradicting, doubt, doubted, find
+from holdfast.distill.replying import Answers, reply
 from holdfast.model.memory import Decision, Fact, Owner, Question
+from holdfast.search import FLOOR
 from holdfast.store.answered import record_answer
 from holdfast.store.memory import MemoryStore
 from holdfast.text.questions_md import QuestionsFile
 
 LISTING = "holdfast questions"
+OFFER_FLOOR = FLOOR + 0.15  # what is offered must be nearer than what a search lists
+_LOOKED_AT = 12
+_MOST_OFFERED = 3
+
+
+class Offered(Struct, frozen=True, kw_only=True):
+    """Something in the record that is near to a question and perhaps answers it."""
+
+    id: str
+    text: str
+    at: float | None = None
+    session: str = ""
+    source: str = ""
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -37,6 +54,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     against: tuple[
         Decision | Fact, ...
     ] = ()  # what stands in the record beside the answer and contradicts it
+    perhaps: tuple[Offered, ...] = ()  # without an answer: what is near
 
 
 class Closed(Struct, frozen=True):
@@ -57,13 +75,17 @@ def read_questions(machine: Machine) -> QuestionsFile:
 def ask(machine: Machine, text: str, *, record: bool = True) -> Reply:
     """The answer, if the record has it; else the question is kept open, unless `record` is False."""
     asked = given_text(machine, text, "the question", "holdfast ask TEXT")
-    reply = _from_record(reading(machine), asked)
-    if reply is not None:
-        return reply
-    if record:
-        return _keep_open(machine, asked)
-    known = _same(read_questions(machine).questions, asked)
-    return _as_before(asked, known) if known else Reply(question=asked, status="open")
+    store, meaning = reading(machine), Meanings()
+    found = _from_record(store, asked, meaning)
+    if found is not None and found.status == "answered":
+        return found
+    perhaps = found.perhaps if found is not None else ()
+    if record:  # searching brings the index up to date, and who only looks writes nothing
+        perhaps = perhaps or _near(machine, store, asked)
+        return replace(_keep_open(machine, asked), perhaps=perhaps)
+    known = _same(read_questions(machine).questions, asked, meaning)
+    open_reply = _as_before(asked, known) if known else Reply(question=asked, status="open")
+    return replace(open_reply, perhaps=perhaps)
 
 
 def count_answer(machine: Machine, reply: Reply) -> None:
@@ -71,9 +93,10 @@ def count_answer(machine: Machine, reply: Reply) -> None:
     record_answer(machine.project(), reply.id, machine.now().timestamp())
 
 
-def _from_record(store: MemoryStore, asked: str) -> Reply | None:
+def _from_record(store: MemoryStore, asked: str, meaning: Meanings) -> Reply | None:
+    """The answer; what perhaps is one; or None."""
     answered = [question for question in store.questions().questions if question.answer]
-    if question := _same(answered, asked):
+    if question := _same(answered, asked, meaning):
         return Reply(
             question=asked,
             status="answered",
@@ -87,13 +110,17 @@ def _from_record(store: MemoryStore, asked: str) -> Reply | None:
     reference = store.facts().reference
     standing = [kept.fact for kept in reference.facts if kept.retired_at is None]
     statements: list[Decision | Fact] = [*reference.decisions, *standing]
-    if not (found := answering(asked, statements)):
-        return None
-    best = found[0]
+    exact = answering(asked, statements)
+    found: Answers[Decision | Fact]
+    found = Answers(sure=exact[0]) if exact else reply(asked, statements, meaning)
+    best = found.sure
+    if best is None:
+        offered = tuple(_offered(store, statement) for statement in found.perhaps)
+        return Reply(question=asked, status="open", perhaps=offered) if offered else None
     clashes = (
-        contradicting(reference.decisions, best)
+        contradicting(reference.decisions, best, meaning)
         if isinstance(best, Decision)
-        else contradicting(standing, best)
+        else contradicting(standing, best, meaning)
     )
     return Reply(
         question=asked,
@@ -101,11 +128,54 @@ def _from_record(store: MemoryStore, asked: str) -> Reply | None:
         id=best.id,
         answer=_said(best),
         by=best.by if isinstance(best, Decision) else "",
-        at=best.at if isinstance(best, Decision) or best.verified_at is None else best.verified_at,
+        at=_when(best),
         session=best.session,
         source=_place(store, "reference.md"),
         against=tuple(clash.one for clash in clashes),
     )
+
+
+def _when(statement: Decision | Fact) -> float | None:
+    if isinstance(statement, Fact) and statement.verified_at is not None:
+        return statement.verified_at
+    return statement.at
+
+
+def _offered(store: MemoryStore, statement: Decision | Fact) -> Offered:
+    return Offered(
+        id=statement.id,
+        text=_said(statement),
+        at=_when(statement),
+        session=statement.session,
+        source=_place(store, "reference.md"),
+    )
+
+
+def _near(machine: Machine, store: MemoryStore, asked: str) -> tuple[Offered, ...]:
+    """What search finds for the question, above its floor: answered questions, and what stands in the register."""
+    hits = search(
+        machine,
+        store.project,
+        asked,
+        _LOOKED_AT,
+        ("fact", "question", "history"),
+        name=store.name,
+        floor=OFFER_FLOOR,
+    )
+    reference = store.facts().reference
+    said: dict[str, Decision | Fact] = {decision.id: decision for decision in reference.decisions}
+    said |= {kept.fact.id: kept.fact for kept in reference.facts if kept.retired_at is None}
+    answers = {question.id: question for question in store.questions().questions if question.answer}
+    found: list[Offered] = []
+    for hit in hits:
+        if statement := said.get(hit.id):
+            found.append(_offered(store, statement))
+        elif question := answers.get(hit.id):
+            text = f"{question.text} {question.answer}"
+            at = question.answered_at if question.answered_at is not None else question.at
+            source = _place(store, "open-questions.md")
+            found.append(Offered(id=hit.id, text=text, at=at, session=question.session, source=source))
+    return tuple(found[:_MOST_OFFERED])
 
 
 def _place(store: MemoryStore, file: str) -> str:
@@ -118,12 +188,12 @@ def _said(statement: Decision | Fact) -> str:
     return statement.text
 
 
-def _same(questions: Sequence[Question], asked: str) -> Question | None:
+def _same(questions: Sequence[Question], asked: str, meaning: Meanings) -> Question | None:
     """The question in the same words, else in others; of several the last."""
     wanted = Question(text=asked).id
     exact = [question for question in questions if question.id == wanted]
     kind = asks_for(asked)
-    return exact[-1] if exact else find([q for q in questions if asks_for(q.text) == kind], asked)
+    return exact[-1] if exact else find([q for q in questions if asks_for(q.text) == kind], asked, meaning)
 
 
 def _keep_open(machine: Machine, asked: str) -> Reply:
@@ -131,7 +201,7 @@ def _keep_open(machine: Machine, asked: str) -> Reply:
     told: list[Reply] = []
 
     def rewrite(questions: tuple[Question, ...]) -> tuple[Question, ...]:
-        known = _same(questions, asked)
+        known = _same(questions, asked, Meanings())
         if known is None:
             told.append(Reply(question=asked, status="recorded", id=new.id, at=new.at))
             return (*questions, new)
@@ -227,4 +297,4 @@ def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> Closed:
 def _wanted(questions: Sequence[Question], named: str) -> Question | None:
     if is_id(named):
         return by_id(named, questions, lambda question: question.id, "question", LISTING)
-    return _same(questions, named)
+    return _same(questions, named, Meanings())

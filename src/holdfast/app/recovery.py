@@ -5,6 +5,7 @@ Loaded by `resume`, which answers in a few times the start of an interpreter: no
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from holdfast.errors import UsageError
 from holdfast.model.memory import Owner
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.places import text_of
-from holdfast.text.current_digest import FILE_INDEX, DigestLine, branches_of, digest
+from holdfast.text.current_digest import FILE_INDEX, PLACE, DigestLine, branches_of, digest
 from holdfast.text.current_md import Current, CurrentFile, NextStep, parse_current
 
 if TYPE_CHECKING:
@@ -47,11 +48,14 @@ def recovery(
 class _Teller:
     """The state of a repository, ready to be told to sessions on any branch."""
 
-    def __init__(self, machine: Machine, project: Project) -> None:
+    def __init__(self, machine: Machine, project: Project, *, here: bool = True) -> None:
         self.file = state_of(project)
         self._now = machine.now().timestamp()
         self._clean = partial(_as_told, machine)
         self._own = project.title
+        # A work tree that was just made has no link yet, and a session must not be sent where nothing is.
+        linked = os.path.lexists(project.window / "local")
+        self._place = PLACE if linked or not here else f"{project.memory.as_posix()}/"
         current = self.file.current
         several = any(
             item.project
@@ -71,10 +75,10 @@ class _Teller:
 
     def told(self, branch: str | None, budget: int, name: str = "") -> list[DigestLine]:
         if self._naming is None:
-            return digest(self.file, branch, budget, self._now, self._clean)
+            return digest(self.file, branch, budget, self._now, self._clean, place=self._place)
         chosen = name or self._naming.of_branch(branch or "")
         project = "" if chosen == self._own else chosen
-        return digest(self.file, branch, budget, self._now, self._clean, project, chosen)
+        return digest(self.file, branch, budget, self._now, self._clean, project, chosen, place=self._place)
 
 
 def state_of(project: Project) -> CurrentFile:
@@ -88,7 +92,7 @@ def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, lis
     """
     if not project.memory.is_dir():
         return {}
-    teller = _Teller(machine, project)
+    teller = _Teller(machine, project, here=False)  # for all work trees; who tells it knows where it is
     told = {branch: teller.told(branch, budget) for branch in teller.branches()}
     return {**told, NO_BRANCH: teller.told(None, budget)}
 
@@ -126,6 +130,10 @@ def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Ow
             f"that is too much for a start: at most {MOST_LINES} lines of {LONGEST} characters are told",
             fix="Shorten it, and point to a file for the rest",
         )
+    from holdfast.app.keeping import not_forgotten
+
+    for line in wanted:
+        not_forgotten(project, line, "what is handed over")
     now = machine.now().timestamp() // 60 * 60
     steps = [NextStep(text=line, branch=branch, by=by, at=now) for line in wanted]
 

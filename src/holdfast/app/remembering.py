@@ -12,14 +12,17 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from holdfast.app.learning import learn, strong_stumbles
+from holdfast.app.meaning import Meanings
 from holdfast.app.projects import known_projects, naming, new_group
 from holdfast.app.wiring import Machine
 from holdfast.distill.log_entry import goal_line, log_entry
-from holdfast.distill.merging import Contradiction, doubt, merge
+from holdfast.distill.merging import Contradiction, doubt, find, merge
+from holdfast.distill.paraphrase import Meaning
 from holdfast.distill.standing_rules import standing_rules
-from holdfast.distill.state import advance, did_something, to_minute
+from holdfast.distill.state import advance, did_something, open_items, to_minute
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.session import DistilledSession
+from holdfast.store.given_up import given_up, made_since
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
 from holdfast.text.current_md import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
@@ -45,12 +48,12 @@ def remember(
     sort = naming(machine, project)
     for record in ordered:
         groups.setdefault(sort.of_session(record), []).append(record)
-    now, group_name = machine.now().timestamp(), new_group()
+    now, group_name, meaning = machine.now().timestamp(), new_group(), Meanings()
     if ended:
         for name, group in groups.items():
             store = MemoryStore(project, name, clock=lambda: now, group=group_name)
-            store.record(*(log_entry(record, now) for record in group))
-            _keep_knowledge(store, group)
+            store.record(*(log_entry(record, now, open_items(record)) for record in group))
+            _keep_knowledge(store, group, meaning)
     common = MemoryStore(project, sort.default, clock=lambda: now, group=group_name)
     if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
         common.propose(rules, CAPTURE)
@@ -62,30 +65,42 @@ def remember(
 # --- facts, decisions, questions -----------------------------------------------------------------------
 
 
-def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession]) -> None:
+def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], meaning: Meaning) -> None:
     dismissed = store.dismissed()
     harvests = [record.harvest for record in records]
     facts = _wanted((_dated_fact(fact) for harvest in harvests for fact in harvest.facts), dismissed)
     decisions = _wanted((_dated(item) for harvest in harvests for item in harvest.decisions), dismissed)
     questions = [_dated_question(question) for harvest in harvests for question in harvest.questions]
+    decisions = _standing(store, decisions, meaning)
     doubts: list[Question] = []
 
     def with_new(reference: Reference) -> Reference:
         doubts.clear()  # somebody may have been faster, and this is done again
         return Reference(
-            facts=_merged_facts(reference.facts, facts),
-            decisions=_merged_decisions(reference.decisions, decisions, doubts),
+            facts=_merged_facts(reference.facts, facts, meaning),
+            decisions=_merged_decisions(reference.decisions, decisions, doubts, meaning),
         )
 
     if facts or decisions:
         store.change_facts(with_new, CAPTURE)
     asked = _wanted([*questions, *doubts], dismissed)
     if asked:
-        store.change_questions(lambda known: _merged_questions(known, asked, dismissed), CAPTURE)
+        store.change_questions(lambda known: _merged_questions(known, asked, dismissed, meaning), CAPTURE)
 
 
 def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
     return [item for item in items if item.id not in dismissed]
+
+
+def _standing(store: MemoryStore, decisions: list[Decision], meaning: Meaning) -> list[Decision]:
+    """Without those that were given up under other words; an old session that is read again says them again."""
+    gone = given_up(store) if decisions else []
+    return [
+        decision
+        for decision in decisions
+        if (again := find(gone, decision.text, meaning) if gone else None) is None
+        or made_since(decision, again)
+    ]
 
 
 def _dated(decision: Decision) -> Decision:
@@ -101,14 +116,16 @@ def _dated_question(question: Question) -> Question:
     return replace(question, at=to_minute(question.at), answered_at=to_minute(question.answered_at))
 
 
-def _merged_facts(kept: Sequence[KeptFact], new: Sequence[Fact]) -> tuple[KeptFact, ...]:
+def _merged_facts(
+    kept: Sequence[KeptFact], new: Sequence[Fact], meaning: Meaning | None = None
+) -> tuple[KeptFact, ...]:
     """Known facts keep their place and history; one that was seen again was verified again.
 
     The same command with another answer changes the fact. One that was retired stays so.
     """
     facts = {entry.fact.id: entry for entry in kept}
     by_command = {entry.fact.command: entry.fact.id for entry in kept if _answers(entry.fact)}
-    groups = merge([*(entry.fact for entry in kept), *new]).merged
+    groups = merge([*(entry.fact for entry in kept), *new], meaning, len(kept)).merged
     known = {source.id: group.sources[0].id for group in groups for source in group.sources}
     for fact in new:
         place = known[fact.id] if known[fact.id] in facts else fact.id
@@ -138,18 +155,18 @@ def _seen_again(fact: Fact, again: Fact) -> Fact:
 
 
 def _merged_decisions(
-    known: Sequence[Decision], new: Sequence[Decision], doubts: list[Question]
+    known: Sequence[Decision], new: Sequence[Decision], doubts: list[Question], meaning: Meaning
 ) -> tuple[Decision, ...]:
-    merging = merge([*known, *new])
+    merging = merge([*known, *new], meaning, len(known))
     doubts += _doubts(merging.contradictions, {decision.id for decision in new})
     return tuple(group.item for group in merging.merged)
 
 
 def _merged_questions(
-    known: Sequence[Question], new: Sequence[Question], dismissed: Collection[str]
+    known: Sequence[Question], new: Sequence[Question], dismissed: Collection[str], meaning: Meaning
 ) -> list[Question]:
     """Each question once, with its newest answer. Where an older one said otherwise, somebody is asked."""
-    merging = merge([*known, *new])
+    merging = merge([*known, *new], meaning, len(known))
     fresh = {(question.id, question.answer) for question in new}
     found = [group.item for group in merging.merged]
     there = {question.id for question in found} | set(dismissed)

@@ -43,14 +43,6 @@ OPTIONS = (
         ("auto", "always", "off"),
     ),
     Option(
-        "classifier",
-        str,
-        "none",
-        True,
-        "A model that tells what a prompt wants, in place of the rules of holdfast classify; none: the rules.",
-        ("none",),
-    ),
-    Option(
         "embedder",
         str,
         "static",
@@ -58,6 +50,14 @@ OPTIONS = (
         "What search compares meanings with: the table that is shipped, or minilm for the model that it was made "
         "from, where `holdfast[minilm]` is installed; an index is made anew when this changes.",
         ("static", "minilm"),
+    ),
+    Option(
+        "classifier",
+        str,
+        "none",
+        True,
+        "A model that tells what a prompt wants, in place of the rules of holdfast classify; none: the rules.",
+        ("none",),
     ),
     Option(
         "projects",
@@ -90,8 +90,8 @@ OPTIONS = (
 class Settings(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     scanner: str = "auto"
-    classifier: str = "none"
     embedder: str = "static"
+    classifier: str = "none"
     projects: tuple[tuple[str, str], ...] = ()
     lessons_promote_days: int = 7
     lessons_promote_sessions: int = 2
@@ -144,8 +144,8 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
     return Settings(
         exclude=tuple(values["exclude"]),
         scanner=values["scanner"],
-        classifier=values["classifier"],
         embedder=values["embedder"],
+        classifier=values["classifier"],
         projects=tuple(values["projects"].items()),
         lessons_promote_days=values["lessons_promote_days"],
         lessons_promote_sessions=values["lessons_promote_sessions"],

@@ -9,9 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.keeping import by_id, given_text, moment, optional_text, reading, writing
+from holdfast.app.meaning import Meanings
+from holdfast.app.projects import known_projects
 from holdfast.app.wiring import Machine
 from holdfast.distill.merging import find
 from holdfast.distill.state import MOST_DONE
+from holdfast.errors import NotFound
 from holdfast.model.memory import OpenItem, Owner, Priority
 from holdfast.store.layout import branch_of
 from holdfast.text.current_md import ByHand, Current, CurrentFile, Done, close_by_hand, todos_by_hand
@@ -31,17 +34,35 @@ class Listed(Struct, frozen=True):
     done: bool = False
 
 
-def list_todos(machine: Machine, *, everything: bool = False) -> tuple[list[Listed], list[Problem]]:
-    """What is to be done on this branch, the urgent first; also what other branches and ticked boxes say."""
-    file = reading(machine).current()
+def list_todos(
+    machine: Machine, *, everything: bool = False, name: str = ""
+) -> tuple[list[Listed], list[Problem]]:
+    """What is to be done on this branch, the urgent first; also what other branches and ticked boxes say.
+
+    `name` is a project of this repository: the one that this branch works on unless told, all with `everything`. What
+    a person noted belongs to all of them.
+    """
+    project = machine.project()
+    if name and name not in (known := {project.title, *known_projects(project)}):
+        raise NotFound(
+            f"no project {name!r} in this repository", fix=f"There are: {', '.join(sorted(known))}"
+        )
+    store = reading(machine)
+    file = store.current()
+    chosen = name or ("" if everything else store.name)
+
+    def wanted(item: OpenItem) -> bool:
+        return not chosen or not item.session or (item.project or project.title) == chosen
+
     hand = _by_hand(machine, file)
     ours = {item.id for item in file.current.todo}
     left = [*file.current.todo, *(todo.item for todo in hand if not todo.done and todo.item.id not in ours)]
+    left = [item for item in left if wanted(item)]
     if everything:
-        ticked = [*file.ticked, *(todo.item for todo in hand if todo.done)]
+        ticked = [*filter(wanted, file.ticked), *(todo.item for todo in hand if todo.done)]
         shown = [*map(Listed, by_priority(left)), *(Listed(item, done=True) for item in ticked)]
         return shown, file.problems
-    branch = branch_of(machine.project().root)
+    branch = branch_of(project.root)
     here = [item for item in left if not branch or item.branch in (branch, "")]
     return [Listed(item) for item in by_priority(here)], file.problems
 
@@ -79,7 +100,7 @@ def add_todo(
 
     def noted(file: CurrentFile) -> Current:
         items = file.current.todo
-        known = next((item for item in items if item.id == new.id), None) or find(items, said)
+        known = next((item for item in items if item.id == new.id), None) or find(items, said, Meanings())
         if known is None:
             told.append(Noted(new, "added"))
             return replace(file.current, todo=(*items, new))

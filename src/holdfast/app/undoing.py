@@ -16,7 +16,7 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, NotFound, UsageError
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
-from holdfast.store.versions import UNDO, Change
+from holdfast.store.versions import UNDO, UNSAVED, Change
 from holdfast.text.diff import count, unified
 
 __all__ = [
@@ -66,8 +66,11 @@ class Undone(Struct, frozen=True, kw_only=True):
 
 def files_with_versions(machine: Machine, project: Project) -> list[FileVersions]:
     by_file: dict[str, list[Change]] = {}
-    for change in memory_of(machine, project).history():
+    store = memory_of(machine, project)
+    for change in store.history():
         by_file.setdefault(change.file, []).append(change)
+    for name, changes in by_file.items():
+        changes[:0] = filter(None, [store.unsaved(name)])
     return [
         FileVersions(file=name, changes=len(found), last_at=_moment(found[0].at), last_reason=found[0].reason)
         for name, found in by_file.items()
@@ -77,13 +80,14 @@ def files_with_versions(machine: Machine, project: Project) -> list[FileVersions
 def changes_of(machine: Machine, project: Project, file: str, last: int | None = None) -> list[Changed]:
     """Newest first."""
     store = memory_of(machine, project)
-    found = store.history(_named(machine, file))
+    named = _named(machine, file)
+    found = [*filter(None, [store.unsaved(named)]), *store.history(named)]
     return [_changed(store, change) for change in (found[:last] if last else found)]
 
 
 def change_and_diff(machine: Machine, project: Project, n: int, file: str | None) -> tuple[Changed, str]:
     store = memory_of(machine, project)
-    change = _numbered(machine, store, n, file)
+    change = _unsaved(machine, store, n, file) or _numbered(machine, store, n, file)
     before, after = _contents(store, change)
     return _changed(store, change), unified(before, after, change.file)
 
@@ -161,6 +165,12 @@ def _numbered(machine: Machine, store: MemoryStore, n: int, file: str | None) ->
     raise NotFound(f"{which} has no version {n}", fix=fix)
 
 
+def _unsaved(machine: Machine, store: MemoryStore, n: int, file: str | None) -> Change | None:
+    """What somebody wrote since, where it is listed with this number."""
+    change = store.unsaved(_named(machine, file)) if file is not None else None
+    return change if change is not None and change.n == n else None
+
+
 def _named(machine: Machine, file: str) -> str:
     """A file as the store knows it: by its name, or by a path from where the person stands."""
     if not file.strip() or "\0" in file:
@@ -198,7 +208,8 @@ def _contents(store: MemoryStore, change: Change) -> tuple[bytes | None, bytes |
     def of(digest: str | None) -> bytes | None:
         return None if digest is None else store.versions.content(digest)
 
-    return of(change.before), of(change.after)
+    after = store.bytes_of(change.file) if change.reason == UNSAVED else of(change.after)
+    return of(change.before), after
 
 
 def _moment(at: float) -> datetime:

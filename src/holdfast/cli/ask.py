@@ -13,7 +13,8 @@ from holdfast.cli.memory_views import flat
 from holdfast.errors import StoreError
 
 DESCRIPTION = """Answers from the record: a question that was answered before, in these or in other words, else a
-decision or a fact that says it. What nobody has answered is kept as an open question of this project."""
+decision or a fact that says it. What is near and may not be the answer is offered as "perhaps". What nobody has
+answered is kept as an open question of this project."""
 EXAMPLES = """examples:
   holdfast ask "Which region do we deploy to?"
   holdfast ask "Which region do we deploy to?" --no-record --json
@@ -64,6 +65,9 @@ def _show(reply: Reply) -> None:
         )
     else:
         output.line("Not answered yet, and not asked before.")
+    for near in reply.perhaps:
+        output.line(f"  perhaps: {flat(near.text)}")
+        output.line(f"    {near.id}{views.origin('', near.at, near.session)} · .holdfast/local/{near.source}")
 
 
 def _as_json(reply: Reply) -> dict[str, object]:
@@ -76,5 +80,9 @@ def _as_json(reply: Reply) -> dict[str, object]:
         "at": views.iso(reply.at),
         "session": reply.session,
         "source": reply.source,
+        "perhaps": [
+            {"id": near.id, "text": near.text, "at": views.iso(near.at), "source": near.source}
+            for near in reply.perhaps
+        ],
         "contradicted_by": [{"id": other.id, "text": other.text} for other in reply.against],
     }

@@ -13,7 +13,9 @@ SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--fix", action="store_true", help="repair what can be repaired: links, rules, old formats"
+        "--fix",
+        action="store_true",
+        help="repair what can be repaired: links, rules, old formats; accept log entries changed by hand",
     )
     parser.add_argument("--dry-run", action="store_true", help="with --fix: only say what would be done")
     parser.add_argument("--json", action="store_true", help="the findings as JSON")

@@ -13,7 +13,7 @@ from holdfast.cli.output import Column, Table
 
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and
 open-questions.md. Without FILE: which have some. With FILE: its changes, the newest first. What was edited by
-hand is a version too."""
+hand is a version too; what nobody has saved yet is its newest line."""
 EXAMPLES = """examples:
   holdfast history                       the files that keep versions
   holdfast history current.md            what changed it, and when

@@ -67,6 +67,25 @@ def help_text() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    if sys.stdout is None or sys.stderr is None:
+        from holdfast.cli.streams import open_missing
+
+        open_missing()
+    try:
+        try:
+            return _main(arguments)
+        finally:
+            if sys.exc_info()[0] in (None, SystemExit):
+                sys.stdout.flush()
+    except OSError as error:
+        from holdfast.cli.streams import give_up, is_ours
+
+        if not is_ours(error):
+            raise
+        return give_up(error)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "_ARGCOMPLETE" in os.environ:
         from holdfast.cli.completion import complete

@@ -26,13 +26,10 @@ def print_resume(words: list[str]) -> bool:
     text = _as_json(answer) if "--json" in rest else _as_text(answer, why="--why" in rest)
     if not text.replace("\n", "").isprintable():
         return False  # something that a terminal might obey: the application shows it harmlessly
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        if sys.stdout.isatty() and "--json" not in rest:
-            sys.stderr.write(f"{len(answer['lines'])} lines, {answer['tokens']} tokens\n")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    if sys.stdout.isatty() and "--json" not in rest:
+        sys.stderr.write(f"{len(answer['lines'])} lines, {answer['tokens']} tokens\n")
     return True
 
 

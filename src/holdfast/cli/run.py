@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from holdfast.app.wiring import Machine
+from holdfast.cli import streams
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.guard.visible import visible
 
@@ -59,26 +60,18 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
     except KeyboardInterrupt:
         _complain("interrupted; what was written is whole, and the next run goes on from there.")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone (`holdfast ledger | head`): nobody is left to be told.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
+        if isinstance(error, OSError) and streams.is_ours(error):
+            return streams.give_up(error)
         if os.environ.get("HOLDFAST_DEBUG"):
             raise
         _complain(
             f"{type(error).__name__}: {error}. This is a fault of holdfast; HOLDFAST_DEBUG=1 shows where."
         )
-        _abandon_output()
+        streams.abandon()
         return 1
 
 
 def _complain(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"holdfast: {visible(' '.join(text.split()))}\n")
-
-
-def _abandon_output() -> None:
-    """What is still buffered cannot be written (a full disk, a closed stream): the interpreter must not try again."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stderr.write(f"holdfast: {visible(' '.join(text.split()))}\n")

@@ -12,10 +12,12 @@ from holdfast.cli.memory_views import flat
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
 there by itself; what you add stays until you say that it is done. Boxes that you write into the file
-yourself count too: done ticks them where they stand. Listed are those of this branch and of none.
+yourself count too: done ticks them where they stand. Listed are those of this branch and of none, of the project that
+this branch works on.
 ID may be the beginning of an id."""
 EXAMPLES = """examples:
   holdfast todo
+  holdfast todo --project billing
   holdfast todo add "Rotate the webhook key" --priority high --owner user --because "it leaked"
   holdfast todo done T-k3 T-9a
 """
@@ -28,6 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for place, default in ((parser, False), (listing, argparse.SUPPRESS)):
         place.add_argument(
             "--all", action="store_true", default=default, help="those of other branches and ticked ones too"
+        )
+        place.add_argument(
+            "--project",
+            default="" if place is parser else default,
+            metavar="NAME",
+            help="of another project of this repository (default: the one this branch works on; with --all every one)",
         )
     add = verbs.add_parser("add", help="note something to be done")
     add.add_argument("text", metavar="TEXT", help="what is to be done")
@@ -65,7 +73,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def _list(options: argparse.Namespace, machine: Machine) -> None:
-    listed, problems = app.list_todos(machine, everything=options.all)
+    listed, problems = app.list_todos(machine, everything=options.all, name=options.project)
     views.warn_of(problems)
     items = [(one.item, one.done) for one in listed]
     if options.json:
@@ -73,6 +81,8 @@ def _list(options: argparse.Namespace, machine: Machine) -> None:
     elif items:
         output.show(views.todos_table(items, branches=options.all))
     elif not options.all and app.list_todos(machine, everything=True)[0]:
-        output.line("Nothing to do on this branch. holdfast todo --all lists what other branches left.")
+        output.line(
+            "Nothing to do on this branch. holdfast todo --all lists what other branches and projects left."
+        )
     else:
         output.line("Nothing to do. holdfast todo add TEXT notes something.")

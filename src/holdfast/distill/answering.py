@@ -14,7 +14,7 @@ from holdfast.distill.asking import AMOUNT, OPEN, asks_for
 from holdfast.distill.likeness import Signature, signature
 from holdfast.model.memory import Decision, Fact
 
-__all__ = ["answering", "asks_for"]
+__all__ = ["answering", "asks_for", "tells", "when_said"]
 
 T = TypeVar("T", Decision, Fact, Decision | Fact)
 
@@ -31,14 +31,14 @@ def answering(question: str, statements: Iterable[T]) -> list[T]:
     """The statements that answer, the best first; of equals the latest."""
     asked = signature(question.rstrip(" ?"))
     rated = [
-        (rate, _when(statement), place, statement)
+        (rate, when_said(statement), place, statement)
         for place, statement in enumerate(statements)
         if (rate := _strength(question, asked, statement)) > 0
     ]
     return [statement for *_, statement in sorted(rated, key=lambda entry: entry[:3], reverse=True)]
 
 
-def _when(statement: Decision | Fact) -> float:
+def when_said(statement: Decision | Fact) -> float:
     verified = statement.verified_at if isinstance(statement, Fact) else None
     return verified or statement.at or 0.0
 
@@ -57,10 +57,10 @@ def _strength(question: str, asked: Signature, statement: Decision | Fact) -> fl
     if asked.hard and not (hard_met == asked.hard or (hard_met and _CHOICE.search(question))):
         return 0.0
     word = match[1].casefold() if (match := OPEN.match(question)) else ""
-    return closeness if not word or _tells(word, question, asked, said, statement) else 0.0
+    return closeness if not word or tells(word, question, asked, said, statement) else 0.0
 
 
-def _tells(word: str, question: str, asked: Signature, said: Signature, statement: Decision | Fact) -> bool:
+def tells(word: str, question: str, asked: Signature, said: Signature, statement: Decision | Fact) -> bool:
     """Whether a statement on the same subject gives what the question word asks for."""
     new_hard = said.hard - asked.hard
     if asked.words & (said.denied - asked.denied):

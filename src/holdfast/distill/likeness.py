@@ -7,12 +7,13 @@ hard tokens: numbers, versions, paths, flags, ids. Hard tokens never count as al
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
 
-def _words(block: str) -> frozenset[str]:
+def word_set(block: str) -> frozenset[str]:
     return frozenset(block.split())
 
 
@@ -27,19 +28,22 @@ _FEWEST_SHARED = 3
 
 _CHUNK = re.compile(r"[^\s,;:()\[\]{}<>\"“”!?`*]+|[,;:()!?]")
 _SIGNS = frozenset(",;:()!?")
-_CONJUNCTIONS = _words(
+_CONJUNCTIONS = word_set(
     "but because since so if when unless while although aber weil wenn mais parce si pero porque"
+)
+_DIRECTIONS = word_set(
+    "before after to into onto from over than above below until vor nach von avant après de antes"
 )
 _HARD = re.compile(r"\d|[/\\_@=]|^--?\w|\w\.\w|[a-z][A-Z][a-z]")
 _RIVALS = (re.compile(r"\d"), re.compile(r"[/\\]"))
 _VERSION = re.compile(r"v?=*(\d[\d.]*)")
-_NEGATORS = _words(
+_NEGATORS = word_set(
     "not no never none without cannot avoid stop don't dont doesn't didn't isn't aren't wasn't won't can't cant "
     "shouldn't mustn't neither nor nicht kein keine keinen nie ohne ne pas jamais sans nunca sin forbid forbidden "
     "prohibit prohibited refuse"
 )
 _NEGATING_PAIRS = frozenset({("instead", "of"), ("rather", "than")})
-_STOP = _words(
+_STOP = word_set(
     "a an the this that these those it its is are was were be been being am do does did done has have had having "
     "will would shall should can could may might must need needs to of in on at by for from with as into onto and "
     "or than then there here we i you they he she our your their my us me them just very really also only even "
@@ -48,12 +52,36 @@ _STOP = _words(
     "für auf von le la les un une des et ou est sont dans avec pour el los las una y o es son en con para por"
 )
 # Words that carry no choice of their own: "use", "go with" and "prefer" decide the same.
-_LIGHT = _words(
-    "use using used go goes went make makes made keep keeps kept set sets get gets got prefer prefers choose chose "
-    "chosen pick picked take takes decide decided run runs ran running work works always let lets please want "
-    "instead rather longer anymore more"
+_LIGHT = word_set(
+    "use uses using used go goes going went make makes made keep keeps kept set sets get gets got prefer prefers "
+    "preferred choose chooses chose chosen pick picks picked take takes decide decides decided run runs ran running "
+    "work works always let lets please want instead rather longer anymore more"
 )
-_CHOOSING = _words("use using used prefer choose chose chosen pick picked deploy store switch adopt")
+_CHOOSING = word_set(
+    "use uses using used prefer preferred choose chose chosen pick picked deploy store switch adopt"
+)
+# Numbers in words are numbers; "one" is an article too often.
+_NUMBERS = {
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "eleven": "11",
+    "twelve": "12",
+    "twenty": "20",
+    "thirty": "30",
+    "sixty": "60",
+    "ninety": "90",
+}
+# What one side has alone and turns the whole: "turned off", "drop support".
+_TURNING = word_set(
+    "off drop except exclud disabl remov fail revert undo hid reject deni block depreca abandon"
+)
 _CANONICAL = {
     "db": "databas",
     "config": "configur",
@@ -117,6 +145,9 @@ class Signature(NamedTuple):
     hard: frozenset[str]
     chooses: bool
     asks: bool
+    negates: bool = False
+    behind: tuple[tuple[str, frozenset[str]], ...] = ()  # `before`, `to` and their kin, and what follows them
+    unwanted: frozenset[str] = frozenset()  # hard tokens that are denied
     weighs: str = ""  # `for` or `against` one thing instead of another; '' when it weighs nothing
 
     @property
@@ -129,27 +160,68 @@ def signature(text: str) -> Signature:
     said: set[str] = set()
     denied: set[str] = set()
     hard: set[str] = set()
-    chooses = negative = weighs = negates = False
+    unwanted: set[str] = set()
+    behind: list[tuple[str, set[str]]] = []
+    chooses = negative = weighs = negates = directed = False
     before = ""
     for chunk in _CHUNK.findall(text.replace("’", "'")):
         bare = chunk.strip(".'…–—·→")
         word = bare.casefold()
         weighs = weighs or (before, word) in _NEGATING_PAIRS
         negates = negates or word in _NEGATORS
+        if word in _DIRECTIONS:
+            behind.append((word, set()))
+            directed = True
+        found = ""
         if word in _NEGATORS or (before, word) in _NEGATING_PAIRS:
             negative = True
-        elif _HARD.search(bare):
-            hard.add(_hard_form(bare))
+        elif _HARD.search(bare) or word in _NUMBERS:
+            found = _NUMBERS.get(word) or _hard_form(bare)
+            hard.add(found)
+            if negative:
+                unwanted.add(found)
         elif word and word not in _STOP and any(char.isalnum() for char in word):
             chooses = chooses or word in _CHOOSING
             if word not in _LIGHT:
-                (denied if negative else said).add(stem(word))
+                found = stem(word)
+                (denied if negative else said).add(found)
+        if directed and found and word not in _DIRECTIONS:
+            behind[-1][1].add(found)
         if chunk in _SIGNS or chunk.endswith(".") or word in _CONJUNCTIONS:
-            negative = False
+            negative = directed = False
         before = word
-    asks = text.rstrip().endswith("?")
-    side = ("against" if negates else "for") if weighs else ""
-    return Signature(frozenset(said), frozenset(denied), frozenset(hard), chooses, asks, side)
+    return Signature(
+        said=frozenset(said),
+        denied=frozenset(denied),
+        hard=frozenset(hard),
+        chooses=chooses,
+        asks=text.rstrip().endswith("?"),
+        negates=negates,
+        behind=tuple((word, frozenset(words)) for word, words in behind),
+        unwanted=frozenset(unwanted),
+        weighs=("against" if negates else "for") if weighs else "",
+    )
+
+
+def exchanged(one: Signature, other: Signature) -> bool:
+    """Whether two sentences of the same words have them on different sides: copy A to B, copy B to A."""
+    for word, here in one.behind:
+        for again, there in other.behind:
+            if word == again and here and there and here.isdisjoint(there):
+                rest, other_rest = (one.words | one.hard) - here, (other.words | other.hard) - there
+                if here <= other_rest and there <= rest:
+                    return True
+    return False
+
+
+@lru_cache(maxsize=10_000)
+def surfaces(text: str) -> Mapping[str, str]:
+    """The words of a sentence by their stems, as they are written there."""
+    found: dict[str, str] = {}
+    for chunk in _CHUNK.findall(text.replace("’", "'")):
+        bare = chunk.strip(".'…–—·→")
+        found.setdefault(stem(bare.casefold()), bare)
+    return found
 
 
 def _hard_form(token: str) -> str:
@@ -210,11 +282,12 @@ def compare_signatures(one: Signature, other: Signature) -> Verdict:
     why = _clash(one, other, closeness)
     if why:
         return Verdict(Likeness.CLASH, why)
-    if one.hard != other.hard or one.asks != other.asks or _turned(one, other):
+    if one.hard != other.hard or one.asks != other.asks or turned(one, other):
         return Verdict(Likeness.OTHER)
     if shared < _FEWEST_SHARED and one.words != other.words:
         return Verdict(Likeness.OTHER)
-    return Verdict(Likeness.SAME if closeness >= ALIKE and not _is_swap(one, other) else Likeness.OTHER)
+    apart = _is_swap(one, other) or exchanged(one, other) or not _TURNING.isdisjoint(one.words ^ other.words)
+    return Verdict(Likeness.SAME if closeness >= ALIKE and not apart else Likeness.OTHER)
 
 
 def _few_words(one: Signature, other: Signature) -> Verdict:
@@ -229,11 +302,11 @@ def _few_words(one: Signature, other: Signature) -> Verdict:
 
 def _clash(one: Signature, other: Signature, closeness: float) -> str:
     """In what two sentences about the same thing contradict each other; '' when in nothing."""
-    turned = _turned(one, other)
+    denial = turned(one, other)
     if one.asks or other.asks:
         return ""
-    if turned and closeness >= TURNED and one.hard == other.hard:
-        return f"one says {_shown(turned)}, the other denies it"
+    if denial and closeness >= TURNED and one.hard == other.hard:
+        return f"one says {_shown(denial)}, the other denies it"
     hard_one, hard_other = one.hard - other.hard, other.hard - one.hard
     if len(hard_one) == len(hard_other) == 1 and closeness >= OTHER_NUMBER and _rival(*hard_one, *hard_other):
         return f"{_shown(hard_one)} against {_shown(hard_other)}"
@@ -249,11 +322,12 @@ def _rival(one: str, other: str) -> bool:
     return any(sign.search(one) and sign.search(other) for sign in _RIVALS)
 
 
-def _turned(one: Signature, other: Signature) -> frozenset[str]:
+def turned(one: Signature, other: Signature) -> frozenset[str]:
     """What one says and the other denies. How far a `not` reaches is a guess, so a denial they share excuses it."""
     if one.denied & other.denied and {one.weighs, other.weighs} != {"for", "against"}:
         return frozenset()
-    return ((one.said & other.denied) | (one.denied & other.said)) - (one.said & other.said)
+    words = ((one.said & other.denied) | (one.denied & other.said)) - (one.said & other.said)
+    return words | ((one.hard & other.hard) & (one.unwanted ^ other.unwanted))
 
 
 def _is_swap(one: Signature, other: Signature) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from holdfast.distill.harvest_decisions import PLAN_TO_DO, plan_title
 from holdfast.distill.harvest_prose import capitalised, plain, sentences, statements
 from holdfast.distill.harvest_reports import tells_what_is_left
-from holdfast.model.memory import LogEntry
+from holdfast.model.memory import LogEntry, OpenItem
 from holdfast.model.session import DistilledSession
 from holdfast.text.prose import prose_of, without_escapes
 
@@ -36,9 +37,13 @@ _NO_RESULT = re.compile(
 )
 
 
-def log_entry(record: DistilledSession, now: float) -> LogEntry:
-    """What happened, why, and what is left. A session that nothing dates is dated now, when it became known."""
+def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | None = None) -> LogEntry:
+    """What happened, why, and what is left. A session that nothing dates is dated now, when it became known.
+
+    `left`: what it left open as the state has it, so that a to-do is worded alike, and has one id, in both.
+    """
     harvest = record.harvest
+    open_items = harvest.open_items if left is None else left
     at = next((moment for moment in (record.started, record.ended) if moment is not None), now)
     return LogEntry(
         session=record.session,
@@ -51,7 +56,9 @@ def log_entry(record: DistilledSession, now: float) -> LogEntry:
         findings=tuple(replace(item, at=at) for item in harvest.findings[:MOST_ITEMS]),
         dead_ends=tuple(replace(item, at=at) for item in harvest.dead_ends[:MOST_ITEMS]),
         questions=tuple(replace(item, at=at) for item in harvest.questions[:MOST_ITEMS]),
-        open_items=tuple(replace(item, at=at) for item in harvest.open_items[:MOST_ITEMS]),
+        open_items=tuple(
+            replace(item, at=at, branch="", session=record.session) for item in open_items[:MOST_ITEMS]
+        ),
         files=_files(record),
         commits=harvest.commits[-MOST_COMMITS:],
         summary=summary_line(record.final_message, MOST_SUMMARY),

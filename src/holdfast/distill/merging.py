@@ -1,7 +1,8 @@
 """The same decision, fact, question or finding in other words, merged with its sources; contradictions shown.
 
-First by content id, then by words (`likeness`). Merging is careful: a statement joins a group only when it is
-like the group's first and clashes with none of its members. What clashes is reported, never resolved here.
+First by content id, then by words (`likeness`), then by meaning (`paraphrase`) where one is given. Merging is
+careful: a statement joins a group only when it is like the group's first and clashes with none of its members. What
+clashes is reported, never resolved here.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.distill.answering import asks_for
 from holdfast.distill.likeness import (
     NEAR_ENOUGH_TO_CLASH,
     Likeness,
     Signature,
+    compare,
     compare_signatures,
     signature,
 )
+from holdfast.distill.paraphrase import Gap, Meaning, asks_alike, gap, judge, least_shared, settle
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
 
 Statement = Decision | Fact | Question | Finding | DeadEnd | OpenItem
@@ -30,6 +34,9 @@ WHICH_HOLDS = "Which holds: "
 _UNDATED = float("-inf")
 _MOST_NEAR = 40
 _MOST_CLASHES = 3  # of one statement: more tell nothing new
+_MOST_UNDECIDED = 6  # groups with which a new one is compared by meaning
+_MOST_NEW = 2_000  # groups of one import, the latest: beyond that a single import would cost seconds
+_TOO_COMMON = 400  # groups that hold a word: it tells nothing, and looking through them costs
 
 
 class Merged(Struct, Generic[T], frozen=True):
@@ -56,17 +63,25 @@ class Merging(Struct, Generic[T], frozen=True):
     contradictions: tuple[Contradiction[T], ...]
 
 
-def merge(items: Iterable[T]) -> Merging[T]:
-    """Each statement once, in the order in which it was first made."""
+def merge(items: Iterable[T], meaning: Meaning | None = None, known: int = 0) -> Merging[T]:
+    """Each statement once, in the order in which it was first made.
+
+    The first `known` of them were merged before: only what is new is compared by meaning.
+    """
     groups = _Groups[T]()
-    for item in items:
+    settled = 0
+    for number, item in enumerate(items):
         groups.add(item)
+        if number < known:
+            settled = len(groups.members)
+    if meaning is not None:
+        groups.join_by_meaning(meaning, settled)
     return Merging(
-        tuple(Merged(_represent(group), tuple(group)) for group in groups.members), groups.clashes()
+        tuple(Merged(_represent(group), tuple(group)) for group in groups.members if group), groups.clashes()
     )
 
 
-def find(items: Sequence[T], text: str) -> T | None:
+def find(items: Sequence[T], text: str, meaning: Meaning | None = None) -> T | None:
     """The statement among `items` that says what `text` says; the last such one. For "was this asked before?"."""
     folded = _folded(text)
     for item in reversed(items):
@@ -74,18 +89,32 @@ def find(items: Sequence[T], text: str) -> T | None:
         wanted = signature(_unasked(text) if isinstance(item, Question) else text)
         if _folded(own) == folded or compare_signatures(signature(own), wanted).likeness is Likeness.SAME:
             return item
+    return _find_by_meaning(items, text, meaning) if meaning is not None else None
+
+
+def _find_by_meaning(items: Sequence[T], text: str, meaning: Meaning) -> T | None:
+    for item in reversed(items):
+        if isinstance(item, Question) and not asks_alike(item.text, text):
+            continue
+        wanted = _unasked(text) if isinstance(item, Question) else text
+        if judge(_text_of(item), wanted, meaning).likeness is Likeness.SAME:
+            return item
     return None
 
 
-def contradicting(items: Sequence[T], item: T) -> tuple[Contradiction[T], ...]:
+def contradicting(
+    items: Sequence[T], item: T, meaning: Meaning | None = None
+) -> tuple[Contradiction[T], ...]:
     """What among `items` cannot hold together with `item`; the latest of them, and few: more tell nothing new."""
-    own = signature(_text_of(item))
-    found = [
-        Contradiction(other, item, verdict.why)
-        for other in reversed(items)
-        if other.id != item.id
-        and (verdict := compare_signatures(signature(_text_of(other)), own)).likeness is Likeness.CLASH
-    ]
+    text = _text_of(item)
+    found: list[Contradiction[T]] = []
+    for other in reversed(items):
+        if other.id == item.id:
+            continue
+        against = _text_of(other)
+        verdict = compare(against, text) if meaning is None else judge(against, text, meaning)
+        if verdict.likeness is Likeness.CLASH:
+            found.append(Contradiction(other, item, verdict.why))
     return tuple(found[:_MOST_CLASHES])
 
 
@@ -108,6 +137,7 @@ class _Groups(Generic[T]):
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_word: dict[str, list[int]] = {}
         self._firsts: list[Signature] = []
+        self._sizes: list[int] = []
         self._clashes: dict[tuple[str, str], Contradiction[T]] = {}
 
     def add(self, item: T) -> None:
@@ -134,12 +164,83 @@ class _Groups(Generic[T]):
                 clashes += 1
                 if clashes <= _MOST_CLASHES and not isinstance(item, Question):
                     self._note(clash[0], item, clash[1].why)
-            elif chosen is None and verdicts[0][1].likeness is Likeness.SAME:
+            elif (
+                chosen is None
+                and verdicts[0][1].likeness is Likeness.SAME
+                and _asks_alike(verdicts[0][0], item)
+            ):
                 chosen = group
         if chosen is None:
             return self._begin(item, own)
         self.members[chosen].append(item)
         return chosen
+
+    # --- by meaning ------------------------------------------------------------------------------------
+
+    def join_by_meaning(self, meaning: Meaning, settled: int) -> None:
+        """Join groups that words left apart; those before `settled` were compared with each other before."""
+        pairs = [
+            (earlier, group, between)
+            for group in range(max(settled, len(self.members) - _MOST_NEW), len(self.members))
+            for earlier, between in self._undecided(group)
+        ]
+        meaning.prepare(word for _, _, between in pairs for word in between.words)
+        joined: dict[int, int] = {}
+        clashes: Counter[int] = Counter()
+        for earlier, group, between in pairs:
+            place = joined.get(earlier, earlier)
+            if group in joined:
+                continue
+            verdict = settle(between, meaning)
+            first, own = self.members[place][0], self.members[group][0]
+            if place != earlier:  # what stands for the group now is what it must be like
+                verdict = judge(_text_of(first), _text_of(own), meaning)
+            if verdict.likeness is Likeness.SAME and not self._at_odds(place, group):
+                self.members[place] += self.members[group]
+                self.members[group] = []
+                joined[group] = place
+            elif verdict.likeness is Likeness.CLASH and not isinstance(own, Question):
+                clashes[group] += 1
+                if clashes[group] <= _MOST_CLASHES:
+                    self._note(first, own, verdict.why)
+
+    def _undecided(self, group: int) -> list[tuple[int, Gap]]:
+        """Earlier groups that share something with this one, and what vectors are to decide about them."""
+        own, item = self._firsts[group], self.members[group][0]
+        shared: Counter[int] = Counter()
+        for word in own.words:
+            holding = self._by_word[word]
+            if len(holding) <= _TOO_COMMON:
+                shared.update(holding)
+        size = self._sizes[group]
+        near = (
+            (count, other)
+            for other, count in shared.items()
+            if other < group
+            and least_shared(count, size, self._sizes[other])
+            and self._firsts[other].hard == own.hard
+        )
+        found = []
+        for _, other in nlargest(_MOST_UNDECIDED, near):
+            first = self.members[other][0]
+            if (
+                isinstance(first, Question)
+                and isinstance(item, Question)
+                and not asks_alike(first.text, item.text)
+            ):
+                continue
+            if (first.id, item.id) not in self._clashes and (between := gap(_text_of(first), _text_of(item))):
+                found.append((other, between))
+        return found
+
+    def _at_odds(self, one: int, other: int) -> bool:
+        """Whether a member of one group contradicts one of the other."""
+        return any(
+            compare_signatures(signature(_text_of(here)), signature(_text_of(there))).likeness
+            is Likeness.CLASH
+            for here in self._different(one)
+            for there in self._different(other)
+        )
 
     def _different(self, group: int) -> list[T]:
         """The members of a group, each wording once, the first one first."""
@@ -164,6 +265,7 @@ class _Groups(Generic[T]):
         group = len(self.members)
         self.members.append([item])
         self._firsts.append(own)
+        self._sizes.append(len(own.words))
         for word in own.words:
             self._by_word.setdefault(word, []).append(group)
         return group
@@ -217,6 +319,12 @@ def _with_answer(first: T, group: Sequence[T]) -> T:
         session=newest.session,  # whose answer it is, not who asked first
         closed=False,
     )
+
+
+def _asks_alike(one: Statement, other: Statement) -> bool:
+    if isinstance(one, Question) and isinstance(other, Question):
+        return asks_for(one.text) == asks_for(other.text)
+    return True
 
 
 def _text_of(item: Statement) -> str:

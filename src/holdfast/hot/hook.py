@@ -198,9 +198,13 @@ def _why_not(stale: bool, no_inject: bool) -> str:
 def _start(prepared: Prepared, payload: dict[str, object], found: place.Place, reason: str) -> bytes:
     import json
 
-    from holdfast.hot.telling import Told, choose
+    from holdfast.hot.telling import START_TOKENS, Told, choose, fitting
 
     told = Told([], reason) if reason else choose(prepared, found.memory, payload, found.branch())
+    here = found.reachable(told.lines)
+    if here is not told.lines:
+        lines_here, less = fitting(here, START_TOKENS)
+        told = Told(lines_here, told.nothing, told.left_out + less)
     text = "\n".join(line for line, _ in told.lines)
     if len(text) > MOST_CONTEXT:
         told = Told([], "the digest is too long")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 
 _SMALL = 10_000
+LOAD_FROM = "Load from "
+LINKED = LOAD_FROM + ".holdfast/local/"
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -19,6 +21,16 @@ class Place:
         self.memory = memory
         self.identity_file = identity_file
         self.private = private  # this work tree's own git directory, '' outside git
+
+    def reachable(self, lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Lines as they are true here: a work tree that has no link yet is told where memory really is."""
+        if os.path.lexists(os.path.join(self.root, ".holdfast", "local")):
+            return lines
+        where = f"{LOAD_FROM}{self.memory}/"
+        return [
+            (where + text[len(LINKED) :], reason) if text.startswith(LINKED) else (text, reason)
+            for text, reason in lines
+        ]
 
     def branch(self) -> str:
         """The branch that is checked out; '' when none is."""

@@ -31,7 +31,11 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
         answer = answers.get(
             (found.branch() if found.private else "\n") if branch is None else branch, answers[""]
         )
-        return {"tokens": int(answer["tokens"]), "lines": list(answer["lines"])}
+        lines, tokens = list(answer["lines"]), int(answer["tokens"])
+        told_here = found.reachable([(line["text"], line["reason"]) for line in lines])
+        if any(text != line["text"] for line, (text, _) in zip(lines, told_here, strict=True)):
+            return None  # no link here yet: the application says where memory is, within the budget
+        return {"tokens": tokens, "lines": lines}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Lines = list[tuple[str, str]]  # text and reason
 
+START_TOKENS = 300
 SINCE_TOKENS = 150
 STUMBLE_TOKENS = 100
 OWN_TOKENS = 150

@@ -30,10 +30,15 @@ class Dismissed:
         self._decoder = msgspec.json.Decoder(_Line)
 
     def ids(self) -> set[str]:
-        found: set[str] = set()
+        return set(self.times())
+
+    def times(self) -> dict[str, float]:
+        """When each was taken out."""
+        found: dict[str, float] = {}
         for line in files.read_lines(self._path):
             with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):  # torn by a crash: told again
-                found.add(self._decoder.decode(line).id)
+                known = self._decoder.decode(line)
+                found[known.id] = known.at
         return found
 
     def add(self, held: Held, ids: Iterable[str], at: float) -> None:

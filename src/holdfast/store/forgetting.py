@@ -26,6 +26,7 @@ from holdfast.store.files import Held
 from holdfast.store.layout import Project
 from holdfast.store.ledger import LedgerStore, refuse_newer
 from holdfast.store.lesson_forgetting import LessonForgetting
+from holdfast.store.memory import MemoryStore
 from holdfast.store.versions import Versions
 from holdfast.text import forgetting_md as md
 from holdfast.text import ledger_md
@@ -99,8 +100,12 @@ class Forgetting:
         self._found(found, "history", versions.rewrite(held, self._version))
         for path, shown, lock in self._ledgers():
             self._found(found, shown, self._bury(path, lock))
+        logs = self._logs()
+        by_hand = {log: {edited.session for edited in log.edited_entries()} for log in logs}
         for step in self._late():
             self._found(found, step.shown, self._replace(held, step))
+        for log in logs:  # what was taken out here is no edit by hand; what was one stays one
+            log.accept_entries(by_hand[log], held)
         letters = self._letters()
         inbox.remove(letters)
         self._found(found, "inbox", len(letters))
@@ -176,6 +181,10 @@ class Forgetting:
         if (shared := self.project.window_ledger) is not None:
             ledgers.append((shared, ".holdfast/ledger.md", self.project.lock("ledger-shared")))
         return [ledger for ledger in ledgers if ledger[0].exists()]
+
+    def _logs(self) -> list[MemoryStore]:
+        logs = sorted(self._root.glob("projects/*/log.md"))
+        return [MemoryStore(self.project, path.parent.name) for path in logs]
 
     def _letters(self) -> list[Path]:
         letters, _ = inbox.envelopes(self._root / "inbox")

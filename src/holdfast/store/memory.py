@@ -6,10 +6,11 @@ lock, so the content is compared once more before the replacement, and the chang
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from holdfast.store.denied import Denied
 from holdfast.store.dismissed import Dismissed, shown_ids
 from holdfast.store.files import Held
 from holdfast.store.layout import Project
+from holdfast.store.log_marks import Edited, LogMarks
 from holdfast.store.places import checked, text_of
 from holdfast.store.session_log import LONGEST, Entries, SessionLog
 from holdfast.store.undoing import Step, steps_back
@@ -58,6 +60,7 @@ class MemoryStore:
         self.style_file = self._root / "style.md"
         self.versions = Versions(self._root / "history")
         self._dismissed = Dismissed(self._root / "dismissed.jsonl")
+        self._marks = LogMarks(self._root, self.name)
 
     @property
     def lock_path(self) -> Path:
@@ -93,6 +96,11 @@ class MemoryStore:
         by_hand = (self._deleted_by_hand(path) for path in self._mutable())
         return self._dismissed.ids().union(Denied(self._root).ids, *by_hand)
 
+    def dismissed_at(self) -> dict[str, float]:
+        """When a person took each of these out; now for what they deleted since we last wrote."""
+        deleted = {id: self._clock() for path in self._mutable() for id in self._deleted_by_hand(path)}
+        return deleted | self._dismissed.times()
+
     def dismiss(self, *ids: str) -> None:
         with files.lock(self.lock_path) as held:
             self._dismissed.add(held, ids, self._clock())
@@ -115,6 +123,16 @@ class MemoryStore:
         if added:
             self.archive(longest=longest)
         return added
+
+    def edited_entries(self) -> list[Edited]:
+        """Log entries that somebody changed or took out since they were written."""
+        written, forgotten = self._log().written()
+        return self._marks.edited(written, forgotten, self.log_file.name)
+
+    def accept_entries(self, but: Collection[str] = (), held: Held | None = None) -> None:
+        """Take the log as it is now for what was written, but for the entries of some sessions."""
+        with contextlib.nullcontext(held) if held is not None else files.lock(self.lock_path) as own:
+            self._marks.accept(own, self._log().written()[0], but)
 
     def too_old(self, *, longest: int = LONGEST) -> list[LogEntry]:
         """The entries that `archive` would move."""
@@ -197,6 +215,13 @@ class MemoryStore:
         if file is None:
             return [change for change in self.versions.changes() if self._is_mine(change.file)][::-1]
         return self.versions.changes(self._shown(self._file(file)))[::-1]
+
+    def unsaved(self, file: str) -> Change | None:
+        """What somebody wrote into a file since its last change; no version holds it yet."""
+        path = self._checked(self._file(file))
+        now = files.read(path)
+        at = path.stat().st_mtime if now is not None else self._clock()
+        return self.versions.unsaved(self._shown(path), now, at)
 
     def shown_name(self, file: str) -> str:
         """How the journal names a file that a person named, by its name or its path."""
@@ -293,7 +318,8 @@ class MemoryStore:
         return text_of(self._root, path)
 
     def _log(self) -> SessionLog:
-        log = SessionLog(self._checked(self.log_file), self._checked(self.archive_folder), self.name)
+        places = self._checked(self.log_file), self._checked(self.archive_folder)
+        log = SessionLog(*places, self.name, self._marks)
         for path in log.archives():
             self._checked(path)
         return log

@@ -16,6 +16,7 @@ from holdfast.errors import StoreError
 from holdfast.model.memory import LogEntry
 from holdfast.store import files
 from holdfast.store.files import Held
+from holdfast.store.log_marks import LogMarks, Written
 from holdfast.text import log_md
 from holdfast.text.log_md import Block, LogFile
 from holdfast.text.memory_md import Problem, render_month
@@ -35,10 +36,11 @@ class Entries(Struct, frozen=True):
 class SessionLog:
     """`log.md` and `archive/` of one project. The caller holds the lock, and has checked the places."""
 
-    def __init__(self, path: Path, archive: Path, project: str) -> None:
+    def __init__(self, path: Path, archive: Path, project: str, marks: LogMarks | None = None) -> None:
         self.path = path
         self.archive_folder = archive
         self.project = project
+        self._marks = marks
 
     def read(self) -> LogFile:
         return self._read(self.path, "log.md")
@@ -64,6 +66,27 @@ class SessionLog:
         ordered = sorted(kept, key=lambda entry: entry.at if entry.at is not None else 0)
         return Entries(tuple(ordered), tuple(problems))
 
+    def written(self) -> tuple[list[Written], set[str]]:
+        """Every entry as it stands in its file, and the sessions that were forgotten."""
+        found: list[Written] = []
+        forgotten: set[str] = set()
+        for path in (*self.archives(), self.path):
+            shown = path.relative_to(self.path.parent).as_posix()
+            log = self._read(path, shown)
+            forgotten |= log.forgotten
+            found += [
+                Written(
+                    shown,
+                    block.start + 1,
+                    entry.session,
+                    entry.at,
+                    "".join(log.lines[block.start : block.end]),
+                )
+                for block in log.blocks
+                if (entry := block.entry) is not None
+            ]
+        return found, forgotten
+
     def add(self, held: Held, entries: Sequence[LogEntry]) -> list[LogEntry]:
         """Append entries in one write; those whose session's last one says the same already are left out.
 
@@ -76,7 +99,8 @@ class SessionLog:
         ]
         if not new:
             return []
-        text = "".join(log_md.render_entry(entry) for entry in new)
+        rendered = [(entry.session, log_md.render_entry(entry)) for entry in new]
+        text = "".join(shown for _, shown in rendered)
         if not before:
             text = log_md.render_beginning(self.project) + text
         files.append_held(held, self.path, text.encode())
@@ -84,6 +108,8 @@ class SessionLog:
         if not (after.startswith(before) and after.endswith(text.encode())):
             what = "somebody else changed the log while an entry was added"
             raise StoreError(what, where=str(self.path), fix="Look at its end, and run the command again")
+        if self._marks is not None:
+            self._marks.add(held, ((session, shown.lstrip("\n")) for session, shown in rendered))
         return new
 
     def _last_of(self, sessions: set[str], log: bytes) -> tuple[dict[str, LogEntry], set[str]]:

@@ -22,6 +22,7 @@ from holdfast.store.files import Held
 KEPT = 50
 _SLACK = 20  # pruned in batches, so that not every change rewrites the list of changes
 BY_HAND = "edited by hand"
+UNSAVED = "edited by hand, not saved yet"
 UNDO = "undo"
 _CONTENT = re.compile(r"[0-9a-f]{64}")
 
@@ -127,6 +128,15 @@ class Versions:
                 return
         if added:
             files.append_held(held, self._journal, _lines(added))
+
+    def unsaved(self, file: str, now: bytes | None, at: float) -> Change | None:
+        """What a person made of a file since its last change: the change that will be noted with the next of ours."""
+        changes = self.changes()
+        last = next((change for change in reversed(changes) if change.file == file), None)
+        digest = files.digest(now)
+        if last is None or digest in (last.before, last.after):
+            return None
+        return Change(n=changes[-1].n + 1, file=file, at=at, reason=UNSAVED, before=last.after, after=digest)
 
     def before_hand_edit(self, file: str, now: bytes | None) -> bytes | None:
         """What we last wrote into a file that holds something else now; None when nobody edited it since."""

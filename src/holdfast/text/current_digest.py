@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from holdfast.model.memory import OpenItem, Question
 from holdfast.text.current_md import (
     BEGINNING,
+    FENCE,
     Current,
     CurrentFile,
     Done,
@@ -54,12 +55,14 @@ def digest(
     clean: Callable[[str], str] = str,
     project: str | None = None,
     name: str = "",
+    place: str = PLACE,
 ) -> list[DigestLine]:
     """Lines of at most `budget` tokens in all, the most useful first. `clean` is for what nobody has cleaned yet.
 
     Other branches' and other projects' steps are left out: they are not this session's. Without a branch (None: no
     repository, or nothing checked out) those of all branches are told. State older than 14 days is one line.
-    `project` is '' for the repository's own, None for all; `name` is what it is called.
+    `project` is '' for the repository's own, None for all; `name` is what it is called; `place` is where the files
+    lie that it names.
     """
     current = narrowed(file.current, project, name)
 
@@ -89,7 +92,7 @@ def digest(
         lines.append(_marked(_todo_line(item), item.branch, branch))
     for deed in sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE]:
         lines.append(_marked(_done_line(deed), deed.branch, branch))
-    lines += _around(current, branch)
+    lines += _around(current, branch, place)
     return _within(lines, budget)
 
 
@@ -114,7 +117,7 @@ def branches_of(current: Current) -> set[str]:
     return {item.branch for items in (current.next, current.todo, current.done) for item in items} - {""}
 
 
-def _around(current: Current, branch: str | None) -> Iterator[DigestLine]:
+def _around(current: Current, branch: str | None, place: str) -> Iterator[DigestLine]:
     """What helps once the work itself is told: commands that passed, projects, files to load."""
     for check in current.checks:
         yield DigestLine(
@@ -126,7 +129,7 @@ def _around(current: Current, branch: str | None) -> Iterator[DigestLine]:
         status = f"last session {_on(project.at)}" if elsewhere else _one_line(project.status)
         yield DigestLine(f"Project {_one_line(project.name)}: {status}", "an active project")
     yield from _other_branches(current, branch)
-    yield from _files(current.files)
+    yield from _files(current.files, place)
 
 
 def _other_branches(current: Current, branch: str | None) -> Iterator[DigestLine]:
@@ -138,14 +141,14 @@ def _other_branches(current: Current, branch: str | None) -> Iterator[DigestLine
         yield DigestLine(text, "their steps are not told here")
 
 
-def _files(hints: Iterable[FileHint]) -> Iterator[DigestLine]:
+def _files(hints: Iterable[FileHint], place: str) -> Iterator[DigestLine]:
     """One line for each folder: an index that is longer than what it points to helps nobody."""
     folders: dict[str, list[str]] = {}
     for hint in hints:
         folder, slash, name = hint.path.rstrip("/").rpartition("/")
         folders.setdefault(f"{folder}{slash}", []).append(f"{_one_line(name)} when {_one_line(hint.when)}")
     for folder, names in folders.items():
-        text = f"Load from {PLACE}{_one_line(folder)}: {'; '.join(names)}"
+        text = f"Load from {place}{_one_line(folder)}: {'; '.join(names)}"
         if count_tokens(text) <= _LONGEST_INDEX:
             yield DigestLine(text, FILE_INDEX)
 
@@ -166,12 +169,22 @@ def steps_of(current: Current, branch: str | None) -> list[NextStep]:
 def _by_hand(file: CurrentFile, clean: Callable[[str], str], branch: str | None) -> list[DigestLine]:
     """What a person wrote into the file, in sections of their own or between our lines."""
     ours = set(BEGINNING.split("\n"))
-    lines = [*file.person, *file.document.outside().removeprefix("\ufeff").split("\n")]
+    outside = file.document.outside().removeprefix("\ufeff").split("\n")
+    lines = [*_without_quoted_boxes(file.person), *_without_quoted_boxes(outside)]
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
     if words:
         words = [line for line in clean("\n".join(words)).split("\n") if line.strip()]
     told = [line for word in words if not word.startswith(("#", "<!--")) and (line := _noted(word, branch))]
     return [DigestLine(line, "written into current.md") for line in told[:_MOST_BY_HAND]]
+
+
+def _without_quoted_boxes(lines: Iterable[str]) -> Iterator[str]:
+    """A box in a block of code is an example, nobody's to-do."""
+    fenced = False
+    for line in lines:
+        fenced ^= FENCE.match(line) is not None
+        if not (fenced and bare_todo(line)):
+            yield line
 
 
 def _noted(line: str, branch: str | None) -> str:

@@ -28,7 +28,7 @@ _BULLET = re.compile(r"- ")
 _BOX = re.compile(r"- (?:\[([ xX])\] )?")
 _BOX_BY_HAND = re.compile(r"\s*[-*+] \[([ xX])\]\s+(?=\S)")
 _SHOWN_ID = re.compile(r" · (T-[0-9a-z]{6})(?=\s*(?:<!-- session .* -->)?\s*$)")
-_FENCE = re.compile(r"\s*(```|~~~)")
+FENCE = re.compile(r"\s*(```|~~~)")
 
 
 class ActiveProject(Struct, frozen=True, kw_only=True):
@@ -200,7 +200,7 @@ def todos_by_hand(document: Document, clean: Callable[[str], str] = str) -> list
     for number, line in enumerate(document.lines):
         if number in ours:
             continue
-        fenced ^= _FENCE.match(line) is not None
+        fenced ^= FENCE.match(line) is not None
         found += [] if fenced else filter(None, [_by_hand(line, number, clean)])
     return found
 
