@@ -23,6 +23,7 @@ from bench.hooks import bench_moment_hook, bench_prompt_hook, bench_start_hook
 from bench.knowledge import bench_scan
 from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
+from bench.replay_lessons import bench_replay_lessons
 from bench.search import (
     bench_search_growth,
     bench_search_million,
@@ -256,6 +257,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "classify": bench_classify,
     "fingerprints": bench_fingerprints,
     "prompt_hook": bench_prompt_hook,
+    "replay_lessons": bench_replay_lessons,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "recall_precision": bench_recall_precision,
@@ -266,7 +268,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "pointers": bench_pointers,
     "know": lambda folder: bench_scan(folder, report),
 }
-ONLY_WHEN_NAMED = {"search_million"}  # takes many minutes and 2 GB of disk
+ONLY_WHEN_NAMED = {"search_million", "replay_lessons"}  # take many minutes; the first 2 GB of disk
 
 
 def main(names: list[str]) -> int:

@@ -52,7 +52,13 @@ def kept(machine: Machine, *sessions: Harvest, verified: tuple[tuple[str, str], 
         with store.transaction():
             for number, harvest in enumerate(sessions):
                 at = NOW + number * DAY
-                own = {"session": f"s{number}", "started": at, "ended": at, "harvest": to_builtins(harvest)}
+                own = {
+                    "experience": {},
+                    "session": f"s{number}",
+                    "started": at,
+                    "ended": at,
+                    "harvest": to_builtins(harvest),
+                }
                 passed = verified if harvest is sessions[-1] else ()
                 store.put_record(convert({**BLANK, **own, "verified": passed}, DistilledSession))
     finally:

@@ -13,7 +13,11 @@ NOTHING = {"str": "", "int": 0, "bool": False, "float | None": 1.0, "int | None"
 
 def record(goal: str) -> DistilledSession:
     """A session in which somebody only spoke."""
-    kinds = {name: kind for name, kind in DistilledSession.__annotations__.items() if name != "harvest"}
+    kinds = {
+        name: kind
+        for name, kind in DistilledSession.__annotations__.items()
+        if name not in ("harvest", "experience")
+    }
     values = {name: NOTHING.get(kind, ()) for name, kind in kinds.items()}
     given = {"session": goal[:20], "goal": goal, "prompts": (goal,)}
     return msgspec.convert({**values, **given}, DistilledSession)

@@ -65,9 +65,9 @@ def lesson_store(machine: Machine, project: Project, group: str = "") -> LessonS
 
 def alike(one: str, other: str) -> bool:
     """Whether two rules say the same."""
-    from holdfast.distill.likeness import Likeness, compare
+    from holdfast.distill.lesson_likeness import same_rule
 
-    return compare(one, other).likeness is Likeness.SAME
+    return same_rule(one, other)
 
 
 def active_lessons(machine: Machine, project: Project) -> list[Counts]:

@@ -95,7 +95,10 @@ def _dead_ends(project: Project, files: Files) -> list[DeadEnd]:
     found += [
         DeadEnd(tried=one.tried, failed=one.failed, instead=one.instead, at=one.at)
         for one in or_nothing(lambda: files.state().stumbles)
-        if not one.tried.endswith("…") and not one.instead.endswith("…")  # too long to be told whole there
+        # Too long to be told whole there; or a rule of a lesson, in whole words and no command.
+        if not one.tried.endswith("…")
+        and not one.instead.endswith("…")
+        and (one.instead or "`" not in one.tried)
     ]
     return sorted(found, key=lambda end: -(end.at or 0.0))
 

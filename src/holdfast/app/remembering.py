@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from holdfast.app.learning import learn, strong_stumbles
 from holdfast.app.meaning import Meanings
 from holdfast.app.projects import known_projects, naming, new_group
 from holdfast.app.wiring import Machine
@@ -18,10 +19,9 @@ from holdfast.distill.log_entry import goal_line, log_entry
 from holdfast.distill.merging import Contradiction, doubt, find, merge
 from holdfast.distill.paraphrase import Meaning
 from holdfast.distill.standing_rules import standing_rules
-from holdfast.distill.state import advance, did_something, open_items, recurring, to_minute
-from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Question
+from holdfast.distill.state import advance, did_something, open_items, to_minute
+from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.session import DistilledSession
-from holdfast.store.capture import CaptureStore
 from holdfast.store.given_up import given_up, made_since
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
@@ -30,7 +30,6 @@ from holdfast.text.reference_md import KeptFact, Reference
 
 MOST_OPEN_QUESTIONS = 6
 MOST_PROJECTS = 8
-LATEST = 500  # sessions in which stumbles are looked for
 CAPTURE = "capture"
 T = TypeVar("T", Fact, Decision, Question)
 
@@ -58,6 +57,8 @@ def remember(
     common = MemoryStore(project, sort.default, clock=lambda: now, group=group_name)
     if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
         common.propose(rules, CAPTURE)
+    if ended:
+        learn(machine, project, group_name)
     rewrite_current(common, groups, now)
 
 
@@ -195,9 +196,8 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
     stores = [MemoryStore(project, name) for name in names]
     own = project.title
     records = [("" if name == own else name, record) for name, group in groups.items() for record in group]
-    nothing: list[tuple[str, DeadEnd]] = []
-    dead_ends = CaptureStore.glimpse(project.capture, lambda capture: capture.dead_ends(LATEST), nothing)
     dismissed = store.dismissed()
+    stumbles = strong_stumbles(project, now, dismissed)
     ticked: list[str] = []
 
     def rewritten(file: CurrentFile) -> Current:
@@ -211,7 +211,7 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
         return replace(
             state,
             questions=_open_questions(stores),
-            stumbles=recurring(dead_ends, dismissed),
+            stumbles=stumbles,
             projects=_active(before.projects, groups),
             files=_index(stores),
         )

@@ -14,9 +14,22 @@ from holdfast.distill import harvest_decisions as decisions
 from holdfast.distill import harvest_facts as facts
 from holdfast.distill import harvest_reports as reports
 from holdfast.distill import harvest_stumbles as stumbles
+from holdfast.distill import lesson_paths as paths
+from holdfast.distill import lesson_watch as lessons
 from holdfast.distill.bounds import clipped
 from holdfast.distill.harvest_prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
-from holdfast.distill.harvest_state import REPORT_LENGTH, Gathered, Said, add, alike, raw, words_of
+from holdfast.distill.harvest_state import (
+    MOST_OF_A_KIND,
+    REPORT_LENGTH,
+    Gathered,
+    Said,
+    add,
+    alike,
+    raw,
+    words_of,
+)
+from holdfast.distill.lesson_corrections import corrections_in
+from holdfast.distill.shell_line import from_here
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
 from holdfast.model.session import Action, AgentTurn, Asked, Compaction, Planned, ToolResult, UserTurn
 
@@ -29,14 +42,19 @@ LONGEST_ANSWER = 300
 class Harvester:
     """Feeds what is gathered, one event at a time."""
 
-    def __init__(self, state: Gathered) -> None:
+    def __init__(self, state: Gathered, cwd: str = "") -> None:
         self.state = state
+        self.cwd = cwd  # of the session: what lessons say is said from there
 
     def person(self, event: UserTurn) -> None:
         """A person speaks: the agent's report is final, and its question is answered or passed over."""
         state = self.state
+        replied = bool(state.report) or event.feedback
         conclude_report(state)
         if not event.command:
+            for correction in corrections_in(event.text, event.at, replied=replied):
+                if len(state.corrections) < MOST_OF_A_KIND:
+                    state.corrections.append(correction)
             _answer(state, event)
             for decision in decisions.of_person(event.text, event.at):
                 add(state.decisions, decision, _decision_text)
@@ -75,18 +93,32 @@ class Harvester:
         state = self.state
         if action == "shell":
             if not event.own_fault and not event.rejected:
+                here = from_here(target, self.cwd)
+                lessons.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
                 stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
                 if event.ok:
                     facts.watch_command(state, target, event.text, event.at)
         elif action == "edit":
             if event.ok is not False:
                 state.edited = True
+                if state.slips or state.shaky:
+                    lessons.edited(state, from_here(target, self.cwd))
                 state.failures = [failure for failure in state.failures if failure.read]
-        elif action == "read" and (state.failures or event.ok is False):
-            stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
+        elif action == "search":
+            if event.ok is False:
+                paths.watch_file(state, from_here(target, self.cwd), event.text, ok=False, at=event.at)
+            else:
+                paths.watch_listing(state, event.text, target)
+        elif action == "read":
+            if (state.slips or event.ok is False) and not event.rejected:
+                here = from_here(target, self.cwd)
+                paths.watch_file(state, here, event.text, ok=event.ok, at=event.at)
+            if state.failures or event.ok is False:
+                stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
     def verified(self, command: str, event: ToolResult) -> None:
         facts.watch_checks(self.state, command, event.text, event.at)
+        lessons.verified(self.state, from_here(command, self.cwd), facts.proof(event.text), event.at)
 
     def committed(self, command: str, event: ToolResult) -> None:
         facts.watch_commit(self.state, command, event.text, event.at)

@@ -87,6 +87,11 @@ def _proof(output: str, kind: str) -> str:
     return ""
 
 
+def proof(output: str) -> str:
+    """The line of an output that says that all is well; '' where none does."""
+    return _proof(output, "test")
+
+
 def watch_command(state: Gathered, command: str, output: str, at: float | None) -> None:
     """Takes any shell command that worked; what it names is looked for in the command, seldom in its output."""
     if "ersion" in command or command.endswith((" -V", " -v")):

@@ -14,6 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.distill.bounds import Clean, clipped, kept
+from holdfast.distill.shell_line import Simple
+from holdfast.model.experience import Correction, Stumble
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
 
 REPORT_LENGTH = 8000  # of an agent's message: what is worth keeping stands in its first pages
@@ -59,6 +61,33 @@ class Mention(Struct):
     times: int = 1
 
 
+class Slip(Struct):
+    """A call that failed because of how or where it was called, waiting for the variant that works."""
+
+    cause: str
+    subject: str
+    token: str
+    line: str
+    at: float | None
+    part: Simple | None  # None: a file that was looked for
+    age: int = 0
+    settled: bool = False  # nothing is to be waited for
+
+    @property
+    def key(self) -> str:
+        return f"{self.cause}|{self.subject}|{self.token}"
+
+
+class Job(Struct):
+    """A command that tests, builds, lints, …: how often it worked here."""
+
+    purpose: str
+    at: float | None
+    worked: int = 0
+    failed: int = 0
+    line: str = ""
+
+
 class Gathered(Struct):
     decisions: list[Decision] = []
     questions: list[Question] = []
@@ -74,6 +103,11 @@ class Gathered(Struct):
     failures: list[Failure] = []
     working: dict[str, Working] = {}
     mentions: dict[str, Mention] = {}
+    slips: list[Slip] = []
+    stumbles: dict[str, Stumble] = {}
+    shaky: dict[str, str] = {}  # tests that failed, and the command: one that passes unchanged is no proof
+    jobs: dict[str, Job] = {}
+    corrections: list[Correction] = []
 
     def seal(self, clean: Clean) -> None:
         """Cleans every text."""
@@ -109,6 +143,37 @@ class Gathered(Struct):
             mention.command, mention.line = line(mention.command), line(mention.line)
         self.working = {line(command): working for command, working in self.working.items()}
         self.mentions = {line(text): mention for text, mention in self.mentions.items()}
+        self._seal_lessons(line)
+
+    def _seal_lessons(self, line: Callable[[str], str]) -> None:
+        for slip in self.slips:
+            slip.subject, slip.token, slip.line = line(slip.subject), line(slip.token), line(slip.line)
+            if slip.part is not None:
+                part = slip.part
+                slip.part = Simple(
+                    tuple(line(word) for word in part.words),
+                    line(part.directory),
+                    tuple(line(text) for text in part.variables),
+                    part.shapes,
+                )
+        sealed = (
+            Stumble(
+                cause=item.cause,
+                subject=line(item.subject),
+                token=line(item.token),
+                tried=line(item.tried),
+                failed=line(item.failed),
+                instead=line(item.instead),
+                at=item.at,
+            )
+            for item in self.stumbles.values()
+        )
+        self.stumbles = {item.key: item for item in sealed}
+        self.shaky = {line(name): line(command) for name, command in self.shaky.items()}
+        for job in self.jobs.values():
+            job.line = line(job.line)
+        self.jobs = {line(command): job for command, job in self.jobs.items()}
+        self.corrections = [replace(item, text=line(item.text)) for item in self.corrections]
 
 
 def _sealed_question(item: Question, line: Callable[[str], str]) -> Question:

@@ -34,6 +34,7 @@ from holdfast.distill.digest import (
 )
 from holdfast.distill.effort import extend
 from holdfast.distill.harvest import Harvester
+from holdfast.distill.lesson_paths import missing_in
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,
@@ -75,7 +76,7 @@ class Reducer:
 
     def __init__(self, digest: Digest) -> None:
         self.digest = digest
-        self.harvester = Harvester(digest.harvest)
+        self.harvester = Harvester(digest.harvest, digest.cwd)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
         self._response: tuple[str, OpenResponse] | None = (
             None  # reported last, and often several times in a row
@@ -119,7 +120,7 @@ class Reducer:
         digest.session = event.session or digest.session
         digest.agent = event.agent or digest.agent
         digest.parent = event.parent or digest.parent
-        digest.cwd = digest.cwd or event.cwd
+        digest.cwd = self.harvester.cwd = digest.cwd or event.cwd
         digest.branch = event.branch or digest.branch
         digest.version = event.version or digest.version
         digest.provider = event.provider or digest.provider
@@ -214,6 +215,10 @@ class Reducer:
             self.harvester.ended("shell", self._from_here(call.target), event)
         elif call.action in ("edit", "read"):
             self.harvester.ended(call.action, self._relative(call.target), event)
+            if call.action == "read" and event.ok is False and "not exist" in event.text[:200]:
+                self._missed(call.target)
+        elif call.action == "search":
+            self._searched(event)
         if event.rejected:
             turn.rejected = True
             return
@@ -234,6 +239,24 @@ class Reducer:
             if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
                 # What passed before this edit says nothing of the work after it.
                 turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
+
+    def _searched(self, event: ToolResult) -> None:
+        """A search tells where a file is that was looked for, or that a folder is not there."""
+        if event.ok is False:
+            if path := missing_in(event.text):
+                self.harvester.ended("search", self._relative(path), event)
+        elif self.digest.harvest.slips:
+            self.harvester.ended("search", f"{self.digest.cwd}/", event)
+
+    def _missed(self, path: str) -> None:
+        """The file that was to be read is not there: nothing of it was touched."""
+        files, path = self.digest.files, self._relative(path)
+        if path in files:
+            reads, edits = files[path]
+            if reads + edits > 1:
+                files[path] = (max(reads - 1, 0), edits)
+            else:
+                del files[path]
 
     def _edited(self, path: str) -> None:
         """The touch counted at the call was an edit, as it turned out."""

@@ -12,6 +12,7 @@ from holdfast.distill.checks import only_warns
 from holdfast.distill.cost import cost_of
 from holdfast.distill.digest import Digest, TodoItem, Turn
 from holdfast.distill.effort import active_seconds, complexity_of
+from holdfast.distill.experience import experience_of
 from holdfast.distill.harvest import harvest_of
 from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.kind import explain_kind
@@ -101,6 +102,9 @@ def conclude(
             [digest.harvest for digest in main],
             [part.digest.harvest for part in ordered],
             _left_open(turns, todos),
+        ),
+        experience=experience_of(
+            [digest.harvest for digest in main], [part.digest.harvest for part in ordered]
         ),
     )
 

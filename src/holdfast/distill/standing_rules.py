@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from holdfast.distill.merging import merge
+from holdfast.model.memory import Decision
 from holdfast.model.session import DistilledSession
 
 _LASTING = re.compile(
@@ -22,6 +23,11 @@ MOST = 5
 def standing_rules(records: Sequence[DistilledSession]) -> tuple[str, ...]:
     """Rules to propose to the operating manual, each with the session it comes from."""
     said = [item for record in records for item in record.harvest.decisions if item.by == "user"]
+    said += [
+        Decision(text=item.text, by="user", session=record.session, at=item.at)
+        for record in records
+        for item in record.experience.corrections
+    ]
     found = [
         group for group in merge(said).merged if len(group.sessions) > 1 or _LASTING.search(group.item.text)
     ]

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from holdfast.distill.harvest_facts import check_in
 from holdfast.distill.harvest_state import alike, words_of
 from holdfast.distill.log_entry import cut, goal_line, summary_line, task_line
-from holdfast.model.memory import DeadEnd, OpenItem, content_id
+from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, TaskResult
-from holdfast.text.current_md import Check, Current, Done, NextStep, Stumble
+from holdfast.text.current_md import Check, Current, Done, NextStep
 
 MOST_TODO = 12
 MOST_OF_A_SESSION = 4
@@ -186,39 +186,3 @@ def _trimmed(state: Current, newest: float | None) -> Current:
         next=(*(step for step in state.next if step.by), *fresh),
         done=tuple(sorted(state.done, key=lambda item: item.at or 0)[-MOST_DONE:][::-1]),
     )
-
-
-# --- what keeps failing --------------------------------------------------------------------------------
-
-
-def recurring(
-    dead_ends: Iterable[tuple[str, DeadEnd]], dismissed: Collection[str] = ()
-) -> tuple[Stumble, ...]:
-    """What failed in several sessions and what worked instead: a third of all stumbles repeat a resolved one.
-
-    Given are sessions and their dead ends, the newest first.
-    """
-    seen: dict[str, tuple[DeadEnd, set[str]]] = {}
-    for session, dead_end in dead_ends:
-        if dead_end.instead:
-            seen.setdefault(_alike(dead_end.tried), (dead_end, set()))[1].add(session)
-    often = sorted((pair for pair in seen.values() if len(pair[1]) > 1), key=lambda pair: -len(pair[1]))
-    found = [
-        Stumble(
-            tried=cut(" ".join(end.tried.split()), 80),
-            failed=cut(" ".join(end.failed.split()), 80),
-            instead=cut(" ".join(end.instead.split()), 80),
-            sessions=len(sessions),
-            at=to_minute(end.at),
-        )
-        for end, sessions in often
-    ]
-    return tuple(stumble for stumble in found if stumble.id not in dismissed)[:MOST_STUMBLES]
-
-
-def _alike(tried: str) -> str:
-    """The same for commands that differ only in the numbers and files they name; a path alone is itself."""
-    words = tried.casefold().split()
-    if len(words) < 2:
-        return content_id("X", tried)
-    return " ".join("*" if "/" in word or _FILE.search(word) else _NUMBERS.sub("#", word) for word in words)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from holdfast.model.experience import Experience
 from holdfast.model.memory import Harvest, Owner
 
 Action = Literal["shell", "edit", "read", "search", "web", "ask", "plan", "todo", "agent", "other"]
@@ -239,3 +240,15 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     final_message: str
     sources: tuple[str, ...]
     harvest: Harvest = Harvest()
+    experience: Experience = Experience()
+
+
+class Lived(Struct, frozen=True, kw_only=True):
+    """The part of a session's record that lessons are learned from."""
+
+    session: str
+    started: float | None = None
+    ended: float | None = None
+    files: tuple[FileTouch, ...] = ()
+    commands: tuple[str, ...] = ()
+    experience: Experience = Experience()

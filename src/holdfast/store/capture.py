@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from holdfast.errors import FormatTooNew, StoreError
 from holdfast.model.memory import DeadEnd
-from holdfast.model.session import DistilledSession
+from holdfast.model.session import DistilledSession, Lived
 
 T = TypeVar("T")
 
@@ -264,6 +264,12 @@ class CaptureStore:
         rows = self._ask("SELECT id, record FROM session ORDER BY started DESC LIMIT ?", (limit,))
         decode = msgspec.json.Decoder(_OnlyDeadEnds).decode
         return [(session, end) for session, record in rows for end in decode(record).harvest.dead_ends]
+
+    def lived(self, limit: int) -> list[Lived]:
+        """What the latest sessions went through, oldest first; nothing else of them is decoded."""
+        rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,)).fetchall()
+        decode = msgspec.json.Decoder(Lived).decode
+        return [decode(record) for (record,) in reversed(rows)]
 
     def all_records(self) -> list[DistilledSession]:
         rows = self._ask("SELECT record FROM session ORDER BY id")

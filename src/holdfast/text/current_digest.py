@@ -208,6 +208,8 @@ def _step_line(step: NextStep) -> DigestLine:
 
 
 def _stumble_line(stumble: Stumble) -> DigestLine:
+    if "`" in stumble.tried and not stumble.failed and not stumble.instead:  # a rule that says all of it
+        return DigestLine(_one_line(stumble.tried), f"it failed in {stumble.sessions} sessions")
     failed = f" ({_one_line(stumble.failed)})" if stumble.failed else ""
     instead = f" → `{_one_line(stumble.instead)}` worked" if stumble.instead else ""
     text = f"`{_one_line(stumble.tried)}` fails here{failed}{instead}"

@@ -1,0 +1,94 @@
+"""Lessons in the replay of ../shared/eval: what a session would have been told of stumbles and commands at its start.
+
+As a provider: `replay.py eval CORPUS --provider 'python -m bench.replay_lessons'`, run from the repository.
+As a table: `python -m bench.replay_lessons CORPUS…`, with the baselines of the same run beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from holdfast.app.importing import import_into
+from holdfast.app.learning import lessons_of
+from holdfast.app.wiring import Machine
+from holdfast.distill.lesson_telling import opening
+
+REPLAY = Path(__file__).parent.parent.parent / "shared" / "eval" / "replay.py"
+CORPUS = REPLAY.parent.parent / "data" / "transcripts" / "claude-code" / "entireio-cli"
+BASELINES = ("frequency", "recency", "bm25", "stumbles", "hybrid")
+MEASURES = ("coverage_stumble", "coverage_command", "coverage", "precision")
+
+
+def answer(request: dict[str, object]) -> str:
+    """What is told at the first prompt; later prompts are the business of file pointers."""
+    state = Path(str(request["state_dir"]))
+    work = state / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    machine = Machine(env={"HOME": str(state)}, cwd=work)
+    project = machine.project()
+    new = request["new_sessions"]
+    if isinstance(new, list) and new:
+        import_into(machine, project, [Path(str(path)) for path in new])
+    if int(str(request["turn"])):
+        return ""
+    return "\n".join(opening(lessons_of(project).lessons, int(str(request["budget_tokens"]))))
+
+
+def measured(corpus: str) -> Iterator[dict[str, object]]:
+    """Figures of each memory: lessons, then the baselines."""
+    provider = f"{sys.executable} -m bench.replay_lessons"
+    for name in ("lessons", *BASELINES):
+        how = ["--provider", provider] if name == "lessons" else ["--baseline", name]
+        command = [sys.executable, str(REPLAY), "eval", corpus, "--json", "--boot", "200", *how]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        told = json.loads(done.stdout).get("all")
+        if told is None:
+            yield {"corpus": Path(corpus).name, "memory": name, "note": "no session has three before it"}
+            continue
+        values = {measure: told[measure]["value"] for measure in MEASURES}
+        targets = {f"n_{measure}": told[measure]["n"] for measure in MEASURES}
+        yield {
+            "corpus": Path(corpus).name,
+            "memory": name,
+            **values,
+            **targets,
+            "tokens": told["tokens_mean"],
+        }
+
+
+def bench_replay_lessons(folder: Path) -> bool:
+    """Whether what lessons tell is used more often than what the best baseline tells, and covers as many stumbles."""
+    from bench.search import report
+
+    if not CORPUS.is_dir():
+        return True
+    rows = {str(row["memory"]): row for row in measured(str(CORPUS))}
+    lessons, others = rows.pop("lessons"), list(rows.values())
+    ok = True
+    for measure in ("precision", "coverage_stumble"):
+        best = max(float(str(row[measure] or 0)) for row in others)
+        value = float(str(lessons[measure] or 0))
+        ok &= report(f"lessons_{measure}", value, "share", best, least=True, tokens=lessons["tokens"])
+    return ok
+
+
+def main() -> None:
+    if sys.argv[1:]:
+        for corpus in sys.argv[1:]:
+            for row in measured(corpus):
+                print(json.dumps(row), flush=True)
+        return
+    request = json.load(sys.stdin)
+    with contextlib.redirect_stdout(io.StringIO()):
+        text = answer(request)
+    print(json.dumps({"briefing_text": text}))
+
+
+if __name__ == "__main__":
+    main()

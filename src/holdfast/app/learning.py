@@ -1,0 +1,100 @@
+"""Lessons out of what sessions lived through: proposed when sessions are taken in, and told when they recur.
+
+They are worked out anew from all sessions that are known, so that a rule is as strong as its evidence, and one that
+is contradicted goes away; nothing is counted up that could go wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from holdfast.app.lesson_states import alike, lesson_store
+from holdfast.app.lessons import propose
+from holdfast.app.wiring import Machine
+from holdfast.distill.lesson_rules import Learned, learned
+from holdfast.distill.lesson_telling import STUMBLES, by_worth
+from holdfast.distill.state import to_minute
+from holdfast.errors import HoldfastError
+from holdfast.model.lesson import Lesson
+from holdfast.model.session import Lived
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project
+from holdfast.store.lesson_notes import Choices
+from holdfast.store.lessons import Changes, LessonStore, Shelf
+from holdfast.text.current_md import Stumble
+
+LATEST = 500  # sessions that are learned from
+MOST_TOLD = 12
+WITHDRAWN = "lessons contradicted"
+
+
+def learn(machine: Machine, project: Project, group: str = "") -> None:
+    """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn."""
+    found = lessons_of(project)
+    if found.lessons:
+        propose(machine, project, found.lessons, group)
+    if found.contradicted:
+        _withdraw(machine, project, found.contradicted, group)
+
+
+def lessons_of(project: Project) -> Learned:
+    nothing: list[Lived] = []
+    lived = CaptureStore.glimpse(project.capture, lambda capture: capture.lived(LATEST), nothing)
+    return learned(lived, _known_here(project, lived))
+
+
+def _known_here(project: Project, lived: Sequence[Lived]) -> Callable[[str], bool]:
+    """Whether a path is in the checkout; where the sessions ran elsewhere, whether one of them touched it."""
+    touched = {touch.path for session in lived for touch in session.files}
+    folders = {path[: place + 1] for path in touched for place, sign in enumerate(path) if sign == "/"}
+
+    def exists(path: str) -> bool:
+        if path in touched or path in folders:
+            return True
+        try:
+            return (project.root / path).exists()
+        except (OSError, ValueError):
+            return False
+
+    return exists
+
+
+def _withdraw(machine: Machine, project: Project, rules: Sequence[str], group: str) -> None:
+    """Takes back candidates that later sessions contradict. What a person made active is theirs."""
+
+    def decide(shelf: Shelf) -> Changes:
+        changes = Changes(lenient=True)
+        for found in shelf.candidates.lessons:
+            if all(any(alike(rule, gone) for gone in rules) for rule in found.lesson.rules):
+                changes.lessons["candidates", found.lesson.name] = None
+        return changes
+
+    store = lesson_store(machine, project, group)
+    if decide(store.read()).lessons:
+        store.change(decide, WITHDRAWN)
+
+
+def strong_stumbles(project: Project, now: float, dismissed: Collection[str] = ()) -> tuple[Stumble, ...]:
+    """What recurs, as the state keeps it and a new session is told it: nothing that was rejected or is muted."""
+    strong = [lesson for lesson in lessons_of(project).lessons if lesson.kind in STUMBLES and lesson.strong]
+    if not strong:
+        return ()
+    choices = _choices(project)
+    rejected = choices.rejected_rules()
+    told = (
+        Stumble(tried=lesson.rules[0], sessions=len(lesson.sessions), at=to_minute(lesson.captured_at))
+        for lesson in sorted(strong, key=by_worth)
+        if not _unwanted(lesson, choices, rejected, now)
+    )
+    return tuple(stumble for stumble in told if stumble.id not in dismissed)[:MOST_TOLD]
+
+
+def _choices(project: Project) -> Choices:
+    try:
+        return LessonStore(project).choices()
+    except HoldfastError:
+        return Choices()  # a file that somebody has to mend keeps nothing else from being told
+
+
+def _unwanted(lesson: Lesson, choices: Choices, rejected: Sequence[str], now: float) -> bool:
+    return choices.is_muted(lesson.name, now) or any(alike(lesson.rules[0], rule) for rule in rejected)

@@ -1,0 +1,100 @@
+"""What a rule depends on: the manifest, and the field of it, that a command is defined by; the file it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from holdfast.distill.shell_line import Simple, simple_commands, unquoted
+
+Exists = Callable[[str], bool]
+MOST = 3
+
+_TASK = "{task}"
+# For each program: the words before a task's name, and where that task is defined, the first that exists.
+_PLACES: dict[str, tuple[str, ...]] = {
+    "mise": (f"mise.toml#tasks.{_TASK}", f".mise.toml#tasks.{_TASK}", "mise-tasks/", ".mise/tasks/"),
+    "npm": (f"package.json#scripts.{_TASK}",),
+    "pnpm": (f"package.json#scripts.{_TASK}",),
+    "yarn": (f"package.json#scripts.{_TASK}",),
+    "bun": (f"package.json#scripts.{_TASK}",),
+    "composer": (f"composer.json#scripts.{_TASK}",),
+    "deno": (f"deno.json#tasks.{_TASK}", f"deno.jsonc#tasks.{_TASK}"),
+    "make": ("Makefile", "makefile", "GNUmakefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "turbo": ("turbo.json",),
+    "nx": ("nx.json",),
+    "hk": ("hk.pkl",),
+    "lefthook": ("lefthook.yml",),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "go": ("go.mod",),
+    "cargo": ("Cargo.toml",),
+    "uv": ("pyproject.toml",),
+    "poetry": ("pyproject.toml",),
+    "pytest": ("pyproject.toml", "pytest.ini", "setup.cfg"),
+    "ruff": ("ruff.toml", "pyproject.toml"),
+    "mypy": ("mypy.ini", "pyproject.toml"),
+    "golangci-lint": (".golangci.yaml", ".golangci.yml", ".golangci.toml"),
+    "biome": ("biome.json", "biome.jsonc"),
+    "vitest": ("vitest.config.ts", "package.json"),
+    "jest": ("jest.config.js", "jest.config.ts", "package.json"),
+    "tsc": ("tsconfig.json",),
+    "gradlew": ("build.gradle", "build.gradle.kts"),
+    "gradle": ("build.gradle", "build.gradle.kts"),
+    "mvn": ("pom.xml",),
+    "flutter": ("pubspec.yaml",),
+    "dart": ("pubspec.yaml",),
+    "dotnet": ("global.json",),
+    "mix": ("mix.exs",),
+}
+_RUN = frozenset(["run", "r", "run-script", "task"])
+_BUILT_IN = frozenset(
+    ["install", "ci", "i", "add", "test", "start", "exec", "x", "dlx", "tasks", "trust", "use"]
+)
+_THROUGH = frozenset(["npx", "bunx", "pnpx", "uvx"])
+_NAME = re.compile(r"[\w:.@/-]+")
+
+
+def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
+    """The manifests, fields and directories behind a command that are known to be there."""
+    found: list[str] = []
+    for part in simple_commands(command.replace("…", "").replace("<", "").replace(">", "")):
+        if part.directory and exists(f"{part.directory}/"):
+            found.append(f"{part.directory}/")
+        found += _of_part(part, exists)
+    return tuple(dict.fromkeys(found))[:MOST]
+
+
+def _of_part(part: Simple, exists: Exists) -> list[str]:
+    words = [unquoted(word) for word in part.words]
+    if words[0] in _THROUGH:
+        words = words[1:]
+    if words[:1] and words[0].startswith(("./", "scripts/", "bin/")):
+        path = words[0].removeprefix("./")
+        return [path] if exists(path) else []
+    program = words[0].rpartition("/")[2] if words else ""
+    task = _task(words)
+    for place in _PLACES.get(program, ()):
+        file, mark, _ = place.partition("#")
+        path = f"{part.directory}/{file}" if part.directory else file
+        if not exists(path):
+            continue
+        if mark and not task:
+            return [path]
+        return (
+            [f"{part.directory}/{place}" if part.directory else place][:1]
+            if not mark
+            else [(f"{part.directory}/" if part.directory else "") + place.replace(_TASK, task)]
+        )
+    return []
+
+
+def _task(words: list[str]) -> str:
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    if plain and plain[0] in _RUN:
+        plain = plain[1:]
+    elif plain and plain[0] in _BUILT_IN and plain[0] not in ("test", "start"):
+        return ""
+    return plain[0] if plain and _NAME.fullmatch(plain[0]) else ""

@@ -1,0 +1,50 @@
+"""Rules that a linter enforces here, as it says them when it fails: a convention that sessions discover one by one.
+
+What a compiler refuses, and what is merely unused, is the work of the moment and no convention.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_FOUND = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^\S+?:\d+(?::\d+)?: (?P<message>[^\n]{4,200}?) \((?P<rule>[a-z][\w-]+)\)$",
+        r"^\s*\d+:\d+\s+(?:error|warning)\s+(?P<message>\S[^\n]{4,160}?)\s{2,}(?P<rule>[@\w/-]+)$",
+        r"^\S+?:\d+:\d+: (?P<rule>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?P<message>[^\n]{4,160})$",
+        r"^(?P<rule>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?P<message>[A-Z`][^\n]{4,160})$",
+        r"\b(?P<rule>SC\d{4})\b[^:\n]{0,12}: (?P<message>[^\n]{4,160})$",
+        r"\blint/(?P<rule>\w+/\w+)\b(?P<message>)",
+        r"#\[(?:warn|deny)\((?P<rule>clippy::\w+)\)\](?P<message>)",
+    )
+)
+_NO_CONVENTION = re.compile(
+    r"typecheck|unused|deadcode|unparam|dupl|no-undef|import/no-unresolved|^F\d+|^E9\d\d|^E1\d\d\d|^TS\d+|syntax|parse",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
+_DETAIL = re.compile(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
+_CODE = re.compile(r"([A-Z]+\d+): ")
+_NUMBER = re.compile(r"\b\d+(?:\.\d+)?\b")
+MOST = 12
+LONGEST = 80
+
+
+def rules_in(output: str) -> Iterator[tuple[str, str]]:
+    """Names of rules in a linter's output, each once with what it says, told of no particular place."""
+    seen: set[str] = set()
+    for pattern in _FOUND:
+        for match in pattern.finditer(output):
+            rule, message = match["rule"], match["message"]
+            if code := _CODE.match(message):  # one linter with many rules, each with its own code
+                rule, message = f"{rule} {code[1]}", message[code.end() :]
+            if rule not in seen and not _NO_CONVENTION.search(rule) and len(seen) < MOST:
+                seen.add(rule)
+                yield rule, _general(message)
+
+
+def _general(message: str) -> str:
+    text = _NUMBER.sub("n", _QUOTED.sub("…", _DETAIL.sub("", message)))
+    return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + "…"

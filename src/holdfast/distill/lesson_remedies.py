@@ -1,0 +1,204 @@
+"""Whether a call that worked is the remedy of one that failed: the same intent, without what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from holdfast.distill import checks
+from holdfast.distill.lesson_words import purpose_of, specific, subject_of
+from holdfast.distill.shell_line import Simple, name_of, names, unquoted
+
+MOST = 0.6
+NEARLY = 0.7
+HALF = 0.5
+SOME = 0.3
+_LOOKS = frozenset(["view", "list", "status", "diff", "checks", "show", "get", "ls", "describe"])
+_ASKING = names(
+    "which type whereis command man ls find fd tree cat head tail wc rg grep egrep sed awk jq stat file echo"
+)
+_QUESTIONS = frozenset(["--version", "--help", "-h", "which", "where", "help", "tasks"])
+_INSTALLS = frozenset(["install", "add", "i", "get", "download"])
+
+
+def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
+    """The one of these commands that did what the other was meant to do."""
+    rule = _RULES.get(cause)
+    for part in worked:
+        changed = (part.words, part.directory, part.variables) != (
+            tried.words,
+            tried.directory,
+            tried.variables,
+        )
+        if (
+            rule is not None
+            and changed
+            and not _asks(part, (tried.program, token))
+            and rule(token, tried, part)
+        ):
+            return part
+    return None
+
+
+def _asks(part: Simple, meant: tuple[str, str]) -> bool:
+    """Whether a command only asks where or what something is: it remedies nothing, unless that was meant."""
+    return bool(_QUESTIONS & set(part.words)) or (part.program in _ASKING and part.program not in meant)
+
+
+def _bare(part: Simple) -> list[str]:
+    return [unquoted(word).replace("\\", "") for word in part.words]
+
+
+def _share(some: Sequence[str], other: Sequence[str]) -> float:
+    """How much of the first is in the second."""
+    wanted = set(some)
+    return len(wanted & set(other)) / len(wanted) if wanted else 0.0
+
+
+def same_job(tried: Simple, part: Simple) -> bool:
+    kind = checks.check_kind(tried.text) or purpose_of(tried)
+    return bool(kind) and kind == (checks.check_kind(part.text) or purpose_of(part))
+
+
+def _other_program(token: str, tried: Simple, part: Simple) -> bool:
+    called = [name_of(word) for word in part.words]
+    if called[0] == token:
+        return False
+    if token in called[1:6]:
+        return True  # run through something: a version manager, a package runner, an installer
+    if min(len(called[0]), len(token)) >= 3 and (called[0].startswith(token) or token.startswith(called[0])):
+        return True
+    if "-" in token and token == "-".join(called[:2]):
+        return True
+    rest = [unquoted(word) for word in tried.words if name_of(word) != token]
+    return bool(rest) and (_share(rest, _bare(part)) >= MOST or same_job(tried, part))
+
+
+def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
+    words = _bare(part)
+    if any(token in word.split(",") for word in words) or token in words:
+        return False
+    if part.program == tried.program:
+        others = [word for word in _bare(tried)[1:] if word != token]
+        if subject_of(part) == subject_of(tried, token):
+            return True
+        return part.words[1:2] == tried.words[1:2] and _share(others, words) >= HALF
+    return same_job(tried, part)
+
+
+def _other_task(token: str, tried: Simple, part: Simple) -> bool:
+    old, new = _bare(tried), _bare(part)
+    if token in old and old.index(token) and new[0] == token:
+        return _share(old[old.index(token) :], new) >= HALF or len(new) <= 3  # the same without its prefix
+    if token in new and part.program == tried.program and part.directory == tried.directory:
+        return False
+    if same_job(tried, part):
+        return True
+    rest = [word for word in old[1:] if word != token]
+    if part.program == tried.program:
+        return (bool(rest) and _share(rest, new) >= HALF) or any(_close(token, word) for word in new[1:])
+    return bool(rest) and _share(old[1:], new) >= HALF
+
+
+def _close(token: str, word: str) -> bool:
+    """Whether a word may be what was meant: a part of the other, or nearly it."""
+    if min(len(token), len(word)) < 3 or word.startswith("-"):
+        return False
+    return token in word or word in token
+
+
+def _other_place(token: str, tried: Simple, part: Simple) -> bool:
+    if part.program != tried.program and not same_job(tried, part):
+        return False
+    moved = part.directory != tried.directory and not specific(part.directory)
+    return moved or (subject_of(part) == subject_of(tried) and part.words != tried.words)
+
+
+def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
+    words = _bare(part)
+    if _INSTALLS & set(words) and any(token in word for word in words):
+        return True
+    return _share(_bare(tried), words) >= HALF or same_job(tried, part)
+
+
+def _quoted(token: str, tried: Simple, part: Simple) -> bool:
+    return part.program == tried.program and _share(_bare(tried), _bare(part)) >= HALF
+
+
+def _variable_set(token: str, tried: Simple, part: Simple) -> bool:
+    return any(text.startswith(f"{token}=") for text in part.variables) and part.program == tried.program
+
+
+def _other_usage(token: str, tried: Simple, part: Simple) -> bool:
+    return part.program == tried.program and _share(_bare(tried), _bare(part)) >= SOME
+
+
+def _another_way(token: str, tried: Simple, part: Simple) -> bool:
+    """Another subcommand of the same program that does as much: what only looks does not replace what acts."""
+    if part.program != tried.program or subject_of(part) == subject_of(tried):
+        return False
+    return not _LOOKS & set(part.words) or bool(_LOOKS & set(tried.words))
+
+
+def _formats(token: str, tried: Simple, part: Simple) -> bool:
+    """A command that formats, unless it is the same tool told to write: that is how one works with it."""
+    return purpose_of(part) == "format" and subject_of(part) != subject_of(tried)
+
+
+def _trusts(token: str, tried: Simple, part: Simple) -> bool:
+    return "trust" in part.words[1:]
+
+
+def _switched(token: str, tried: Simple, part: Simple) -> bool:
+    return same_job(tried, part) and subject_of(part) != subject_of(tried)
+
+
+_RULES = {
+    "program": _other_program,
+    "tool": _same_or_wrapped,
+    "flag": _other_flag,
+    "task": _other_task,
+    "command": _other_task,
+    "target": _other_task,
+    "place": _other_place,
+    "module": _same_or_wrapped,
+    "managed": _same_or_wrapped,
+    "glob": _quoted,
+    "variable": _variable_set,
+    "usage": _other_usage,
+    "refused": _another_way,
+    "format": _formats,
+    "untrusted": _trusts,
+    "switch": _switched,
+}
+
+
+# --- files ---
+
+
+def same_file(missed: str, found: str) -> bool:
+    """Whether a file is the one that was looked for: at another place, with another ending, or in a like folder."""
+    if missed == found:
+        return False
+    folder, _, name = missed.rpartition("/")
+    other_folder, _, other = found.rpartition("/")
+    if name == other and len(name) > 3:
+        return True
+    stem, other_stem = name.rpartition(".")[0] or name, other.rpartition(".")[0] or other
+    if folder == other_folder and len(stem) > 2:
+        if stem == other_stem or ("." not in name and other.startswith(name)):
+            return True
+        alike = name.rpartition(".")[2] == other.rpartition(".")[2] and _pieces(stem) == _pieces(other_stem)
+        return alike and SequenceMatcher(None, stem, other_stem).ratio() >= NEARLY
+    return found.startswith(f"{missed}.") or (
+        folder.rpartition("/")[0] == other_folder and _plain(stem) == _plain(other_stem)
+    )
+
+
+def _pieces(stem: str) -> int:
+    """How many words a name has: `x` and `x_test`, or `x` and `x.local`, are different files."""
+    return sum(stem.count(sign) for sign in "._-")
+
+
+def _plain(stem: str) -> str:
+    return stem.casefold().replace("-", "").replace("_", "")

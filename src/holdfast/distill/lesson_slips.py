@@ -1,0 +1,172 @@
+"""What a failing call says of its cause: which of its words was wrong, and for which program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from holdfast.distill import checks
+from holdfast.distill.harvest_state import Slip, raw
+from holdfast.distill.lesson_signs import Sign, signs_in
+from holdfast.distill.lesson_words import elsewhere, job, purpose_of, specific, subject_of
+from holdfast.distill.shell_line import Simple, name_of, names, simple_commands, unquoted
+from holdfast.model.ledger import FailureReason
+
+SOFT = frozenset(
+    ["program", "task", "command", "flag", "glob", "place", "path"]
+)  # told even where a pipe hides them
+_NAMED = frozenset(["task", "command", "flag"])
+_SHELL = names(
+    "echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep"
+    " export set source"
+)
+_CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
+_TIMED_OUT = re.compile(r"(?:command )?timed out after (\d+ ?\w+)", re.IGNORECASE)
+_TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
+_MANIFESTS = (
+    ("module", ("go",)),
+    ("go.mod", ("go",)),
+    ("Cargo.toml", ("cargo",)),
+    ("package.json", ("npm", "pnpm", "yarn", "bun")),
+)
+_NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
+
+
+def slip_of(command: str, output: str, at: float | None, only: frozenset[str] | None = None) -> Slip | None:
+    signs = signs_in(output)
+    if not signs:
+        return None if only else _unsigned(command, output, at)
+    parts = [part for part in simple_commands(command) if part.words]
+    for sign in signs:
+        if only is not None and sign.cause not in only:
+            continue
+        slip = _read_sign(sign, parts, output, at)
+        if slip is not None:
+            return slip
+    return None
+
+
+def _unsigned(command: str, output: str, at: float | None) -> Slip | None:
+    """A check that failed for another reason than the code: another way to run it may work."""
+    if match := _TIMED_OUT.search(output):
+        part = worker(simple_commands(command))
+        if part is not None and checks.check_kind(part.text) and (text := job(part)):
+            return Slip("slow", subject_of(part), text, raw(match[0]), at, part, settled=True)
+        return None
+    kind = checks.check_kind(command)
+    if kind is None or not output or checks.says_failed(output):
+        return None
+    part = worker(simple_commands(command))
+    if part is None or elsewhere(part) or checks.check_kind(part.text) != kind:
+        return None
+    why, line = checks.why_failed(output, kind)
+    return Slip("switch", subject_of(part), "", raw(line), at, part) if why not in _CODE else None
+
+
+def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -> Slip | None:
+    cause, name, line = sign.cause, sign.name, raw(sign.line)
+    if cause == "path":
+        return _missed_path(name, parts, output, line, at)
+    if cause == "program":
+        wanted = name.rpartition("/")[2]
+        for part in parts:
+            if wanted in [name_of(word) for word in part.words[:4]] and not specific(name):
+                return Slip("program", "", wanted, line, at, part)
+        inner = worker(parts)
+        if inner is not None and purpose_of(inner) and not specific(name):
+            return Slip("tool", subject_of(inner), wanted, line, at, inner)
+        return None
+    if cause in _NAMED:
+        for part in parts:
+            if token := _typed(name, part):
+                return Slip(cause, subject_of(part, token), token, line, at, part)
+        return None
+    if cause == "glob":
+        for part in parts:
+            token = next((word for word in part.words if name in word.replace("\\", "")), "")
+            if token and (kind := _pattern(token)):
+                return Slip("glob", "", kind, line, at, part)
+        return None
+    asked = _asked_for(line, parts) if cause == "place" else None
+    return _of_worker(cause, name, line, asked or worker(parts), at)
+
+
+def _asked_for(line: str, parts: Sequence[Simple]) -> Simple | None:
+    """The command whose manifest is missing where it ran."""
+    for sign, programs in _MANIFESTS:
+        if sign in line:
+            return next((part for part in parts if part.program in programs), None)
+    return None
+
+
+def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float | None) -> Slip | None:
+    """A sign that names no word of the command: it is about the command that does the work."""
+    if part is None:
+        return None
+    if cause == "target":
+        token = next((word for word in part.words if word.partition("=")[0] in _TARGETS), "")
+        return Slip("target", subject_of(part, token), token, line, at, part) if token else None
+    if elsewhere(part) or (cause in ("place", "module") and any(map(specific, part.words))):
+        return None  # what fails in another place, or with a file of the moment, says nothing of here
+    if cause in ("usage", "refused"):
+        name = _NUMBERS.sub("", line)[:60].strip()
+    if cause == "module" and (specific(name) or name.startswith((".", "/"))):
+        return None
+    return Slip(cause, subject_of(part), name if cause != "place" else part.directory, line, at, part)
+
+
+def worker(parts: Sequence[Simple]) -> Simple | None:
+    """The command that a line is about: one that verifies, else the last that does something."""
+    doing = [part for part in parts if not part.shapes and part.program not in _SHELL]
+    checking = [part for part in doing if purpose_of(part)]
+    return checking[-1] if checking else doing[-1] if doing else None
+
+
+def _typed(name: str, part: Simple) -> str:
+    """A flag, task or field as it stands in the command; '' when it is not there."""
+    words = [unquoted(word) for word in part.words[1:]]
+    for word in words:
+        if name == word or word.partition("=")[0] == name or word.lstrip("-").partition("=")[0] == name:
+            return word.partition("=")[0] if word.startswith("-") else word
+        if "," in word and name in word.split(","):
+            return name
+    if len(name.lstrip("-")) == 1:
+        letter = name.lstrip("-")
+        return next((f"-{letter}" for word in words if re.match(r"-[A-Za-z]", word) and letter in word), "")
+    return ""
+
+
+def _pattern(word: str) -> str:
+    """What kind of word a shell took for a pattern."""
+    if word.startswith("-"):
+        return word.partition("=")[0]
+    return "?" if "?" in word else "[" if "[" in word else ""  # a star that matched nothing is an answer
+
+
+def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: float | None) -> Slip | None:
+    good = [
+        text
+        for text in output.splitlines()
+        if text.strip() and "o such file" not in text and "Exit code" not in text
+    ]
+    if len(good) >= 3:
+        return None  # what was looked for came all the same
+    for part in parts:
+        if not elsewhere(part) and any(unquoted(word).rstrip("/") == name.rstrip("/") for word in part.words):
+            path = f"{part.directory}/{name}" if part.directory else name
+            return path_slip(path, line, at)
+    return None
+
+
+def path_slip(path: str, line: str, at: float | None) -> Slip | None:
+    path = path.removeprefix("./").rstrip("/")
+    if (
+        not path
+        or path.startswith(("/", "~", "$", "..", "-"))
+        or specific(path)
+        or any(sign in path for sign in "*?[{<")
+    ):
+        return None
+    if ("/" not in path and "." not in path) or "node_modules" in path or path.endswith(".lock"):
+        return None
+    return Slip("path", "", raw(path), line, at, None)

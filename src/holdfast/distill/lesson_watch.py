@@ -1,0 +1,155 @@
+"""Watches calls go by for what they teach: failures and the variant that worked, commands that do a job here.
+
+An edit ends the wait for a command's remedy: what passes after it was repaired, not called in another way.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from holdfast.distill import checks
+from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
+from holdfast.distill.lesson_lint import rules_in
+from holdfast.distill.lesson_notes import grow_older, keep, note, wait
+from holdfast.distill.lesson_paths import paths_in, watch_listing
+from holdfast.distill.lesson_remedies import remedy, same_file
+from holdfast.distill.lesson_signs import excerpt
+from holdfast.distill.lesson_slips import SOFT, slip_of, worker
+from holdfast.distill.lesson_words import elsewhere, job, purpose_of, shown, with_flags
+from holdfast.distill.shell_line import Simple, masks, simple_commands
+from holdfast.model.experience import Stumble
+
+MOST_JOBS = 60
+MOST_PARTS = 6  # of a line whose commands are told apart
+SHORT = 400  # an output that a masked failure may be told by
+_FAILED_TEST = re.compile(
+    r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
+)
+_OTHER_JOB = re.compile(
+    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
+    r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)"
+)
+
+
+def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
+    """Takes one shell call that came to its end."""
+    slip = None
+    if ok is False:
+        slip = slip_of(command, excerpt(output), at)
+        if slip is None:
+            _jobs(state, command, worked=False, at=at)
+            _watch_checks(state, command, output, at)
+    elif output and len(output) <= SHORT and masks(command):
+        slip = slip_of(command, excerpt(output), at, only=SOFT)
+    if slip is not None:
+        wait(state, slip)
+        return
+    if ok is False:
+        grow_older(state)
+        return
+    if state.slips or state.shaky:
+        _resolve(state, command, output)
+    if ok and _OTHER_JOB.search(command):
+        _jobs(state, command, worked=True, at=at, other=True)
+
+
+def verified(state: Gathered, command: str, line: str, at: float | None) -> None:
+    """Takes a command that passed its verification; whether it did is somebody else's judgement."""
+    _jobs(state, command, worked=True, at=at, line=line)
+
+
+def edited(state: Gathered, path: str) -> None:
+    """An edit: files may still turn up, commands may not; a file that was written was not there before."""
+    state.slips = [slip for slip in state.slips if slip.part is None and slip.token not in path.splitlines()]
+    state.shaky = {}
+
+
+# --- remedies ---
+
+
+def _resolve(state: Gathered, command: str, output: str) -> None:
+    parts = [
+        part for part in simple_commands(command) if part.words and part.program not in ("echo", "printf")
+    ]
+    grow_older(state)
+    _settle_tests(state, parts)
+    for slip in list(state.slips):
+        if slip.part is None:
+            named = (path for part in parts for path in paths_in(part))
+            if found := next((path for path in named if same_file(slip.token, path)), ""):
+                state.slips.remove(slip)
+                note(state, slip, found)
+            continue
+        part = remedy(slip.cause, slip.token, slip.part, parts)
+        if part is not None and not elsewhere(part):
+            state.slips.remove(slip)
+            note(state, slip, _instead(slip, part))
+    watch_listing(state, output)
+
+
+def _instead(slip: Slip, part: Simple) -> str:
+    if slip.cause == "variable":
+        return f"{slip.token}=… {shown(part)}"
+    if slip.cause in ("place", "glob"):
+        return shown(part, paths=True)
+    if slip.cause == "flag" and slip.part is not None and part.program == slip.part.program:
+        return with_flags(part, slip.part)
+    return shown(part, keep=(slip.token,))
+
+
+# --- checks that fail ---
+
+
+def _watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
+    """A check that failed in earnest: tests may be shaky, a linter says what it wants."""
+    part = worker(simple_commands(command))
+    kind = checks.check_kind(part.text) if part is not None else None
+    if part is not None and kind == "lint" and (command := job(part)):
+        for rule, message in rules_in(excerpt(output)):
+            keep(
+                state,
+                Stumble(cause="rule", subject="", token=rule, tried=command, failed=raw(message), at=at),
+            )
+    if part is None or kind != "test":
+        return
+    names = [next(filter(None, found)) for found in _FAILED_TEST.findall(excerpt(output))][:3]
+    if names and len(names) <= 2:
+        state.shaky = {name: raw(part.text) for name in names}
+
+
+def _settle_tests(state: Gathered, parts: list[Simple]) -> None:
+    for name, command in list(state.shaky.items()):
+        if any(part.text == command for part in parts):
+            del state.shaky[name]
+            note(state, Slip("flaky", "", name, "failed, then passed without an edit", None, None), "")
+
+
+# --- commands that do a job ---
+
+
+def _jobs(
+    state: Gathered, command: str, *, worked: bool, at: float | None, other: bool = False, line: str = ""
+) -> None:
+    for text, purpose, checking in _jobs_in(command):
+        if other and checking:
+            continue
+        known = state.jobs.get(text)
+        if known is None and len(state.jobs) < MOST_JOBS:
+            known = state.jobs[text] = Job(purpose, at)
+        if known is not None:
+            known.worked += worked
+            known.failed += not worked
+            known.at = at or known.at
+            known.line = known.line or raw(line)
+
+
+@lru_cache(maxsize=512)  # the same few commands come again and again
+def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
+    """The commands of a line that do a job, as a rule names them; and whether each of them verifies."""
+    parts = simple_commands(command)
+    if len(parts) > MOST_PARTS:
+        return ()
+    doing = ((part, purpose_of(part)) for part in parts if not part.shapes)
+    named = ((job(part), purpose, bool(checks.check_kind(part.text))) for part, purpose in doing if purpose)
+    return tuple(one for one in named if one[0])

@@ -1,0 +1,132 @@
+"""A command line as the simple commands it consists of, each with the directory and variables it runs in."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+
+def names(block: str) -> frozenset[str]:
+    """Words of a list that is easier to read in lines."""
+    return frozenset(block.split())
+
+
+LONGEST = 1200  # of a line that is looked at; what is longer is a script
+_HERE_DOCUMENT = re.compile(
+    r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+)
+_TOKEN = re.compile(
+    r"(?P<join>\|\||&&|[|;\n()]|(?<!>)&(?!>))"
+    r"|(?P<to>\d*(?:>>?|<)&?\s*[^\s|;&()]*|&>>?\s*\S+)"
+    r"|(?P<word>(?:[^\s\"'|;&()<>\\]|\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|\$\([^()]*\)|(?<=\S)[()])+)",
+    re.DOTALL,
+)
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+_KEYWORDS = names("then do else elif if while until ! { } done fi for in case esac")
+_WRAPPERS = names("sudo time env command nohup exec nice builtin")
+_MASKS = ("|", ";", "||")
+
+
+class Simple(Struct, frozen=True):
+    """One command. `shapes` is set for what only shapes another's output: the right side of a pipe."""
+
+    words: tuple[str, ...]
+    directory: str = ""
+    variables: tuple[str, ...] = ()
+    shapes: bool = False
+
+    @property
+    def program(self) -> str:
+        return name_of(self.words[0])
+
+    @property
+    def text(self) -> str:
+        return " ".join((*self.variables, *self.words))
+
+
+def name_of(word: str) -> str:
+    return unquoted(word).rpartition("/")[2] if not word.startswith("./") else word
+
+
+def unquoted(word: str) -> str:
+    return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
+
+
+@lru_cache(maxsize=1024)
+def simple_commands(line: str) -> tuple[Simple, ...]:
+    """The commands of a line in order; changes of directory are taken into those that follow."""
+    if len(line) > LONGEST:
+        line = line[:LONGEST].rpartition("\n")[0] or line[:LONGEST].rpartition(" ")[0]
+    if "<<" in line:
+        line = _HERE_DOCUMENT.sub(r" \3", line)
+    found: list[Simple] = []
+    words: list[str] = []
+    directory, piped = "", False
+
+    def end() -> None:
+        nonlocal directory, words
+        variables, rest = _split(words)
+        words = []
+        if not rest:
+            return
+        if rest[0] == "cd" and len(rest) == 2:
+            directory = _joined(directory, unquoted(rest[1]))
+        else:
+            found.append(Simple(tuple(rest), directory, tuple(variables), piped))
+
+    for match in _TOKEN.finditer(line.replace("\\\n", " ")):
+        if word := match["word"]:
+            words.append(word)
+        elif join := match["join"]:
+            end()
+            piped = join == "|"
+    end()
+    return tuple(found)
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Variables that are set for the command, and the command without what only wraps it."""
+    variables: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if _VARIABLE.match(word):
+            variables.append(word)
+        elif word not in _KEYWORDS and word not in _WRAPPERS:
+            break
+        at += 1
+    return variables, words[at:]
+
+
+def _joined(before: str, directory: str) -> str:
+    if directory in (".", "./"):
+        return before
+    if directory.startswith(("/", "~", "$")) or not before:
+        return directory.rstrip("/") or directory
+    return f"{before}/{directory}".rstrip("/")
+
+
+def masks(line: str) -> bool:
+    """Whether what follows a command in its line may hide that it failed."""
+    return any(mark in line for mark in _MASKS)
+
+
+@lru_cache(maxsize=64)
+def _written(directory: str) -> tuple[str, ...]:
+    """A directory as commands may write it: on Windows also with slashes, and as a Unix shell there names it."""
+    plain = directory.replace("\\", "/").rstrip("/")
+    if len(plain) < 3:
+        return ()
+    drive = f"/{plain[0].lower()}{plain[2:]}" if plain[1] == ":" else ""
+    return tuple(dict.fromkeys(form for form in (directory, plain, drive) if form))
+
+
+def from_here(text: str, directory: str) -> str:
+    """A command or a path as it is said from this directory."""
+    for form in _written(directory):
+        if form in text:
+            text = text.replace(f"{form}/", "").replace(f"{form}\\", "")
+            text = re.sub(rf"\bcd \"?{re.escape(form)}\"?\s*(?:&&|;)\s*", "", text)
+    return text.replace("\\", "/") if directory[1:2] == ":" and " " not in text else text

@@ -1,0 +1,144 @@
+"""What sessions teach becomes a candidate when they are taken in, and is told when it recurs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.app.test_remembering import DAY, put
+from tests.transcripts.builders import ClaudeFile
+
+from holdfast.app.importing import import_into
+from holdfast.app.lessons import read_lessons, reject
+from holdfast.app.projects import memory_of
+from holdfast.app.recovery import recovery
+from holdfast.app.wiring import Machine
+from holdfast.store.layout import Project
+
+FLAG = "`gh pr diff --stat` fails here (unknown flag: --stat) → `gh pr diff --name-only`"
+
+
+def stumbling(number: int, cwd: Path, said: str = "") -> ClaudeFile:
+    at = DAY * number
+    file = ClaudeFile(f"{number:08x}-58a4-4c4e-9b53-0d9f6b7e2a11", str(cwd), prefix=f"p{number}")
+    file.user(at, f"Review pull request {number} of the shop")
+    file.run(
+        at + 10, f"gh pr diff {number} --stat", "unknown flag: --stat\n\nUsage:  gh pr diff", exit_code=1
+    )
+    file.run(at + 20, f"gh pr diff {number} --name-only", "src/cart.ts")
+    file.run(at + 30, "npm test", "Tests: 12 passed")
+    file.assistant(at + 40, "Reviewed it.")
+    if said:
+        file.user(at + 50, said)
+        file.assistant(at + 60, "Understood.")
+    return file
+
+
+def working_again(number: int, cwd: Path) -> ClaudeFile:
+    at = DAY * number
+    file = ClaudeFile(f"{number:08x}-58a4-4c4e-9b53-0d9f6b7e2a11", str(cwd), prefix=f"p{number}")
+    file.user(at, f"Review pull request {number} of the shop")
+    file.run(at + 10, f"gh pr diff {number} --stat", "1 file changed")
+    file.assistant(at + 40, "Reviewed it.")
+    return file
+
+
+@pytest.fixture
+def machine(repo: Path) -> Machine:
+    return Machine(cwd=repo)
+
+
+@pytest.fixture
+def project(machine: Machine) -> Project:
+    return machine.project()
+
+
+def taken_in(machine: Machine, folder: Path, *files: ClaudeFile) -> None:
+    import_into(machine, machine.project(), [put(folder, file) for file in files])
+
+
+def rules(machine: Machine, state: str = "") -> set[str]:
+    seen = read_lessons(machine, machine.project()).lessons
+    return {rule for one in seen if not state or one.state == state for rule in one.lesson.rules}
+
+
+@pytest.mark.promise("S2")
+def test_sessions_leave_candidates_with_their_evidence(machine: Machine, repo: Path, tmp_path: Path) -> None:
+    (repo / "package.json").write_text(json.dumps({"scripts": {"test": "vitest"}}), encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(1, repo), stumbling(2, repo))
+    assert rules(machine) == {FLAG, "tests: `npm test`"}
+    by_rule = {one.lesson.rules[0]: one.lesson for one in read_lessons(machine, machine.project()).lessons}
+    flag, test = by_rule[FLAG], by_rule["tests: `npm test`"]
+    assert flag.strong and len(flag.sessions) == 2
+    assert "unknown flag: --stat" in flag.evidence[0].line
+    assert [item.target for item in test.fingerprint] == ["package.json#scripts.test"]
+
+
+def test_the_same_sessions_again_change_no_lesson(machine: Machine, repo: Path, tmp_path: Path) -> None:
+    files = [stumbling(1, repo), stumbling(2, repo)]
+    taken_in(machine, tmp_path / "t", *files)
+    folder = machine.project().memory / "lessons"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    taken_in(machine, tmp_path / "t", *files, stumbling(3, repo))
+    taken_in(machine, tmp_path / "t", *files)
+    assert {path.name for path in folder.rglob("*.md")} == {
+        path.name for path in before if path.suffix == ".md"
+    }
+    assert len(read_lessons(machine, machine.project()).lessons) == 2
+
+
+@pytest.mark.promise("S2")
+def test_what_recurs_is_told_at_the_start_and_once(machine: Machine, repo: Path, tmp_path: Path) -> None:
+    taken_in(machine, tmp_path / "t", stumbling(1, repo))
+    assert not [line for line in recovery(machine, machine.project()) if "--stat" in line.text]
+    taken_in(machine, tmp_path / "t", stumbling(2, repo))
+    told = [line.text for line in recovery(machine, machine.project()) if "--stat" in line.text]
+    assert told == [FLAG]
+
+
+def test_what_was_rejected_is_not_told_and_does_not_come_back(
+    machine: Machine, repo: Path, tmp_path: Path
+) -> None:
+    project = machine.project()
+    taken_in(machine, tmp_path / "t", stumbling(1, repo), stumbling(2, repo))
+    reject(machine, project, ["gh-pr-diff-stat"])
+    taken_in(machine, tmp_path / "t", stumbling(3, repo))
+    assert FLAG not in rules(machine, "candidate") | rules(machine, "active")
+    assert not [line for line in recovery(machine, project) if "--stat" in line.text]
+
+
+def test_a_candidate_that_is_contradicted_is_withdrawn(machine: Machine, repo: Path, tmp_path: Path) -> None:
+    taken_in(machine, tmp_path / "t", stumbling(1, repo))
+    assert FLAG in rules(machine)
+    taken_in(machine, tmp_path / "t", working_again(2, repo))
+    assert FLAG not in rules(machine)
+
+
+@pytest.mark.promise("M5")
+def test_a_correction_is_a_lesson_and_is_proposed_to_the_manual(
+    machine: Machine, repo: Path, tmp_path: Path
+) -> None:
+    taken_in(
+        machine, tmp_path / "t", stumbling(1, repo, "No, always use `pnpm` in this repository, never `npm`.")
+    )
+    wanted = "Always use `pnpm` in this repository, never `npm`"
+    assert wanted in rules(machine)
+    manual = memory_of(machine, machine.project()).style_file.read_text(encoding="utf-8")
+    assert wanted[1:] in manual
+
+
+def test_a_secret_in_a_command_does_not_get_into_a_lesson(
+    machine: Machine, repo: Path, tmp_path: Path
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    at = DAY
+    file = ClaudeFile("00000001-58a4-4c4e-9b53-0d9f6b7e2a11", str(repo), prefix="p1")
+    file.user(at, "Deploy the shop")
+    file.run(at + 10, f"shopctl deploy --token={secret} --force", "unknown flag: --force", exit_code=1)
+    file.run(at + 20, f"shopctl deploy --token={secret} --yes", "done")
+    file.assistant(at + 40, "Deployed it.")
+    taken_in(machine, tmp_path / "t", file)
+    assert any("shopctl deploy --force" in rule for rule in rules(machine))
+    everything = b"".join(path.read_bytes() for path in machine.project().memory.rglob("*") if path.is_file())
+    assert secret.encode() not in everything

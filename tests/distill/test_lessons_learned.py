@@ -1,0 +1,356 @@
+"""Lessons are learned from what happened: a failing call and the variant that worked, in several sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from holdfast.distill.digest import Digest
+from holdfast.distill.lesson_rules import learned
+from holdfast.distill.reduce import Reducer
+from holdfast.distill.session import Part, conclude
+from holdfast.model.lesson import Lesson
+from holdfast.model.session import (
+    AgentTurn,
+    Began,
+    DistilledSession,
+    Event,
+    Lived,
+    ToolCall,
+    ToolResult,
+    UserTurn,
+)
+
+HOME = "/home/ada/shop"
+
+Call = tuple[str, bool, str] | tuple[str, bool] | str
+
+
+def session(number: int, *steps: Event | Call) -> Lived:
+    """A session in which these shell calls were made: (command, whether it worked, what it printed), or any event."""
+    at = 1_700_000_000.0 + number * 90_000
+    events: list[Event] = [Began(at, session=f"s{number}", cwd=HOME), UserTurn(at, "Make the cart add up.")]
+    for place, step in enumerate(steps):
+        moment = at + 10 * place
+        if isinstance(step, str):
+            step = (step, True)
+        if isinstance(step, tuple):
+            command, ok, output = (*step, "") if len(step) == 2 else step
+            call = f"c{place}"
+            events.append(ToolCall(moment, call, "Bash", "shell", command))
+            events.append(ToolResult(moment + 1, call, ok, output, exit_code=0 if ok else 1))
+        else:
+            events.append(step)
+    return lived(events)
+
+
+def lived(events: Sequence[Event]) -> Lived:
+    digest = Digest("claude-code")
+    Reducer(digest).take_all(iter(events))
+    digest.seal(str)
+    return _lived(conclude(digest.session, [Part("x.jsonl", digest)], None, None))
+
+
+def _lived(record: DistilledSession) -> Lived:
+    return Lived(
+        session=record.session,
+        started=record.started,
+        ended=record.ended,
+        files=record.files,
+        commands=record.commands,
+        experience=record.experience,
+    )
+
+
+def tool(number: int, action: str, target: str, output: str, *, ok: bool = True) -> list[Event]:
+    call = f"{action}{target}{number}"
+    paths = (target,) if action in ("read", "edit") else ()
+    return [
+        ToolCall(None, call, action, action, target, paths),  # type: ignore[arg-type]
+        ToolResult(None, call, ok, output),
+    ]
+
+
+def rules(*sessions: Lived, kind: str = "") -> list[str]:
+    return [item.rules[0] for item in lessons(*sessions) if not kind or item.kind == kind]
+
+
+def lessons(*sessions: Lived) -> tuple[Lesson, ...]:
+    return learned(sessions, lambda path: True).lessons
+
+
+def twice(*steps: Event | Call) -> list[Lived]:
+    return [session(1, *steps), session(2, *steps)]
+
+
+FAILED_AND_WORKED = [
+    (
+        "an interpreter under another name",
+        ("python scripts/seed.py", False, "zsh: command not found: python"),
+        "python3 scripts/seed.py",
+        ["`python` is not found here", "→ `python3"],
+    ),
+    (
+        "a tool that runs through the version manager",
+        ("golangci-lint run ./...", False, "bash: line 1: golangci-lint: command not found"),
+        "mise x -- golangci-lint run ./...",
+        ["`golangci-lint` is not found here", "→ `mise x -- golangci-lint run ./...`"],
+    ),
+    (
+        "a flag that this platform's tool lacks",
+        ("grep -P 'a\\d' cart.txt", False, "grep: invalid option -- P\nusage: grep [-abc]"),
+        "grep -E 'a[0-9]' cart.txt",
+        ["`grep -P` fails here", "→ `grep -E`"],
+    ),
+    (
+        "a flag of a subcommand, whatever the number",
+        ("gh pr diff 104 --stat", False, "unknown flag: --stat\n\nUsage:  gh pr diff"),
+        "gh pr diff 104 --name-only",
+        ["`gh pr diff --stat` fails here (unknown flag: --stat)", "→ `gh pr diff --name-only`"],
+    ),
+    (
+        "a field that the service does not know",
+        ("gh run view 7 --json actor,event", False, 'Unknown JSON field: "actor"\nAvailable fields:\n  event'),
+        "gh run view 7 --json event",
+        ["actor", "gh run view", "→"],
+    ),
+    (
+        "a target that the package does not have",
+        ("cargo test --lib", False, "error: no library targets found in package `shop`"),
+        "cargo test --bins",
+        ["`cargo test --lib` fails here (error: no library targets found", "→ `cargo test --bins`"],
+    ),
+    (
+        "a task that is not defined",
+        ("npm run test:unit", False, 'npm error Missing script: "test:unit"'),
+        "npm run test",
+        ["`npm run test:unit` fails here", "→ `npm run test`"],
+    ),
+    (
+        "a make target that is not defined",
+        ("make unit", False, "make: *** No rule to make target 'unit'.  Stop."),
+        "make unit-tests",
+        ["`make unit` fails here", "→ `make unit-tests`"],
+    ),
+    (
+        "a build that works from one subdirectory only",
+        ("cargo build", False, "error: could not find `Cargo.toml` in `/home/ada/shop` or any parent directory"),
+        "cd crates/cart && cargo build",
+        ["`cargo build` fails here", "→ `cd crates/cart && cargo build`"],
+    ),
+    (
+        "a check that fails on formatting",
+        ("mise run ci", False, "cart.go:3:1: File is not properly formatted (gofmt)\n[ci] ERROR task failed"),
+        "mise run fmt",
+        ["`mise run ci` fails on formatting", "→ `mise run fmt` first"],
+    ),
+    (
+        "a variable that must be set",
+        ("npm test", False, "Error: DATABASE_URL is not set"),
+        "DATABASE_URL=postgres://localhost/shop npm test",
+        ["`npm test` needs `DATABASE_URL` to be set", "→ `DATABASE_URL=… npm test`"],
+    ),
+    (
+        "a configuration that is not trusted",
+        ("mise run test", False, "mise ERROR Config files in ~/shop/mise.toml are not trusted."),
+        "mise trust",
+        ["`mise run test` fails here", "→ `mise trust`"],
+    ),
+    (
+        "a subcommand that the tool does not have",
+        ("docker compose rebuild", False, 'unknown command "rebuild" for "docker compose"'),
+        "docker compose build",
+        ["`docker compose rebuild` fails here", "→ `docker compose build`"],
+    ),
+    (
+        "a failure in the middle of a line, hidden by a pipe",
+        ("cd /home/ada/shop && timeout 60 go test ./... 2>&1 | tail -5", True, "zsh: command not found: timeout"),
+        "go test ./... 2>&1 | tail -5",
+        ["`timeout` is not found here", "→ `go test ./...`"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.promise("S2")
+@pytest.mark.parametrize(
+    ("failed", "worked", "parts"),
+    [case[1:] for case in FAILED_AND_WORKED],
+    ids=[case[0] for case in FAILED_AND_WORKED],
+)
+def test_a_failing_call_and_its_remedy_stand_on_one_line(failed: Call, worked: str, parts: list[str]) -> None:
+    found = [rule for rule in rules(*twice(failed, (worked, True, "ok"))) if "→" in rule]
+    assert len(found) == 1, found
+    assert all(part in found[0] for part in parts), found[0]
+    assert "\n" not in found[0]
+
+
+def test_a_wrapper_that_does_not_know_commands_is_one_rule() -> None:
+    unknown = "error: unrecognized subcommand '{}'\n\nUsage: rtk <COMMAND>"
+    first = session(1, ("rtk sed -n 1,9p cart.go", False, unknown.format("sed")), "sed -n 1,9p cart.go")
+    other = session(2, ("rtk nl -ba cart.go", False, unknown.format("nl")), "nl -ba cart.go")
+    (rule,) = rules(first, other, kind="stumble")
+    assert "`rtk sed`" in rule and "`rtk nl`" in rule and "without `rtk`" in rule
+
+
+def test_a_file_with_another_ending_is_a_lesson_after_one_session() -> None:
+    missed = tool(1, "read", f"{HOME}/.golangci.yml", "File does not exist.", ok=False)
+    found = tool(1, "read", f"{HOME}/.golangci.yaml", "run:")
+    assert rules(session(1, *missed, *found)) == ["`.golangci.yml` does not exist here → `.golangci.yaml`"]
+
+
+def test_a_folder_that_is_not_there_is_one_rule_for_its_files() -> None:
+    steps: list[Event] = []
+    for name in ("resume.go", "status.go"):
+        steps += tool(1, "read", f"{HOME}/cmd/commands/{name}", "File does not exist.", ok=False)
+        steps += tool(1, "read", f"{HOME}/cmd/{name}", "package cmd")
+    assert rules(session(1, *steps)) == ["there is no folder `cmd/commands/` here → its files are in `cmd/`"]
+
+
+def test_a_path_that_two_sessions_looked_for_in_vain_is_named() -> None:
+    missed = tool(1, "read", f"{HOME}/docs/design.md", "File does not exist.", ok=False)
+    assert rules(session(1, *missed)) == []
+    assert rules(session(1, *missed), session(2, *missed)) == [
+        "there is no `docs/design.md` in this repository"
+    ]
+
+
+def test_a_file_that_was_written_later_is_no_lesson() -> None:
+    missed = tool(1, "read", f"{HOME}/docs/design.md", "File does not exist.", ok=False)
+    there = tool(3, "read", f"{HOME}/docs/design.md", "# Design")
+    created = tool(1, "edit", f"{HOME}/docs/design.md", "done")
+    assert rules(session(1, *missed, *created), session(2, *missed, *created)) == []
+    assert rules(session(1, *missed), session(2, *missed), session(3, *there), session(4, *there)) == []
+
+
+@pytest.mark.promise("S2")
+def test_commands_that_work_here_are_learned_with_flags_and_directory() -> None:
+    used = ("cd web && npm run test:ci", True, "Tests: 12 passed")
+    one = ("go test -tags=integration ./cart -run TestTotal -v", True, "ok  \tshop/cart\t0.1s")
+    assert set(rules(*twice(used, one, "mise run fmt"), kind="command")) == {
+        "tests: `cd web && npm run test:ci`",
+        "one test: `go test -tags=integration <path> -run <name>`",
+        "format: `mise run fmt`",
+    }
+
+
+def test_a_command_that_is_no_longer_defined_is_left_out() -> None:
+    works = ("npm run test:unit", True, "Tests: 3 passed")
+    gone = session(3, ("npm run test:unit", False, 'npm error Missing script: "test:unit"'), "npm test")
+    assert "tests: `npm run test:unit`" in rules(*twice(works))
+    assert "tests: `npm run test:unit`" not in rules(*twice(works), gone)
+
+
+NOISE = [
+    ("git add .", "fatal: Unable to create '/home/ada/shop/.git/index.lock': File exists."),
+    ("git rebase main", "CONFLICT (content): Merge conflict in cart.go\nerror: could not apply"),
+    ("go test ./...", "--- FAIL: TestTotal (0.00s)\n    cart_test.go:9: want 3, got 2\nFAIL"),
+    ("go build ./...", "./cart.go:9:2: undefined: totals"),
+    ("npm test", "SyntaxError: Unexpected token } in cart.js"),
+    ("gh pr checks 7", "no checks reported on the 'cart' branch"),
+    ("touch /etc/hosts", "touch: /etc/hosts: Operation not permitted (sandbox)"),
+    ("cat /tmp/out-4711/log.txt", "cat: /tmp/out-4711/log.txt: No such file or directory"),
+    ("ls *.snap", "zsh: no matches found: *.snap"),
+    ("curl -sf localhost:3000", "curl: (7) Failed to connect: Connection refused"),
+]
+
+
+@pytest.mark.parametrize(("command", "output"), NOISE, ids=[pair[0] for pair in NOISE])
+def test_what_only_looks_learnable_is_left_out(command: str, output: str) -> None:
+    again = f"{command} --again"
+    told = [*rules(*twice((command, False, output), (again, True, "ok")), kind="stumble")]
+    assert told == []
+
+
+def test_an_edit_in_between_means_that_it_was_repaired() -> None:
+    failed = ("npm run test:unit", False, 'npm error Missing script: "test:unit"')
+    edit = tool(1, "edit", f"{HOME}/package.json", "done")
+    told = rules(*twice(failed, *edit, ("npm run test", True, "Tests: 3 passed")), kind="stumble")
+    assert not [rule for rule in told if "npm run test`" in rule]
+
+
+def test_a_refused_tool_call_is_evidence_of_nothing() -> None:
+    call = ToolCall(None, "x", "Bash", "shell", "npm run test:unit")
+    refused = ToolResult(None, "x", False, 'Missing script: "test:unit"', rejected=True)
+    assert rules(*twice(call, refused, "npm run test"), kind="stumble") == []
+
+
+def test_the_same_cause_in_other_words_is_one_lesson_and_grows_stronger() -> None:
+    sessions = [
+        session(
+            number,
+            (f"gh pr diff {number} --stat", False, "unknown flag: --stat"),
+            f"gh pr diff {number} --name-only",
+        )
+        for number in range(1, 5)
+    ]
+    (found,) = [item for item in lessons(*sessions) if item.kind == "stumble"]
+    assert found.strong and found.sessions == ("s1", "s2", "s3", "s4")
+    assert found.name == "gh-pr-diff-stat"
+    assert "unknown flag" in found.evidence[0].line
+
+
+@pytest.mark.promise("S2")
+def test_what_works_again_weakens_a_lesson_and_then_drops_it() -> None:
+    failed = ("python seed.py", False, "zsh: command not found: python")
+    before = twice(failed, "python3 seed.py")
+    works = [session(number, "python seed.py") for number in (3, 4)]
+    (strong,) = lessons(*before)
+    (weak,) = lessons(*before, works[0])
+    assert strong.strong and not weak.strong
+    gone = learned([*before, *works], lambda path: True)
+    assert gone.lessons == () and gone.contradicted == strong.rules
+
+
+def test_a_test_that_fails_and_passes_without_an_edit_is_flaky() -> None:
+    failed = ("go test ./cart", False, "--- FAIL: TestTotal (0.00s)\n    cart_test.go:9: timeout\nFAIL")
+    told = rules(*twice(failed, ("go test ./cart", True, "ok  \tshop/cart\t0.1s")), kind="pitfall")
+    assert len(told) == 1 and "`TestTotal` is flaky" in told[0]
+
+
+def test_a_suite_that_runs_out_of_time_is_slow() -> None:
+    told = rules(*twice(("npm run e2e", False, "Command timed out after 2m 0s")), kind="pitfall")
+    assert len(told) == 1 and told[0].startswith("`npm run e2e` takes long")
+
+
+def test_a_linters_rule_that_three_sessions_met_is_a_convention() -> None:
+    output = "cart.go:9:3: error is not nil (line 7) but it returns nil (nilerr)\n1 issues:"
+    sessions = [session(number, ("mise run lint", False, output)) for number in range(3)]
+    assert rules(*sessions[:2], kind="convention") == []
+    assert rules(*sessions, kind="convention") == [
+        "`mise run lint` enforces `nilerr`: error is not nil but it returns nil"
+    ]
+
+
+SAID = [
+    ("No, always use pnpm in this repository, never npm.", True),
+    ("Never commit generated files under `dist/`.", True),
+    ("From now on, run `make fmt` after every change.", True),
+    ("don't create a pr, just a commit", False),
+    ("always the same error, can you look again?", False),
+    ("it should always show the total", False),
+    ("don't change anything, just let me know", False),
+    ("we never got that to work", False),
+    ("use the first one instead", False),
+    ("Can you always use tabs?", False),
+]
+
+
+@pytest.mark.promise("M5")
+@pytest.mark.parametrize(("words", "rule"), SAID, ids=[words for words, _ in SAID])
+def test_a_rule_of_the_user_is_kept_and_an_order_of_the_moment_is_not(words: str, rule: bool) -> None:
+    told = rules(session(1, AgentTurn(None, "I used npm."), UserTurn(None, words)), kind="correction")
+    assert bool(told) is rule, told
+
+
+def test_a_correction_without_such_words_counts_when_it_is_made_again() -> None:
+    said = [AgentTurn(None, "I mocked the store."), UserTurn(None, "no, we don't mock `CartStore` in tests")]
+    assert rules(session(1, *said), kind="correction") == []
+    assert rules(*twice(*said), kind="correction") == ["We don't mock `CartStore` in tests"]
+
+
+def test_a_lesson_depends_on_the_field_that_defines_its_command() -> None:
+    used = [("cd web && npm run lint", True, "ok"), ("mise run test", True, "ok  \tshop\t0.1s")]
+    found = {item.rules[0]: [print_.target for print_ in item.fingerprint] for item in lessons(*twice(*used))}
+    assert found["lint: `cd web && npm run lint`"] == ["web/", "web/package.json#scripts.lint"]
+    assert found["tests: `mise run test`"] == ["mise.toml#tasks.test"]
