@@ -163,10 +163,12 @@ class Versions:
     def rewrite(self, held: Held, edit: Callable[[str, bytes], bytes | None]) -> int:
         """Every kept content as `edit(file, content)` makes it, so that undo goes on and brings nothing back.
 
-        None drops a version. Contents first, then the list of changes, then what nobody names any more: whoever is
-        interrupted does it again. How many contents were changed or dropped.
+        None drops a version, and so does a content that is not kept (`lean`): nobody could say what it would be now.
+        Contents first, then the list of changes, then what nobody names any more: whoever is interrupted does it
+        again. How many contents were changed or dropped.
         """
         changes = self.changes()
+        stored = {name for name, _, _ in self.contents(changes)}
         renamed = {
             name: name if (new := edit(file, data)) == data else self._keep(held, new)
             for name, file, data in self.contents(changes)
@@ -176,8 +178,9 @@ class Versions:
             return 0
         kept: list[Change] = []
         for change in changes:
-            ends = [name and renamed.get(name, name) for name in (change.before, change.after)]
-            dropped = any(name and renamed.get(name, name) is None for name in (change.before, change.after))
+            ends = [name and renamed.get(name) for name in (change.before, change.after)]
+            named = [name for name in (change.before, change.after) if name]
+            dropped = any(name not in stored or renamed[name] is None for name in named)
             if not dropped and ends[0] != ends[1]:
                 kept.append(replace(change, before=ends[0], after=ends[1]))
         files.replace_held(held, self._journal, _lines(kept), files.ANYTHING)
