@@ -13,6 +13,7 @@ from pathlib import Path
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import DeadEnd, Decision, LogEntry, content_id
 from holdfast.model.search import Chunk
+from holdfast.text.current_digest import stumble_text
 from holdfast.text.current_md import parse_current
 from holdfast.text.log_md import parse_log
 from holdfast.text.questions_md import parse_questions
@@ -171,10 +172,8 @@ def _state(shown: str, text: str) -> Iterator[Chunk]:
             id=f"state:{id}", kind="state", text=said, title=branch, when=at, path=shown, session=session
         )
     for stumble in current.stumbles:
-        said = said_of(DeadEnd(tried=stumble.tried, failed=stumble.failed, instead=stumble.instead))
-        yield Chunk(
-            id=stumble.id, kind="state", text=said, when=stumble.at, path=shown, line=lines.get(stumble.id, 0)
-        )
+        said, line = stumble_text(stumble), lines.get(stumble.id, 0)
+        yield Chunk(id=stumble.id, kind="state", text=said, when=stumble.at, path=shown, line=line)
     for note in file.person:
         yield Chunk(id=f"state:{content_id('S', note)}", kind="state", text=note.strip(), path=shown)
 

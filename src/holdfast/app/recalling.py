@@ -103,7 +103,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
         return _state(machine, project, budget)
     judged = explain_kind(task, (), ())
     weights = _WEIGHTS.get(judged.kind, {})
-    own = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
+    own = _that_count(machine, project, search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR))
     ranked = sorted(own, key=lambda hit: -hit.score * weights.get(_sort_of(hit), 1.0))
     best = max((hit.score for hit in own), default=0.0)
     others = [
@@ -111,7 +111,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
         for hit in search(
             machine, project, task, CANDIDATES, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR
         )
-        if not hit.path.startswith(PLACE)
+        if not hit.path.startswith(_OWN_PLACES)
+        and hit.kind != "lesson"  # holds where it was learned
         and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
     ]
     lines = [_line(hit, "") for hit in ranked]
@@ -157,6 +158,16 @@ def _files(machine: Machine, project: Project, task: str, budget: int) -> list[R
     return lines
 
 
+def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list[Hit]:
+    """Without lessons that are candidates, muted or stale: they are found by search, and told to nobody."""
+    if not any(hit.kind == "lesson" for hit in hits):
+        return list(hits)
+    from holdfast.app.learned_chunks import lessons_told
+
+    told = lessons_told(machine, project)
+    return [hit for hit in hits if hit.kind != "lesson" or hit.id in told]
+
+
 def _asks_state(said: str) -> bool:
     """Whether a task is only to go on; `make mongo on staging resume writes` is a task of its own."""
     if _ASKS_STATE.search(said) and len(said.split()) <= _FEW_WORDS:
@@ -165,6 +176,7 @@ def _asks_state(said: str) -> bool:
     return begun is not None and not set(_WORD.findall(said[begun.end() :])) - _NOTHING_MORE - ENGLISH
 
 
+_OWN_PLACES = (PLACE, ".holdfast/lessons", "~/.holdfast/lessons")  # all others lie in another project
 _TOLD = ("history", "fact", "question", "lesson", "state")
 
 

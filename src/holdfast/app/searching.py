@@ -24,6 +24,7 @@ from holdfast.store.places import text_of
 
 KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
 PLACE = ".holdfast/local"
+LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
 _FORMAT = 1
 
 
@@ -64,13 +65,20 @@ def search(
             continue
         with opened(machine, place) as index:
             hits = index.search(query, k, machine.now(), kinds, name or None, floor=floor)
-        found += hits if place is project else [_elsewhere(hit, place) for hit in hits]
+        found += hits if place is project else _of_others(hits, place)
     return sorted(found, key=lambda hit: -hit.score)[:k]
+
+
+def _of_others(hits: list[Hit], place: Project) -> list[Hit]:
+    """Hits of another repository; what is personal is in every index and was found here already."""
+    return [_elsewhere(hit, place) for hit in hits if not hit.path.startswith("~")]
 
 
 def _elsewhere(hit: Hit, place: Project) -> Hit:
     """A hit of another repository: named by it, and its path from the root of the file system."""
     path = hit.path.replace(PLACE, str(place.memory), 1)
+    if path.startswith(".holdfast/"):
+        path = path.replace(".holdfast", str(place.window), 1)
     return msgspec.structs.replace(hit, project=hit.project or place.title, path=path)
 
 
@@ -102,11 +110,11 @@ def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -
     done = Indexed()
     if rebuild:
         files.discard(path for path in project.memory.glob("index*") if path.is_file())
-    before, stamps = _seen(project), _stamps(project)
+    before, stamps = _seen(project), _stamps(machine, project)
     if any(_differing(before, stamps)):
         with files.lock(project.lock("index")):
             # As it is now that nobody else is at it: another process may have done the same just before.
-            before, stamps = _seen(project), _stamps(project)
+            before, stamps = _seen(project), _stamps(machine, project)
             changed, gone = _differing(before, stamps)
             if changed or gone:
                 before = _take_in(machine, project, before, stamps, done)
@@ -115,8 +123,19 @@ def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -
     return done
 
 
-def _stamps(project: Project) -> dict[str, str]:
-    return {shown: _stamp(path) for shown, path in _files(project)}
+def _stamps(machine: Machine, project: Project) -> dict[str, str]:
+    stamps = {shown: _stamp(path) for shown, path in _files(project)}
+    if any(folder.is_dir() for folder in _lesson_folders(machine, project)):
+        from holdfast.app.learned_chunks import lessons_stamp
+
+        if stamp := lessons_stamp(machine, project):
+            stamps[LESSONS] = stamp
+    return stamps
+
+
+def _lesson_folders(machine: Machine, project: Project) -> Iterator[Path]:
+    """Where lessons may lie. Most people have none yet, and need not wait until what reads them is loaded."""
+    return (place / "lessons" for place in (machine.home, project.memory, project.window))
 
 
 def _differing(before: _Seen, stamps: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -135,7 +154,7 @@ def _take_in(
     with _open(machine, project) as index:
         chunks: list[Chunk] = []
         for shown in changed:
-            pieces = _pieces(project, shown, done)
+            pieces = _pieces(machine, project, shown, done)
             if pieces is not None:
                 chunks += pieces
                 now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
@@ -150,13 +169,17 @@ def _take_in(
     return now
 
 
-def _pieces(project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
+def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
     """None for a file that cannot be read now: what was known of it stays findable."""
     # Loaded only where something changed: most searches find the index as it should be.
     from holdfast.app.chunking import chunks_of_file, chunks_of_ledger
     from holdfast.app.ledger import read_ledger, rows
 
     try:
+        if shown == LESSONS or shown.endswith("session.json"):
+            from holdfast.app.learned_chunks import knowledge_chunks, lesson_chunks
+
+            return lesson_chunks(machine, project) if shown == LESSONS else knowledge_chunks(project, shown)
         if shown.endswith("ledger.md"):
             return chunks_of_ledger(shown, rows(read_ledger(project)), project.title)
         relative = Path(shown).relative_to(PLACE)
@@ -170,7 +193,7 @@ def _pieces(project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
 def _files(project: Project) -> Iterator[tuple[str, Path]]:
     """Everything that can be found, by the name it is shown under; the reference last: it says more than a log."""
     memory = project.memory
-    for path in (memory / "current.md", memory / "style.md", project.ledger):
+    for path in (memory / "current.md", memory / "style.md", memory / "session.json", project.ledger):
         if path.is_file():
             yield f"{PLACE}/{path.name}", path
     for folder in sorted((memory / "projects").glob("*")):

@@ -88,7 +88,7 @@ def _layouts(ground: Ground) -> list[Convention]:
         )
 
     def first(prefix: str) -> str:
-        return next(name for name in own if name.startswith(prefix))
+        return next((name for name in own if name.startswith(prefix)), "")
 
     if "go" in ground.main:
         root = next((m.folder + "/" for m in ground.manifests if m.language == "go" and m.folder), "")
@@ -138,10 +138,10 @@ def _layouts(ground: Ground) -> list[Convention]:
             }
             if len(members) >= 2:
                 add(f"monorepo: {top}/* ({len(members)} packages)", 0.9, tops[top], first(f"{top}/"))
-        if tops["src"] >= 0.5 * total:
+        if own and tops["src"] >= 0.5 * total:
             add("sources in src/", 0.9, tops["src"], first("src/"))
     if {"c", "cpp"} & set(ground.main[:1]):
-        if tops["src"] >= 0.5 * total:
+        if own and tops["src"] >= 0.5 * total:
             add("sources in src/", 0.9, tops["src"], first("src/"))
         headers = [name for name in own if name.startswith("include/")]
         if len(headers) >= 3:

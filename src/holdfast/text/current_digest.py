@@ -208,12 +208,16 @@ def _step_line(step: NextStep) -> DigestLine:
 
 
 def _stumble_line(stumble: Stumble) -> DigestLine:
+    return DigestLine(stumble_text(stumble), f"it failed in {stumble.sessions} sessions")
+
+
+def stumble_text(stumble: Stumble) -> str:
+    """What fails and what works instead, in one line."""
     if "`" in stumble.tried and not stumble.failed and not stumble.instead:  # a rule that says all of it
-        return DigestLine(_one_line(stumble.tried), f"it failed in {stumble.sessions} sessions")
+        return _one_line(stumble.tried)
     failed = f" ({_one_line(stumble.failed)})" if stumble.failed else ""
     instead = f" → `{_one_line(stumble.instead)}` worked" if stumble.instead else ""
-    text = f"`{_one_line(stumble.tried)}` fails here{failed}{instead}"
-    return DigestLine(text, f"it failed in {stumble.sessions} sessions")
+    return f"`{_one_line(stumble.tried)}` fails here{failed}{instead}"
 
 
 def _question_line(question: Question) -> DigestLine:
