@@ -1,20 +1,28 @@
-"""Figures over ledger rows: totals, averages, failures per model. Unknown values are left out, and counted."""
+"""Figures over ledger rows: totals, averages, failure rates per model or per anything else a row says.
+
+Unknown values are left out, and counted. One pass over the rows, so that a million of them take seconds.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from holdfast.advise.rates import Clusters, Rate, rate_of
 from holdfast.model.ledger import LedgerEntry, Tokens
 
 UNKNOWN = "unknown"
+Grouping = Literal["model", "framework", "type", "kind", "complexity", "topic", "agent", "month"]
+GROUPINGS: tuple[str, ...] = get_args(Grouping)
+_ORDERED = {"trivial": 0, "simple": 1, "moderate": 2, "complex": 3}
 
 
 class ModelStats(Struct, frozen=True, kw_only=True):
-    """One model's sessions. `failure_rate` is per task, `session_failure_rate` per session; None without a base."""
+    """One group's sessions. `failure_rate` is per task, `session_failure_rate` per session; None without a base."""
 
     sessions: int
     tasks: int
@@ -26,7 +34,9 @@ class ModelStats(Struct, frozen=True, kw_only=True):
     total_cost: float | None
     avg_duration: float | None
     failure_rate: float | None
+    failure_interval: tuple[float, float] | None
     session_failure_rate: float | None
+    session_failure_interval: tuple[float, float] | None
 
 
 class LedgerStats(Struct, frozen=True, kw_only=True):
@@ -38,8 +48,14 @@ class LedgerStats(Struct, frozen=True, kw_only=True):
     avg_duration_minutes: float | None
     total_tasks: int
     total_failed_tasks: int
+    avg_failed_tasks: float | None
     total_skipped_tasks: int
     failure_rate: float | None
+    failure_interval: tuple[float, float] | None
+    failed_sessions: int
+    judged_sessions: int
+    session_failure_rate: float | None
+    session_failure_interval: tuple[float, float] | None
     top_failures: list[tuple[str, int]]
     top_frameworks: list[tuple[str, int]]
     by_project_type: dict[str, int]
@@ -51,78 +67,149 @@ class LedgerStats(Struct, frozen=True, kw_only=True):
 
 
 def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
-    tasks, failed = _tasks(entries)
-    costs = [e.cost_usd for e in entries if e.cost_usd is not None]
-    models: dict[str, list[LedgerEntry]] = {}
+    models: defaultdict[str, _Tally] = defaultdict(_Tally)
     for entry in entries:
-        models.setdefault(entry.model or UNKNOWN, []).append(entry)
+        models[entry.model or UNKNOWN].add(entry)
+    whole = _Tally()
+    for tally in models.values():
+        whole.join(tally)
+    tasks, sessions = whole.clusters.rate(), rate_of(whole.failed_sessions, whole.clusters.sessions)
     return LedgerStats(
-        total_sessions=len(entries),
-        avg_task_count=_mean([float(e.tasks) for e in entries if e.tasks is not None]),
-        avg_cost=_mean_cost(costs),
-        known_costs=len(costs),
-        total_cost=float(sum(costs)) if costs else None,
-        avg_duration_minutes=_minutes(entries),
-        total_tasks=tasks,
-        total_failed_tasks=failed,
-        total_skipped_tasks=_total(e.skipped for e in entries),
-        failure_rate=failed / tasks if tasks else None,
-        top_failures=_ranked(reason for e in entries for reason in e.failures),
-        top_frameworks=_ranked(e.framework for e in entries if e.framework),
-        by_project_type=dict(_ranked(e.project_type or UNKNOWN for e in entries)),
-        by_agent=dict(_ranked(e.agent or UNKNOWN for e in entries)),
-        by_kind=dict(_ranked(e.kind or UNKNOWN for e in entries)),
-        by_outcome=dict(_ranked(e.outcome or UNKNOWN for e in entries)),
-        model_performance={
-            model: _model_stats(rows)
-            for model, rows in sorted(models.items(), key=lambda item: (-len(item[1]), item[0]))
-        },
-        tokens=sum((e.tokens for e in entries if e.tokens is not None), Tokens()),
+        total_sessions=whole.sessions,
+        avg_task_count=_mean(whole.tasks, whole.with_tasks),
+        avg_cost=_mean(whole.cost, whole.costs),
+        known_costs=whole.costs,
+        total_cost=float(whole.cost) if whole.costs else None,
+        avg_duration_minutes=_minutes(whole),
+        total_tasks=tasks.n,
+        total_failed_tasks=tasks.failed,
+        avg_failed_tasks=_mean(tasks.failed, whole.clusters.sessions),
+        total_skipped_tasks=sum([entry.skipped or 0 for entry in entries]),
+        failure_rate=tasks.value,
+        failure_interval=_interval(tasks),
+        failed_sessions=whole.failed_sessions,
+        judged_sessions=whole.clusters.sessions,
+        session_failure_rate=sessions.value,
+        session_failure_interval=_interval(sessions),
+        top_failures=ranked(reason for entry in entries for reason in entry.failures),
+        top_frameworks=ranked(entry.framework for entry in entries if entry.framework),
+        by_project_type=dict(ranked(entry.project_type or UNKNOWN for entry in entries)),
+        by_agent=dict(ranked(entry.agent or UNKNOWN for entry in entries)),
+        by_kind=dict(ranked(entry.kind or UNKNOWN for entry in entries)),
+        by_outcome=dict(ranked(entry.outcome or UNKNOWN for entry in entries)),
+        model_performance=_performance(models),
+        tokens=_tokens(entries),
     )
 
 
-def _model_stats(entries: Sequence[LedgerEntry]) -> ModelStats:
-    judged = [e for e in entries if e.failed is not None]
-    tasks, failed = _tasks(entries)
-    costs = [e.cost_usd for e in entries if e.cost_usd is not None]
-    failed_sessions = sum(1 for e in judged if e.failed)
+def grouped(entries: Iterable[LedgerEntry], by: str) -> dict[str, ModelStats]:
+    """The same figures for each group. A session has several topics (its keywords) and counts for each of them."""
+    keys_of = _KEYS[by]
+    groups: defaultdict[str, _Tally] = defaultdict(_Tally)
+    for entry in entries:
+        for key in keys_of(entry):
+            groups[key].add(entry)
+    found = _performance(groups)
+    if by == "month":
+        return dict(sorted(found.items()))
+    if by == "complexity":
+        return dict(sorted(found.items(), key=lambda item: (_ORDERED.get(item[0], 9), item[0])))
+    return found
+
+
+_KEYS: dict[str, Callable[[LedgerEntry], Iterable[str]]] = {
+    "model": lambda entry: (entry.model or UNKNOWN,),
+    "framework": lambda entry: (entry.framework or UNKNOWN,),
+    "type": lambda entry: (entry.project_type or UNKNOWN,),
+    "kind": lambda entry: (entry.kind or UNKNOWN,),
+    "complexity": lambda entry: (entry.complexity or UNKNOWN,),
+    "topic": lambda entry: dict.fromkeys(entry.goal) or (UNKNOWN,),
+    "agent": lambda entry: (entry.agent or UNKNOWN,),
+    "month": lambda entry: (f"{entry.timestamp:%Y-%m}" if entry.timestamp else UNKNOWN,),
+}
+
+
+class _Tally(Struct):
+    """Running sums over the rows of one group."""
+
+    sessions: int = 0
+    costs: int = 0
+    cost: Decimal = Decimal(0)
+    durations: int = 0
+    seconds: int = 0
+    with_tasks: int = 0
+    tasks: int = 0
+    failed_sessions: int = 0
+    clusters: Clusters = field(default_factory=Clusters)
+
+    def add(self, entry: LedgerEntry) -> None:
+        self.sessions += 1
+        if entry.cost_usd is not None:
+            self.costs += 1
+            self.cost += entry.cost_usd
+        if entry.duration_s is not None:
+            self.durations += 1
+            self.seconds += entry.duration_s
+        if entry.tasks is not None:
+            self.with_tasks += 1
+            self.tasks += entry.tasks
+            if entry.failed is not None:  # a rate needs one base: rows that know both
+                self.clusters.add(entry.tasks, entry.failed)
+                self.failed_sessions += entry.failed > 0
+
+    def join(self, other: _Tally) -> None:
+        for name in ("sessions", "costs", "cost", "durations", "seconds", "with_tasks", "tasks", "failed_sessions"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in Clusters.__struct_fields__:
+            setattr(self.clusters, name, getattr(self.clusters, name) + getattr(other.clusters, name))
+
+
+def _performance(groups: dict[str, _Tally]) -> dict[str, ModelStats]:
+    ordered = sorted(groups.items(), key=lambda item: (-item[1].sessions, item[0]))
+    return {name: _model_stats(tally) for name, tally in ordered}
+
+
+def _model_stats(tally: _Tally) -> ModelStats:
+    tasks, sessions = tally.clusters.rate(), rate_of(tally.failed_sessions, tally.clusters.sessions)
     return ModelStats(
-        sessions=len(entries),
-        tasks=tasks,
-        failed_tasks=failed,
-        failed_sessions=failed_sessions,
-        judged_sessions=len(judged),
-        avg_cost=_mean_cost(costs),
-        known_costs=len(costs),
-        total_cost=float(sum(costs)) if costs else None,
-        avg_duration=_minutes(entries),
-        failure_rate=failed / tasks if tasks else None,
-        session_failure_rate=failed_sessions / len(judged) if judged else None,
+        sessions=tally.sessions,
+        tasks=tasks.n,
+        failed_tasks=tasks.failed,
+        failed_sessions=tally.failed_sessions,
+        judged_sessions=tally.clusters.sessions,
+        avg_cost=_mean(tally.cost, tally.costs),
+        known_costs=tally.costs,
+        total_cost=float(tally.cost) if tally.costs else None,
+        avg_duration=_minutes(tally),
+        failure_rate=tasks.value,
+        failure_interval=_interval(tasks),
+        session_failure_rate=sessions.value,
+        session_failure_interval=_interval(sessions),
     )
 
 
-def _tasks(entries: Sequence[LedgerEntry]) -> tuple[int, int]:
-    """Tasks and failed ones, of the rows that know both: a rate needs one base."""
-    known = [entry for entry in entries if entry.tasks is not None and entry.failed is not None]
-    return _total(e.tasks for e in known), _total(e.failed for e in known)
+def _interval(rate: Rate) -> tuple[float, float] | None:
+    return None if rate.low is None or rate.high is None else (rate.low, rate.high)
 
 
-def _total(values: Iterable[int | None]) -> int:
-    return sum(value for value in values if value is not None)
+def _mean(total: int | Decimal, n: int) -> float | None:
+    return float(total / n) if n else None
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _minutes(tally: _Tally) -> float | None:
+    return tally.seconds / 60 / tally.durations if tally.durations else None
 
 
-def _mean_cost(costs: Sequence[Decimal]) -> float | None:
-    return float(sum(costs) / len(costs)) if costs else None
+def _tokens(entries: Iterable[LedgerEntry]) -> Tokens:
+    known = [entry.tokens for entry in entries if entry.tokens is not None]
+    return Tokens(
+        sum([tokens.input for tokens in known]),
+        sum([tokens.output for tokens in known]),
+        sum([tokens.cache_read for tokens in known]),
+        sum([tokens.cache_write for tokens in known]),
+    )
 
 
-def _minutes(entries: Sequence[LedgerEntry]) -> float | None:
-    return _mean([e.duration_s / 60 for e in entries if e.duration_s is not None])
-
-
-def _ranked(values: Iterable[str]) -> list[tuple[str, int]]:
+def ranked(values: Iterable[str]) -> list[tuple[str, int]]:
     """Most frequent first, ties by name: the same ledger always reads the same."""
     return sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))

@@ -76,8 +76,11 @@ class Tokens(Struct, frozen=True):
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-class LedgerEntry(Struct, frozen=True, kw_only=True):
-    """One row. `None` means unknown, which is not zero; unknown columns travel in `extra`."""
+class LedgerEntry(Struct, frozen=True):
+    """One row. `None` means unknown, which is not zero; unknown columns travel in `extra`.
+
+    Written with keywords everywhere but in `text/ledger_row.py`, which reads millions by position.
+    """
 
     session: str
     model: str | None = None

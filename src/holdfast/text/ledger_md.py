@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 FORMAT = 1
+_BLOCK = 200  # rows that are read together: enough to save time, few enough to take no room
 _MARKER = f"<!-- holdfast ledger, format {FORMAT}: one row per session, append-only -->"
 _ANY_MARKER = re.compile(r"<!-- holdfast ledger, format (\d{1,9})\b")
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
@@ -282,7 +283,8 @@ class _RowsOf:
             self._skip(span)
             return
         reader = RowReader(span.header.columns, foreign=span.header.foreign)
-        entries, numbers = self._ledger.entries, self._ledger.lines
+        plain: list[list[str]] = []
+        numbers: list[int] = []
         for number, line in enumerate(self._lines[span.start : span.stop], span.start + 1):
             if line[:1] == "|" and line[-1:] == "|" and "\\" not in line:
                 cells = line[1:-1].split("|")
@@ -294,12 +296,31 @@ class _RowsOf:
                 what = f"{len(cells)} cells where the header has {reader.width}"
                 self._report(number, "cells", what)
                 continue
-            try:
-                entries.append(reader.read(cells))
-            except ValueError:
-                self._report(number, "value", reader.unreadable(cells))
-            else:
-                numbers.append(number)
+            plain.append(cells)
+            numbers.append(number)
+            if len(plain) >= _BLOCK:
+                self._read_block(reader, plain, numbers)
+                plain, numbers = [], []
+        self._read_block(reader, plain, numbers)
+
+    def _read_block(self, reader: RowReader, rows: Sequence[list[str]], numbers: Sequence[int]) -> None:
+        """All rows at once, column by column; one by one only where one of them is broken."""
+        try:
+            self._ledger.entries += reader.read_block(rows)
+        except ValueError:
+            for number, cells in zip(numbers, rows, strict=True):
+                self._read_row(reader, number, cells)
+        else:
+            self._ledger.lines += numbers
+
+    def _read_row(self, reader: RowReader, number: int, cells: list[str]) -> None:
+        try:
+            (entry,) = reader.read_block([cells])
+        except ValueError:
+            self._report(number, "value", reader.unreadable(cells))
+        else:
+            self._ledger.entries.append(entry)
+            self._ledger.lines.append(number)
 
     def _skip(self, span: _Span) -> None:
         """Rows that no ledger header governs: stray ones are reported one by one, another table once."""

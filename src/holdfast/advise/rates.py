@@ -1,0 +1,150 @@
+"""Rates that carry what they rest on: how many, of how many, and the interval that holds the true rate 95 times of 100.
+
+Only the standard library, and nothing left to chance: the same rows always give the same figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import exp, lgamma, log, sqrt
+
+from msgspec import Struct
+
+Z95 = 1.959964
+
+
+class Rate(Struct, frozen=True, kw_only=True):
+    """`failed` of `n`. Without a base there is no value; `low` to `high` is the 95% interval."""
+
+    failed: int
+    n: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def wilson(rate: float, n: float) -> tuple[float, float]:
+    """Wilson's interval: it stays within 0 and 1, and says something even where nothing has failed yet."""
+    centre = (rate + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
+    half = Z95 / (1 + Z95**2 / n) * sqrt(rate * (1 - rate) / n + Z95**2 / (4 * n * n))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def rate_of(failed: int, n: int) -> Rate:
+    """A rate over things that fail independently of each other: sessions."""
+    if n <= 0:
+        return Rate(failed=failed, n=n)
+    low, high = wilson(failed / n, n)
+    return Rate(failed=failed, n=n, value=failed / n, low=low, high=high)
+
+
+class Clusters(Struct):
+    """Sums over sessions (tasks and failed ones), enough for the interval of a rate whose tasks fail together."""
+
+    sessions: int = 0
+    tasks: int = 0
+    failed: int = 0
+    tasks_squared: int = 0
+    failed_squared: int = 0
+    products: int = 0
+
+    def add(self, tasks: int, failed: int) -> None:
+        self.sessions += 1
+        self.tasks += tasks
+        self.failed += failed
+        self.tasks_squared += tasks * tasks
+        self.failed_squared += failed * failed
+        self.products += tasks * failed
+
+    def rate(self) -> Rate:
+        """Tasks of one session are not independent: they count for as many as their spread over sessions shows.
+
+        At most for as many as there are, at least for one a session; and for one a session where there are few
+        sessions, or none or all failed, so that the spread says nothing.
+        """
+        if self.tasks <= 0:
+            return Rate(failed=self.failed, n=self.tasks)
+        rate = min(max(self.failed / self.tasks, 0.0), 1.0)
+        low, high = wilson(rate, self._effective(rate))
+        return Rate(failed=self.failed, n=self.tasks, value=rate, low=low, high=high)
+
+    def _effective(self, rate: float) -> float:
+        if self.sessions < 5 or rate in (0.0, 1.0):
+            return max(min(self.sessions, self.tasks), 1)
+        squares = self.failed_squared - 2 * rate * self.products + rate * rate * self.tasks_squared
+        variance = self.sessions / (self.sessions - 1) * squares / self.tasks**2
+        if variance <= 0:
+            return max(min(self.sessions, self.tasks), 1)
+        return min(max(rate * (1 - rate) / variance, self.sessions, 1), self.tasks)
+
+
+def quantile(values: Iterable[float], share: float) -> float | None:
+    """The value below which this share lies, between neighbours in proportion; None of nothing."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+# --- a rate that is believed -----------------------------------------------------------------------------
+
+
+class Belief(Struct, frozen=True):
+    """What is believed of a rate: a Beta distribution, `failures` against `successes`, prior included."""
+
+    failures: float
+    successes: float
+
+    @property
+    def mean(self) -> float:
+        return self.failures / (self.failures + self.successes)
+
+    @property
+    def weight(self) -> float:
+        return self.failures + self.successes
+
+    def interval(self) -> tuple[float, float]:
+        return self.below(0.025), self.below(0.975)
+
+    def below(self, share: float) -> float:
+        """The rate below which this share of the belief lies."""
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (middle, high) if cumulated(middle, self.failures, self.successes) < share else (low, middle)
+        return (low + high) / 2
+
+
+def cumulated(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function, by Lentz's continued fraction."""
+    if x <= 0:
+        return 0.0
+    if x >= 1:
+        return 1.0
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1 - x))
+    if x > (a + 1) / (a + b + 2):
+        return 1 - front * _fraction(1 - x, b, a) / b
+    return front * _fraction(x, a, b) / a
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    tiny = 1e-300
+    c, d = 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > tiny else tiny)
+    result = d
+    for m in range(1, 300):
+        for numerator in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 + numerator * d
+            d = 1 / (d if abs(d) > tiny else tiny)
+            c = 1 + numerator / c
+            c = c if abs(c) > tiny else tiny
+            result *= c * d
+        if abs(c * d - 1) < 1e-12:
+            break
+    return result
