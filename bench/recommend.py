@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from math import exp, log
+from math import exp
 
 from msgspec import Struct
 
@@ -115,11 +115,9 @@ def simulate(n: int, *, worlds: int = WORLDS, equal: bool = False, seed: int = 1
     return tally
 
 
-def _ask(
-    rng: random.Random, of: World, entries: list[LedgerEntry], used: Counter[str], tally: Tally
-) -> None:
+def _ask(rng: random.Random, of: World, entries: list[LedgerEntry], used: Counter[str], tally: Tally) -> None:
     topic = rng.choice(TOPICS)
-    kind, level = _work(rng, of, topic)
+    kind, _level = _work(rng, of, topic)
     told = recommend(Goal(words=(topic, kind), kind=kind), entries, "risk")
     truth = {model: _expected(of, model, kind, topic) for model in of.models}
     best = min(truth.values())

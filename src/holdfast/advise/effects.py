@@ -66,7 +66,8 @@ def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multip
     happened: dict[str, float] = {}
     for _ in range(ROUNDS):
         for place in (LEVEL, KIND, MODEL):
-            happened, expected = defaultdict(float), defaultdict(float)
+            happened = defaultdict(float)
+            expected: defaultdict[str, float] = defaultdict(float)
             for factors, cell in cells.items():
                 rate = base
                 for other in range(3):

@@ -11,8 +11,9 @@ from statistics import fmean, median
 
 from msgspec import Struct
 
+from holdfast.advise.rates import Z95, wilson
+
 FEWEST = 5  # sessions on each side, below which a difference is noise
-_Z = 1.959964  # 95%
 _MOST_PAIRS = 200_000
 _BEYOND_BELIEF = 1e15
 
@@ -91,7 +92,7 @@ def shift(with_memory: Iterable[float | None], without: Iterable[float | None]) 
         return None
     differences = sorted(a - b for a in _thinned(one, m) for b in _thinned(other, n))
     # The rank that the test allows, as a part of all pairs, so that it holds for thinned groups too.
-    allowed = n * m / 2 - _Z * sqrt(n * m * (n + m + 1) / 12)
+    allowed = n * m / 2 - Z95 * sqrt(n * m * (n + m + 1) / 12)
     last = len(differences) - 1
     rank = min(max(floor(max(allowed, 1) * len(differences) / (n * m)) - 1, 0), last // 2)
     return Difference(
@@ -125,8 +126,8 @@ def rate_shift(with_memory: Failures, without: Failures) -> Difference | None:
     if min(with_memory.sessions, without.sessions) < FEWEST or not (with_memory.tasks and without.tasks):
         return None
     one, other = with_memory.failed / with_memory.tasks, without.failed / without.tasks
-    low, high = _wilson(one, with_memory.sessions)
-    other_low, other_high = _wilson(other, without.sessions)
+    low, high = wilson(one, with_memory.sessions)
+    other_low, other_high = wilson(other, without.sessions)
     value = one - other
     return Difference(
         value=value,
@@ -137,12 +138,6 @@ def rate_shift(with_memory: Failures, without: Failures) -> Difference | None:
         n_without=without.sessions,
         formula=RATE_SHIFT,
     )
-
-
-def _wilson(rate: float, n: int) -> tuple[float, float]:
-    centre = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * sqrt(rate * (1 - rate) / n + _Z**2 / (4 * n * n))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def _known(values: Iterable[float | None]) -> list[float]:

@@ -114,7 +114,9 @@ class Belief(Struct, frozen=True):
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
-            low, high = (middle, high) if cumulated(middle, self.failures, self.successes) < share else (low, middle)
+            low, high = (
+                (middle, high) if cumulated(middle, self.failures, self.successes) < share else (low, middle)
+            )
         return (low + high) / 2
 
 

@@ -89,12 +89,16 @@ def recommend(
     judged = [entry for entry in entries if entry.model and failed(entry) is not None]
     believed = _believed(goal, judged, like)
     if missing := _missing(judged, believed):
-        return _answer(goal, objective, None, f"Not enough evidence: {missing}", missing, None, believed, like, judged)
+        return _answer(
+            goal, objective, None, f"Not enough evidence: {missing}", missing, None, believed, like, judged
+        )
     best, chance = _best(believed, objective)
     if best is None:
         sentence = _no_difference(believed)
         return _answer(goal, objective, None, sentence, "", chance, believed, like, judged)
-    return _answer(goal, objective, best, _sentence(best, believed, objective), "", chance, believed, like, judged)
+    return _answer(
+        goal, objective, best, _sentence(best, believed, objective), "", chance, believed, like, judged
+    )
 
 
 def _answer(
@@ -108,7 +112,9 @@ def _answer(
     like: Sequence[Alike],
     judged: Sequence[LedgerEntry],
 ) -> Recommendation:
-    ordered = sorted(believed, key=lambda one: (one is not best, _loss(one, objective), -one.candidate.sessions))
+    ordered = sorted(
+        believed, key=lambda one: (one is not best, _loss(one, objective), -one.candidate.sessions)
+    )
     return Recommendation(
         goal=goal,
         objective=objective,
@@ -177,7 +183,9 @@ def _of_model(
     return _Believed(candidate, log(failures.effects[0].get(model, 1.0)), failures.doubt(model))
 
 
-def _weighted(judged: Sequence[LedgerEntry], like: Sequence[Alike]) -> list[tuple[LedgerEntry, Factors, float]]:
+def _weighted(
+    judged: Sequence[LedgerEntry], like: Sequence[Alike]
+) -> list[tuple[LedgerEntry, Factors, float]]:
     """Sessions like the goal count more, and all together for no more than uneven weights are worth."""
     more = {one.entry.session: 1 + LIKE_WEIGHT * one.score for one in like}
     weights = [more.get(entry.session, 1.0) for entry in judged]
@@ -226,8 +234,10 @@ def _loss(one: _Believed, objective: Objective) -> float:
 
 
 def _best(believed: Sequence[_Believed], objective: Objective) -> tuple[_Believed | None, float | None]:
-    """The best by the objective and the chance that it fails less than the next; None where nothing tells them apart."""
-    ordered = sorted(believed, key=lambda one: (_loss(one, objective), -one.candidate.sessions, one.candidate.model))
+    """The best by the objective, and the chance that it fails less than the next; None where nothing tells."""
+    ordered = sorted(
+        believed, key=lambda one: (_loss(one, objective), -one.candidate.sessions, one.candidate.model)
+    )
     first = ordered[0]
     if objective in ("cost", "time"):
         if _loss(first, objective) == float("inf"):
@@ -243,7 +253,9 @@ def _best(believed: Sequence[_Believed], objective: Objective) -> tuple[_Believe
         return None, chance
     # As far as is known they fail alike: then the one whose success costs clearly less.
     alike = [one for one in (first, *rivals) if one.candidate.cost_per_success is not None]
-    alike.sort(key=lambda one: (one.candidate.cost_per_success or 0.0, -one.candidate.sessions, one.candidate.model))
+    alike.sort(
+        key=lambda one: (one.candidate.cost_per_success or 0.0, -one.candidate.sessions, one.candidate.model)
+    )
     if len(alike) == len(rivals) + 1 and _loss(alike[0], "cost") <= 0.8 * _loss(alike[1], "cost"):
         return alike[0], chance
     return None, chance
@@ -267,7 +279,9 @@ def _sentence(best: _Believed, believed: Sequence[_Believed], objective: Objecti
             "higher cost" if own.cost > rival.cost * 1.1 else "the same cost"
         )  # fmt: skip
     trade = ", ".join(part for part in (cost, risk) if part)
-    evidence = f"{own.like} sessions like this" if own.like else "no session quite like this, so by its others"
+    evidence = (
+        f"{own.like} sessions like this" if own.like else "no session quite like this, so by its others"
+    )
     return (
         f"{own.model} ({trade} than {rival.model}): fails {own.failure_rate:.0%} against {rival.failure_rate:.0%}"
         f"{_price(own, rival)}; {evidence}, {own.sessions} in all."

@@ -1,4 +1,4 @@
-"""Past sessions that resemble a goal: by the words they share, weighed by how telling each is, and by meaning if asked."""
+"""Past sessions that resemble a goal: by the words they share, weighed by how telling each is, and by meaning."""
 
 from __future__ import annotations
 

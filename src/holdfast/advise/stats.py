@@ -84,7 +84,7 @@ def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
         total_tasks=tasks.n,
         total_failed_tasks=tasks.failed,
         avg_failed_tasks=_mean(tasks.failed, whole.clusters.sessions),
-        total_skipped_tasks=sum([entry.skipped or 0 for entry in entries]),
+        total_skipped_tasks=sum(entry.skipped or 0 for entry in entries),
         failure_rate=tasks.value,
         failure_interval=_interval(tasks),
         failed_sessions=whole.failed_sessions,
@@ -158,7 +158,16 @@ class _Tally(Struct):
                 self.failed_sessions += entry.failed > 0
 
     def join(self, other: _Tally) -> None:
-        for name in ("sessions", "costs", "cost", "durations", "seconds", "with_tasks", "tasks", "failed_sessions"):
+        for name in (
+            "sessions",
+            "costs",
+            "cost",
+            "durations",
+            "seconds",
+            "with_tasks",
+            "tasks",
+            "failed_sessions",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in Clusters.__struct_fields__:
             setattr(self.clusters, name, getattr(self.clusters, name) + getattr(other.clusters, name))
@@ -203,10 +212,10 @@ def _minutes(tally: _Tally) -> float | None:
 def _tokens(entries: Iterable[LedgerEntry]) -> Tokens:
     known = [entry.tokens for entry in entries if entry.tokens is not None]
     return Tokens(
-        sum([tokens.input for tokens in known]),
-        sum([tokens.output for tokens in known]),
-        sum([tokens.cache_read for tokens in known]),
-        sum([tokens.cache_write for tokens in known]),
+        sum(tokens.input for tokens in known),
+        sum(tokens.output for tokens in known),
+        sum(tokens.cache_read for tokens in known),
+        sum(tokens.cache_write for tokens in known),
     )
 
 

@@ -235,7 +235,11 @@ class RowReader:
 
     def _extra_of(self, found: Sequence[Sequence[Any]], row: int) -> tuple[tuple[str, str], ...]:
         return tuple(
-            [(self.columns[place], found[place][row]) for place in self._extra if found[place][row] is not None]
+            [
+                (self.columns[place], found[place][row])
+                for place in self._extra
+                if found[place][row] is not None
+            ]
         )
 
     def unreadable(self, cells: Sequence[str]) -> str:
@@ -259,7 +263,11 @@ def _reader(column: _Column | None, decode: Decode) -> ReadAll:
     read = column.reader(decode) if column else _text_reader(decode)
     if column and column.repeats:
         return partial(_each, _Remembered(read).__getitem__)
-    return partial(_quickly, _QUICK[column.name], read) if column and column.name in _QUICK else partial(_each, read)
+    return (
+        partial(_quickly, _QUICK[column.name], read)
+        if column and column.name in _QUICK
+        else partial(_each, read)
+    )
 
 
 def _each(read: Read, cells: Iterable[str]) -> list[Any]:
