@@ -18,7 +18,7 @@ from holdfast.store.capture import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.layout import Project, git, git_complaint
 from holdfast.store.project_ledger import ProjectLedger
-from holdfast.text.ledger_md import LedgerFile, current
+from holdfast.text.ledger_md import LedgerFile, current, parse_ledger
 
 
 class Filter(Struct, frozen=True):
@@ -26,6 +26,8 @@ class Filter(Struct, frozen=True):
     model: str | None = None
     since: datetime | None = None
     last: int | None = None
+    framework: str | None = None
+    goal: tuple[str, ...] = ()
 
 
 def open_ledger(project: Project) -> ProjectLedger:
@@ -38,13 +40,18 @@ def read_ledger(project: Project) -> LedgerFile:
 
 def rows(ledger: LedgerFile, wanted: Filter | None = None) -> list[LedgerEntry]:
     """The rows that count, oldest first, as far as the filter lets them through."""
-    wanted = wanted or Filter()
+    return select(current(ledger.entries), wanted or Filter())
+
+
+def select(entries: Sequence[LedgerEntry], wanted: Filter) -> list[LedgerEntry]:
     found = [
         entry
-        for entry in current(ledger.entries)
+        for entry in entries
         if (wanted.agent is None or entry.agent == wanted.agent)
         and (wanted.model is None or wanted.model in (entry.model or ""))
         and (wanted.since is None or (entry.timestamp is not None and entry.timestamp >= wanted.since))
+        and (wanted.framework is None or (entry.framework or "").lower() == wanted.framework.lower())
+        and (not wanted.goal or set(wanted.goal) <= {word.lower() for word in entry.goal})
     ]
     return found[-wanted.last :] if wanted.last else found
 
@@ -125,6 +132,39 @@ def share(project: Project) -> list[str]:
 def unshare(project: Project) -> None:
     _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *SHARED_FILES)
     open_ledger(project).unshare()
+
+
+def commit(project: Project, *, dry_run: bool = False) -> str:
+    """Commits the shared ledger and nothing else, under the message that the seed shows. Returns the message."""
+    if project.window_ledger is None or not git(project.root, "ls-files", "--", SHARED_FILES[0]):
+        raise UsageError("the ledger is not tracked in git", fix="holdfast ledger share makes it so")
+    before = git(project.root, "show", f"HEAD:{SHARED_FILES[0]}")
+    known = {entry.session for entry in parse_ledger(before.encode(), "HEAD").entries} if before else set()
+    new = [entry for entry in rows(read_ledger(project)) if entry.session not in known]
+    if not git(project.root, "status", "--porcelain", "--", *SHARED_FILES):
+        raise UsageError("the ledger has nothing new to commit", where=str(project.root), fix="Work first")
+    message = commit_message(new)
+    if not dry_run:
+        _git_or_fail(project, "add", "--force", *SHARED_FILES)
+        _git_or_fail(project, "commit", "--quiet", "--message", message, "--", *SHARED_FILES)
+    return message
+
+
+def commit_message(new: Sequence[LedgerEntry]) -> str:
+    """`Session: <goal> (<model>, <n> tasks, $<cost>)`; several sessions get a line each below one that counts them."""
+    lines = [_subject(entry) for entry in new]
+    if not lines:
+        return "Session ledger: rows corrected"
+    if len(lines) == 1:
+        return lines[0]
+    return f"Sessions: {len(lines)} more in the ledger\n\n" + "\n".join(lines)
+
+
+def _subject(entry: LedgerEntry) -> str:
+    goal = " ".join(entry.goal) or "no goal recorded"
+    tasks = "? tasks" if entry.tasks is None else f"{entry.tasks} task{'s' if entry.tasks != 1 else ''}"
+    cost = "$?" if entry.cost_usd is None else f"${entry.cost_usd:.2f}"
+    return f"Session: {goal} ({entry.model or 'unknown model'}, {tasks}, {cost})"
 
 
 def _git_or_fail(project: Project, *arguments: str) -> None:

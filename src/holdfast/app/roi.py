@@ -88,7 +88,7 @@ def _facts(record: DistilledSession, told: bool | None, *, with_subject: bool) -
         session=record.session,
         at=record.started,
         told=told,
-        cost_usd=_cost(record),
+        cost_usd=cost_of_record(record),
         minutes=None if record.active_s is None else record.active_s / 60,
         tokens=sum(usage.prompt_tokens + usage.output for usage in used) if used else None,
         new_input=sum(usage.input + usage.cache_write for usage in used) if used else None,
@@ -101,7 +101,7 @@ def _facts(record: DistilledSession, told: bool | None, *, with_subject: bool) -
     )
 
 
-def _cost(record: DistilledSession) -> float | None:
+def cost_of_record(record: DistilledSession) -> float | None:
     """Known only when every model's part is."""
     parts = [model.cost_usd for model in record.models]
     try:

@@ -86,6 +86,20 @@ OPTIONS = (
         True,
         "In how many of your own sessions a lesson must have been seen to become active by itself; 0 is never.",
     ),
+    Option(
+        "budget_day",
+        float,
+        0.0,
+        True,
+        "Dollars a day from which on `holdfast alerts` says so; 0 is no limit.",
+    ),
+    Option(
+        "budget_month",
+        float,
+        0.0,
+        True,
+        "Dollars a month from which on `holdfast alerts` says so; 0 is no limit.",
+    ),
     Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
     Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
 )
@@ -103,6 +117,8 @@ class Settings(Struct, frozen=True):
     know_files: int = 200
     lessons_promote_days: int = 7
     lessons_promote_sessions: int = 2
+    budget_day: float = 0.0
+    budget_month: float = 0.0
     project_type: str = ""
     framework: str = ""
     warnings: tuple[str, ...] = ()
@@ -161,6 +177,8 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         know_files=values["know_files"],
         lessons_promote_days=values["lessons_promote_days"],
         lessons_promote_sessions=values["lessons_promote_sessions"],
+        budget_day=float(values["budget_day"]),
+        budget_month=float(values["budget_month"]),
         project_type=values["project_type"],
         framework=values["framework"],
         warnings=tuple(warnings),
@@ -170,6 +188,9 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
 def _problem(option: Option, value: Any) -> str:
     if option.kind is int and (isinstance(value, bool) or (isinstance(value, int) and value < 0)):
         return "must be a number from 0"
+    if option.kind is float:
+        good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+        return "" if good else "must be a number of dollars, 0 or more"
     if not isinstance(value, option.kind):
         return f"must be a {option.kind.__name__}, not {type(value).__name__}"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):

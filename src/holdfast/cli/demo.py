@@ -8,7 +8,8 @@ from pathlib import Path
 from holdfast.app.demo import demonstrate
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.ledger_views import as_json, rows_table, show_stats
+from holdfast.cli.ledger_figures import show_stats
+from holdfast.cli.ledger_views import as_json, rows_table
 from holdfast.cli.log import show_entry
 
 DESCRIPTION = (
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show(rows_table(demo.rows))
         output.line()
         output.heading("3. What the rows say together (holdfast ledger stats)")
-        show_stats(demo.rows, as_json=False)
+        show_stats(demo.rows, None, as_json=False)
         output.line()
         output.heading("4. What a session leaves in the log (.holdfast/local/projects/tidepool/log.md)")
         show_entry(demo.entry)

@@ -10,11 +10,11 @@ from typing import Any
 from holdfast.app import ledger as app
 from holdfast.app.wiring import Machine
 from holdfast.cli import ledger_views as views
+from holdfast.cli import ledger_whole as whole
 from holdfast.cli import output
 from holdfast.cli.numbers import at_least_one, count
 from holdfast.errors import UsageError
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
-from holdfast.text.ledger_md import LedgerFile
 from holdfast.text.ledger_values import parse_duration
 
 DESCRIPTION = (
@@ -23,7 +23,9 @@ DESCRIPTION = (
 EXAMPLES = """examples:
   holdfast ledger                      the sessions of this project
   holdfast ledger show 847ff7d2        one session with its tasks and the evidence for them
-  holdfast ledger stats --json         figures for scripts
+  holdfast ledger stats --by kind      failure rates with n and interval, cost and time
+  holdfast ledger report --format html > report.html
+  holdfast ledger export --format csv  for spreadsheets, dashboards and data frames
   holdfast ledger share                track .holdfast/ledger.md in git (--undo takes it back)
 """
 
@@ -43,9 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="row and local record as JSON"
     )
-    stats = verbs.add_parser("stats", help="totals, averages, failures and cost per model")
-    _filters(stats, argparse.SUPPRESS)
-    stats.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the figures as JSON")
+    whole.configure(verbs, _filters)
     sharing = verbs.add_parser("share", help="track the ledger in git; commits nothing")
     sharing.add_argument(
         "--undo", action="store_true", help="take it out of git again (history keeps what was committed)"
@@ -60,6 +60,8 @@ def _filters(parser: argparse.ArgumentParser, default: str | None) -> None:
     add("--agent", help="only this agent's sessions, e.g. claude-code")
     add("--model", help="only models whose name contains this")
     add("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)")
+    add("--framework", help="only projects built with this, e.g. react")
+    add("--goal", metavar="WORDS", help="only sessions whose goal has all these keywords")
     add("-n", "--last", type=at_least_one, metavar="N", help="only the last N sessions")
 
 
@@ -123,23 +125,27 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             staged = app.share(project)
             output.line(f"Tracked in git, not committed: {', '.join(staged)}. Merges keep both sides' rows.")
         return 0
+    if options.verb in whole.VERBS:
+        return whole.run(options, machine, project, wanted(options))
     ledger = app.read_ledger(project)
-    _warn_of_broken_rows(ledger)
+    output.warn_all(problem.message for problem in ledger.problems)
     if options.verb == "show":
         entry = app.find_row(app.rows(ledger), options.session)
         views.show_session(entry, app.record_of(project, entry.session), as_json=options.json)
         return 0
-    rows = app.rows(ledger, app.Filter(options.agent, options.model, _day(options.since), options.last))
-    if options.verb == "stats":
-        views.show_stats(rows, as_json=options.json)
-    else:
-        views.show_rows(rows, as_json=options.json)
+    views.show_rows(app.rows(ledger, wanted(options)), as_json=options.json)
     return 0
 
 
-def _warn_of_broken_rows(ledger: LedgerFile) -> None:
-    for problem in ledger.problems:
-        output.warn(problem.message)
+def wanted(options: argparse.Namespace) -> app.Filter:
+    return app.Filter(
+        agent=options.agent,
+        model=options.model,
+        since=_day(options.since),
+        last=options.last,
+        framework=options.framework,
+        goal=tuple((options.goal or "").lower().split()),
+    )
 
 
 def _day(text: str | None) -> datetime | None:

@@ -9,7 +9,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from holdfast.advise.stats import LedgerStats, stats_of
 from holdfast.cli import output
 from holdfast.cli.output import Column, Table, cut
 from holdfast.model.ledger import LedgerEntry
@@ -17,7 +16,6 @@ from holdfast.model.session import DistilledSession
 from holdfast.text.ledger_values import render_duration, render_time
 
 EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
-MOST_SHOWN = 5
 
 
 def as_json(entry: LedgerEntry) -> dict[str, Any]:
@@ -155,85 +153,6 @@ def _show_record(record: DistilledSession) -> None:
     output.line(f"transcript: {', '.join(record.sources[:3])}")
 
 
-def show_stats(rows: Sequence[LedgerEntry], *, as_json: bool) -> None:
-    stats = stats_of(rows)
-    if as_json:
-        output.show_json(stats)
-        return
-    if not rows:
-        output.line(EMPTY)
-        return
-    output.heading(
-        f"Ledger Statistics ({stats.total_sessions} session{'s' if stats.total_sessions != 1 else ''})"
-    )
-    _show_models(stats)
-    _show_counts("Top Frameworks", stats.top_frameworks, "sessions")
-    _show_counts("Top Failures", stats.top_failures, "tasks")
-    output.line()
-    output.heading("Average per Session")
-    output.line(
-        f"  Tasks: {decimal(stats.avg_task_count)} | Cost: {dollars(stats.avg_cost)} | "
-        f"Duration: {minutes(stats.avg_duration_minutes)}"
-    )
-    failed = f"{stats.total_failed_tasks} of {stats.total_tasks}"
-    output.line(f"  Failed Tasks: {failed} ({percent(stats.failure_rate)} failure rate)")
-    if stats.total_cost is not None:
-        unknown = stats.total_sessions - stats.known_costs
-        note = f", {unknown} session{'s' if unknown != 1 else ''} of unknown cost left out" if unknown else ""
-        output.line(f"  Total: {dollars(stats.total_cost)}{note}, {stats.tokens.total:,} tokens")
-    output.line(f"\n{maturity(stats.total_sessions)}")
-
-
-def _show_models(stats: LedgerStats) -> None:
-    output.line()
-    output.show(
-        Table(
-            columns=(
-                Column("Models Used", style="cyan"),
-                Column("Sessions", "right"),
-                Column("Avg cost", "right"),
-                Column("Avg time", "right", dispensable=1),
-                Column("Tasks failed", "right"),
-                Column("Sessions with failures", "right", dispensable=2),
-            ),
-            rows=[
-                (
-                    short_model(model),
-                    str(m.sessions),
-                    dollars(m.avg_cost) + (f" (n={m.known_costs})" if m.known_costs != m.sessions else ""),
-                    minutes(m.avg_duration),
-                    f"{m.failed_tasks}/{m.tasks} ({percent(m.failure_rate)})",
-                    f"{m.failed_sessions}/{m.judged_sessions} ({percent(m.session_failure_rate)})",
-                )
-                for model, m in stats.model_performance.items()
-            ],
-        )
-    )
-
-
-def _show_counts(title: str, counts: Sequence[tuple[str, int]], unit: str) -> None:
-    if not counts:
-        return
-    output.line()
-    output.heading(title)
-    width = max(len(name) for name, _ in counts[:MOST_SHOWN])
-    for name, count in counts[:MOST_SHOWN]:
-        output.line(f"  {name:<{width}}  {count} {unit if count != 1 else unit[:-1]}")
-    if len(counts) > MOST_SHOWN:
-        output.line(f"  and {len(counts) - MOST_SHOWN} more")
-
-
-def maturity(sessions: int) -> str:
-    """How far the figures can be trusted, by how many there are."""
-    if sessions < 10:
-        return f"{sessions} sessions: mostly noise, wait for 10 before reading anything into it."
-    if sessions < 50:
-        return f"{sessions} sessions: a first impression; patterns show from about 50."
-    if sessions < 100:
-        return f"{sessions} sessions: patterns begin to hold; they are steady from about 100."
-    return f"{sessions} sessions: enough for steady figures."
-
-
 def short_id(session: str) -> str:
     return session[:8] if len(session) == 36 and session.count("-") == 4 else cut(session, 18)
 
@@ -257,8 +176,8 @@ def number(value: int | None) -> str:
     return "?" if value is None else f"{value:,}"
 
 
-def decimal(value: float | None) -> str:
-    return "?" if value is None else f"{value:.1f}"
+def decimal(value: float | None, places: int = 1) -> str:
+    return "?" if value is None else f"{value:.{places}f}"
 
 
 def minutes(value: float | None) -> str:

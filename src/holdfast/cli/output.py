@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 from unicodedata import combining, east_asian_width
 
@@ -161,6 +161,11 @@ def line(text: str = "") -> None:
     sys.stdout.write(f"{visible(text)}\n")
 
 
+def write(text: str) -> None:
+    """A whole document, whose escaping is its own."""
+    sys.stdout.write(text)
+
+
 def note(text: str) -> None:
     """For a person, beside the result: a pipe gets the result alone."""
     sys.stderr.write(f"{visible(text)}\n")
@@ -200,6 +205,11 @@ def _diff_style(line: str) -> str:
 
 def warn(text: str) -> None:
     sys.stderr.write(f"holdfast: warning: {visible(text)}\n")
+
+
+def warn_all(messages: Iterable[str]) -> None:
+    for message in messages:
+        warn(message)
 
 
 def show_json(value: Any) -> None:

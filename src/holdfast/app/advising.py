@@ -1,0 +1,124 @@
+"""Advice from the ledger: sessions like a goal, which model to take for it, and what costs more than usual."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+
+from msgspec import Struct
+
+from holdfast.advise.alerts import Alert, Running, beyond_usual, over_budget
+from holdfast.advise.recommend import Objective, Recommendation, recommend
+from holdfast.advise.similar import Alike, Goal, similar
+from holdfast.app.roi import cost_of_record
+from holdfast.app.wiring import Machine
+from holdfast.distill.kind import explain_kind
+from holdfast.model.ledger import LedgerEntry
+from holdfast.store.capture import CaptureStore
+from holdfast.store.layout import Project
+from holdfast.text.keywords import keywords
+
+MOST_BY_MEANING = 20_000  # sessions; beyond that words alone are compared
+NEAR = 0.55  # cosine from which two goals of a few keywords mean much the same
+LATELY = timedelta(days=7)
+
+
+def goal_of(machine: Machine, text: str, entries: Sequence[LedgerEntry]) -> Goal:
+    """A goal in the ledger's terms. Type and framework are those that the project's last sessions had."""
+    clean = machine.clean(text)
+    last = list(entries[-20:])
+    return Goal(
+        words=keywords(clean),
+        kind=str(explain_kind(clean, (), ()).kind),
+        framework=_usual(entry.framework for entry in last),
+        project_type=_usual(entry.project_type for entry in last),
+    )
+
+
+def _usual(values: object) -> str | None:
+    counts = Counter(value for value in values if value)  # type: ignore[attr-defined]
+    return min(counts, key=lambda value: (-counts[value], value)) if counts else None
+
+
+def advise(
+    machine: Machine, text: str, entries: Sequence[LedgerEntry], objective: Objective
+) -> Recommendation:
+    goal = goal_of(machine, text, entries)
+    return recommend(goal, entries, objective, _meaning(goal, entries))
+
+
+def like(machine: Machine, text: str, entries: Sequence[LedgerEntry], most: int) -> tuple[Goal, list[Alike]]:
+    goal = goal_of(machine, text, entries)
+    return goal, similar(goal, entries, _meaning(goal, entries), most)
+
+
+def _meaning(goal: Goal, entries: Sequence[LedgerEntry]) -> list[float]:
+    """How near each session's keywords are to the goal's in meaning, 0 where not near; empty where not compared."""
+    if not goal.words or not entries or len(entries) > MOST_BY_MEANING:
+        return []
+    from holdfast.search.embed.contract import UNIT
+    from holdfast.search.embed.static import StaticTable
+
+    texts = list(dict.fromkeys(" ".join(entry.goal) for entry in entries))
+    vectors = StaticTable().embed([" ".join(goal.words), *texts])
+    asked = memoryview(vectors[0]).cast("b")
+    near = {
+        text: sum(map(int.__mul__, asked, memoryview(vector).cast("b"))) / UNIT**2
+        for text, vector in zip(texts, vectors[1:], strict=True)
+    }
+    return [cosine if (cosine := near[" ".join(entry.goal)]) >= NEAR else 0.0 for entry in entries]
+
+
+class Watch(Struct, frozen=True, kw_only=True):
+    """What there is to be said now, and what it was compared with."""
+
+    alerts: tuple[Alert, ...]
+    sessions: int
+    since_days: int
+
+
+def alerts(
+    machine: Machine, project: Project, entries: Sequence[LedgerEntry], live: Sequence[Running]
+) -> Watch:
+    """Live sessions and those of the last week against their like, and the budgets of day and month."""
+    now = machine.now()
+    found: list[Alert] = []
+    for one in live:
+        found += beyond_usual(one, entries, live=True)
+    running = {one.session for one in live}
+    for entry in entries:
+        if entry.timestamp and now - LATELY <= entry.timestamp <= now and entry.session not in running:
+            found += beyond_usual(_running(entry), entries, live=False)
+    settings = machine.settings(project)
+    for period, limit in (("day", settings.budget_day), ("month", settings.budget_month)):
+        if limit > 0 and (alert := over_budget(entries, limit, period, now)):  # type: ignore[arg-type]
+            found.append(alert)
+    return Watch(alerts=tuple(found), sessions=len(entries), since_days=LATELY.days)
+
+
+def _running(entry: LedgerEntry) -> Running:
+    return Running(
+        session=entry.session,
+        kind=entry.kind,
+        cost_usd=None if entry.cost_usd is None else float(entry.cost_usd),
+        minutes=None if entry.duration_s is None else entry.duration_s / 60,
+    )
+
+
+def live_sessions(machine: Machine, project: Project) -> list[Running]:
+    """Sessions that have been captured and have no row yet: they run, or ended without a word."""
+    return CaptureStore.glimpse(project.capture, _pending, [])
+
+
+def _pending(store: CaptureStore) -> list[Running]:
+    records = [record for session in store.pending() if (record := store.record(session)) is not None]
+    return [
+        Running(
+            session=record.session,
+            kind=record.kind,
+            cost_usd=cost_of_record(record),
+            minutes=None if record.active_s is None else record.active_s / 60,
+        )
+        for record in records
+    ]

@@ -1,0 +1,41 @@
+"""`holdfast alerts`: sessions beyond their like, and budgets; its exit code tells scripts."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app import ledgers
+from holdfast.app.advising import alerts, live_sessions
+from holdfast.app.ledger import Filter
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.ledger_views import short_id
+
+EXIT_WITH_ALERTS = 3
+DESCRIPTION = f"""Says which sessions, running ones and those of the last week, cost or took more than nine of ten of
+their like, and whether the budget of the day or month is used up (`budget_day`, `budget_month` in the personal
+configuration). Exits with {EXIT_WITH_ALERTS} when there is something to say, with 0 when not."""
+EXAMPLES = """examples:
+  holdfast alerts || notify-send "holdfast" "look at what this costs"
+  holdfast alerts --json"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the alerts as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    project = machine.project()
+    rows, problems = ledgers.read_all(machine, project, (), Filter())
+    output.warn_all(problems)
+    watch = alerts(machine, project, rows, live_sessions(machine, project))
+    if options.json:
+        output.show_json(watch)
+    elif not watch.alerts:
+        output.line(
+            f"Nothing to say: no session of the last {watch.since_days} days is beyond its like ({watch.sessions} sessions)."
+        )
+    for alert in watch.alerts if not options.json else ():
+        name = short_id(alert.session) if alert.session else "budget"
+        output.line(f"{name}{' (running)' if alert.live else ''}: {alert.text}")
+    return EXIT_WITH_ALERTS if watch.alerts else 0

@@ -1,0 +1,136 @@
+"""How the report looks: on a terminal with small bars, as markdown, and as one HTML page with plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.advise.rates import Rate
+from holdfast.advise.report import Report, report_of
+from holdfast.cli import output
+from holdfast.cli.ledger_views import EMPTY, decimal, dollars, percent
+from holdfast.model.ledger import LedgerEntry
+
+BAR = 24
+MOST_PAIRINGS = 12
+MOST_MONTHS = 12
+_FULL, _PARTS = "█", " ▏▎▍▌▋▊▉"
+
+
+def show_report(rows: Sequence[LedgerEntry], form: str, *, as_json: bool) -> None:
+    report = report_of(rows)
+    if as_json:
+        output.show_json(report)
+    elif form == "html":
+        from holdfast.cli.report_html import page
+
+        output.write(page(report))
+    elif not rows:
+        output.line(EMPTY)
+    elif form == "md":
+        output.write("".join(f"{line}\n" for line in markdown(report)))
+    else:
+        _show(report)
+
+
+def _show(report: Report) -> None:
+    output.heading(f"Your usage patterns ({report.sessions} sessions)")
+    for title, lines in sections(report):
+        output.line()
+        output.heading(title)
+        for line in lines:
+            output.line(f"  {line}")
+    output.line(f"\n{report.maturity}")
+
+
+def markdown(report: Report) -> Iterator[str]:
+    yield f"# Usage patterns ({report.sessions} sessions)"
+    for title, lines in sections(report):
+        yield f"\n## {title}\n"
+        yield from (f"- {line.strip()}" for line in lines)
+    yield f"\n{report.maturity}"
+
+
+def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+    """Title and lines of each part that has something to say."""
+    parts = (
+        ("Most Productive Model", _productive(report)),
+        ("Task Complexity Distribution", _complexity(report)),
+        ("Common Failure Patterns", _topics(report)),
+        ("Why Tasks Fail, by Language", _reasons(report)),
+        ("Refusals by Model", _refusals(report)),
+        ("Framework and Model", _pairings(report)),
+        ("Month by Month", _trend(report)),
+    )
+    return ((title, lines) for title, lines in parts if lines)
+
+
+def rate(of: Rate) -> str:
+    """`12% of 25 tasks [5%–30%]`."""
+    if of.value is None:
+        return "no task judged"
+    bounds = f" [{of.low:.0%}–{of.high:.0%}]" if of.low is not None and of.high is not None else ""
+    return f"{percent(of.value)} of {of.n:,} task{'s' if of.n != 1 else ''}{bounds}"
+
+
+def bar(share: float, width: int = BAR) -> str:
+    """A bar of eighths of a character; whatever is there is seen."""
+    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
+    return _FULL * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
+
+
+def _productive(report: Report) -> list[str]:
+    lines = []
+    for one in report.most_productive:
+        if one.model is None:
+            lines.append(f"{one.project_type}: not enough evidence ({one.note})")
+            continue
+        note = f"; {one.note}" if one.note else ""
+        cost = f", {dollars(one.avg_cost)} avg" if one.avg_cost is not None else ""
+        lines.append(
+            f"{one.model} for {one.project_type} projects ({rate(one.failure)} failed{cost}, "
+            f"{one.sessions} session{'s' if one.sessions != 1 else ''}{note})"
+        )
+    return lines
+
+
+def _complexity(report: Report) -> list[str]:
+    return [
+        f"{level.level + ':':<10}{level.share:>4.0%}  {bar(level.share):<{BAR}}  "
+        f"(avg {decimal(level.avg_minutes, 0)}min, {dollars(level.avg_cost)}, n={level.sessions})"
+        for level in report.complexity
+    ]
+
+
+def _topics(report: Report) -> list[str]:
+    return [f"{one.topic}: {rate(one.failure)} failed: {one.advice}" for one in report.topics]
+
+
+def _reasons(report: Report) -> list[str]:
+    return [
+        f"{one.project_type}: "
+        + ", ".join(f"{share:.0%} {reason.replace('_', ' ')} ({n})" for reason, n, share in one.reasons[:4])
+        for one in report.reasons
+    ]
+
+
+def _refusals(report: Report) -> list[str]:
+    return [f"{one.model}: {one.refusals} in {one.sessions} sessions" for one in report.refusals]
+
+
+def _pairings(report: Report) -> list[str]:
+    shown = [one for one in report.pairings if one.sessions >= 2][:MOST_PAIRINGS]
+    width = max((len(f"{one.framework} × {one.model}") for one in shown), default=0)
+    return [
+        f"{f'{one.framework} × {one.model}':<{width}}  {one.sessions:>3} sessions  {rate(one.failure)} failed"
+        for one in shown
+    ]
+
+
+def _trend(report: Report) -> list[str]:
+    months = report.trend[-MOST_MONTHS:]
+    most = max((one.sessions for one in months), default=1)
+    return [
+        f"{one.month}  {bar(one.sessions / most):<{BAR}}  {one.sessions} session{'s' if one.sessions != 1 else ''}, "
+        f"{dollars(one.total_cost)}, {percent(one.failure.value)} of tasks failed"
+        for one in months
+    ]

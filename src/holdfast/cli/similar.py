@@ -1,0 +1,80 @@
+"""`holdfast similar`: past sessions like a goal, and how they ended."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.app import ledgers
+from holdfast.app.advising import like
+from holdfast.app.ledger import Filter
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+from holdfast.cli.ledger_views import as_json, day, dollars, short_id, short_model
+from holdfast.cli.numbers import at_least_one
+from holdfast.cli.output import Column, Table
+from holdfast.errors import UsageError
+
+DESCRIPTION = """Shows past sessions whose goal was like this one, the most alike first: with which model, at what cost,
+how they ended and what failed."""
+EXAMPLES = """examples:
+  holdfast similar "rate limiting in the gateway"
+  holdfast similar "auth" ~/work/api ~/work/web --json"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("goal", metavar="GOAL", help="what is to be done, in your own words")
+    parser.add_argument(
+        "places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"
+    )
+    parser.add_argument(
+        "-n", "--most", type=at_least_one, default=10, metavar="N", help="at most so many (10)"
+    )
+    parser.add_argument("--json", action="store_true", help="rows with score and reason, as a JSON array")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    if not options.goal.strip():
+        raise UsageError("there is no goal", fix='Say what it is about: holdfast similar "rate limiting"')
+    rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())
+    output.warn_all(problems)
+    _, found = like(machine, options.goal, rows, options.most)
+    if options.json:
+        output.show_json([{**as_json(one.entry), "score": one.score, "why": one.why} for one in found])
+        return 0
+    if not found:
+        output.line(f"No session of {len(rows)} was about anything like this.")
+        return 0
+    output.show(
+        Table(
+            columns=(
+                Column("Session", style="cyan"),
+                Column("When", dispensable=1),
+                Column("Model", dispensable=3),
+                Column("Outcome"),
+                Column("Failed", "right"),
+                Column("Cost", "right", dispensable=2),
+                Column("Goal", flexible=True),
+                Column("Why", flexible=True, dispensable=4),
+            ),
+            rows=[
+                (
+                    short_id(one.entry.session),
+                    day(one.entry.timestamp)[:10],
+                    short_model(one.entry.model),
+                    one.entry.outcome or "?",
+                    _failed(one.entry.failed, one.entry.failures),
+                    dollars(one.entry.cost_usd),
+                    " ".join(one.entry.goal),
+                    one.why,
+                )
+                for one in found
+            ],
+        )
+    )
+    return 0
+
+
+def _failed(number: int | None, reasons: tuple[str, ...]) -> str:
+    if not number:
+        return "?" if number is None else "0"
+    return f"{number} ({', '.join(dict.fromkeys(reasons))})" if reasons else str(number)
