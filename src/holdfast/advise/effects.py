@@ -16,6 +16,7 @@ ROUNDS = 25
 PRIOR_FAILURES = 2.0  # expected failures' worth of doubt that a model, kind or level differs from the rest
 PRIOR_SESSIONS = 3.0  # the same for logarithms of cost and time
 LEAST, MOST = 0.002, 0.95
+LEAST_AMOUNT = 0.0001  # what is free counts as next to nothing: nothing has no logarithm
 MODEL, KIND, LEVEL = range(3)
 
 Factors = tuple[str, str, str]  # model, kind of task, complexity
@@ -98,7 +99,9 @@ class Added(Struct, frozen=True):
 
 
 def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> Added | None:
-    cells = _cells((factors, log(value), weight) for factors, value, weight in observed if value > 0)
+    cells = _cells(
+        (factors, log(max(value, LEAST_AMOUNT)), weight) for factors, value, weight in observed if value >= 0
+    )
     sessions = sum(cell.n for cell in cells.values())
     if not sessions:
         return None

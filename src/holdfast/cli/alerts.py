@@ -32,9 +32,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json(watch)
     elif not watch.alerts:
-        output.line(
-            f"Nothing to say: no session of the last {watch.since_days} days is beyond its like ({watch.sessions} sessions)."
-        )
+        days = f"no session of the last {watch.since_days} days is beyond its like"
+        output.line(f"Nothing to say: {days} ({watch.sessions} sessions).")
     for alert in watch.alerts if not options.json else ():
         name = short_id(alert.session) if alert.session else "budget"
         output.line(f"{name}{' (running)' if alert.live else ''}: {alert.text}")

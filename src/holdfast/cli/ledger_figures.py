@@ -56,8 +56,8 @@ def _show_all(stats: LedgerStats) -> None:
         f"Duration: {minutes(stats.avg_duration_minutes)}"
     )
     output.line(
-        f"  Failed Tasks: {decimal(stats.avg_failed_tasks, 2)} ({stats.total_failed_tasks} of {stats.total_tasks} tasks, "
-        f"{percent(stats.failure_rate)} failure rate{interval(stats.failure_interval)})"
+        f"  Failed Tasks: {decimal(stats.avg_failed_tasks, 2)} ({percent(stats.failure_rate)} failure rate: "
+        f"{stats.total_failed_tasks} of {stats.total_tasks} tasks{interval(stats.failure_interval)})"
     )
     output.line(
         f"  Sessions with a failed task: {stats.failed_sessions} of {stats.judged_sessions} "

@@ -1,4 +1,4 @@
-"""Ledger rows for other programs: csv, jsonl, OpenMetrics, and the columns of all of them, whose names do not change."""
+"""Ledger rows for other programs: csv, jsonl, OpenMetrics; with column names that do not change."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def flat(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def to_csv(entries: Iterable[LedgerEntry]) -> Iterator[str]:
-    """RFC 4180, lists as words with blanks between. A text that a spreadsheet would run is quoted with an apostrophe."""
+    """RFC 4180, lists as words with blanks between; a text that a spreadsheet would run has an apostrophe before it."""
     yield _csv_line(NAMES)
     for entry in entries:
         yield _csv_line([_csv_cell(value) for value in flat(entry).values()])
@@ -133,25 +133,25 @@ _METRICS: tuple[tuple[str, str, str, Callable[[LedgerEntry], float | int | None]
         "holdfast_input_tokens",
         "counter",
         "Tokens read that no cache held",
-        lambda entry: entry.tokens and entry.tokens.input,
+        lambda entry: entry.tokens.input if entry.tokens else None,
     ),
     (
         "holdfast_output_tokens",
         "counter",
         "Tokens written by the model",
-        lambda entry: entry.tokens and entry.tokens.output,
+        lambda entry: entry.tokens.output if entry.tokens else None,
     ),
     (
         "holdfast_cache_read_tokens",
         "counter",
         "Tokens read from the cache",
-        lambda entry: entry.tokens and entry.tokens.cache_read,
+        lambda entry: entry.tokens.cache_read if entry.tokens else None,
     ),
     (
         "holdfast_cache_write_tokens",
         "counter",
         "Tokens written to the cache",
-        lambda entry: entry.tokens and entry.tokens.cache_write,
+        lambda entry: entry.tokens.cache_write if entry.tokens else None,
     ),
 )
 
