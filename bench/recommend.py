@@ -16,7 +16,8 @@ from math import exp
 
 from msgspec import Struct
 
-from holdfast.advise.recommend import failed, recommend
+from holdfast.advise.believed import failed
+from holdfast.advise.recommend import recommend
 from holdfast.advise.similar import Goal
 from holdfast.model.ledger import LedgerEntry
 

@@ -16,7 +16,7 @@ ROUNDS = 25
 PRIOR_FAILURES = 2.0  # expected failures' worth of doubt that a model, kind or level differs from the rest
 PRIOR_SESSIONS = 3.0  # the same for logarithms of cost and time
 LEAST, MOST = 0.002, 0.95
-LEAST_AMOUNT = 0.0001  # what is free counts as next to nothing: nothing has no logarithm
+LEAST_SPREAD = 0.05  # no two sessions cost quite the same
 MODEL, KIND, LEVEL = range(3)
 
 Factors = tuple[str, str, str]  # model, kind of task, complexity
@@ -53,9 +53,11 @@ class Multiplied(Struct, frozen=True):
             rate *= effect.get(value, 1.0)
         return min(max(rate, LEAST), MOST)
 
-    def doubt(self, model: str) -> float:
-        """The variance of the logarithm of a model's factor: one over the failures that it rests on."""
-        return 1 / (self.seen.get(model, 0.0) + PRIOR_FAILURES)
+    def logarithm(self, model: str) -> tuple[float, float]:
+        """Mean and variance of the logarithm of a model's factor, which is believed as a Gamma distribution."""
+        shape = self.seen.get(model, 0.0) + PRIOR_FAILURES
+        mean = log(self.effects[MODEL].get(model, 1.0)) - 1 / (2 * shape) - 1 / (12 * shape**2)
+        return mean, 1 / shape + 1 / (2 * shape**2) + 1 / (6 * shape**3)
 
 
 def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multiplied:
@@ -83,29 +85,41 @@ def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multip
 
 
 class Added(Struct, frozen=True):
-    """A typical value and factors on it, for cost and time, which spread by factors and not by sums."""
+    """A typical value and factors on it, for cost and time, which spread by factors and not by sums.
+
+    What is free has no logarithm: `paid` is for each model the share of sessions that took anything at all.
+    """
 
     base: float
     effects: tuple[Mapping[str, float], ...]
     spread: float  # variance of what is left unexplained
+    paid: Mapping[str, float]
+    known: Mapping[str, float]
 
-    def predict(self, factors: Factors) -> float:
-        """The mean, which lies above the typical value by as much as the spread says."""
+    def predict(self, factors: Factors) -> float | None:
+        """The mean, which lies above the typical value by as much as the spread says; None of what is not known."""
+        paid = self.paid.get(factors[MODEL])
+        if not paid:
+            return paid
         effects = [effect.get(value, 0.0) for effect, value in zip(self.effects, factors, strict=True)]
-        return exp(min(self.base + sum(effects) + self.spread / 2, 30.0))
+        return paid * exp(min(self.base + sum(effects) + self.spread / 2, 30.0))
 
-    def knows(self, model: str) -> bool:
-        return model in self.effects[MODEL]
+    def doubt(self, model: str) -> float:
+        """The variance of the logarithm of what is predicted for a model."""
+        return max(self.spread, LEAST_SPREAD) / (self.known.get(model, 0.0) + 1.0)
 
 
-def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> Added | None:
-    cells = _cells(
-        (factors, log(max(value, LEAST_AMOUNT)), weight) for factors, value, weight in observed if value >= 0
-    )
+def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> Added:
+    rows = [row for row in observed if row[1] >= 0]
+    weights: defaultdict[str, float] = defaultdict(float)
+    paying: defaultdict[str, float] = defaultdict(float)
+    for factors, value, weight in rows:
+        weights[factors[MODEL]] += weight
+        paying[factors[MODEL]] += weight * (value > 0)
+    paid = {model: paying[model] / weight for model, weight in weights.items() if weight}
+    cells = _cells((factors, log(value), weight) for factors, value, weight in rows if value > 0)
     sessions = sum(cell.n for cell in cells.values())
-    if not sessions:
-        return None
-    base = sum(cell.total for cell in cells.values()) / sessions
+    base = sum(cell.total for cell in cells.values()) / sessions if sessions else 0.0
     effects: list[dict[str, float]] = [{}, {}, {}]
     for _ in range(ROUNDS):
         for place in (LEVEL, KIND, MODEL):
@@ -120,4 +134,5 @@ def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> Added |
     for factors, cell in cells.items():
         expected = base + sum(effects[place].get(factors[place], 0.0) for place in range(3))
         unexplained += cell.squares - 2 * expected * cell.total + cell.n * expected * expected
-    return Added(base, tuple(effects), min(max(unexplained, 0.0) / max(sessions - 1, 1), 4.0))
+    spread = min(max(unexplained, 0.0) / max(sessions - 1, 1), 4.0)
+    return Added(base, tuple(effects), spread, paid, weights)

@@ -42,6 +42,7 @@ class Clusters(Struct):
     """Sums over sessions (tasks and failed ones), enough for the interval of a rate whose tasks fail together."""
 
     sessions: int = 0
+    bases: int = 0  # sessions that have a task at all
     tasks: int = 0
     failed: int = 0
     tasks_squared: int = 0
@@ -50,32 +51,44 @@ class Clusters(Struct):
 
     def add(self, tasks: int, failed: int) -> None:
         self.sessions += 1
+        self.bases += tasks > 0
         self.tasks += tasks
         self.failed += failed
         self.tasks_squared += tasks * tasks
         self.failed_squared += failed * failed
         self.products += tasks * failed
 
-    def rate(self) -> Rate:
-        """Tasks of one session are not independent: they count for as many as their spread over sessions shows.
+    def join(self, other: Clusters) -> None:
+        for name in Clusters.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
-        At most for as many as there are, at least for one a session; and for one a session where there are few
-        sessions, or none or all failed, so that the spread says nothing.
-        """
+    def rate(self) -> Rate:
+        """Tasks of one session are not independent: they count for as many as their spread over sessions shows."""
         if self.tasks <= 0:
             return Rate(failed=self.failed, n=self.tasks)
         rate = min(max(self.failed / self.tasks, 0.0), 1.0)
-        low, high = wilson(rate, self._effective(rate))
+        low, high = wilson(rate, max(self._effective(rate), 1.0))
         return Rate(failed=self.failed, n=self.tasks, value=rate, low=low, high=high)
 
     def _effective(self, rate: float) -> float:
-        if self.sessions < 5 or rate in (0.0, 1.0):
-            return max(min(self.sessions, self.tasks), 1)
+        """How many independent tasks these are worth: at most all, at least what they are if sessions fail as a whole.
+
+        That least is taken where there are few sessions, or none or all failed, so that the spread says nothing.
+        Few sessions show their spread poorly, which Student's distribution allows for.
+        """
+        least = self.tasks**2 / self.tasks_squared
+        if self.bases < 5 or rate in (0.0, 1.0):
+            return least
         squares = self.failed_squared - 2 * rate * self.products + rate * rate * self.tasks_squared
-        variance = self.sessions / (self.sessions - 1) * squares / self.tasks**2
-        if variance <= 0:
-            return max(min(self.sessions, self.tasks), 1)
-        return min(max(rate * (1 - rate) / variance, self.sessions, 1), self.tasks)
+        variance = self.bases / (self.bases - 1) * squares / self.tasks**2
+        worth = rate * (1 - rate) / variance if variance > 0 else least
+        return min(max(worth, least), self.tasks) * (Z95 / student(self.bases - 1)) ** 2
+
+
+def student(freedom: int) -> float:
+    """What 1.96 becomes when the spread itself is estimated from few (Cornish and Fisher's expansion)."""
+    z = Z95
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:
@@ -150,3 +163,10 @@ def _fraction(x: float, a: float, b: float) -> float:
         if abs(c * d - 1) < 1e-12:
             break
     return result
+
+
+def at_least(failed: int, n: int, rate: float) -> float:
+    """The chance that so many or more of n fail where each does at this rate: how odd a group is."""
+    if failed <= 0:
+        return 1.0
+    return cumulated(rate, failed, n - failed + 1) if failed <= n else 0.0

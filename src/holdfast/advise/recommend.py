@@ -1,47 +1,28 @@
-"""Which model for a goal: chances of failure, cost and time per success, from past sessions; or that they do not say.
+"""Which model for a goal, in a sentence with its trade-off; or that past sessions do not say, and what they do say.
 
-Every session counts, those like the goal more. The difficulty of the work is taken out (`effects.py`), so that models
-are compared on what they do and not on what they were given; a model's chance for this goal is shrunk toward what is
-expected of it, as a Beta distribution. Nothing is left to chance, and ties go to the model used more.
+Nothing is left to chance, and ties go to the model used more. A model that no session used is never named.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from math import erf, log, sqrt
 from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.advise.effects import Added, Factors, Multiplied, explain_amounts, explain_failures
-from holdfast.advise.rates import Belief
+from holdfast.advise.believed import FEWEST_OF_MODEL, Believed, Candidate, beliefs, failed
 from holdfast.advise.similar import Alike, Goal, similar
-from holdfast.model.ledger import LedgerEntry, Outcome
+from holdfast.model.ledger import LedgerEntry
 
 Objective = Literal["balanced", "cost", "risk", "time"]
 OBJECTIVES: tuple[Objective, ...] = ("balanced", "cost", "risk", "time")
-FEWEST_SESSIONS = 10  # judged ones in all, below which everything is noise
-FEWEST_OF_MODEL = 3
+FEWEST_SESSIONS = (
+    10  # judged ones in all, below which everything is noise; and of a model taken for its price
+)
 SURE = 0.9  # the chance of being the better one, from which on one model is preferred to another
 WORTH_SAYING = 0.02  # of a hundred sessions two fail less: below that nobody would notice
-STRONGEST_PRIOR = 12.0
-LIKE_WEIGHT = 2.0  # how much more a session counts that is quite like the goal
-
-
-class Candidate(Struct, frozen=True, kw_only=True):
-    """One model: what is believed of it for this goal, and what that rests on."""
-
-    model: str
-    sessions: int
-    like: int
-    like_failed: int
-    failure_rate: float
-    failure_interval: tuple[float, float]
-    cost: float | None
-    cost_per_success: float | None
-    minutes: float | None
-    minutes_per_success: float | None
+WORTH_PAYING = 0.9  # what a success must cost of another's, to be called cheaper
+MOST_NAMED = 3
 
 
 class Recommendation(Struct, frozen=True, kw_only=True):
@@ -54,29 +35,21 @@ class Recommendation(Struct, frozen=True, kw_only=True):
     sentence: str
     missing: str
     chance: float | None
+    better_than: tuple[str, ...]
+    not_told_apart: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     like: tuple[Alike, ...]
     sessions: int
+    left_out: int  # sessions whose model or result is not known
 
 
-class _Believed(Struct, frozen=True):
-    """A candidate, and for comparisons the logarithm of its factor on failures with its variance."""
+class _Choice(Struct, frozen=True):
+    """The one that leads by the objective, those it is clearly better than, and those it may not be."""
 
-    candidate: Candidate
-    factor: float
-    doubt: float
-
-    def better_than(self, other: _Believed) -> float:
-        """The chance that it fails less: what the task itself adds to both is no difference between them."""
-        distance = (other.factor - self.factor) / sqrt(self.doubt + other.doubt)
-        return (1 + erf(distance / sqrt(2))) / 2
-
-
-def failed(entry: LedgerEntry) -> bool | None:
-    """Whether a session counts as a failure; None when its row does not say."""
-    if entry.outcome in (Outcome.FAILED, Outcome.ABANDONED) or (entry.failed or 0) > 0:
-        return True
-    return None if entry.failed is None else False
+    lead: Believed
+    beaten: Sequence[Believed]
+    open: Sequence[Believed]
+    chosen: Believed | None
 
 
 def recommend(
@@ -87,34 +60,16 @@ def recommend(
 ) -> Recommendation:
     like = similar(goal, entries, meaning)
     judged = [entry for entry in entries if entry.model and failed(entry) is not None]
-    believed = _believed(goal, judged, like)
-    if missing := _missing(judged, believed):
-        return _answer(
-            goal, objective, None, f"Not enough evidence: {missing}", missing, None, believed, like, judged
-        )
-    best, chance = _best(believed, objective)
-    if best is None:
-        sentence = _no_difference(believed)
-        return _answer(goal, objective, None, sentence, "", chance, believed, like, judged)
-    return _answer(
-        goal, objective, best, _sentence(best, believed, objective), "", chance, believed, like, judged
-    )
-
-
-def _answer(
-    goal: Goal,
-    objective: Objective,
-    best: _Believed | None,
-    sentence: str,
-    missing: str,
-    chance: float | None,
-    believed: Sequence[_Believed],
-    like: Sequence[Alike],
-    judged: Sequence[LedgerEntry],
-) -> Recommendation:
-    ordered = sorted(
-        believed, key=lambda one: (one is not best, _loss(one, objective), -one.candidate.sessions)
-    )
+    believed = beliefs(goal, judged, like)
+    missing = _missing(judged, believed, objective)
+    choice = _choose(believed, objective) if not missing else None
+    best = choice.chosen if choice else None
+    first = best or (choice.lead if choice else None)
+    ordered = sorted(believed, key=lambda one: (one is not first, _order(one, objective)))
+    if choice is None:
+        sentence = f"Not enough evidence: {missing}"
+    else:
+        sentence = _sentence(best, believed) if best else _undecided(choice, objective)
     return Recommendation(
         goal=goal,
         objective=objective,
@@ -122,182 +77,183 @@ def _answer(
         leaning=ordered[0].candidate.model if ordered else None,
         sentence=sentence,
         missing=missing,
-        chance=chance,
+        chance=_least_chance(choice, objective),
+        better_than=tuple(one.candidate.model for one in choice.beaten) if choice else (),
+        not_told_apart=tuple(one.candidate.model for one in choice.open) if choice else (),
         candidates=tuple(one.candidate for one in ordered),
         like=tuple(like),
         sessions=len(judged),
+        left_out=len(entries) - len(judged),
     )
 
 
-# --- what is believed ------------------------------------------------------------------------------------
-
-
-def _believed(goal: Goal, judged: Sequence[LedgerEntry], like: Sequence[Alike]) -> list[_Believed]:
-    counts = Counter(entry.model or "" for entry in judged)
-    models = [model for model, n in counts.items() if n >= FEWEST_OF_MODEL]
-    if not models:
-        return []
-    rows = _weighted(judged, like)
-    failures = explain_failures((factors, float(bool(failed(e))), weight) for e, factors, weight in rows)
-    costs = explain_amounts(
-        (factors, float(e.cost_usd), weight) for e, factors, weight in rows if e.cost_usd is not None
-    )
-    minutes = explain_amounts(
-        (factors, e.duration_s / 60, weight) for e, factors, weight in rows if e.duration_s is not None
-    )
-    level = goal.complexity or _usual_complexity(goal, judged, like)
-    return [
-        _of_model(model, counts[model], (model, goal.kind or "", level or ""), failures, costs, minutes, like)
-        for model in sorted(models, key=lambda name: (-counts[name], name))
-    ]
-
-
-def _of_model(
-    model: str,
-    sessions: int,
-    factors: Factors,
-    failures: Multiplied,
-    costs: Added | None,
-    minutes: Added | None,
-    like: Sequence[Alike],
-) -> _Believed:
-    expected = failures.predict(factors)
-    strength = min(1.0 + sessions / 3, STRONGEST_PRIOR)
-    belief = Belief(strength * expected, strength * (1 - expected))
-    own = [one for one in like if one.entry.model == model and failed(one.entry) is not None]
-    success = 1 - belief.mean
-    cost = costs.predict(factors) if costs and costs.knows(model) else None
-    took = minutes.predict(factors) if minutes and minutes.knows(model) else None
-    candidate = Candidate(
-        model=model,
-        sessions=sessions,
-        like=len(own),
-        like_failed=sum(bool(failed(one.entry)) for one in own),
-        failure_rate=belief.mean,
-        failure_interval=belief.interval(),
-        cost=cost,
-        cost_per_success=cost / success if cost is not None else None,
-        minutes=took,
-        minutes_per_success=took / success if took is not None else None,
-    )
-    return _Believed(candidate, log(failures.effects[0].get(model, 1.0)), failures.doubt(model))
-
-
-def _weighted(
-    judged: Sequence[LedgerEntry], like: Sequence[Alike]
-) -> list[tuple[LedgerEntry, Factors, float]]:
-    """Sessions like the goal count more, and all together for no more than uneven weights are worth."""
-    more = {one.entry.session: 1 + LIKE_WEIGHT * one.score for one in like}
-    weights = [more.get(entry.session, 1.0) for entry in judged]
-    worth = sum(weights) / sum(weight * weight for weight in weights)
-    return [(entry, _factors(entry), weight * worth) for entry, weight in zip(judged, weights, strict=True)]
-
-
-def _factors(entry: LedgerEntry) -> Factors:
-    return entry.model or "", entry.kind or "", entry.complexity or ""
-
-
-def _usual_complexity(goal: Goal, judged: Sequence[LedgerEntry], like: Sequence[Alike]) -> str | None:
-    """Nobody knows beforehand how hard it will be: as hard as the like of it, or else as its kind of task."""
-    weights: Counter[str] = Counter()
-    for one in like:
-        if one.entry.complexity:
-            weights[one.entry.complexity] += one.score  # type: ignore[assignment]
-    if not weights:
-        weights.update(e.complexity for e in judged if e.complexity and goal.kind and e.kind == goal.kind)
-    return min(weights, key=lambda level: (-weights[level], level)) if weights else None
+def _missing(judged: Sequence[LedgerEntry], believed: Sequence[Believed], objective: Objective) -> str:
+    if len(judged) < FEWEST_SESSIONS:
+        return (
+            f"{len(judged)} session{'s' if len(judged) != 1 else ''} with a known model and result, "
+            f"at least {FEWEST_SESSIONS} are needed."
+        )
+    if not believed:
+        return f"no model has {FEWEST_OF_MODEL} sessions or more."
+    if len(believed) == 1:
+        return f"only {believed[0].candidate.model} was used {FEWEST_OF_MODEL} times or more, so there is no choice."
+    if objective in ("cost", "time"):
+        known = [one for one in believed if one.per_success(_what(objective)) is not None]
+        if len(known) < 2:
+            of = f"{len(known)} model{'s' if len(known) != 1 else ''}"
+            return f"the {objective} is known of {of}, at least 2 are needed."
+    return ""
 
 
 # --- the choice ------------------------------------------------------------------------------------------
 
 
-def _missing(judged: Sequence[LedgerEntry], believed: Sequence[_Believed]) -> str:
-    if len(judged) < FEWEST_SESSIONS:
-        return (
-            f"{len(judged)} session{'s' if len(judged) != 1 else ''} with a known model and result, "
-            f"at least {FEWEST_SESSIONS} are needed"
-        )
-    if not believed:
-        return f"no model has {FEWEST_OF_MODEL} sessions or more"
-    if len(believed) == 1:
-        return f"only {believed[0].candidate.model} was used {FEWEST_OF_MODEL} times or more, so there is no choice"
-    return ""
+def _what(objective: Objective) -> Literal["cost", "time"]:
+    return "time" if objective == "time" else "cost"
 
 
-def _loss(one: _Believed, objective: Objective) -> float:
-    candidate = one.candidate
-    if objective == "cost":
-        return candidate.cost_per_success if candidate.cost_per_success is not None else float("inf")
-    if objective == "time":
-        return candidate.minutes_per_success if candidate.minutes_per_success is not None else float("inf")
-    return candidate.failure_rate
+def _order(one: Believed, objective: Objective) -> tuple[float, float, int, str]:
+    """The best first; of equal ones the safer, then the one used more, then by name."""
+    own = one.candidate
+    value: float | None = own.failure_rate
+    if objective in ("cost", "time"):
+        value = one.per_success(_what(objective))
+    return (value if value is not None else float("inf"), own.failure_rate, -own.sessions, own.model)
 
 
-def _best(believed: Sequence[_Believed], objective: Objective) -> tuple[_Believed | None, float | None]:
-    """The best by the objective, and the chance that it fails less than the next; None where nothing tells."""
-    ordered = sorted(
-        believed, key=lambda one: (_loss(one, objective), -one.candidate.sessions, one.candidate.model)
-    )
+def _choose(believed: Sequence[Believed], objective: Objective) -> _Choice:
+    ordered = sorted(believed, key=lambda one: _order(one, objective))
+    lead = _lead(ordered, objective)
+    others = [one for one in ordered if one is not lead]
+    if objective in ("cost", "time"):
+        what = _what(objective)
+        others = [one for one in others if one.per_success(what) is not None]
+        beaten = [one for one in others if _clearly_cheaper(lead, one, what)]
+    else:
+        beaten = [one for one in others if _clearly_safer(lead, one)]
+    left = [one for one in others if one not in beaten]
+    chosen = lead if not left else _cheapest_of_alike(lead, left) if objective == "balanced" else None
+    return _Choice(lead, beaten, left, chosen)
+
+
+def _lead(ordered: Sequence[Believed], objective: Objective) -> Believed:
+    """The best; where failures differ by less than anybody would notice, the one used most of those."""
     first = ordered[0]
     if objective in ("cost", "time"):
-        if _loss(first, objective) == float("inf"):
-            return None, None
-        second = ordered[1]
-        clear = _loss(first, objective) <= 0.9 * _loss(second, objective)
-        return (first if clear else None), first.better_than(second)
-    rivals = [one for one in ordered[1:] if not _clearly_safer(first, one)]
-    if not rivals:
-        return first, min(first.better_than(one) for one in ordered[1:])
-    chance = min(first.better_than(one) for one in rivals)
-    if objective == "risk":
-        return None, chance
-    # As far as is known they fail alike: then the one whose success costs clearly less.
-    alike = [one for one in (first, *rivals) if one.candidate.cost_per_success is not None]
-    alike.sort(
-        key=lambda one: (one.candidate.cost_per_success or 0.0, -one.candidate.sessions, one.candidate.model)
-    )
-    if len(alike) == len(rivals) + 1 and _loss(alike[0], "cost") <= 0.8 * _loss(alike[1], "cost"):
-        return alike[0], chance
-    return None, chance
+        return first
+    alike = [
+        one for one in ordered if one.candidate.failure_rate - first.candidate.failure_rate < WORTH_SAYING
+    ]
+    return min(alike, key=lambda one: (-one.candidate.sessions, _order(one, objective)))
 
 
-def _clearly_safer(one: _Believed, other: _Believed) -> bool:
+def _clearly_safer(one: Believed, other: Believed) -> bool:
     gain = other.candidate.failure_rate - one.candidate.failure_rate
-    return gain >= WORTH_SAYING and one.better_than(other) >= SURE
+    return gain >= WORTH_SAYING and one.safer_than(other) >= SURE
 
 
-def _sentence(best: _Believed, believed: Sequence[_Believed], objective: Objective) -> str:
-    own = best.candidate
-    others = [one.candidate for one in believed if one is not best]
-    rival = min(others, key=lambda one: (-one.sessions, one.model))
-    risk = "lower risk" if own.failure_rate < rival.failure_rate * 0.9 else (
-        "higher risk" if own.failure_rate > rival.failure_rate * 1.1 else "the same risk"
-    )  # fmt: skip
-    cost = ""
-    if own.cost is not None and rival.cost is not None:
-        cost = "lower cost" if own.cost < rival.cost * 0.9 else (
-            "higher cost" if own.cost > rival.cost * 1.1 else "the same cost"
-        )  # fmt: skip
-    trade = ", ".join(part for part in (cost, risk) if part)
-    evidence = (
-        f"{own.like} sessions like this" if own.like else "no session quite like this, so by its others"
-    )
+def _clearly_cheaper(one: Believed, other: Believed, what: Literal["cost", "time"]) -> bool:
+    own, others = one.per_success(what), other.per_success(what)
+    if own is None or others is None or not others:
+        return False
+    return own <= WORTH_PAYING * others and one.takes_less_than(other, what) >= SURE
+
+
+def _cheapest_of_alike(lead: Believed, rivals: Sequence[Believed]) -> Believed | None:
+    """Of those that fail about as little as the one that leads: the one whose success clearly costs least.
+
+    A model is not taken for its price on the word of a few sessions, nor for failing more, if only by the estimate.
+    """
+    alike = [
+        one
+        for one in (lead, *rivals)
+        if one.per_success("cost") is not None
+        and one.candidate.sessions >= FEWEST_SESSIONS
+        and one.candidate.failure_rate - lead.candidate.failure_rate <= WORTH_SAYING
+    ]
+    alike.sort(key=lambda one: _order(one, "cost"))
+    if len(alike) < 2 or lead not in alike:
+        return None
+    first = alike[0]
+    dearer = [one for one in alike[1:] if one.per_success("cost") != first.per_success("cost")]
+    return first if dearer and all(_clearly_cheaper(first, one, "cost") for one in dearer) else None
+
+
+def _least_chance(choice: _Choice | None, objective: Objective) -> float | None:
+    """The chance that the one that leads is really better than whoever comes nearest."""
+    if choice is None:
+        return None
+    others = [*choice.beaten, *choice.open]
+    if objective in ("cost", "time"):
+        return min((choice.lead.takes_less_than(one, _what(objective)) for one in others), default=None)
+    return min((choice.lead.safer_than(one) for one in others), default=None)
+
+
+# --- in words --------------------------------------------------------------------------------------------
+
+
+def _sentence(best: Believed, believed: Sequence[Believed]) -> str:
+    """The seed's form: the model, its trade-off against the one used most otherwise, and what that rests on."""
+    rival = min((one for one in believed if one is not best), key=lambda one: -one.candidate.sessions)
+    own, other = best.candidate, rival.candidate
+    trade = [_compared_risk(best, rival)]
+    if own.cost is not None and other.cost is not None:
+        trade.insert(0, f"{_compared(own.cost, other.cost)} cost")
+    evidence = f"{_sessions(own.like)} like this" if own.like else "no session quite like this"
     return (
-        f"{own.model} ({trade} than {rival.model}): fails {own.failure_rate:.0%} against {rival.failure_rate:.0%}"
-        f"{_price(own, rival)}; {evidence}, {own.sessions} in all."
+        f"{own.model} ({', '.join(trade)}, against {other.model}): fails {own.failure_rate:.0%} to "
+        f"{other.failure_rate:.0%}{_price(own, other)}; {evidence}, {own.sessions} in all."
     )
+
+
+def _compared_risk(own: Believed, other: Believed) -> str:
+    if _clearly_safer(own, other):
+        return "lower risk"
+    return "higher risk" if _clearly_safer(other, own) else "no clear difference in risk"
+
+
+def _compared(own: float, other: float) -> str:
+    return "lower" if own < other * 0.9 else "higher" if own > other * 1.1 else "the same"
 
 
 def _price(own: Candidate, rival: Candidate) -> str:
     if own.cost_per_success is None or rival.cost_per_success is None:
         return ""
-    return f", ${own.cost_per_success:,.2f} against ${rival.cost_per_success:,.2f} per success"
+    return f", ${own.cost_per_success:,.2f} to ${rival.cost_per_success:,.2f} per success"
 
 
-def _no_difference(believed: Sequence[_Believed]) -> str:
-    first, second = sorted(believed, key=lambda one: (one.candidate.failure_rate, one.candidate.model))[:2]
+def _undecided(choice: _Choice, objective: Objective) -> str:
+    """What can be said although no model stands out."""
+    lead = choice.lead.candidate
+    near = min(choice.open, key=lambda one: _order(one, objective)).candidate
+    if not choice.beaten:
+        return (
+            f"No clear difference: {_figure(lead, objective)} and {_figure(near, objective)}, which "
+            f"{lead.sessions} and {near.sessions} sessions cannot tell apart. Use the one you like."
+        )
+    better = {"cost": "cheaper", "time": "quicker"}.get(objective, "safer")
     return (
-        f"No clear difference: {first.candidate.model} fails {first.candidate.failure_rate:.0%} and "
-        f"{second.candidate.model} {second.candidate.failure_rate:.0%}, which {first.candidate.sessions} and "
-        f"{second.candidate.sessions} sessions cannot tell apart. Use the one you like."
+        f"No single best: {_figure(lead, objective)} and leads, clearly {better} than "
+        f"{_named(choice.beaten)}; not told apart from {_named(choice.open)}."
     )
+
+
+def _figure(own: Candidate, objective: Objective) -> str:
+    if objective == "cost":
+        return f"{own.model} costs ${own.cost_per_success or 0.0:,.2f} per success"
+    if objective == "time":
+        return f"{own.model} takes {own.minutes_per_success or 0.0:,.0f}min per success"
+    return f"{own.model} fails {own.failure_rate:.0%}"
+
+
+def _named(some: Sequence[Believed]) -> str:
+    """The most used ones by name, with what that rests on."""
+    ordered = sorted((one.candidate for one in some), key=lambda one: (-one.sessions, one.model))
+    names = [f"{one.model} ({_sessions(one.sessions)})" for one in ordered[:MOST_NAMED]]
+    if len(ordered) > MOST_NAMED:
+        return f"{', '.join(names)} and {len(ordered) - MOST_NAMED} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _sessions(number: int) -> str:
+    return f"{number} session{'s' if number != 1 else ''}"

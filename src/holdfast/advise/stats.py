@@ -64,6 +64,7 @@ class LedgerStats(Struct, frozen=True, kw_only=True):
     by_outcome: dict[str, int]
     model_performance: dict[str, ModelStats]
     tokens: Tokens
+    impossible_rows: int = 0
 
 
 def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
@@ -99,6 +100,7 @@ def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
         by_outcome=dict(ranked(entry.outcome or UNKNOWN for entry in entries)),
         model_performance=_performance(models),
         tokens=_tokens(entries),
+        impossible_rows=sum(map(contradicts_itself, entries)),
     )
 
 
@@ -129,8 +131,16 @@ _KEYS: dict[str, Callable[[LedgerEntry], Iterable[str]]] = {
 }
 
 
+def contradicts_itself(entry: LedgerEntry) -> bool:
+    """A row that a hand has made impossible: more failures than tasks, or less than nothing of something."""
+    tasks, failed = entry.tasks, entry.failed
+    if tasks is not None and failed is not None and failed > tasks:
+        return True
+    return any(value is not None and value < 0 for value in (tasks, failed, entry.cost_usd, entry.duration_s))
+
+
 class _Tally(Struct):
-    """Running sums over the rows of one group."""
+    """Running sums over the rows of one group. What is impossible is left out, as what is unknown is."""
 
     sessions: int = 0
     costs: int = 0
@@ -144,33 +154,27 @@ class _Tally(Struct):
 
     def add(self, entry: LedgerEntry) -> None:
         self.sessions += 1
-        if entry.cost_usd is not None:
+        cost, seconds, tasks, failed = entry.cost_usd, entry.duration_s, entry.tasks, entry.failed
+        if cost is not None and cost >= 0:
             self.costs += 1
-            self.cost += entry.cost_usd
-        if entry.duration_s is not None:
+            self.cost += cost
+        if seconds is not None and seconds >= 0:
             self.durations += 1
-            self.seconds += entry.duration_s
-        if entry.tasks is not None:
+            self.seconds += seconds
+        if tasks is not None and tasks >= 0:
             self.with_tasks += 1
-            self.tasks += entry.tasks
-            if entry.failed is not None:  # a rate needs one base: rows that know both
-                self.clusters.add(entry.tasks, entry.failed)
-                self.failed_sessions += entry.failed > 0
+            self.tasks += tasks
+            if failed is not None and 0 <= failed <= tasks:  # a rate needs one base: rows that know both
+                self.clusters.add(tasks, failed)
+                self.failed_sessions += failed > 0
 
     def join(self, other: _Tally) -> None:
-        for name in (
-            "sessions",
-            "costs",
-            "cost",
-            "durations",
-            "seconds",
-            "with_tasks",
-            "tasks",
-            "failed_sessions",
-        ):
+        self.clusters.join(other.clusters)
+        for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in Clusters.__struct_fields__:
-            setattr(self.clusters, name, getattr(self.clusters, name) + getattr(other.clusters, name))
+
+
+_SUMS = tuple(name for name in _Tally.__struct_fields__ if name != "clusters")
 
 
 def _performance(groups: dict[str, _Tally]) -> dict[str, ModelStats]:

@@ -6,7 +6,8 @@ import argparse
 
 import msgspec
 
-from holdfast.advise.recommend import OBJECTIVES, Candidate, Recommendation
+from holdfast.advise.believed import Candidate
+from holdfast.advise.recommend import OBJECTIVES, Recommendation
 from holdfast.app import ledgers
 from holdfast.app.advising import advise
 from holdfast.app.ledger import Filter
