@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable
 from datetime import datetime
-from decimal import Decimal
+from math import fsum
 from typing import Literal
 
 from msgspec import Struct
@@ -15,6 +16,9 @@ from holdfast.model.ledger import LedgerEntry
 FEWEST = 8  # sessions of the same kind (or of any), below which there is no like to be compared with
 
 What = Literal["cost", "time", "budget"]
+Amount = Literal["cost", "time"]
+Period = Literal["day", "month"]
+AMOUNTS: tuple[Amount, ...] = ("cost", "time")
 
 
 class Usual(Struct, frozen=True, kw_only=True):
@@ -43,64 +47,93 @@ class Running(Struct, frozen=True, kw_only=True):
     kind: str | None
     cost_usd: float | None
     minutes: float | None
+    at: datetime | None = None
 
 
-def usual(entries: Iterable[LedgerEntry], kind: str | None, what: Literal["cost", "time"]) -> Usual | None:
-    """Of its own kind where there are enough, else of all; None while there are too few of either."""
-    rows = [entry for entry in entries if _value(entry, what) is not None]
-    own = [entry for entry in rows if kind and entry.kind == kind]
-    like = own if len(own) >= FEWEST else rows
-    values = [value for entry in like if (value := _value(entry, what)) is not None]
-    p50, p90 = quantile(values, 0.5), quantile(values, 0.9)
-    if len(values) < FEWEST or p50 is None or p90 is None or p90 <= 0:
-        return None
-    return Usual(of=f"{kind} sessions" if like is own else "sessions", n=len(values), p50=p50, p90=p90)
+class Likes:
+    """What sessions took, in order of size, by kind and in all."""
+
+    def __init__(self, entries: Iterable[LedgerEntry]) -> None:
+        self._sorted: dict[tuple[Amount, str | None], list[float]] = {}
+        self._own: dict[tuple[Amount, str], tuple[str | None, float]] = {}
+        for entry in entries:
+            for what in AMOUNTS:
+                if (value := amount_of(entry, what)) is not None:
+                    self._own[what, entry.session] = entry.kind, value
+        for (what, _), (kind, value) in self._own.items():
+            self._sorted.setdefault((what, None), []).append(value)
+            if kind:
+                self._sorted.setdefault((what, kind), []).append(value)
+        for values in self._sorted.values():
+            values.sort()
+
+    def usual(self, session: str, kind: str | None, what: Amount) -> Usual | None:
+        """Of its own kind where there are enough, else of all; None while there are too few of either."""
+        own = self._others(session, kind, what) if kind else []
+        values = own if len(own) >= FEWEST else self._others(session, None, what)
+        p50, p90 = quantile(values, 0.5), quantile(values, 0.9)
+        if len(values) < FEWEST or p50 is None or p90 is None or p90 <= 0:
+            return None
+        return Usual(of=f"{kind} sessions" if values is own else "sessions", n=len(values), p50=p50, p90=p90)
+
+    def _others(self, session: str, kind: str | None, what: Amount) -> list[float]:
+        """A session is not its own like."""
+        values = self._sorted.get((what, kind), [])
+        known = self._own.get((what, session))
+        if known is None or (kind is not None and known[0] != kind):
+            return values
+        place = bisect_left(values, known[1])
+        return values[:place] + values[place + 1 :]
 
 
-def beyond_usual(one: Running, others: Sequence[LedgerEntry], *, live: bool) -> list[Alert]:
-    """An alert each for cost and for time that exceed nine of ten of its like. The session itself is not its like."""
-    rest = [entry for entry in others if entry.session != one.session]
+def beyond_usual(one: Running, likes: Likes, *, live: bool) -> list[Alert]:
+    """An alert each for cost and for time that exceed nine of ten of its like."""
     found = []
-    for what, value in (("cost", one.cost_usd), ("time", one.minutes)):
-        like = usual(rest, one.kind, what) if value is not None else None  # type: ignore[arg-type]
+    for what, value in zip(AMOUNTS, (one.cost_usd, one.minutes), strict=True):
+        like = likes.usual(one.session, one.kind, what) if value is not None else None
         if like is None or value is None or value <= like.p90:
             continue
         text = (
             f"{_amount(what, value)} {'so far' if live else 'in all'}; 9 of 10 {like.of} stay under "
             f"{_amount(what, like.p90)}, half under {_amount(what, like.p50)} (n={like.n})"
         )
-        found.append(
-            Alert(what=what, session=one.session, value=value, limit=like.p90, text=text, live=live)  # type: ignore[arg-type]
+        alert = Alert(
+            what=what, session=one.session, value=value, limit=like.p90, text=text, live=live, at=one.at
         )
+        found.append(alert)
     return found
 
 
 def over_budget(
-    entries: Iterable[LedgerEntry], limit: float, period: Literal["day", "month"], now: datetime
+    spent: Iterable[tuple[datetime | None, float | None]], limit: float, period: Period, now: datetime
 ) -> Alert | None:
     """What was spent in this day or month of the reader's own calendar, against what was to be spent."""
     form = "%Y-%m-%d" if period == "day" else "%Y-%m"
     current = now.astimezone().strftime(form)
-    spent = sum(
-        (
-            entry.cost_usd
-            for entry in entries
-            if entry.cost_usd is not None
-            and entry.timestamp
-            and entry.timestamp.astimezone().strftime(form) == current
-        ),
-        Decimal(0),
-    )
-    if float(spent) <= limit:
+    costs = [cost for at, cost in spent if at is not None and _local(at, form) == current]
+    total = fsum(cost for cost in costs if cost is not None)
+    if total <= limit:
         return None
-    text = f"${float(spent):,.2f} spent in {current}; the budget of a {period} is ${limit:,.2f}"
-    return Alert(what="budget", session="", value=float(spent), limit=limit, text=text, at=now)
+    unknown = sum(cost is None for cost in costs)
+    text = f"${total:,.2f} spent in {current}; the budget of a {period} is ${limit:,.2f}"
+    if unknown:
+        text += f" ({unknown} session{'s' if unknown != 1 else ''} of unknown cost not counted)"
+    return Alert(what="budget", session="", value=total, limit=limit, text=text, at=now)
 
 
-def _value(entry: LedgerEntry, what: Literal["cost", "time"]) -> float | None:
-    if what == "cost":
-        return float(entry.cost_usd) if entry.cost_usd is not None else None
-    return entry.duration_s / 60 if entry.duration_s is not None else None
+def _local(at: datetime, form: str) -> str:
+    try:
+        return at.astimezone().strftime(form)
+    except (OverflowError, ValueError, OSError):  # the first and the last year have no other zone
+        return ""
+
+
+def amount_of(entry: LedgerEntry, what: Amount) -> float | None:
+    """Below zero is a slip of somebody's hand, and unknown."""
+    value = entry.cost_usd if what == "cost" else entry.duration_s
+    if value is None or value < 0:
+        return None
+    return float(value) if what == "cost" else float(value) / 60
 
 
 def _amount(what: str, value: float) -> str:

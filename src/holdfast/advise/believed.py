@@ -41,17 +41,16 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Believed(Struct, frozen=True):
-    """A candidate, and for comparisons the logarithms of what the model does to failures, cost and time."""
+    """A candidate, and for comparisons how sure its failures, cost and time are."""
 
     candidate: Candidate
-    failing: tuple[float, float]  # mean and variance
+    failures: Multiplied
     cost_doubt: float
     time_doubt: float
 
     def safer_than(self, other: Believed) -> float:
         """The chance that it fails less: what the task itself adds to both is no difference between them."""
-        (own, own_doubt), (others, others_doubt) = self.failing, other.failing
-        return _chance((others - own) / sqrt(own_doubt + others_doubt))
+        return self.failures.lower(self.candidate.model, other.candidate.model)
 
     def takes_less_than(self, other: Believed, what: Literal["cost", "time"]) -> float:
         """The chance that a success of it takes less; what is free takes less than what is not."""
@@ -126,7 +125,7 @@ def _of_model(
         minutes=took,
         minutes_per_success=None if took is None else took / success,
     )
-    return Believed(candidate, failures.logarithm(model), costs.doubt(model), minutes.doubt(model))
+    return Believed(candidate, failures, costs.doubt(model), minutes.doubt(model))
 
 
 def _weighted(

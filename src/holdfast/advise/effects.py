@@ -12,6 +12,8 @@ from math import exp, log
 
 from msgspec import Struct
 
+from holdfast.advise.rates import cumulated
+
 ROUNDS = 25
 PRIOR_FAILURES = 2.0  # expected failures' worth of doubt that a model, kind or level differs from the rest
 PRIOR_SESSIONS = 3.0  # the same for logarithms of cost and time
@@ -41,11 +43,11 @@ def _cells(observed: Iterable[tuple[Factors, float, float]]) -> dict[Factors, _C
 
 
 class Multiplied(Struct, frozen=True):
-    """A base rate and factors on it, for failures; `seen` is what each model's factor rests on."""
+    """A base rate and factors on it, for failures; `shapes` is how many failures each model's factor is worth."""
 
     base: float
     effects: tuple[Mapping[str, float], ...]
-    seen: Mapping[str, float]
+    shapes: Mapping[str, float]
 
     def predict(self, factors: Factors) -> float:
         rate = self.base
@@ -53,11 +55,19 @@ class Multiplied(Struct, frozen=True):
             rate *= effect.get(value, 1.0)
         return min(max(rate, LEAST), MOST)
 
-    def logarithm(self, model: str) -> tuple[float, float]:
-        """Mean and variance of the logarithm of a model's factor, which is believed as a Gamma distribution."""
-        shape = self.seen.get(model, 0.0) + PRIOR_FAILURES
-        mean = log(self.effects[MODEL].get(model, 1.0)) - 1 / (2 * shape) - 1 / (12 * shape**2)
-        return mean, 1 / shape + 1 / (2 * shape**2) + 1 / (6 * shape**3)
+    def lower(self, one: str, other: str) -> float:
+        """The chance that one model's factor is below another's. Both are believed as Gamma distributions."""
+        shape, others = (self.shapes.get(model, PRIOR_FAILURES) for model in (one, other))
+        rate, others_rate = (
+            own / self.effects[MODEL].get(model, 1.0) for model, own in ((one, shape), (other, others))
+        )
+        return cumulated(rate / (rate + others_rate), shape, others)
+
+
+def _shape(failed: float, n: float) -> float:
+    """Failures, of which n sessions have at most n: the more of them failed, the better their share is known."""
+    share = (failed + 0.5) / (n + 1)
+    return PRIOR_FAILURES + failed / max(1 - share, 0.25)
 
 
 def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multiplied:
@@ -81,7 +91,11 @@ def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multip
             effects[place] = {
                 key: (happened[key] + PRIOR_FAILURES) / (expected[key] + PRIOR_FAILURES) for key in expected
             }
-    return Multiplied(base, tuple(effects), happened)
+    sessions_of: defaultdict[str, float] = defaultdict(float)
+    for factors, cell in cells.items():
+        sessions_of[factors[MODEL]] += cell.n
+    shapes = {model: _shape(happened[model], n) for model, n in sessions_of.items()}
+    return Multiplied(base, tuple(effects), shapes)
 
 
 class Added(Struct, frozen=True):

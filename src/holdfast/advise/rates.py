@@ -116,8 +116,8 @@ class Belief(Struct, frozen=True):
         return self.failures / (self.failures + self.successes)
 
     @property
-    def weight(self) -> float:
-        return self.failures + self.successes
+    def variance(self) -> float:
+        return self.mean * (1 - self.mean) / (self.failures + self.successes + 1)
 
     def interval(self) -> tuple[float, float]:
         return self.below(0.025), self.below(0.975)

@@ -5,32 +5,22 @@ Every statement carries its n; what too few sessions say is left out or said to 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from math import sqrt
 
 from msgspec import Struct
 
-from holdfast.advise.rates import Belief, Clusters, Rate
-from holdfast.advise.stats import UNKNOWN, ModelStats, grouped, ranked, stats_of
+from holdfast.advise.rates import Belief, Rate
+from holdfast.advise.stats import UNKNOWN, ModelStats, grouped, maturity, ranked, stats_of, task_rate
+from holdfast.advise.topics import Topic, topics_of
 from holdfast.model.ledger import Complexity, FailureReason, LedgerEntry
 
 FEWEST = 5  # sessions, below which a group says nothing
-MOST_TOPICS = 12
 DOUBT = 4.0  # sessions' worth of the overall rate that each group begins with
-REMARKABLE = 0.9  # of the belief lies above (or below) the overall rate
-WELL = 20  # tasks without a failure that are worth a word
-
-_ADVICE = {
-    FailureReason.TEST_FAILURE: "run the tests before calling it done",
-    FailureReason.SYNTAX_ERROR: "compile or lint after each edit",
-    FailureReason.TIMEOUT: "split it, or give it more time",
-    FailureReason.DEPENDENCY_ERROR: "check dependencies and versions first",
-    FailureReason.LLM_REFUSAL: "say what it is for, or take another model",
-    FailureReason.USER_REJECTED: "agree on the approach before it is built",
-    FailureReason.TOOL_ERROR: "look at the tool's message before trying again",
-    FailureReason.API_ERROR: "nothing to do with the work: try again later",
-    FailureReason.INTERRUPTED: "smaller steps: it was stopped half-way",
-}
+Z_SURE = 1.2816  # 9 chances of 10
+MOST_GAP = 240  # months from the first to the last, beyond which a clock was wrong
 
 
 class BestModel(Struct, frozen=True, kw_only=True):
@@ -50,13 +40,6 @@ class Level(Struct, frozen=True, kw_only=True):
     share: float
     avg_minutes: float | None
     avg_cost: float | None
-
-
-class Topic(Struct, frozen=True, kw_only=True):
-    topic: str
-    sessions: int
-    failure: Rate
-    advice: str
 
 
 class Reasons(Struct, frozen=True, kw_only=True):
@@ -100,41 +83,24 @@ class Report(Struct, frozen=True, kw_only=True):
     refusals: tuple[Refusals, ...]
     pairings: tuple[Pairing, ...]
     trend: tuple[Month, ...]
+    topics_looked_at: int = 0
 
 
 def report_of(entries: Sequence[LedgerEntry]) -> Report:
+    topics, looked_at = topics_of(entries)
     return Report(
         sessions=len(entries),
         maturity=maturity(len(entries)),
-        failure=_rate(entries),
+        failure=task_rate(entries),
         most_productive=_most_productive(entries),
         complexity=_complexity(entries),
-        topics=_topics(entries),
+        topics=topics,
         reasons=_reasons(entries),
         refusals=_refusals(entries),
         pairings=_pairings(entries),
         trend=_trend(entries),
+        topics_looked_at=looked_at,
     )
-
-
-def maturity(sessions: int) -> str:
-    """How far the figures can be trusted, by how many there are."""
-    if sessions < 10:
-        number = f"{sessions} session{'s' if sessions != 1 else ''}"
-        return f"{number}: mostly noise, wait for 10 before reading anything into it."
-    if sessions < 50:
-        return f"{sessions} sessions: a first impression; patterns show from about 50."
-    if sessions < 100:
-        return f"{sessions} sessions: patterns begin to hold; they are steady from about 100."
-    return f"{sessions} sessions: enough for steady figures."
-
-
-def _rate(entries: Sequence[LedgerEntry]) -> Rate:
-    clusters = Clusters()
-    for entry in entries:
-        if entry.tasks is not None and entry.failed is not None:
-            clusters.add(entry.tasks, entry.failed)
-    return clusters.rate()
 
 
 def _by(entries: Sequence[LedgerEntry], key: Callable[[LedgerEntry], str]) -> dict[str, list[LedgerEntry]]:
@@ -152,31 +118,44 @@ def _most_productive(entries: Sequence[LedgerEntry]) -> tuple[BestModel, ...]:
         known = {model: own for model, own in models.items() if own.judged_sessions >= FEWEST}
         if not known:
             note = f"no model has {FEWEST} judged sessions here yet"
-            found.append(BestModel(project_type=name, model=None, sessions=len(rows), failure=_rate(rows),
+            found.append(BestModel(project_type=name, model=None, sessions=len(rows), failure=task_rate(rows),
                                    avg_cost=None, note=note))  # fmt: skip
             continue
         overall = stats_of(rows).session_failure_rate or 0.0
-        model = min(
-            known, key=lambda one: (round(_believed(known[one], overall), 3), known[one].avg_cost or 0.0, one)
-        )
-        own = known[model]
-        rate = _rate([entry for entry in rows if entry.model == model])
-        note = "the only one used often enough" if len(known) == 1 else ""
+        ordered = sorted(known, key=lambda one: _productive_order(one, known[one], overall))
+        model, own = ordered[0], known[ordered[0]]
         found.append(
             BestModel(
                 project_type=name,
                 model=model,
                 sessions=own.sessions,
-                failure=rate,
+                failure=task_rate([entry for entry in rows if entry.model == model]),
                 avg_cost=own.avg_cost,
-                note=note,
+                note=_lead_note(ordered, known, overall),
             )
         )
     return tuple(found)
 
 
-def _believed(own: ModelStats, overall: float) -> float:
-    return (own.failed_sessions + DOUBT * overall) / (own.judged_sessions + DOUBT)
+def _productive_order(model: str, own: ModelStats, overall: float) -> tuple[float, float, str]:
+    cost = own.avg_cost if own.avg_cost is not None else float("inf")
+    return round(_belief(own, overall).mean, 3), cost, model
+
+
+def _belief(own: ModelStats, overall: float) -> Belief:
+    return Belief(
+        own.failed_sessions + DOUBT * overall + 0.01,
+        own.judged_sessions - own.failed_sessions + DOUBT * (1 - overall) + 0.01,
+    )
+
+
+def _lead_note(ordered: Sequence[str], known: dict[str, ModelStats], overall: float) -> str:
+    """A lead that the next one's sessions do not rule out is called what it is."""
+    if len(ordered) == 1:
+        return "the only one used often enough"
+    first, second = (_belief(known[model], overall) for model in ordered[:2])
+    distance = (second.mean - first.mean) / sqrt(first.variance + second.variance)
+    return "" if distance >= Z_SURE else f"not clearly ahead of {ordered[1]}"
 
 
 def _complexity(entries: Sequence[LedgerEntry]) -> tuple[Level, ...]:
@@ -196,59 +175,6 @@ def _complexity(entries: Sequence[LedgerEntry]) -> tuple[Level, ...]:
         ]
         if (own := groups.get(level))
     )
-
-
-def _topics(entries: Sequence[LedgerEntry]) -> tuple[Topic, ...]:
-    """Topics that fail more often than the rest, or never did; the worst first."""
-    judged = [entry for entry in entries if entry.tasks and entry.failed is not None]
-    overall = _rate(judged).value
-    if overall is None:
-        return ()
-    found = []
-    for topic, rows in _subjects(judged).items():
-        rate = _rate(rows)
-        lost = sum((entry.failed or 0) > 0 for entry in rows)
-        share = sum((entry.failed or 0) > 0 for entry in judged) / len(judged)
-        belief = Belief(lost + DOUBT * share + 0.01, len(rows) - lost + DOUBT * (1 - share) + 0.01)
-        if rate.failed and belief.below(1 - REMARKABLE) > share:
-            found.append(Topic(topic=topic, sessions=len(rows), failure=rate, advice=_advice(rows)))
-        elif not rate.failed and rate.n >= WELL and overall > 0:
-            found.append(Topic(topic=topic, sessions=len(rows), failure=rate, advice=_goes_well(rows)))
-    found.sort(key=lambda one: (-(one.failure.value or 0.0), -one.failure.n, one.topic))
-    bad = [one for one in found if one.failure.failed][:MOST_TOPICS]
-    return tuple(bad + [one for one in found if not one.failure.failed][: MOST_TOPICS // 3])
-
-
-def _subjects(entries: Sequence[LedgerEntry]) -> dict[str, list[LedgerEntry]]:
-    """By keyword and by two that stand together; one that nearly always has the same neighbour is said with it."""
-    groups: defaultdict[str, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        pairs = [f"{one} {other}" for one, other in zip(entry.goal, entry.goal[1:], strict=False)]
-        for topic in dict.fromkeys((*entry.goal, *pairs)):
-            groups[topic].append(entry)
-    kept = {topic: rows for topic, rows in groups.items() if len(rows) >= FEWEST}
-    covered = {
-        word
-        for pair, rows in kept.items()
-        if " " in pair
-        for word in pair.split(" ")
-        if len(rows) >= 0.8 * len(kept.get(word, ()))
-    }
-    return {topic: rows for topic, rows in kept.items() if topic not in covered}
-
-
-def _advice(rows: Sequence[LedgerEntry]) -> str:
-    reasons = Counter(reason for entry in rows for reason in entry.failures)
-    for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        if reason in _ADVICE and 2 * n >= sum(reasons.values()):
-            return f"always verify: mostly {reason.replace('_', ' ')}, {_ADVICE[FailureReason(reason)]}"
-    return "always verify"
-
-
-def _goes_well(rows: Sequence[LedgerEntry]) -> str:
-    models = Counter(entry.model for entry in rows if entry.model)
-    model, n = models.most_common(1)[0] if models else ("", 0)
-    return f"goes well, mostly with {model}" if n and 2 * n >= len(rows) else "goes well"
 
 
 def _reasons(entries: Sequence[LedgerEntry]) -> tuple[Reasons, ...]:
@@ -278,7 +204,7 @@ def _pairings(entries: Sequence[LedgerEntry]) -> tuple[Pairing, ...]:
             framework=framework,
             model=model,
             sessions=own.sessions,
-            failure=_rate([entry for entry in rows if entry.model == model]),
+            failure=task_rate([entry for entry in rows if entry.model == model]),
             avg_cost=own.avg_cost,
         )
         for framework, rows in _by(known, lambda entry: entry.framework or "").items()
@@ -287,15 +213,24 @@ def _pairings(entries: Sequence[LedgerEntry]) -> tuple[Pairing, ...]:
 
 
 def _trend(entries: Sequence[LedgerEntry]) -> tuple[Month, ...]:
+    """Every month from the first to the last: one without a session is a month too."""
     dated = [entry for entry in entries if entry.timestamp]
     rows_of = _by(dated, lambda entry: f"{entry.timestamp:%Y-%m}")
+    groups = grouped(dated, "month")
     return tuple(
         Month(
             month=month,
-            sessions=own.sessions,
-            total_cost=own.total_cost,
-            avg_cost=own.avg_cost,
-            failure=_rate(rows_of[month]),
+            sessions=groups[month].sessions if month in groups else 0,
+            total_cost=groups[month].total_cost if month in groups else 0.0,
+            avg_cost=groups[month].avg_cost if month in groups else None,
+            failure=task_rate(rows_of.get(month, ())),
         )
-        for month, own in grouped(dated, "month").items()
+        for month in _months([entry.timestamp for entry in dated if entry.timestamp])
     )
+
+
+def _months(times: Sequence[datetime]) -> list[str]:
+    numbers = sorted({time.year * 12 + time.month - 1 for time in times})
+    if numbers and numbers[-1] - numbers[0] <= MOST_GAP:
+        numbers = list(range(numbers[0], numbers[-1] + 1))
+    return [f"{datetime(number // 12, number % 12 + 1, 1):%Y-%m}" for number in numbers]

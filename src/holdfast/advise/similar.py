@@ -46,7 +46,7 @@ def similar(
         score += SAME_KIND * (goal.kind is not None and goal.kind == entry.kind)
         score += SAME_FRAMEWORK * (goal.framework is not None and goal.framework == entry.framework)
         score += SAME_TYPE * (goal.project_type is not None and goal.project_type == entry.project_type)
-        why = f"shares {', '.join(shared)}" if words >= near and shared else "means much the same"
+        why = f"shares {', '.join(shared)}" if shared else "means much the same"
         if goal.kind is not None and goal.kind == entry.kind:
             why += f"; also {entry.kind}"
         found.append(Alike(entry=entry, score=min(score, 1.0), why=why))

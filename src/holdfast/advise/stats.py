@@ -131,6 +131,32 @@ _KEYS: dict[str, Callable[[LedgerEntry], Iterable[str]]] = {
 }
 
 
+def maturity(sessions: int) -> str:
+    """How far the figures can be trusted, by how many there are."""
+    if sessions < 10:
+        number = f"{sessions} session{'s' if sessions != 1 else ''}"
+        return f"{number}: mostly noise, wait for 10 before reading anything into it."
+    if sessions < 50:
+        return f"{sessions} sessions: a first impression; patterns show from about 50."
+    if sessions < 100:
+        return f"{sessions} sessions: patterns begin to hold; they are steady from about 100."
+    return f"{sessions} sessions: enough for steady figures."
+
+
+def judged(entry: LedgerEntry) -> bool:
+    """Whether a row knows its tasks and how many failed, and both can be."""
+    return entry.tasks is not None and entry.failed is not None and 0 <= entry.failed <= entry.tasks
+
+
+def task_rate(entries: Sequence[LedgerEntry]) -> Rate:
+    """Failed tasks of all, over the rows that know both and do not contradict themselves."""
+    clusters = Clusters()
+    for entry in entries:
+        if judged(entry):
+            clusters.add(entry.tasks or 0, entry.failed or 0)
+    return clusters.rate()
+
+
 def contradicts_itself(entry: LedgerEntry) -> bool:
     """A row that a hand has made impossible: more failures than tasks, or less than nothing of something."""
     tasks, failed = entry.tasks, entry.failed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from holdfast.advise.alerts import Alert, Running, beyond_usual, over_budget
+from holdfast.advise.alerts import Alert, Likes, Period, Running, amount_of, beyond_usual, over_budget
 from holdfast.advise.recommend import Objective, Recommendation, recommend
 from holdfast.advise.similar import Alike, Goal, similar
 from holdfast.app.roi import cost_of_record
@@ -83,16 +83,20 @@ def alerts(
 ) -> Watch:
     """Live sessions and those of the last week against their like, and the budgets of day and month."""
     now = machine.now()
-    found: list[Alert] = []
-    for one in live:
-        found += beyond_usual(one, entries, live=True)
+    likes = Likes(entries)
     running = {one.session for one in live}
-    for entry in entries:
-        if entry.timestamp and now - LATELY <= entry.timestamp <= now and entry.session not in running:
-            found += beyond_usual(_running(entry), entries, live=False)
+    past = [_running(entry) for entry in entries if entry.session not in running]
+    lately = [one for one in past if one.at and now - LATELY <= one.at <= now]
+    found = [alert for one in live for alert in beyond_usual(one, likes, live=True)]
+    found += [alert for one in lately for alert in beyond_usual(one, likes, live=False)]
+    spent = [(one.at, one.cost_usd) for one in (*past, *live)]
     settings = machine.settings(project)
-    for period, limit in (("day", settings.budget_day), ("month", settings.budget_month)):
-        if limit > 0 and (alert := over_budget(entries, limit, period, now)):  # type: ignore[arg-type]
+    budgets: tuple[tuple[Period, float], ...] = (
+        ("day", settings.budget_day),
+        ("month", settings.budget_month),
+    )
+    for period, limit in budgets:
+        if limit > 0 and (alert := over_budget(spent, limit, period, now)):
             found.append(alert)
     return Watch(alerts=tuple(found), sessions=len(entries), since_days=LATELY.days)
 
@@ -101,8 +105,9 @@ def _running(entry: LedgerEntry) -> Running:
     return Running(
         session=entry.session,
         kind=entry.kind,
-        cost_usd=None if entry.cost_usd is None else float(entry.cost_usd),
-        minutes=None if entry.duration_s is None else entry.duration_s / 60,
+        cost_usd=amount_of(entry, "cost"),
+        minutes=amount_of(entry, "time"),
+        at=entry.timestamp,
     )
 
 
@@ -119,6 +124,7 @@ def _pending(store: CaptureStore) -> list[Running]:
             kind=record.kind,
             cost_usd=cost_of_record(record),
             minutes=None if record.active_s is None else record.active_s / 60,
+            at=None if record.started is None else datetime.fromtimestamp(record.started, UTC),
         )
         for record in records
     ]

@@ -138,11 +138,13 @@ def commit(project: Project, *, dry_run: bool = False) -> str:
     """Commits the shared ledger and nothing else, under the message that the seed shows. Returns the message."""
     if project.window_ledger is None or not git(project.root, "ls-files", "--", SHARED_FILES[0]):
         raise UsageError("the ledger is not tracked in git", fix="holdfast ledger share makes it so")
-    before = git(project.root, "show", f"HEAD:{SHARED_FILES[0]}")
+    before = git(project.root, "show", f"HEAD:./{SHARED_FILES[0]}")
     known = {entry.session for entry in parse_ledger(before.encode(), "HEAD").entries} if before else set()
     new = [entry for entry in rows(read_ledger(project)) if entry.session not in known]
     if not git(project.root, "status", "--porcelain", "--", *SHARED_FILES):
-        raise UsageError("the ledger has nothing new to commit", where=str(project.root), fix="Work first")
+        raise UsageError(
+            "the ledger has nothing new to commit", fix="holdfast import reads sessions that have no row yet"
+        )
     message = commit_message(new)
     if not dry_run:
         _git_or_fail(project, "add", "--force", *SHARED_FILES)
@@ -161,10 +163,11 @@ def commit_message(new: Sequence[LedgerEntry]) -> str:
 
 
 def _subject(entry: LedgerEntry) -> str:
-    goal = " ".join(entry.goal) or "no goal recorded"
+    goal = " ".join(" ".join(entry.goal).split()) or "no goal recorded"
+    model = " ".join((entry.model or "").split()) or "unknown model"
     tasks = "? tasks" if entry.tasks is None else f"{entry.tasks} task{'s' if entry.tasks != 1 else ''}"
     cost = "$?" if entry.cost_usd is None else f"${entry.cost_usd:.2f}"
-    return f"Session: {goal} ({entry.model or 'unknown model'}, {tasks}, {cost})"
+    return f"Session: {goal} ({model}, {tasks}, {cost})"
 
 
 def _git_or_fail(project: Project, *arguments: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from holdfast.store.layout import Project
 from holdfast.store.project_ledger import missing_rows
 from holdfast.text.ledger_md import LedgerFile, current, parse_ledger
 
+_NAMES = ("model", "provider", "agent", "framework", "project_type", "kind", "complexity", "outcome")
 _FIX = "Name a ledger.md, or a repository that has .holdfast/ledger.md"
 
 
@@ -25,6 +27,7 @@ class Merged(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
     added: int
     known: int
+    forgotten: int
     problems: tuple[str, ...]
 
 
@@ -54,37 +57,39 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
         ledger = _read(machine, place)
         entries += ledger.entries
         problems += [problem.message for problem in ledger.problems]
-    unique = missing_rows(entries, [])
     known = read_ledger(project).entries
-    gone = {entry.session for entry in known if entry.forgotten}
-    gone |= Denied(project.memory).sessions
-    new = [_cleaned(machine, entry) for entry in missing_rows(unique, known) if entry.session not in gone]
+    unseen = missing_rows(entries, known)
+    gone = Denied(project.memory).sessions | {
+        entry.session for entry in (*known, *entries) if entry.forgotten
+    }
+    # What was forgotten anywhere does not come back; that it was forgotten is taken in.
+    kept = [entry for entry in unseen if entry.forgotten or entry.session not in gone]
+    new, refused = _cleaned(machine, kept)
     if new:
         project.prepare()
         open_ledger(project).append(new)
-    return Merged(files=tuple(paths), added=len(new), known=len(unique) - len(new), problems=tuple(problems))
+    return Merged(
+        files=tuple(paths),
+        added=len(new),
+        known=len(missing_rows(entries, ())) - len(unseen),
+        forgotten=len(unseen) - len(kept),
+        problems=(*problems, *refused),
+    )
 
 
-def _cleaned(machine: Machine, entry: LedgerEntry) -> LedgerEntry:
-    """Another clone may have been less careful than this one."""
-    clean = machine.clean
-    named = {
-        name: clean(value)
-        for name in (
-            "model",
-            "provider",
-            "agent",
-            "framework",
-            "project_type",
-            "kind",
-            "complexity",
-            "outcome",
-        )
-        if (value := getattr(entry, name))
-    }
-    goal = tuple(clean(word) for word in entry.goal)
-    extra = tuple((name, clean(value)) for name, value in entry.extra)
-    return replace(entry, **named, goal=goal, extra=extra)
+def _cleaned(machine: Machine, entries: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], list[str]]:
+    """Another clone may have been less careful than this one: what looks like a secret goes, or its whole row."""
+    clean = cache(machine.clean)
+    kept, refused = [], []
+    for entry in entries:
+        if clean(entry.session) != entry.session:
+            refused.append("a row whose session id looks like a secret is left out")
+            continue
+        named = {name: clean(value) for name in _NAMES if (value := getattr(entry, name))}
+        goal, failures = (tuple(map(clean, words)) for words in (entry.goal, entry.failures))
+        extra = tuple((clean(name), clean(value)) for name, value in entry.extra)
+        kept.append(replace(entry, **named, goal=goal, failures=failures, extra=extra))
+    return kept, refused
 
 
 def path_of(machine: Machine, place: str) -> Path:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.advise.report import maturity
-from holdfast.advise.stats import LedgerStats, ModelStats, grouped, stats_of
+from holdfast.advise.stats import LedgerStats, ModelStats, grouped, maturity, stats_of
 from holdfast.cli import output
 from holdfast.cli.ledger_views import EMPTY, decimal, dollars, minutes, percent, short_model
 from holdfast.cli.output import Column, Table
@@ -56,7 +55,7 @@ def _show_all(stats: LedgerStats) -> None:
         f"Duration: {minutes(stats.avg_duration_minutes)}"
     )
     output.line(
-        f"  Failed Tasks: {decimal(stats.avg_failed_tasks, 2)} ({percent(stats.failure_rate)} failure rate: "
+        f"  Failed Tasks: {_few(stats.avg_failed_tasks)} ({percent(stats.failure_rate)} failure rate: "
         f"{stats.total_failed_tasks} of {stats.total_tasks} tasks{interval(stats.failure_interval)})"
     )
     output.line(
@@ -67,10 +66,20 @@ def _show_all(stats: LedgerStats) -> None:
         unknown = stats.total_sessions - stats.known_costs
         note = f", {unknown} session{'s' if unknown != 1 else ''} of unknown cost left out" if unknown else ""
         output.line(f"  Total: {dollars(stats.total_cost)}{note}, {stats.tokens.total:,} tokens")
+    if stats.impossible_rows:
+        rows = f"{stats.impossible_rows} row{'s' if stats.impossible_rows != 1 else ''}"
+        output.line(
+            f"  {rows} with impossible figures (more failures than tasks, or below zero): left out of them"
+        )
     output.line(f"\n{maturity(number)}")
     output.aside(
         "In brackets: the range that holds the true rate 95 times of 100; tasks of a session fail together."
     )
+
+
+def _few(value: float | None) -> str:
+    """One decimal, as for the other averages, unless that would read as nothing."""
+    return decimal(value, 2 if value is not None and 0 < value < 0.1 else 1)
 
 
 def _show_groups(groups: Mapping[str, ModelStats], by: str, sessions: int) -> None:

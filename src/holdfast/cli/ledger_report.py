@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from holdfast.advise.rates import Rate
-from holdfast.advise.report import Report, report_of
+from holdfast.advise.report import FEWEST, Report, report_of
+from holdfast.advise.stats import UNKNOWN
 from holdfast.cli import output
-from holdfast.cli.ledger_views import EMPTY, decimal, dollars, percent
+from holdfast.cli.ledger_views import EMPTY, decimal, dollars, percent, short_model
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24
@@ -82,13 +83,20 @@ def _productive(report: Report) -> list[str]:
     lines = []
     for one in report.most_productive:
         if one.model is None:
-            lines.append(f"{one.project_type}: not enough evidence ({one.note})")
             continue
-        note = f"; {one.note}" if one.note else ""
-        cost = f", {dollars(one.avg_cost)} avg" if one.avg_cost is not None else ""
+        notes = [
+            f"{rate(one.failure)} failed",
+            f"{dollars(one.avg_cost)} avg" if one.avg_cost is not None else "",
+        ]
+        notes += [f"{one.sessions} session{'s' if one.sessions != 1 else ''}", one.note]
         lines.append(
-            f"{one.model} for {one.project_type} projects ({rate(one.failure)} failed{cost}, "
-            f"{one.sessions} session{'s' if one.sessions != 1 else ''}{note})"
+            f"{short_model(one.model)} for {one.project_type} projects ({', '.join(filter(None, notes))})"
+        )
+    unclear = [one.project_type for one in report.most_productive if one.model is None]
+    if unclear:
+        few = f"no model has {FEWEST} judged sessions there"
+        lines.append(
+            f"not enough evidence for {', '.join(unclear[:8])}{' …' if len(unclear) > 8 else ''} ({few})"
         )
     return lines
 
@@ -102,35 +110,49 @@ def _complexity(report: Report) -> list[str]:
 
 
 def _topics(report: Report) -> list[str]:
-    return [f"{one.topic}: {rate(one.failure)} failed: {one.advice}" for one in report.topics]
+    if report.topics:
+        return [f"{one.topic}: {rate(one.failure)} failed: {one.advice}" for one in report.topics]
+    if not report.topics_looked_at:
+        return ["no topic has come up in enough sessions yet"]
+    number = f"{report.topics_looked_at} topic{'s' if report.topics_looked_at != 1 else ''}"
+    return [f"none of {number} fails clearly more or less often than the rest"]
 
 
 def _reasons(report: Report) -> list[str]:
     return [
-        f"{one.project_type}: "
+        f"{one.project_type if one.project_type != UNKNOWN else 'language unknown'}: "
         + ", ".join(f"{share:.0%} {reason.replace('_', ' ')} ({n})" for reason, n, share in one.reasons[:4])
         for one in report.reasons
     ]
 
 
 def _refusals(report: Report) -> list[str]:
-    return [f"{one.model}: {one.refusals} in {one.sessions} sessions" for one in report.refusals]
+    return [f"{short_model(one.model)}: {one.refusals} in {one.sessions} sessions" for one in report.refusals]
 
 
 def _pairings(report: Report) -> list[str]:
     shown = [one for one in report.pairings if one.sessions >= 2][:MOST_PAIRINGS]
-    width = max((len(f"{one.framework} × {one.model}") for one in shown), default=0)
+    names = [f"{one.framework} × {short_model(one.model)}" for one in shown]
+    width = max(map(len, names), default=0)
     return [
-        f"{f'{one.framework} × {one.model}':<{width}}  {one.sessions:>3} sessions  {rate(one.failure)} failed"
-        for one in shown
+        f"{name:<{width}}  {one.sessions:>3} sessions  {rate(one.failure)} failed"
+        for name, one in zip(names, shown, strict=True)
     ]
 
 
 def _trend(report: Report) -> list[str]:
     months = report.trend[-MOST_MONTHS:]
+    while months and not months[0].sessions:
+        months = months[1:]
     most = max((one.sessions for one in months), default=1)
     return [
         f"{one.month}  {bar(one.sessions / most):<{BAR}}  {one.sessions} session{'s' if one.sessions != 1 else ''}, "
-        f"{dollars(one.total_cost)}, {percent(one.failure.value)} of tasks failed"
+        f"{'cost unknown' if one.total_cost is None else dollars(one.total_cost)}, {_failing(one.failure)}"
+        if one.sessions
+        else f"{one.month}  no session"
         for one in months
     ]
+
+
+def _failing(of: Rate) -> str:
+    return "no task judged" if of.value is None else f"{percent(of.value)} of tasks failed"

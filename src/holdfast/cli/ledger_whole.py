@@ -84,7 +84,8 @@ def _merge(options: argparse.Namespace, machine: Machine, project: Project) -> N
         output.show_json(merged)
         return
     rows = f"{merged.added} row{'s' if merged.added != 1 else ''}"
-    output.line(f"Took in {rows}; {merged.known} known already. holdfast ledger shows them.")
+    forgotten = f", {merged.forgotten} forgotten and left out" if merged.forgotten else ""
+    output.line(f"Took in {rows}; {merged.known} known already{forgotten}. holdfast ledger shows them.")
 
 
 def _export(

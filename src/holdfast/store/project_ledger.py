@@ -78,9 +78,10 @@ class ProjectLedger:
 
 
 def missing_rows(entries: Iterable[LedgerEntry], known: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """Those that are not among the known ones. A row is told by its session and when it was recorded."""
+    """Those that are not among the known ones, each once. A row is told by its session and when it was recorded."""
     there = {_key(entry) for entry in known}
-    return [entry for entry in entries if _key(entry) not in there]
+    missing = {key: entry for entry in entries if (key := _key(entry)) not in there}
+    return list(missing.values())
 
 
 def _key(entry: LedgerEntry) -> tuple[str, datetime | None, str | None]:

@@ -6,12 +6,14 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from holdfast.model.ledger import LedgerEntry
 from holdfast.text.ledger_values import render_time
 
-# name, type (as Parquet will have it), what it says. Documented in docs/ledger-export.md; only ever added to.
+# name, type (as Parquet will have it), what it says. Documented in docs/ledger.md; only ever added to.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("session", "string", "the agent's own id of the session"),
     ("timestamp", "timestamp", "when it began, UTC"),
@@ -38,11 +40,23 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("cache_write_tokens", "integer", "tokens written to the cache"),
 )
 NAMES = tuple(name for name, _, _ in COLUMNS)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def flat(entry: LedgerEntry) -> dict[str, Any]:
-    """One row with the stable column names; None is unknown."""
+    """One row with the stable column names; None is unknown, and so is a count that no other program could hold."""
+    return {name: _portable(value) for name, value in _values(entry).items()}
+
+
+def _portable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_portable(word) for word in value]
+    return None if isinstance(value, int) and not -(2**63) <= value < 2**63 else value
+
+
+def _values(entry: LedgerEntry) -> dict[str, Any]:
     tokens = entry.tokens
     return {
         "session": entry.session,
@@ -72,7 +86,10 @@ def flat(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def to_csv(entries: Iterable[LedgerEntry]) -> Iterator[str]:
-    """RFC 4180, lists as words with blanks between; a text that a spreadsheet would run has an apostrophe before it."""
+    """RFC 4180, lists as words with blanks between; a text that a spreadsheet would run has an apostrophe before it.
+
+    So has one that begins with an apostrophe: a reader takes one off and has the text.
+    """
     yield _csv_line(NAMES)
     for entry in entries:
         yield _csv_line([_csv_cell(value) for value in flat(entry).values()])
@@ -90,14 +107,14 @@ def _csv_cell(value: Any) -> str:
     if isinstance(value, list):
         value = " ".join(value)
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
-    return (
-        render_time(value)
-        if hasattr(value, "isoformat")
-        else format(value, "f")
-        if value != int(value)
-        else str(value)
-    )
+        value = value.replace("\0", "\ufffd")
+        return f"'{value}" if value.startswith((*_FORMULA, "'")) else value
+    return render_time(value) if isinstance(value, datetime) else _digits(value)
+
+
+def _digits(value: float) -> str:
+    """A number with every digit it has and no exponent."""
+    return format(Decimal(repr(value)), "f")
 
 
 def to_jsonl(entries: Iterable[LedgerEntry]) -> Iterator[str]:
@@ -159,7 +176,7 @@ _METRICS: tuple[tuple[str, str, str, Callable[[LedgerEntry], float | int | None]
 def to_openmetrics(entries: Sequence[LedgerEntry], project: str) -> Iterator[str]:
     """Counters by project, agent, model, kind and type, as the OpenMetrics text format wants them."""
     for name, kind, about, value_of in _METRICS:
-        sums: defaultdict[tuple[str, ...], float] = defaultdict(float)
+        sums: defaultdict[tuple[str, ...], float] = defaultdict(int)
         for entry in entries:
             value = value_of(entry)
             if value is not None and value >= 0:
@@ -168,13 +185,10 @@ def to_openmetrics(entries: Sequence[LedgerEntry], project: str) -> Iterator[str
         for values, total in sorted(sums.items()):
             labels = {"project": project, **dict(zip(_LABELS, values, strict=True))}
             shown = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels.items())
-            yield (
-                f"{name}_total{{{shown}}} {round(total, 6):g}\n"
-                if total < 1e6
-                else (f"{name}_total{{{shown}}} {round(total, 6):.15g}\n")
-            )
+            yield f"{name}_total{{{shown}}} {_digits(round(total, 6))}\n"
     yield "# EOF\n"
 
 
 def _escaped(text: str) -> str:
+    text = _portable(text).replace("\0", "\ufffd")
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
