@@ -50,28 +50,29 @@ def _show_all(stats: LedgerStats) -> None:
     _show_counts("Top Failures", stats.top_failures, "tasks")
     output.line()
     output.heading("Average per Session")
-    output.line(
-        f"  Tasks: {decimal(stats.avg_task_count)} | Cost: {dollars(stats.avg_cost)} | "
+    output.item(
+        f"Tasks: {decimal(stats.avg_task_count)} | Cost: {dollars(stats.avg_cost)} | "
         f"Duration: {minutes(stats.avg_duration_minutes)}"
     )
-    output.line(
-        f"  Failed Tasks: {_few(stats.avg_failed_tasks)} ({percent(stats.failure_rate)} failure rate: "
+    output.item(
+        f"Failed Tasks: {_few(stats.avg_failed_tasks)} ({percent(stats.failure_rate)} failure rate: "
         f"{stats.total_failed_tasks} of {stats.total_tasks} tasks{interval(stats.failure_interval)})"
     )
-    output.line(
-        f"  Sessions with a failed task: {stats.failed_sessions} of {stats.judged_sessions} "
+    output.item(
+        f"Sessions with a failed task: {stats.failed_sessions} of {stats.judged_sessions} "
         f"({percent(stats.session_failure_rate)}{interval(stats.session_failure_interval)})"
     )
     if stats.total_cost is not None:
         unknown = stats.total_sessions - stats.known_costs
         note = f", {unknown} session{'s' if unknown != 1 else ''} of unknown cost left out" if unknown else ""
-        output.line(f"  Total: {dollars(stats.total_cost)}{note}, {stats.tokens.total:,} tokens")
+        output.item(f"Total: {dollars(stats.total_cost)}{note}, {stats.tokens.total:,} tokens")
     if stats.impossible_rows:
         rows = f"{stats.impossible_rows} row{'s' if stats.impossible_rows != 1 else ''}"
         output.line(
             f"  {rows} with impossible figures (more failures than tasks, or below zero): left out of them"
         )
-    output.line(f"\n{maturity(number)}")
+    output.line()
+    output.item(maturity(number), 0)
     output.aside(
         "In brackets: the range that holds the true rate 95 times of 100; tasks of a session fail together."
     )
@@ -89,7 +90,8 @@ def _show_groups(groups: Mapping[str, ModelStats], by: str, sessions: int) -> No
         output.line(f"and {len(groups) - len(shown)} more (--json has all)")
     if by == "topic":
         output.aside("A session counts for each of its keywords.")
-    output.line(f"\n{maturity(sessions)}")
+    output.line()
+    output.item(maturity(sessions), 0)
 
 
 def _groups_table(by: str, groups: Mapping[str, ModelStats]) -> Table:

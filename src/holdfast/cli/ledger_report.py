@@ -34,13 +34,15 @@ def show_report(rows: Sequence[LedgerEntry], form: str, *, as_json: bool) -> Non
 
 
 def _show(report: Report) -> None:
-    output.heading(f"Your usage patterns ({report.sessions} sessions)")
+    number = f"{report.sessions} session{'s' if report.sessions != 1 else ''}"
+    output.heading(f"Your usage patterns ({number})")
     for title, lines in sections(report):
         output.line()
         output.heading(title)
         for line in lines:
-            output.line(f"  {line}")
-    output.line(f"\n{report.maturity}")
+            output.item(line)
+    output.line()
+    output.item(report.maturity, 0)
 
 
 def markdown(report: Report) -> Iterator[str]:

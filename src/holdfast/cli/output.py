@@ -161,6 +161,24 @@ def line(text: str = "") -> None:
     sys.stdout.write(f"{visible(text)}\n")
 
 
+def item(text: str, indent: int = 2) -> None:
+    """A line that may be long: on a terminal it goes on below its own beginning."""
+    if not on_terminal():
+        sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
+        return
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = max(get_terminal_size().columns, LEAST_WRAPPED)
+    start, below = " " * indent, " " * (indent + 2)
+    shown = visible(text)
+    if _width(shown) + indent > width:  # or else blanks that align it would be lost
+        shown = fill(shown, width, initial_indent=start, subsequent_indent=below, break_on_hyphens=False)
+        sys.stdout.write(f"{shown}\n")
+    else:
+        sys.stdout.write(f"{start}{shown}\n")
+
+
 def write(text: str) -> None:
     """A whole document, whose escaping is its own."""
     sys.stdout.write(text)

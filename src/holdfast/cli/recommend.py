@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import msgspec
 
@@ -15,8 +16,10 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import interval
 from holdfast.cli.ledger_views import as_json, day, dollars, minutes, percent, short_id, short_model
+from holdfast.cli.ledger_views import number as number_of
 from holdfast.cli.output import Column, Table
 from holdfast.errors import UsageError
+from holdfast.model.ledger import LedgerEntry
 
 MOST_SHOWN = 5
 DESCRIPTION = """Says which of the models used here to take for a goal: how often each fails at such work once the
@@ -62,7 +65,9 @@ def _show(told: Recommendation) -> None:
     output.heading(("Recommendation: " if told.model else "") + told.sentence)
     goal = told.goal
     about = [part for part in (goal.kind, goal.complexity, goal.framework or goal.project_type) if part]
-    output.aside(f"goal: {' '.join(goal.words) or '?'} ({', '.join(about)}); {told.sessions} judged sessions")
+    more = f", {told.left_out} more without a known model or result" if told.left_out else ""
+    number = f"{told.sessions} judged session{'s' if told.sessions != 1 else ''}{more}"
+    output.aside(f"goal: {' '.join(goal.words) or '?'} ({', '.join(about)}); {number}")
     if told.candidates:
         output.line()
         output.show(_candidates(told.candidates))
@@ -72,12 +77,33 @@ def _show(told: Recommendation) -> None:
     if told.like:
         output.line()
         output.heading("Rests on, among others")
-        for one in told.like[:MOST_SHOWN]:
-            entry = one.entry
-            output.line(
-                f"  {short_id(entry.session)}  {day(entry.timestamp)[:10]}  {short_model(entry.model)}  "
-                f"{entry.outcome or '?'}, {entry.failed or 0} failed  {dollars(entry.cost_usd)}  {' '.join(entry.goal)}"
+        output.show(_rests_on([one.entry for one in told.like[:MOST_SHOWN]]))
+
+
+def _rests_on(entries: Sequence[LedgerEntry]) -> Table:
+    return Table(
+        columns=(
+            Column("Session", style="cyan"),
+            Column("When", dispensable=2),
+            Column("Model", dispensable=1),
+            Column("Outcome"),
+            Column("Failed", "right"),
+            Column("Cost", "right", dispensable=3),
+            Column("Goal", flexible=True),
+        ),
+        rows=[
+            (
+                short_id(entry.session),
+                day(entry.timestamp)[:10],
+                short_model(entry.model),
+                entry.outcome or "?",
+                number_of(entry.failed),
+                dollars(entry.cost_usd),
+                " ".join(entry.goal),
             )
+            for entry in entries
+        ],
+    )
 
 
 def _candidates(candidates: tuple[Candidate, ...]) -> Table:
