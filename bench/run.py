@@ -24,6 +24,8 @@ from bench.knowledge import bench_scan
 from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
 from bench.replay_lessons import bench_replay_lessons
+from bench.hooks import bench_start_hook
+from bench.ledger import bench_ledger, bench_recommend
 from bench.search import (
     bench_search_growth,
     bench_search_million,
@@ -258,6 +260,8 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "fingerprints": bench_fingerprints,
     "prompt_hook": bench_prompt_hook,
     "replay_lessons": bench_replay_lessons,
+    "ledger": bench_ledger,
+    "recommend": bench_recommend,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
     "recall_precision": bench_recall_precision,

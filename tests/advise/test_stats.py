@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.advise.ledgers import CLAUDE, GPT, session, sessions, twelve_sessions
+from tests.advise.ledgers import CLAUDE, GPT, START, session, sessions, twelve_sessions
 
 from holdfast.advise.stats import GROUPINGS, grouped, maturity, stats_of
 from holdfast.model.ledger import LedgerEntry
@@ -85,7 +85,14 @@ def test_rows_that_contradict_themselves_are_counted_and_left_out_of_the_rates()
 
 def test_groups_by_anything_a_row_says() -> None:
     rows = [
-        session(model="a", kind="bugfix", complexity="complex", goal=("auth", "login"), agent="codex"),
+        session(
+            model="a",
+            kind="bugfix",
+            complexity="complex",
+            goal=("auth", "login"),
+            agent="codex",
+            timestamp=START,
+        ),
         session(model="a", complexity="trivial", goal=("auth",), timestamp=datetime(2025, 3, 1, tzinfo=UTC)),
         session(model="b", kind="bugfix", framework="react", project_type="typescript", timestamp=None),
     ]

@@ -103,6 +103,23 @@ def test_entries_come_back_from_their_rows(written: list[LedgerEntry]) -> None:
     assert (found.format, found.foreign, found.read_only) == (FORMAT, False, False)
 
 
+_HAND_MADE = """$0.12 $1 $.5 $1,234.50 ? -3 8min 8min_12s 8min_8min 1h_5min 12s_8min 100h 1m 45_s 0 007 1,000 +4 x
+2026-03-04T05:06:07Z 2026-03-04 a__b é_é"""
+cells = st.sampled_from(["", "1_0", "a\tb", *(cell.replace("_", " ") for cell in _HAND_MADE.split())])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(*[cells] * 6), min_size=1, max_size=6))
+def test_rows_read_all_at_once_are_what_they_are_one_by_one(made: list[tuple[str, ...]]) -> None:
+    """The quick way takes only what the careful one would read the same; an escape leads to the careful one."""
+    head = "<!-- holdfast ledger, format 1 -->\n| Session | Tasks | Cost | Duration | Goal | Time |\n|---|---|---|---|---|---|\n"
+    rows = "".join(f"| {' | '.join(row)} |\n" for row in made)
+    quick, careful = parse(head + rows), parse(head + rows + "| a\\\\b |  |  |  |  |  |\n")
+    assert careful.entries[-1].session == "a\\b"
+    assert quick.entries == careful.entries[:-1] and quick.lines == careful.lines[:-1]
+    assert quick.problems == careful.problems
+
+
 @pytest.mark.promise("L3", "L4")
 @settings(deadline=None)
 @given(entries, st.lists(st.tuples(texts, texts), min_size=1, max_size=4))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from itertools import chain
+from operator import attrgetter
 from typing import Literal, get_args
 
 from msgspec import Struct, field
@@ -92,15 +94,15 @@ def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
         judged_sessions=whole.clusters.sessions,
         session_failure_rate=sessions.value,
         session_failure_interval=_interval(sessions),
-        top_failures=ranked(reason for entry in entries for reason in entry.failures),
-        top_frameworks=ranked(entry.framework for entry in entries if entry.framework),
-        by_project_type=dict(ranked(entry.project_type or UNKNOWN for entry in entries)),
-        by_agent=dict(ranked(entry.agent or UNKNOWN for entry in entries)),
-        by_kind=dict(ranked(entry.kind or UNKNOWN for entry in entries)),
-        by_outcome=dict(ranked(entry.outcome or UNKNOWN for entry in entries)),
+        top_failures=ranked(chain.from_iterable(map(attrgetter("failures"), entries))),
+        top_frameworks=_in_order(_count(entries, "framework", "")),
+        by_project_type=_counted(entries, "project_type"),
+        by_agent=_counted(entries, "agent"),
+        by_kind=_counted(entries, "kind"),
+        by_outcome=_counted(entries, "outcome"),
         model_performance=_performance(models),
         tokens=_tokens(entries),
-        impossible_rows=sum(map(contradicts_itself, entries)),
+        impossible_rows=whole.impossible,
     )
 
 
@@ -157,14 +159,6 @@ def task_rate(entries: Sequence[LedgerEntry]) -> Rate:
     return clusters.rate()
 
 
-def contradicts_itself(entry: LedgerEntry) -> bool:
-    """A row that a hand has made impossible: more failures than tasks, or less than nothing of something."""
-    tasks, failed = entry.tasks, entry.failed
-    if tasks is not None and failed is not None and failed > tasks:
-        return True
-    return any(value is not None and value < 0 for value in (tasks, failed, entry.cost_usd, entry.duration_s))
-
-
 class _Tally(Struct):
     """Running sums over the rows of one group. What is impossible is left out, as what is unknown is."""
 
@@ -176,23 +170,39 @@ class _Tally(Struct):
     with_tasks: int = 0
     tasks: int = 0
     failed_sessions: int = 0
+    impossible: int = (
+        0  # more failures than tasks, or less than nothing of something: a slip of somebody's hand
+    )
     clusters: Clusters = field(default_factory=Clusters)
 
     def add(self, entry: LedgerEntry) -> None:
         self.sessions += 1
         cost, seconds, tasks, failed = entry.cost_usd, entry.duration_s, entry.tasks, entry.failed
-        if cost is not None and cost >= 0:
-            self.costs += 1
-            self.cost += cost
-        if seconds is not None and seconds >= 0:
-            self.durations += 1
-            self.seconds += seconds
-        if tasks is not None and tasks >= 0:
-            self.with_tasks += 1
-            self.tasks += tasks
-            if failed is not None and 0 <= failed <= tasks:  # a rate needs one base: rows that know both
-                self.clusters.add(tasks, failed)
-                self.failed_sessions += failed > 0
+        possible = True
+        if cost is not None:
+            if cost >= 0:
+                self.costs += 1
+                self.cost += cost
+            else:
+                possible = False
+        if seconds is not None:
+            if seconds >= 0:
+                self.durations += 1
+                self.seconds += seconds
+            else:
+                possible = False
+        if tasks is not None:
+            if tasks >= 0:
+                self.with_tasks += 1
+                self.tasks += tasks
+            if failed is not None:  # a rate needs one base: rows that know both
+                if 0 <= failed <= tasks:
+                    self.clusters.add(tasks, failed)
+                    self.failed_sessions += failed > 0
+                else:
+                    possible = False
+        if not possible or (tasks or 0) < 0 or (failed or 0) < 0:
+            self.impossible += 1
 
     def join(self, other: _Tally) -> None:
         self.clusters.join(other.clusters)
@@ -241,14 +251,27 @@ def _minutes(tally: _Tally) -> float | None:
 
 def _tokens(entries: Iterable[LedgerEntry]) -> Tokens:
     known = [entry.tokens for entry in entries if entry.tokens is not None]
-    return Tokens(
-        sum(tokens.input for tokens in known),
-        sum(tokens.output for tokens in known),
-        sum(tokens.cache_read for tokens in known),
-        sum(tokens.cache_write for tokens in known),
-    )
+    return Tokens(*[sum(map(attrgetter(name), known)) for name in Tokens.__struct_fields__])
+
+
+def _counted(entries: Iterable[LedgerEntry], name: str) -> dict[str, int]:
+    return dict(_in_order(_count(entries, name, UNKNOWN)))
+
+
+def _count(entries: Iterable[LedgerEntry], name: str, unknown: str) -> Counter[str]:
+    """How often each value of a column comes; those without one under `unknown`, or left out."""
+    counts: Counter[str | None] = Counter(map(attrgetter(name), entries))
+    missing = counts.pop(None, 0) + counts.pop("", 0)
+    known: Counter[str] = Counter({value: n for value, n in counts.items() if value})
+    if missing and unknown:
+        known[unknown] += missing
+    return known
 
 
 def ranked(values: Iterable[str]) -> list[tuple[str, int]]:
     """Most frequent first, ties by name: the same ledger always reads the same."""
-    return sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
+    return _in_order(Counter(values))
+
+
+def _in_order(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

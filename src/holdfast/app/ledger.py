@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.wiring import Machine
 from holdfast.errors import NameRefused, NotFound, StoreError, UsageError
-from holdfast.guard.names import safe_name
 from holdfast.model.ledger import LedgerEntry
-from holdfast.model.session import DistilledSession
-from holdfast.store.capture import CaptureStore
-from holdfast.store.denied import Denied
 from holdfast.store.layout import Project, git, git_complaint
 from holdfast.store.project_ledger import ProjectLedger
 from holdfast.text.ledger_md import LedgerFile, current, parse_ledger
+
+if TYPE_CHECKING:
+    from holdfast.model.session import DistilledSession
+
+# What only one of these needs is loaded there: figures over many rows are to be had at once.
 
 
 class Filter(Struct, frozen=True):
@@ -74,11 +75,18 @@ def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
 
 def record_of(project: Project, session: str) -> DistilledSession | None:
     """What local state knows of a session beyond its row."""
+    from holdfast.store.capture import CaptureStore
+
     return CaptureStore.glimpse(project.capture, lambda store: store.record(session), None)
 
 
 def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEntry:
     """Writes a row given by hand. Without a session id it gets one from its content and the moment."""
+    from hashlib import blake2b
+
+    from holdfast.guard.names import safe_name
+    from holdfast.store.denied import Denied
+
     moment, clean = machine.now(), machine.clean
     if entry.session:
         session = safe_name(entry.session)

@@ -14,7 +14,6 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store import files
-from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 from holdfast.store.project_ledger import missing_rows
 from holdfast.text.ledger_md import LedgerFile, current, parse_ledger
@@ -49,6 +48,8 @@ def read_all(
 
 def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
     """Takes in the rows that this project does not know yet. A row is told by its session and when it was recorded."""
+    from holdfast.store.denied import Denied
+
     entries: list[LedgerEntry] = []
     problems: list[str] = []
     paths = []

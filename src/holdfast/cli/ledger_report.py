@@ -61,7 +61,7 @@ def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         ("Common Failure Patterns", _topics(report)),
         ("Why Tasks Fail, by Language", _reasons(report)),
         ("Refusals by Model", _refusals(report)),
-        ("Framework and Model", _pairings(report)),
+        ("Tasks That Fail, by Framework and Model", _pairings(report)),
         ("Month by Month", _trend(report)),
     )
     return ((title, lines) for title, lines in parts if lines)
@@ -137,7 +137,7 @@ def _pairings(report: Report) -> list[str]:
     names = [f"{one.framework} × {short_model(one.model)}" for one in shown]
     width = max(map(len, names), default=0)
     return [
-        f"{name:<{width}}  {one.sessions:>3} sessions  {rate(one.failure)} failed"
+        f"{name:<{width}}  {one.sessions:>3} sessions  {rate(one.failure)}"
         for name, one in zip(names, shown, strict=True)
     ]
 

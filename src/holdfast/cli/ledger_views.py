@@ -7,13 +7,15 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output
 from holdfast.cli.output import Column, Table, cut
 from holdfast.model.ledger import LedgerEntry
-from holdfast.model.session import DistilledSession
 from holdfast.text.ledger_values import render_duration, render_time
+
+if TYPE_CHECKING:
+    from holdfast.model.session import DistilledSession
 
 EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
 

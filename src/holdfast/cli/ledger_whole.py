@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -62,6 +63,7 @@ def run(options: argparse.Namespace, machine: Machine, project: Project, wanted:
     if options.verb == "merge":
         _merge(options, machine, project)
         return 0
+    gc.disable()  # rows form no cycles, and this process ends with them
     rows, problems = ledgers.read_all(machine, project, options.places, wanted)
     output.warn_all(problems)
     if options.verb == "stats":

@@ -45,7 +45,7 @@ def _plot(title: str, report: Report) -> str:
             (one.topic, one.failure.value or 0.0, one.failure.low, one.failure.high) for one in report.topics
         ]
         return _rates(rows)
-    if title == "Framework and Model":
+    if title == "Tasks That Fail, by Framework and Model":
         pairs = [one for one in report.pairings if one.sessions >= 2][:12]
         return _rates(
             [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -21,6 +22,11 @@ Decode = Callable[[str], str]
 Read = Callable[[str], Any]
 ReadAll = Callable[[Sequence[str]], list[Any]]
 _REMEMBERED = 50_000
+_DURATION = r"(?: | (?:\d\d?h(?: \d\d?min)?(?: \d\d?s)?|\d\d?min(?: \d\d?s)?|\d\d?s)) "
+_COST = r" \$\d{1,20}(?:\.\d{1,20})? "
+# Cells of a whole column, with a pipe between them as no cell has one.
+_PLAIN_DURATIONS = re.compile(rf"{_DURATION}(?:\|{_DURATION})*", re.ASCII)
+_PLAIN_COSTS = re.compile(rf"{_COST}(?:\|{_COST})*", re.ASCII)
 
 
 class _Column(NamedTuple):
@@ -99,7 +105,13 @@ _COLUMNS = (
     _number("Tasks", "tasks"),
     _number("Failed", "failed"),
     _Column("Cost", "cost_usd", values.render_cost, partial(_reader_of, values.parse_cost), repeats=False),
-    _Column("Duration", "duration_s", values.render_duration, partial(_reader_of, values.parse_duration)),
+    _Column(
+        "Duration",
+        "duration_s",
+        values.render_duration,
+        partial(_reader_of, values.parse_duration),
+        repeats=False,
+    ),
     _text("Framework", "framework"),
     _words("Goal", "goal", repeats=False),
     _time("Time", "timestamp"),
@@ -217,20 +229,19 @@ class RowReader:
         self._counts = [places.get(field, -1) for field in _TOKEN_FIELDS]
 
     def read_block(self, rows: Sequence[Sequence[str]]) -> list[LedgerEntry]:
-        """An entry for each row; ValueError when a cell cannot be read. The number of cells is the caller's to check.
+        """An entry for each row; ValueError when a cell cannot be read. How many cells there are is checked before."""
+        return self.read_columns(list(zip(*rows)), len(rows)) if rows else []  # noqa: B905 - checked, and hot
 
-        Column by column: a million rows spend most of their time on being taken apart cell by cell.
-        """
-        if not rows:
-            return []
-        found = [read(column) for read, column in zip(self._readers, zip(*rows))]  # noqa: B905 - checked, and hot
+    def read_columns(self, cells: Sequence[Sequence[str]], rows: int) -> list[LedgerEntry]:
+        """Column by column: a million rows spend most of their time on being taken apart cell by cell."""
+        found = [read(column) for read, column in zip(self._readers, cells)]  # noqa: B905
         columns: dict[str, Iterable[Any]] = dict(zip(self._fields, found))  # noqa: B905
         if self._has_tokens:
-            nothing = [None] * len(rows)
+            nothing = [None] * rows
             counts = [found[place] if place >= 0 else nothing for place in self._counts]
-            columns["tokens"] = map(_join_tokens, zip(*counts))  # noqa: B905
+            columns["tokens"] = _join_tokens(counts)
         if self._extra:
-            columns["extra"] = [self._extra_of(found, row) for row in range(len(rows))]
+            columns["extra"] = [self._extra_of(found, row) for row in range(rows)]
         return list(map(LedgerEntry, *[columns.get(name) or repeat(default) for name, default in _DEFAULTS]))
 
     def _extra_of(self, found: Sequence[Sequence[Any]], row: int) -> tuple[tuple[str, str], ...]:
@@ -289,24 +300,46 @@ def _quick_counts(cells: Iterable[str]) -> list[Any]:
 
 
 def _quick_words(cells: Sequence[str]) -> list[Any]:
-    """Words with one blank between them and one on either side."""
-    found = [cell.split(" ") for cell in cells]
-    for cell, words in zip(cells, found, strict=True):
-        if words.count("") != 2 or words[0] or words[-1] or "\t" in cell:
-            raise ValueError(cell)
-    return [tuple(words[1:-1]) for words in found]
+    """Words of letters that everybody can see, with blanks between them."""
+    text = "".join(cells)
+    if not (text.isascii() and text.isprintable()) or "\\" in text:
+        raise ValueError("not plain")
+    return list(map(tuple, map(str.split, cells)))
 
 
-def _quick_costs(cells: Iterable[str]) -> list[Any]:
-    """`$0.12` and the like; whatever else a person writes is not one of them."""
-    found = []
-    for cell in cells:
-        digits = cell[2:-1]
-        known = cell[:2] == " $" and cell[-1] == " " and len(cell) < 60 and digits.isascii()
-        if not known or not digits.replace(".", "", 1).isdigit():
-            raise ValueError(cell)
-        found.append(Decimal(digits))
+def _quick_names(cells: Sequence[str]) -> list[Any]:
+    found = [cell.strip(table.BLANKS) for cell in cells]
+    if "" in found or "\\" in "".join(found):
+        raise ValueError("not plain")
     return found
+
+
+def _quick_costs(cells: Sequence[str]) -> list[Any]:
+    """`$0.12` and the like; whatever else a person writes is not one of them."""
+    if not _PLAIN_COSTS.fullmatch("|".join(cells)):
+        raise ValueError("not plain")
+    return list(map(Decimal, [cell[2:-1] for cell in cells]))
+
+
+def _quick_durations(cells: Sequence[str]) -> list[Any]:
+    """`8min 12s`, by its parts, of which there are few; an empty cell is unknown."""
+    if not _PLAIN_DURATIONS.fullmatch("|".join(cells)):
+        raise ValueError("not plain")
+    return list(map(_durations().__getitem__, cells))
+
+
+@cache
+def _durations() -> _Remembered:
+    size = _seconds().__getitem__
+    return _Remembered(lambda cell: sum(map(size, cell.split(" "))) if cell.strip() else None)
+
+
+@cache
+def _seconds() -> dict[str, int]:
+    parts = {
+        f"{n}{unit}": n * size for unit, size in (("s", 1), ("min", 60), ("h", 3600)) for n in range(100)
+    }
+    return {**parts, "": 0}
 
 
 def _quick_times(cells: Iterable[str]) -> list[Any]:
@@ -321,6 +354,8 @@ _QUICK: dict[str, ReadAll] = {
     "Output": _quick_counts,
     "Cache read": _quick_counts,
     "Cache write": _quick_counts,
+    "Session": _quick_names,
+    "Duration": _quick_durations,
     "Goal": _quick_words,
     "Cost": _quick_costs,
     "Time": _quick_times,
@@ -328,7 +363,10 @@ _QUICK: dict[str, ReadAll] = {
 }
 
 
-def _join_tokens(counts: tuple[int | None, ...]) -> Tokens | None:
-    if None not in counts:
-        return Tokens(*counts)  # type: ignore[arg-type]
-    return None if counts == _NO_COUNTS else Tokens(*[count or 0 for count in counts])
+def _join_tokens(counts: Sequence[Sequence[int | None]]) -> Iterable[Tokens | None]:
+    if not any(None in column for column in counts):
+        return map(Tokens, *counts)
+    return [
+        None if row == _NO_COUNTS else Tokens(*[count or 0 for count in row])
+        for row in zip(*counts, strict=True)
+    ]
