@@ -21,11 +21,10 @@ from bench.corpus import write_corpus, write_giant
 from bench.fingerprints import bench_fingerprints
 from bench.hooks import bench_moment_hook, bench_prompt_hook, bench_start_hook
 from bench.knowledge import bench_scan
+from bench.ledger import bench_ledger, bench_recommend
 from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
 from bench.replay_lessons import bench_replay_lessons
-from bench.hooks import bench_start_hook
-from bench.ledger import bench_ledger, bench_recommend
 from bench.search import (
     bench_search_growth,
     bench_search_million,
