@@ -201,6 +201,19 @@ def test_a_report_without_a_pattern_says_so(holdfast: Holdfast, repo: Path) -> N
     assert "none of 1 topic fails clearly more or less often" in holdfast("ledger", "report", check=0).stdout
 
 
+def test_months_without_a_session_are_told_in_a_line(holdfast: Holdfast, repo: Path) -> None:
+    months = [
+        datetime(2025, 3, 1, tzinfo=UTC),
+        datetime(2025, 7, 1, tzinfo=UTC),
+        datetime(2025, 9, 1, tzinfo=UTC),
+    ]
+    write_ledger(repo, [session(timestamp=at) for at in months])
+    text = holdfast("ledger", "report", check=0).stdout
+    told = [line.split("  ")[1] for line in text.splitlines() if line.startswith("  2025-")]
+    assert told == ["2025-03", "2025-04 to 2025-06", "2025-07", "2025-08", "2025-09"]
+    assert "2025-08  no session" in text and "1 session, cost unknown, no task judged" in text
+
+
 class _Page(HTMLParser):
     """Notes what an HTML page opens, closes and loads."""
 

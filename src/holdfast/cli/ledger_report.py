@@ -13,7 +13,7 @@ from holdfast.model.ledger import LedgerEntry
 
 BAR = 24
 MOST_PAIRINGS = 12
-MOST_MONTHS = 12
+MOST_MONTHS = 24
 _FULL, _PARTS = "█", " ▏▎▍▌▋▊▉"
 
 
@@ -144,16 +144,21 @@ def _pairings(report: Report) -> list[str]:
 
 def _trend(report: Report) -> list[str]:
     months = report.trend[-MOST_MONTHS:]
-    while months and not months[0].sessions:
-        months = months[1:]
     most = max((one.sessions for one in months), default=1)
-    return [
-        f"{one.month}  {bar(one.sessions / most):<{BAR}}  {one.sessions} session{'s' if one.sessions != 1 else ''}, "
-        f"{'cost unknown' if one.total_cost is None else dollars(one.total_cost)}, {_failing(one.failure)}"
-        if one.sessions
-        else f"{one.month}  no session"
-        for one in months
-    ]
+    lines: list[str] = []
+    empty: list[str] = []
+    for one in months:
+        if not one.sessions:
+            empty.append(one.month)
+            continue
+        if empty and lines:  # before the first session there is nothing to tell
+            lines.append(f"{empty[0]}{f' to {empty[-1]}' if len(empty) > 1 else ''}  no session")
+        empty = []
+        cost = "cost unknown" if one.total_cost is None else dollars(one.total_cost)
+        number = f"{one.sessions} session{'s' if one.sessions != 1 else ''}"
+        drawn = f"{bar(one.sessions / most):<{BAR}}"
+        lines.append(f"{one.month}  {drawn}  {number}, {cost}, {_failing(one.failure)}")
+    return lines
 
 
 def _failing(of: Rate) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from html import escape
 
 from holdfast.advise.report import Report
-from holdfast.cli.ledger_report import sections
+from holdfast.cli.ledger_report import MOST_MONTHS, sections
+from holdfast.cli.ledger_views import short_model
+from holdfast.cli.output import cut
 
-WIDTH, ROW, LEFT = 640, 26, 190
+WIDTH, ROW, LEFT = 640, 26, 220
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1d2733;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem;border-bottom:1px solid #dde3ea}li{margin:.2rem 0}
@@ -20,7 +22,7 @@ h2,.grid{border-color:#333c46;stroke:#333c46}}
 
 
 def page(report: Report) -> str:
-    parts = [f"<h1>Usage patterns ({report.sessions} sessions)</h1>"]
+    parts = [f"<h1>Usage patterns ({report.sessions} session{'s' if report.sessions != 1 else ''})</h1>"]
     for title, lines in sections(report):
         parts.append(f"<h2>{escape(title)}</h2>{_plot(title, report)}")
         parts.append("<ul>" + "".join(f"<li>{escape(_without_bar(line))}</li>" for line in lines) + "</ul>")
@@ -49,12 +51,19 @@ def _plot(title: str, report: Report) -> str:
         pairs = [one for one in report.pairings if one.sessions >= 2][:12]
         return _rates(
             [
-                (f"{p.framework} × {p.model}", p.failure.value or 0.0, p.failure.low, p.failure.high)
+                (
+                    f"{p.framework} × {short_model(p.model)}",
+                    p.failure.value or 0.0,
+                    p.failure.low,
+                    p.failure.high,
+                )
                 for p in pairs
             ]
         )
     if title == "Month by Month" and len(report.trend) > 1:
-        return _trend([(one.month, one.total_cost or 0.0, one.sessions) for one in report.trend])
+        return _trend(
+            [(one.month, one.total_cost or 0.0, one.sessions) for one in report.trend[-MOST_MONTHS:]]
+        )
     return ""
 
 
@@ -62,7 +71,7 @@ def _bars(rows: Sequence[tuple[str, float, str]]) -> str:
     most = max((value for _, value, _ in rows), default=0) or 1
     room = WIDTH - LEFT - 60
     drawn = "".join(
-        f'<text x="{LEFT - 8}" y="{n * ROW + 17}" text-anchor="end">{escape(name[:28])}</text>'
+        f'<text x="{LEFT - 8}" y="{n * ROW + 17}" text-anchor="end">{escape(cut(name, 32))}</text>'
         f'<rect class="bar" x="{LEFT}" y="{n * ROW + 5}" width="{value / most * room:.1f}" height="{ROW - 9}" rx="2"/>'
         f'<text x="{LEFT + value / most * room + 6:.1f}" y="{n * ROW + 17}">{escape(label)}</text>'
         for n, (name, value, label) in enumerate(rows)
@@ -82,7 +91,7 @@ def _rates(rows: Sequence[tuple[str, float, float | None, float | None]]) -> str
     for n, (name, value, low, high) in enumerate(rows):
         middle = n * ROW + ROW / 2
         drawn.append(
-            f'<text x="{LEFT - 8}" y="{n * ROW + 17}" text-anchor="end">{escape(name[:28])}</text>'
+            f'<text x="{LEFT - 8}" y="{n * ROW + 17}" text-anchor="end">{escape(cut(name, 32))}</text>'
             f'<rect class="bad" x="{LEFT}" y="{n * ROW + 7}" width="{place(value) - LEFT:.1f}" height="{ROW - 13}"/>'
         )
         if low is not None and high is not None:
@@ -97,7 +106,7 @@ def _trend(rows: Sequence[tuple[str, float, int]]) -> str:
     """What each month cost, as a line."""
     height, left, bottom = 180, 60, 30
     most = max((cost for _, cost, _ in rows), default=0) or 1
-    step = (WIDTH - left - 20) / max(len(rows) - 1, 1)
+    step = (WIDTH - left - 30) / max(len(rows) - 1, 1)
     points = [
         (left + n * step, 10 + (height - bottom - 10) * (1 - cost / most))
         for n, (_, cost, _) in enumerate(rows)
@@ -115,7 +124,7 @@ def _trend(rows: Sequence[tuple[str, float, int]]) -> str:
         for (x, y), (month, cost, sessions) in zip(points, rows, strict=True)
     )
     axis = (
-        f'<line class="grid" x1="{left}" x2="{WIDTH - 20}" y1="{height - bottom}" y2="{height - bottom}"/>'
+        f'<line class="grid" x1="{left}" x2="{WIDTH - 30}" y1="{height - bottom}" y2="{height - bottom}"/>'
         f'<text x="{left - 8}" y="16" text-anchor="end">${most:,.2f}</text>'
         f'<text x="{left - 8}" y="{height - bottom}" text-anchor="end">$0</text>'
     )
@@ -123,4 +132,6 @@ def _trend(rows: Sequence[tuple[str, float, int]]) -> str:
 
 
 def _svg(height: float, drawn: str) -> str:
+    if not drawn:
+        return ""
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" width="100%" role="img">{drawn}</svg>'
