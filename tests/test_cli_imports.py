@@ -60,3 +60,27 @@ def test_a_command_is_described_and_documented(name: str) -> None:
     assert about.strip()
     assert parser_for(name, load(module), about).description
     assert f"## holdfast {name}\n" in CLI_PAGE.read_text(encoding="utf-8")
+
+
+def test_figures_over_a_ledger_load_only_what_they_use(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a project is known: its first command asks git, and writes."""
+    add = [sys.executable, "-m", "holdfast", "ledger", "add", "--session", "one"]
+    subprocess.run(add, cwd=repo, check=True, capture_output=True)
+    monkeypatch.chdir(repo)
+    loaded = modules_loaded_by("ledger", "stats")
+    unused = {
+        "sqlite3",
+        "subprocess",
+        "rich",
+        "numpy",
+        "tomllib",
+        "holdfast.text.phrases",
+        "holdfast.store.denied",
+    }
+    unused |= {
+        "holdfast.store.capture",
+        "holdfast.advise.report",
+        "holdfast.advise.recommend",
+        "holdfast.search",
+    }
+    assert loaded & unused == set()
