@@ -364,7 +364,7 @@ def test_after_a_compaction_a_session_hears_what_keeps_failing_and_what_it_left_
         assert wait_until(lambda: "SessionStart:compact says: holdfast: 2 lines, " in shown.shown, 10)
         assert say(shown, "Go on", lambda: "Go on" in asked(server))
         (lines,) = told(server)
-        assert lines[0].startswith("`make tests` fails here") and lines[0].endswith("`make test` worked")
+        assert lines[0].startswith("`make tests` fails here") and lines[0].endswith("→ `make test`")
         assert lines[1:] == ["Open in this session: wire the refund endpoint"]
         leave(shown)
     assert wait_until(lambda: settled(home))
