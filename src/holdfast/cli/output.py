@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
-from unicodedata import combining, east_asian_width
 
 from msgspec import Struct
 
+from holdfast.cli.wrapping import on_screen
+from holdfast.cli.wrapping import width as _width
 from holdfast.guard.visible import visible
 
 GAP = 3  # what stands between two columns on a terminal
@@ -133,13 +134,6 @@ def _cell(text: str) -> str:
     return visible(text.replace("\n", "\\n").replace("\t", " "))
 
 
-def _width(text: str) -> int:
-    """Columns on a screen: letters of East Asian scripts take two."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
 def _widths(table: Table) -> list[int]:
     return [
         max([len(column.title), *(_width(_cell(row[number])) for row in table.rows)])
@@ -158,7 +152,8 @@ def heading(text: str) -> None:
 
 
 def line(text: str = "") -> None:
-    sys.stdout.write(f"{visible(text)}\n")
+    shown = visible(text)
+    sys.stdout.write(f"{on_screen(shown) if on_terminal() else shown}\n")
 
 
 def item(text: str, indent: int = 2) -> None:
@@ -186,7 +181,7 @@ def write(text: str) -> None:
 
 def note(text: str) -> None:
     """For a person, beside the result: a pipe gets the result alone."""
-    sys.stderr.write(f"{visible(text)}\n")
+    _tell(text)
 
 
 def aside(text: str, indent: int = 0) -> None:
@@ -222,7 +217,12 @@ def _diff_style(line: str) -> str:
 
 
 def warn(text: str) -> None:
-    sys.stderr.write(f"holdfast: warning: {visible(text)}\n")
+    _tell(f"holdfast: warning: {text}")
+
+
+def _tell(text: str) -> None:
+    shown = visible(text)
+    sys.stderr.write(f"{on_screen(shown) if sys.stderr.isatty() else shown}\n")
 
 
 def warn_all(messages: Iterable[str]) -> None:

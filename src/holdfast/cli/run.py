@@ -12,6 +12,7 @@ from typing import Protocol, cast
 
 from holdfast.app.wiring import Machine
 from holdfast.cli import streams
+from holdfast.cli.wrapping import on_screen
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.guard.visible import visible
 
@@ -74,4 +75,5 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
 
 def _complain(text: str) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"holdfast: {visible(' '.join(text.split()))}\n")
+        said = f"holdfast: {visible(' '.join(text.split()))}"
+        sys.stderr.write(f"{on_screen(said) if sys.stderr.isatty() else said}\n")
