@@ -69,7 +69,8 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], mea
     dismissed = store.dismissed()
     harvests = [record.harvest for record in records]
     facts = _wanted(
-        (_dated_fact(fact) for harvest in harvests for fact in harvest.facts if _has_evidence(fact)), dismissed
+        (_dated_fact(fact) for harvest in harvests for fact in harvest.facts if _has_evidence(fact)),
+        dismissed,
     )
     decisions = _wanted((_dated(item) for harvest in harvests for item in harvest.decisions), dismissed)
     questions = [_dated_question(question) for harvest in harvests for question in harvest.questions]

@@ -101,10 +101,13 @@ def fitted(table: Table, width: int) -> Table:
     widths = _widths(Table(columns, rows))
     flexible = sorted((n for n, column in enumerate(columns) if column.flexible), key=lambda n: widths[n])
     room = width - GAP * (len(columns) - 1) - sum(own for n, own in enumerate(widths) if n not in flexible)
-    for place, number in enumerate(
-        flexible
-    ):  # short texts first: what they do not need is left to the long ones
-        allowed = min(widths[number], max(room // (len(flexible) - place), 1))
+    # Short texts first: what they do not need is left to the long ones.
+    for place, number in enumerate(flexible):
+        share = room // (len(flexible) - place)
+        if not columns[number].wrapped:  # what is cut leaves what is read as much as that needs
+            after = [other for other in flexible[place + 1 :] if columns[other].wrapped]
+            share = min(share, room - sum(min(widths[other], LEAST_WRAPPED) for other in after))
+        allowed = min(widths[number], max(share, 1))
         room -= allowed
         for row in rows if not columns[number].wrapped else ():
             row[number] = cut(_cell(row[number]), allowed)
@@ -151,9 +154,10 @@ def heading(text: str) -> None:
         sys.stdout.write(f"{visible(text)}\n")
 
 
-def line(text: str = "") -> None:
+def line(text: str = "", under: int | None = None) -> None:
+    """What does not fit goes on below, `under` that column where it is said."""
     shown = visible(text)
-    sys.stdout.write(f"{on_screen(shown) if on_terminal() else shown}\n")
+    sys.stdout.write(f"{on_screen(shown, under=under) if on_terminal() else shown}\n")
 
 
 def item(text: str, indent: int = 2) -> None:
@@ -188,10 +192,10 @@ def aside(text: str, indent: int = 0) -> None:
     """What explains the line before it: faint on a terminal, and wrapped to it."""
     if on_terminal():
         from rich.console import Console
-        from rich.padding import Padding
         from rich.text import Text
 
-        Console().print(Padding(Text(visible(text), style="dim"), (0, 0, 0, indent)))
+        shown = on_screen(f"{' ' * indent}{visible(text)}", under=indent)
+        Console(soft_wrap=True).print(Text(shown, style="dim"))
     else:
         sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
 

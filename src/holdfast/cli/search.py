@@ -60,4 +60,4 @@ def _show(hit: Hit) -> None:
         output.line(f"  {output.cut(line, LONGEST)}")
     where = f"{hit.path}:{hit.line}" if hit.line else hit.path
     signs = [f"{hit.score:.2f}", hit.kind, hit.date[:10], where, hit.session[:8], hit.project, hit.why]
-    output.aside("  " + " · ".join(filter(None, signs)))
+    output.aside(" · ".join(filter(None, signs)), indent=2)

@@ -17,14 +17,15 @@ def width(text: str) -> int:
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def wrapped(line: str, columns: int) -> str:
+def wrapped(line: str, columns: int, under: int | None = None) -> str:
     """The line, broken where it would not fit; a word that is too long stays whole, so that it can be copied."""
     if columns <= LEAST or width(line) <= columns:
         return line
     label = _LABEL.match(line)
     begun = label[0] if label else ""
-    hanging = width(begun) + (0 if begun.strip() else 2)  # what begins with its text is told apart by two
-    indent = " " * (hanging if columns - hanging >= LEAST else 2)
+    if under is None:
+        under = width(begun) + (0 if begun.strip() else 2)  # what begins with its text is told apart by two
+    indent = " " * (under if columns - under >= LEAST else 2)
     lines, now = [], ""
     for piece in _PIECE.findall(line):
         if now.strip() and width(now) + width(piece) > columns:
@@ -35,10 +36,10 @@ def wrapped(line: str, columns: int) -> str:
     return "\n".join([*lines, now])
 
 
-def on_screen(text: str, columns: int | None = None) -> str:
+def on_screen(text: str, columns: int | None = None, under: int | None = None) -> str:
     """Every line of a text, wrapped to the terminal."""
     if columns is None:
         from shutil import get_terminal_size
 
         columns = get_terminal_size().columns
-    return "\n".join(wrapped(line, columns) for line in text.split("\n"))
+    return "\n".join(wrapped(line, columns, under) for line in text.split("\n"))
