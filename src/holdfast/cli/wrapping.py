@@ -25,7 +25,9 @@ def wrapped(line: str, columns: int, under: int | None = None) -> str:
     begun = label[0] if label else ""
     if under is None:
         under = width(begun) + (0 if begun.strip() else 2)  # what begins with its text is told apart by two
-    indent = " " * (under if columns - under >= LEAST else 2)
+    if columns - under < LEAST:
+        under = len(line) - len(line.lstrip(" ")) + 2
+    indent = " " * under
     lines, now = [], ""
     for piece in _PIECE.findall(line):
         if now.strip() and width(now) + width(piece) > columns:
