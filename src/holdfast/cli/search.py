@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.searching import KINDS, search
+from holdfast.app.searching import FLOOR, KINDS, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.errors import UsageError
@@ -46,6 +46,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json(hits)
         return 0
+    if hits and hits[0].score < FLOOR:
+        output.note("Nothing here is clearly about that. The nearest:")
     for hit in hits:
         _show(hit)
     if not hits:
