@@ -145,6 +145,8 @@ def label(action: argparse.Action) -> str:
 def meaning(action: argparse.Action) -> str:
     text = action.help or ""
     choices = f"one of {', '.join(map(str, action.choices))}" if action.choices else ""
+    if choices and choices.removeprefix("one of ") in text:
+        choices = ""
     again = "may be repeated" if isinstance(action, argparse._AppendAction) else ""
     return "; ".join(part for part in (text, choices, again) if part)
 

@@ -521,3 +521,19 @@ def test_what_somebody_said_themselves_does_not_grow_old(
     lines = [line.text for line in recovery(machine, machine.project())]
     assert "Next (by the user): Call Ada" in lines and any("Order cake" in line for line in lines)
     assert any(line.startswith("Last state here is") for line in lines)
+
+
+def test_a_fact_whose_evidence_was_taken_out_is_none_and_stops_no_import(
+    repo: Path, tmp_path: Path, holdfast: Holdfast
+) -> None:
+    name = "914e68cc-d156-4742-8af4-439ddb54a7c0"
+    file = ClaudeFile("0000abcd-58a4-4c4e-9b53-0d9f6b7e2a11", str(repo), prefix="p")
+    file.user(0, "Find where the deployment comes from")
+    for number in range(3):
+        file.run(10.0 + number, f"deploy show {name} -n {number}", f"<private>{name} is up</private>")
+    file.assistant(40, "It comes from the pipeline.")
+    folder = tmp_path / "sessions"
+    put(folder, file)
+    holdfast("import", str(folder), check=0)
+    assert "0000abcd" in holdfast("log").stdout
+    assert f"{name} is in use" not in holdfast("fact", "list").stdout

@@ -900,3 +900,11 @@ def test_a_long_text_is_wrapped_on_a_terminal_and_never_cut() -> None:
     columns = (output.Column("Id"), output.Column("Text", flexible=True, wrapped=True))
     fitted = output.fitted(output.Table(columns, [("T-1", text)], below=["why"]), 80)
     assert fitted.rows[0][1] == text and fitted.below == ["why"]
+
+
+def test_a_search_that_finds_nothing_near_says_so(holdfast: Holdfast) -> None:
+    holdfast("decide", "Sessions are stored in Redis", check=0)
+    far = holdfast("search", "banana bread recipe", check=0)
+    assert "Nothing here is clearly about that" in far.stderr or "Nothing is known" in far.stderr
+    near = holdfast("search", "where are sessions stored", check=0)
+    assert "Redis" in near.stdout and "clearly" not in near.stderr

@@ -144,3 +144,32 @@ def test_status_names_the_last_session_and_what_waits(holdfast: Holdfast, home: 
     assert status["last"]["agent"] == "claude-code"
     agents = {agent["agent"]: agent for agent in holdfast("agents", "--json", check=0).json()}
     assert agents["claude-code"]["here"] == 1 and agents["codex"]["found"] is False
+
+
+@pytest.mark.parametrize("command", [["resume"], ["log"], ["demo"], ["lessons", "--help"], ["import", "-h"]])
+def test_no_word_is_broken_at_the_edge_of_a_terminal(
+    holdfast: Holdfast, repo: Path, command: list[str]
+) -> None:
+    holdfast("import", DEMO, check=0)
+    wide, _ = on_terminal(command, repo, 400, 150)
+    narrow, _ = on_terminal(command, repo, 80, 150)
+    known = set(" ".join(wide).split())
+    long = "\n".join(word for word in known if len(word) > 70)  # a path may well be longer than a line
+    told = [word for line in narrow for word in line.split() if not word.endswith("…")]
+    broken = [word for word in told if word not in known and word not in long and set(word) != {"─"}]
+    assert broken == []
+
+
+def test_agents_that_are_not_here_are_named_in_one_line(holdfast: Holdfast, home: Path, repo: Path) -> None:
+    (home / ".claude" / "projects").mkdir(parents=True)
+    screen, _ = on_terminal(["agents"], repo, 80)
+    assert screen[0].startswith("Agent") and screen[2].startswith("claude-code")
+    assert "Not found on this machine: Codex CLI" in "\n".join(screen)
+
+
+def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("import", DEMO, check=0)
+    status = holdfast(check=0).stdout
+    assert "hooks    silent here: this project is not enabled: holdfast install claude-code" in status
+    holdfast("install", "claude-code", "--yes", check=0)
+    assert "silent here" not in holdfast(check=0, env={"CI": ""}).stdout

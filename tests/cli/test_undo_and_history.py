@@ -238,3 +238,10 @@ def test_style_keeps_versions_too(holdfast: Holdfast, repo: Path) -> None:
     store.propose(["Say less"], "correction")
     holdfast("undo", "style.md", check=0)
     assert "Say less" not in store.style()
+
+
+def test_of_many_files_history_shows_as_many_as_are_wanted(holdfast: Holdfast, repo: Path) -> None:
+    remember(repo, "alpha")
+    shown = holdfast("history", "-n", "1", check=0)
+    assert len(shown.stdout.splitlines()) == 2 and "and 2 more files: holdfast history -n 3" in shown.stderr
+    assert len(holdfast("history", "--json", check=0).json()) == 3

@@ -68,7 +68,10 @@ def remember(
 def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], meaning: Meaning) -> None:
     dismissed = store.dismissed()
     harvests = [record.harvest for record in records]
-    facts = _wanted((_dated_fact(fact) for harvest in harvests for fact in harvest.facts), dismissed)
+    facts = _wanted(
+        (_dated_fact(fact) for harvest in harvests for fact in harvest.facts if _has_evidence(fact)),
+        dismissed,
+    )
     decisions = _wanted((_dated(item) for harvest in harvests for item in harvest.decisions), dismissed)
     questions = [_dated_question(question) for harvest in harvests for question in harvest.questions]
     decisions = _standing(store, decisions, meaning)
@@ -90,6 +93,11 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], mea
 
 def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
     return [item for item in items if item.id not in dismissed]
+
+
+def _has_evidence(fact: Fact) -> bool:
+    """What showed a fact may be gone when secrets and private parts were taken out: then it is none."""
+    return bool(fact.text.strip() and fact.evidence.strip())
 
 
 def _standing(store: MemoryStore, decisions: list[Decision], meaning: Meaning) -> list[Decision]:

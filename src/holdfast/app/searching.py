@@ -15,6 +15,7 @@ from msgspec import Struct
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
 from holdfast.model.search import Chunk, Hit
+from holdfast.search import FLOOR as FLOOR
 from holdfast.search import Index
 from holdfast.search import open as open_index
 from holdfast.search.database import INDEX_FORMAT

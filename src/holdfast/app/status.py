@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from holdfast.app.explaining import why_silent
 from holdfast.app.finding import Found, discovered, of_project
 from holdfast.app.hosting import HOSTS
 from holdfast.app.importing import known_stamps
@@ -35,6 +36,8 @@ class Status(Struct, frozen=True, kw_only=True):
     questions: int
     waiting: int
     problems: int
+    candidates: int  # lessons that nobody has looked through yet
+    silent: str  # why a session started here would be told nothing
 
 
 class AgentSeen(Struct, frozen=True, kw_only=True):
@@ -70,7 +73,17 @@ def status_of(machine: Machine, project: Project) -> Status:
         questions=sum(1 for question in state.questions if question.open),
         waiting=_waiting(machine, project),
         problems=len(ledger.problems),
+        candidates=_candidates(machine, project),
+        silent=why_silent(machine, project, machine.cwd),
     )
+
+
+def _candidates(machine: Machine, project: Project) -> int:
+    if not (project.memory / "lessons").is_dir():
+        return 0
+    from holdfast.app.lessons import read_lessons
+
+    return sum(1 for one in read_lessons(machine, project).lessons if one.state == "candidate")
 
 
 def latest_record(project: Project) -> DistilledSession | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
-from holdfast.app.status import agents_of
+from holdfast.app.status import AgentSeen, agents_of
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
@@ -20,33 +21,36 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json(seen)
         return 0
-    output.show(
-        Table(
-            columns=(
-                Column("Agent", style="cyan"),
-                Column("Name"),
-                Column("Found"),
-                Column("Sessions", "right"),
-                Column("Here", "right"),
-                Column("Last"),
-                Column("Importer", dispensable=2),
-                Column("Hooks", dispensable=1),
-                Column("Folder", flexible=True),
-            ),
-            rows=[
-                (
-                    agent.agent,
-                    agent.title,
-                    "yes" if agent.found else "no",
-                    str(agent.sessions) if agent.found else "",
-                    str(agent.here) if agent.found else "",
-                    day(agent.last) if agent.last else "",
-                    "yes" if agent.importer else "no",
-                    "yes" if agent.host else "not yet",
-                    agent.folders[0] if agent.folders else "",
-                )
-                for agent in seen
-            ],
-        )
-    )
+    found = [agent for agent in seen if agent.found]
+    if found:
+        output.show(_table(found))
+        output.line()
+    absent = ", ".join(agent.title for agent in seen if not agent.found and agent.agent != "generic")
+    if absent:
+        output.line(f"Not found on this machine: {absent}.")
     return 0
+
+
+def _table(found: Sequence[AgentSeen]) -> Table:
+    columns = (
+        Column("Agent", style="cyan"),
+        Column("Name", dispensable=2),
+        Column("Sessions", "right"),
+        Column("Here", "right"),
+        Column("Last"),
+        Column("Hooks"),
+        Column("Folder", flexible=True, dispensable=1),
+    )
+    rows = [
+        (
+            agent.agent,
+            agent.title,
+            str(agent.sessions),
+            str(agent.here),
+            day(agent.last) if agent.last else "",
+            "available" if agent.host else "not yet",
+            agent.folders[0] if agent.folders else "",
+        )
+        for agent in found
+    ]
+    return Table(columns, rows)

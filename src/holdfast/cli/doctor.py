@@ -33,7 +33,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.line(f"{'would' if options.dry_run else 'done '}  {fix}")
     width = max((len(finding.check) for finding in findings), default=0)
     for finding in findings:
-        output.line(f"{SIGNS[finding.level]}  {finding.check:<{width}}  {finding.message}")
+        begins = f"{SIGNS[finding.level]}  {finding.check:<{width}}  "
+        output.line(begins + finding.message, under=len(begins))
     output.line(
         f"{len(problems)} problem{'s' if len(problems) != 1 else ''} found."
         if problems

@@ -29,7 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     # What is said before the verb counts too: a verb's own default must not overwrite it.
     for place, default in ((parser, None), (listing, argparse.SUPPRESS)):
         place.add_argument(
-            "--category", choices=_CATEGORIES, default=default, help="only facts of this category"
+            "--category",
+            choices=_CATEGORIES,
+            metavar="CATEGORY",
+            default=default,
+            help=f"only facts of this category: {', '.join(_CATEGORIES)}",
         )
         unset = False if default is None else default
         place.add_argument("--all", action="store_true", default=unset, help="retired facts too")
@@ -46,8 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         verb.add_argument("--evidence", metavar="TEXT", help="what showed it: the line that was answered")
     add.add_argument("--command", default="", metavar="CMD", help="the command that showed it")
     change.add_argument("--command", metavar="CMD", help="the command that showed it (default: as before)")
-    add.add_argument("--category", choices=_CATEGORIES, default=None, help="default: guessed from the words")
-    change.add_argument("--category", choices=_CATEGORIES, default=None, help="default: as before")
+    one = f"one of {', '.join(_CATEGORIES)}"
+    for parser_, otherwise in ((add, "guessed from the words"), (change, "as before")):
+        parser_.add_argument(
+            "--category", choices=_CATEGORIES, metavar="CATEGORY", help=f"{one} (default: {otherwise})"
+        )
     retire = verbs.add_parser("retire", help="give a fact up; it stays with the date")
     retire.add_argument("id", metavar="ID", help="the fact's id, or the beginning of it")
     retire.add_argument("--because", metavar="TEXT", help="why it no longer holds")

@@ -11,6 +11,7 @@ from holdfast.cli import output
 from holdfast.cli.numbers import at_least_one
 from holdfast.cli.output import Column, Table
 
+SHOWN = 20
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and
 open-questions.md. Without FILE: which have some. With FILE: its changes, the newest first. What was edited by
 hand is a version too; what nobody has saved yet is its newest line."""
@@ -25,7 +26,11 @@ EXAMPLES = """examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="e.g. current.md (default: list the files)")
     parser.add_argument(
-        "-n", "--last", type=at_least_one, metavar="N", help="only the last N changes (default: 20)"
+        "-n",
+        "--last",
+        type=at_least_one,
+        metavar="N",
+        help=f"only the last N changes, or files (default: {SHOWN})",
     )
     parser.add_argument("--diff", type=at_least_one, metavar="N", help="show what change N did")
     parser.add_argument("--json", action="store_true", help="files, changes or the one change as JSON")
@@ -41,7 +46,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.heading(f"{change.file}: change {change.n}, {moment(change.at)}, {why(change.reason)}")
             output.show_diff(diff)
     elif options.file is not None:
-        changes = changes_of(machine, project, options.file, options.last or (None if options.json else 20))
+        changes = changes_of(
+            machine, project, options.file, options.last or (None if options.json else SHOWN)
+        )
         if options.json:
             output.show_json([_as_json(change) for change in changes])
         elif not changes:
@@ -49,12 +56,13 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         else:
             _show(changes)
     else:
-        _show_files(machine, as_json=options.json)
+        _show_files(machine, options.last, as_json=options.json)
     return 0
 
 
-def _show_files(machine: Machine, *, as_json: bool) -> None:
-    found = files_with_versions(machine, machine.project())
+def _show_files(machine: Machine, last: int | None, *, as_json: bool) -> None:
+    every = files_with_versions(machine, machine.project())
+    found = every[: last or (None if as_json else SHOWN)]
     if as_json:
         output.show_json(found)
     elif not found:
@@ -70,6 +78,8 @@ def _show_files(machine: Machine, *, as_json: bool) -> None:
             [entry.file, str(entry.changes), moment(entry.last_at), why(entry.last_reason)] for entry in found
         ]
         output.show(Table(columns, rows))
+        if more := len(every) - len(found):
+            output.note(f"and {more} more file{'s' if more != 1 else ''}: holdfast history -n {len(every)}")
 
 
 def _show(changes: list[Changed]) -> None:

@@ -60,6 +60,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.line(f"  {cwd}: {count} left out, the directory is gone")
     elif report.sessions:
         output.line(f"Rows are in {project.window / 'ledger.md'}. See them with: holdfast ledger")
+        output.line("What the next session would be told: holdfast resume")
     elif not options.paths:
         output.line(
             "No agent has recorded a session here yet. holdfast agents shows what is on this machine."

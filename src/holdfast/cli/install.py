@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 def show(plan: Plan) -> None:
     for change in plan.changes:
         if change.changes:
-            output.line(change.diff().rstrip("\n"))
+            output.show_diff(change.diff())
 
 
 def as_json(plan: Plan, *, done: bool) -> dict[str, object]:

@@ -12,6 +12,7 @@ from holdfast.app.knowing import Look, look
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.output import Column, Table
+from holdfast.cli.wrapping import on_screen
 from holdfast.errors import UsageError
 from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
 
@@ -70,7 +71,7 @@ def _context(items: Items, most: int | None, as_object: bool) -> int:
         return 0
     if not text:
         output.note(f"Nothing fits into {most} characters.")
-    sys.stdout.write(text)
+    sys.stdout.write(on_screen(text) if output.on_terminal() else text)
     return 0
 
 
@@ -151,7 +152,7 @@ def _conventions(now: Items) -> Table:
 def _patterns(now: Items) -> Table:
     columns = (
         Column("Pattern", style="bold"),
-        Column("What it is", flexible=True),
+        Column("What it is", flexible=True, wrapped=True),
         Column("Files", align="right"),
         Column("Sure", align="right"),
         Column("For example", flexible=True, dispensable=1, style="dim"),

@@ -19,7 +19,7 @@ WHERE: dict[Place, str] = {
     "shared": "shared",
 }
 _COLUMNS = (
-    Column("Lesson", style="cyan"),
+    Column("Lesson", style="cyan", flexible=True),
     Column("Scope", dispensable=1),
     Column("State"),
     Column("Seen", align="right", dispensable=2),
@@ -28,6 +28,7 @@ _COLUMNS = (
     Column("Tokens", align="right", dispensable=5),
     Column("What it says", flexible=True, wrapped=True),
 )
+_SCOPE = 1
 
 
 def as_json(one: Seen) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def table(seen: Sequence[Seen]) -> Table:
         [
             one.lesson.name,
             WHERE[one.place],
-            state(one),
+            one.state if one.state == "candidate" else state(one),  # until when: lessons show
             str(len(one.lesson.sessions) or ""),
             str(one.payback.injected or ""),
             str(one.payback.used or ""),
@@ -89,10 +90,12 @@ def table(seen: Sequence[Seen]) -> Table:
     ]
     # Counts that nobody has yet say nothing.
     shown = [number for number, _ in enumerate(_COLUMNS) if any(row[number] for row in rows)]
+    if len({WHERE[one.place] for one in seen}) == 1:
+        shown.remove(_SCOPE)  # where all of them are is no news
     return Table(
         [_COLUMNS[number] for number in shown],
         [[row[number] for number in shown] for row in rows],
-        below=[one.lesson.description for one in seen],
+        below=["" if one.lesson.rules else one.lesson.description for one in seen],
     )
 
 

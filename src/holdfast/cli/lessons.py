@@ -31,6 +31,8 @@ EXAMPLES = """examples:
   holdfast lessons stale                    what is skipped, and what has changed (refresh mends it)
   holdfast lessons trust                    show what came with the repository, and agree to it
 """
+_STATES = ("candidate", "active", "stale", "muted", "rejected", "untrusted")
+_SCOPES = ("personal", "local", "shared")
 _WHICH: dict[Place, str] = {
     "candidates": "the candidate",
     "local": "the lesson",
@@ -54,12 +56,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for place, default in ((parser, None), (listing, argparse.SUPPRESS)):
         place.add_argument(
             "--state",
-            choices=["candidate", "active", "stale", "muted", "rejected", "untrusted"],
+            choices=_STATES,
+            metavar="STATE",
             default=default,
-            help="only lessons in this state",
+            help=f"only lessons in this state: {', '.join(_STATES)}",
         )
         place.add_argument(
-            "--scope", choices=["personal", "local", "shared"], default=default, help="only of this scope"
+            "--scope",
+            choices=_SCOPES,
+            metavar="SCOPE",
+            default=default,
+            help=f"only of this scope: {', '.join(_SCOPES)}",
         )
     review = verbs.add_parser("review", help="look through candidates: one key for each")
     show = verbs.add_parser("show", help="one lesson with its evidence")

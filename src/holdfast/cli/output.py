@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
-from unicodedata import combining, east_asian_width
 
 from msgspec import Struct
 
+from holdfast.cli.wrapping import on_screen
+from holdfast.cli.wrapping import width as _width
 from holdfast.guard.visible import visible
 
 GAP = 3  # what stands between two columns on a terminal
@@ -100,10 +101,13 @@ def fitted(table: Table, width: int) -> Table:
     widths = _widths(Table(columns, rows))
     flexible = sorted((n for n, column in enumerate(columns) if column.flexible), key=lambda n: widths[n])
     room = width - GAP * (len(columns) - 1) - sum(own for n, own in enumerate(widths) if n not in flexible)
-    for place, number in enumerate(
-        flexible
-    ):  # short texts first: what they do not need is left to the long ones
-        allowed = min(widths[number], max(room // (len(flexible) - place), 1))
+    # Short texts first: what they do not need is left to the long ones.
+    for place, number in enumerate(flexible):
+        share = room // (len(flexible) - place)
+        if not columns[number].wrapped:  # what is cut leaves what is read as much as that needs
+            after = [other for other in flexible[place + 1 :] if columns[other].wrapped]
+            share = min(share, room - sum(min(widths[other], LEAST_WRAPPED) for other in after))
+        allowed = min(widths[number], max(share, 1))
         room -= allowed
         for row in rows if not columns[number].wrapped else ():
             row[number] = cut(_cell(row[number]), allowed)
@@ -133,13 +137,6 @@ def _cell(text: str) -> str:
     return visible(text.replace("\n", "\\n").replace("\t", " "))
 
 
-def _width(text: str) -> int:
-    """Columns on a screen: letters of East Asian scripts take two."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
 def _widths(table: Table) -> list[int]:
     return [
         max([len(column.title), *(_width(_cell(row[number])) for row in table.rows)])
@@ -157,8 +154,10 @@ def heading(text: str) -> None:
         sys.stdout.write(f"{visible(text)}\n")
 
 
-def line(text: str = "") -> None:
-    sys.stdout.write(f"{visible(text)}\n")
+def line(text: str = "", under: int | None = None) -> None:
+    """What does not fit goes on below, `under` that column where it is said."""
+    shown = visible(text)
+    sys.stdout.write(f"{on_screen(shown, under=under) if on_terminal() else shown}\n")
 
 
 def item(text: str, indent: int = 2) -> None:
@@ -186,17 +185,17 @@ def write(text: str) -> None:
 
 def note(text: str) -> None:
     """For a person, beside the result: a pipe gets the result alone."""
-    sys.stderr.write(f"{visible(text)}\n")
+    _tell(text)
 
 
 def aside(text: str, indent: int = 0) -> None:
     """What explains the line before it: faint on a terminal, and wrapped to it."""
     if on_terminal():
         from rich.console import Console
-        from rich.padding import Padding
         from rich.text import Text
 
-        Console().print(Padding(Text(visible(text), style="dim"), (0, 0, 0, indent)))
+        shown = on_screen(f"{' ' * indent}{visible(text)}", under=indent)
+        Console(soft_wrap=True).print(Text(shown, style="dim"))
     else:
         sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
 
@@ -222,7 +221,12 @@ def _diff_style(line: str) -> str:
 
 
 def warn(text: str) -> None:
-    sys.stderr.write(f"holdfast: warning: {visible(text)}\n")
+    _tell(f"holdfast: warning: {text}")
+
+
+def _tell(text: str) -> None:
+    shown = visible(text)
+    sys.stderr.write(f"{on_screen(shown) if sys.stderr.isatty() else shown}\n")
 
 
 def warn_all(messages: Iterable[str]) -> None:

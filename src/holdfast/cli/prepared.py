@@ -6,6 +6,8 @@ import os
 import sys
 from importlib import import_module
 
+from holdfast.cli.wrapping import on_screen
+
 
 def print_resume(words: list[str]) -> bool:
     """Prints what a new session here is told; False when the application has to look itself.
@@ -26,9 +28,10 @@ def print_resume(words: list[str]) -> bool:
     text = _as_json(answer) if "--json" in rest else _as_text(answer, why="--why" in rest)
     if not text.replace("\n", "").isprintable():
         return False  # something that a terminal might obey: the application shows it harmlessly
-    sys.stdout.write(text)
+    reading = sys.stdout.isatty() and "--json" not in rest
+    sys.stdout.write(on_screen(text) if reading else text)
     sys.stdout.flush()
-    if sys.stdout.isatty() and "--json" not in rest:
+    if reading:
         sys.stderr.write(f"{len(answer['lines'])} lines, {answer['tokens']} tokens\n")
     return True
 

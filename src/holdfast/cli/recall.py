@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     for line in briefing.lines:
         output.line(line.text)
         if options.why:
-            output.aside(f"    {' · '.join(part for part in (line.why, line.source) if part)}")
+            output.aside(" · ".join(part for part in (line.why, line.source) if part), indent=4)
     if not briefing.lines:
         reason = f"A session would be told nothing: {briefing.nothing}." if options.as_prompt else ""
         output.note(reason or "Memory has nothing for this task that is good enough.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,10 +13,12 @@ from typing import Protocol, cast
 
 from holdfast.app.wiring import Machine
 from holdfast.cli import streams
+from holdfast.cli.wrapping import on_screen, wrapped
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.guard.visible import visible
 
 INTERRUPTED = 130
+_EXAMPLE = re.compile(r" +\S.*\S {2,}(?=\S)")
 
 
 class Command(Protocol):
@@ -24,6 +27,33 @@ class Command(Protocol):
     def configure(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, options: argparse.Namespace, machine: Machine) -> int: ...
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Descriptions as wide as the terminal, whatever the lines of the source; examples stay line by line."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if all(len(line) <= width for line in text.splitlines()):
+            return super()._fill_text(text, width, indent)
+        return "\n".join(f"{indent}{wrapped(line, width, _under(line))}" for line in _paragraphs(text))
+
+
+def _under(line: str) -> int:
+    """Where a line goes on: an example's under what is said of it, a description's at the edge."""
+    if said := _EXAMPLE.match(line):
+        return said.end()
+    return 4 if line.startswith(" ") else 0
+
+
+def _paragraphs(text: str) -> list[str]:
+    lines: list[str] = []
+    for line in text.splitlines():
+        goes_on = lines and line[:1].strip() and lines[-1][:1].strip() and not lines[-1].endswith(":")
+        if goes_on:
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return lines
 
 
 def load(module: str) -> Command:
@@ -35,7 +65,7 @@ def parser_for(name: str, command: Command, about: str) -> argparse.ArgumentPars
         prog=f"holdfast {name}",
         description=getattr(command, "DESCRIPTION", None) or about[0].upper() + about[1:] + ".",
         epilog=getattr(command, "EXAMPLES", None),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     command.configure(parser)
     return parser
@@ -74,4 +104,5 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
 
 def _complain(text: str) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"holdfast: {visible(' '.join(text.split()))}\n")
+        said = f"holdfast: {visible(' '.join(text.split()))}"
+        sys.stderr.write(f"{on_screen(said) if sys.stderr.isatty() else said}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.searching import KINDS, search
+from holdfast.app.searching import FLOOR, KINDS, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.errors import UsageError
@@ -46,6 +46,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json(hits)
         return 0
+    if hits and hits[0].score < FLOOR:
+        output.note("Nothing here is clearly about that. The nearest:")
     for hit in hits:
         _show(hit)
     if not hits:
@@ -60,4 +62,4 @@ def _show(hit: Hit) -> None:
         output.line(f"  {output.cut(line, LONGEST)}")
     where = f"{hit.path}:{hit.line}" if hit.line else hit.path
     signs = [f"{hit.score:.2f}", hit.kind, hit.date[:10], where, hit.session[:8], hit.project, hit.why]
-    output.aside("  " + " · ".join(filter(None, signs)))
+    output.aside(" · ".join(filter(None, signs)), indent=2)

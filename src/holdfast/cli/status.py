@@ -37,6 +37,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                 "questions": status.questions,
                 "waiting": status.waiting,
                 "problems": status.problems,
+                "candidates": status.candidates,
+                "silent": status.silent,
             }
         )
         return 0
@@ -63,11 +65,16 @@ def _show(status: Status) -> None:
             if count
         ]
         output.line(f"  open     {', '.join(counts)}: holdfast resume")
+    if status.candidates:
+        plural = "s" if status.candidates != 1 else ""
+        output.line(f"  lessons  {status.candidates} proposed lesson{plural}: holdfast lessons review")
     output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
     if status.waiting:
         plural = "s" if status.waiting != 1 else ""
         output.line(f"  new      {status.waiting} transcript{plural} to read: holdfast import")
     if status.problems:
         output.line(f"  broken   {status.problems} ledger rows: holdfast doctor")
+    if status.sessions and status.silent:
+        output.line(f"  hooks    silent here: {status.silent}")
     if not status.sessions and not status.waiting:
         output.line("  No agent has recorded a session here yet. holdfast demo shows what you would get.")
