@@ -233,7 +233,8 @@ def _prompt(prepared: Prepared, payload: dict[str, object], found: place.Place, 
     if stale:
         told = Answered("", [], _why_not(stale, False))
     else:
-        told = choose(prepared.db, prompt, mine, heard, found.root)
+        project = prepared.project_of(mine, found.branch())
+        told = choose(prepared.db, prompt, mine, heard, found.root, project=project)
     rest: dict[str, object] = {"class": told.kind, **({"files": told.files} if told.files else {})}
     return _tell(told, payload, found, PROMPT, rest)
 

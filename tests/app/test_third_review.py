@@ -1,0 +1,108 @@
+"""What a third look found, between hooks, lessons, knowledge and forgetting: each fault with its test."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.app.remembered import Remembered
+from tests.conftest import Holdfast
+from tests.hot.enabled import Enabled
+from tests.transcripts.builders import ClaudeFile
+
+from holdfast.app.forgetting import forget, resolve
+from holdfast.app.importing import import_into
+from holdfast.app.preparing import prepare
+from holdfast.app.wiring import Machine
+
+PASSWORD = "correcthorse9battery"
+
+
+@pytest.fixture
+def enabled(repo: Path) -> Enabled:
+    return Enabled(repo)
+
+
+def on_disk(home: Path, word: str) -> list[str]:
+    found = (path for path in (home / ".holdfast").rglob("*") if path.is_file())
+    return [path.name for path in found if word.encode() in path.read_bytes()]
+
+
+# --- secrets -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("G1")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -u admin:{} https://x.example/api --fastt",
+        "mysql --password {} --fastt",
+        "sshpass -p {} ssh x --fastt",
+    ],
+)
+def test_a_password_that_only_the_word_before_gives_away_is_stored_nowhere(
+    repo: Path, home: Path, command: str
+) -> None:
+    for remedied in (False, True):
+        file = ClaudeFile(f"0000000{remedied:d}-58a4-4c4e-9b53-0d9f6b7e2a11", str(repo))
+        file.user(1, "Look at the server")
+        file.run(2, command.format(PASSWORD), "error: unknown option --fastt", exit_code=2)
+        if remedied:
+            file.run(4, command.format(PASSWORD).replace("--fastt", "--fast"), "fine")
+        file.assistant(9, "Stopped.")
+        machine = Machine(cwd=repo)
+        import_into(machine, machine.project(), [file.save(home / "t" / f"{remedied}.jsonl")])
+    assert on_disk(home, PASSWORD) == []
+
+
+@pytest.mark.promise("G1")
+def test_no_word_of_a_prompt_is_in_the_trace_of_what_it_was_told(enabled: Enabled, home: Path) -> None:
+    enabled.hook("UserPromptSubmit", prompt=f"is {PASSWORD} the password?")
+    assert '"class": "qa"' in (enabled.memory / "why.jsonl").read_text(encoding="utf-8")
+    assert on_disk(home, PASSWORD) == []
+
+
+# --- projects of one repository ------------------------------------------------------------------------
+
+
+@pytest.mark.promise("M11")
+def test_a_prompt_is_not_told_the_facts_of_another_project(enabled: Enabled, holdfast: Holdfast) -> None:
+    subprocess.run(["git", "checkout", "-q", "-b", "pay"], cwd=enabled.root, check=True)
+    holdfast("project", "use", "payments", check=0)
+    fact = "Refunds need the gateway endpoint"
+    holdfast("fact", "add", fact, "--evidence", "200 OK", "--command", "curl x", check=0)
+    prompt = "Fix the gateway endpoint that refunds need"
+
+    def told(session: str) -> bool:
+        prepare(Machine(cwd=enabled.root), enabled.project)
+        as_prompt = holdfast("recall", prompt, "--as-prompt", check=0).stdout
+        answer = enabled.hook("UserPromptSubmit", prompt=prompt, session_id=session).context
+        assert (fact in answer) == (fact in as_prompt)
+        return fact in answer
+
+    assert told("on-pay")
+    subprocess.run(["git", "checkout", "-q", "-b", "other"], cwd=enabled.root, check=True)
+    assert not told("on-other")
+
+
+# --- forgetting ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("G5")
+def test_a_forgotten_word_is_gone_from_files_that_were_told_and_from_what_waits_to_be_learned(
+    repo: Path, home: Path
+) -> None:
+    memory = Remembered(repo, home)
+    file = memory.session_file("cccc3333-0000-4000-8000-000000000003", "gazelle")
+    file.run(30, "make walrus-test", "12 passed")
+    file.run(32, "gh pr --walrus", "unknown flag: --walrus", exit_code=1)
+    memory.import_all(file.save(memory.folder / "c.jsonl"))
+    told = '{"time": "2026-03-02T10:00:00Z", "session": "b", "source": "", "tokens": 1, "lines": [], "files": ["src/walrus.py", "src/a.py"]}\n'
+    with (memory.memory / "why.jsonl").open("a", encoding="utf-8") as trace:
+        trace.write(told)
+    assert memory.holding("walrus")
+    machine = Machine(cwd=repo)
+    forget(machine, memory.project, resolve(memory.project, (), (), ("walrus",)))
+    assert memory.holding("walrus") == []
+    assert "src/a.py" in memory.text("why.jsonl")
