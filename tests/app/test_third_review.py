@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,24 @@ def test_a_forgotten_word_is_gone_from_files_that_were_told_and_from_what_waits_
     forget(machine, memory.project, resolve(memory.project, (), (), ("walrus",)))
     assert memory.holding("walrus") == []
     assert "src/a.py" in memory.text("why.jsonl")
+
+
+# --- what hooks find broken ----------------------------------------------------------------------------
+
+
+@pytest.mark.promise("M7")
+@pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact"])
+def test_a_prepared_file_that_cannot_be_read_is_made_anew_and_the_session_captured(
+    enabled: Enabled, event: str
+) -> None:
+    (enabled.memory / "hot.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    enabled.hook(event)
+    assert "Unreadable" in enabled.log()
+    with closing(sqlite3.connect(enabled.memory / "hot.db")) as db:
+        assert db.execute("SELECT value FROM meta WHERE key = 'enabled'").fetchall() == [("1",)]
+    assert [letter["event"] for letter in enabled.inbox()] == [event]
+
+
+def test_half_a_character_in_a_prompt_is_no_failure(enabled: Enabled) -> None:
+    enabled.hook("UserPromptSubmit", prompt="Fix the cart \ud800 rounding")
+    assert enabled.log() == ""
