@@ -15,6 +15,7 @@ from tests.transcripts.builders import ClaudeFile
 
 from holdfast.app.forgetting import forget, resolve
 from holdfast.app.importing import import_into
+from holdfast.app.knowing import look
 from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
 from holdfast.distill.lesson_corrections import corrections_in
@@ -64,6 +65,20 @@ def test_no_word_of_a_prompt_is_in_the_trace_of_what_it_was_told(enabled: Enable
     enabled.hook("UserPromptSubmit", prompt=f"is {PASSWORD} the password?")
     assert '"class": "qa"' in (enabled.memory / "why.jsonl").read_text(encoding="utf-8")
     assert on_disk(home, PASSWORD) == []
+
+
+@pytest.mark.promise("G1")
+def test_a_token_in_the_name_of_a_file_is_kept_nowhere(repo: Path, home: Path) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    for name in ("cart", token):
+        (repo / f"{name}.py").write_text("def total():\n    return 1\n", encoding="utf-8")
+    subprocess.run(["git", "add", "-A"], cwd=repo, check=True)
+    subprocess.run(["git", "commit", "-qm", "first"], cwd=repo, check=True)
+    machine = Machine(cwd=repo)
+    known = look(machine, machine.project(), keep=True).knowledge
+    assert [note.path for note in known.now.files] == ["cart.py"]
+    assert on_disk(home, token) == []
+    assert look(machine, machine.project(), keep=True).unchanged
 
 
 # --- projects of one repository ------------------------------------------------------------------------
@@ -122,6 +137,24 @@ def test_the_name_of_a_forgotten_lesson_is_no_longer_trusted(
     (trust,) = (home / ".holdfast" / "trust").glob("*.json")
     assert "walrus" not in trust.read_text(encoding="utf-8")
     assert "other" in trust.read_text(encoding="utf-8")
+
+
+@pytest.mark.promise("G5")
+def test_a_forgotten_word_does_not_come_back_with_the_next_look_at_the_repository(
+    repo: Path, home: Path, holdfast: Holdfast
+) -> None:
+    (repo / "Makefile").write_text("test:\n\tpytest --walrus\n", encoding="utf-8")
+    (repo / "walrus.py").write_text("def total():\n    return 1\n", encoding="utf-8")
+    (repo / "cart.py").write_text("def total():\n    return 1\n", encoding="utf-8")
+    subprocess.run(["git", "add", "-A"], cwd=repo, check=True)
+    subprocess.run(["git", "commit", "-qm", "first"], cwd=repo, check=True)
+    machine = Machine(cwd=repo)
+    look(machine, machine.project(), keep=True)
+    holdfast("forget", "--text", "walrus", "--yes", check=0)
+    (repo / "cart.py").write_text("def total():\n    return 22\n", encoding="utf-8")
+    look(machine, machine.project(), keep=True)
+    kept = (machine.project().memory / "session.json").read_text(encoding="utf-8")
+    assert "walrus" not in kept and "cart.py" in kept
 
 
 # --- whose words they are ------------------------------------------------------------------------------
