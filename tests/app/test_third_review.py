@@ -19,6 +19,7 @@ from holdfast.app.knowing import look
 from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
 from holdfast.distill.lesson_corrections import corrections_in
+from holdfast.distill.likeness import Likeness, compare_signatures, signature
 
 PASSWORD = "correcthorse9battery"
 
@@ -168,6 +169,13 @@ def test_what_a_person_quotes_is_not_their_rule() -> None:
     said = "> we test with make\nNo. From now on always use `npm test` for tests."
     (rule,) = corrections_in(said, 1.0, replied=True)
     assert rule.text == "From now on always use `npm test` for tests"
+
+
+@pytest.mark.promise("M4")
+def test_a_country_is_no_small_word() -> None:
+    one = signature("Which region hosts the EU database")
+    assert compare_signatures(one, signature("Which region hosts the US database")).likeness is Likeness.OTHER
+    assert compare_signatures(one, signature("Which region hosts our EU database")).likeness is Likeness.SAME
 
 
 # --- what hooks find broken ----------------------------------------------------------------------------
