@@ -197,3 +197,16 @@ def test_a_prepared_file_that_cannot_be_read_is_made_anew_and_the_session_captur
 def test_half_a_character_in_a_prompt_is_no_failure(enabled: Enabled) -> None:
     enabled.hook("UserPromptSubmit", prompt="Fix the cart \ud800 rounding")
     assert enabled.log() == ""
+
+
+@pytest.mark.parametrize("broken", ["lessons/choices.json", "session.json", "../../trust/{}.json"])
+def test_doctor_calls_nothing_sound_that_commands_refuse(
+    enabled: Enabled, holdfast: Holdfast, broken: str
+) -> None:
+    path = enabled.memory / broken.format(enabled.memory.name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"{bad")
+    done = holdfast("doctor", check=1)
+    assert path.name in done.stdout
+    path.unlink()
+    holdfast("doctor", check=0)
