@@ -10,10 +10,11 @@ from msgspec import Struct
 
 from holdfast.app.hosting import plan_install, rewire, wired
 from holdfast.app.ledger import open_ledger
+from holdfast.app.lesson_states import lesson_store
 from holdfast.app.projects import known_projects
 from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.errors import HoldfastError
-from holdfast.store import files
+from holdfast.store import files, knowledge
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import FORMAT, Project, check_format, git
 from holdfast.store.memory import MemoryStore
@@ -172,6 +173,20 @@ def _edited(store: MemoryStore) -> Iterator[Finding]:
         yield Finding("note", "log", f"{what}. Nothing is overwritten; holdfast doctor --fix accepts it.")
 
 
+def _lessons(machine: Machine, project: Project) -> Iterator[Finding]:
+    """What was chosen, trusted and learned can all be read; a file that is no lesson is left out and said."""
+    if not project.known:
+        return
+    for problem in lesson_store(machine, project).read().problems:
+        yield Finding("note", "lessons", problem)
+
+
+def _knowledge(machine: Machine, project: Project) -> Iterator[Finding]:
+    if project.known:
+        knowledge.load(project)
+    yield from ()
+
+
 def _capture(machine: Machine, project: Project) -> Iterator[Finding]:
     if not project.capture.exists():
         return
@@ -254,6 +269,8 @@ CHECKS: dict[str, Callable[[Machine, Project], Iterator[Finding]]] = {
     "secrets": _secrets,
     "memory": _memory,
     "files": _files,
+    "lessons": _lessons,
+    "knowledge": _knowledge,
     "capture": _capture,
     "git": _git,
     "hooks": _hooks,

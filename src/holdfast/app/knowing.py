@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from holdfast.errors import StoreError
 from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
 from holdfast.repo.checkout import Listed, head_of, index_stamp, listed
 from holdfast.store import knowledge as store
+from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 
 # A scan's modules take as long to load as an unchanged checkout takes to be seen as such.
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.repo.scan import Progress
 
 _CACHE_VERSION = 4
+_LONG_RUN = re.compile(r"[A-Za-z0-9_+=-]{20}")
 REST_S = 300.0  # between two looks that nobody asked for
 
 
@@ -77,7 +80,7 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
     memory = _memory_stamps(project)
     index = index_stamp(project.root)
     scanned = scan(project.root, names, before, progress or (lambda *_: None))
-    items = _cleaned(machine, replace(scanned.items, facts=_facts(machine, project)))
+    items = _cleaned(machine, project, replace(scanned.items, facts=_facts(machine, project)))
     now = machine.now().timestamp()
     caps = _caps(machine, project)
 
@@ -96,12 +99,13 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
             **scanned.remembered.configs,
             **{n: (k.stamp.mtime, k.stamp.size) for n, k in scanned.remembered.files.items()},
         }
-        writable = {name: stamp for name, stamp in everything.items() if "\n" not in name}
+        clean = machine.clean
+        writable = {name: stamp for name, stamp in everything.items() if _may_be_kept(name, clean)}
         flat = [number for stamp in writable.values() for number in (stamp or (-1, -1))]
         own = Stamps(_CACHE_VERSION, VERSION, names.digest, names.head, index, memory,
                      os.fsencode("\n".join(writable)).decode("latin-1"), tuple(flat),
                      new.scanned_at if keep else 0.0)  # fmt: skip
-        _write_cache(project, own, msgspec.msgpack.encode(_writable(scanned.remembered)), needed=keep)
+        _write_cache(project, own, msgspec.msgpack.encode(_writable(scanned.remembered, clean)), needed=keep)
     return Look(new, False, keep)
 
 
@@ -119,7 +123,7 @@ def learn_facts(machine: Machine, project: Project) -> None:
     """
     if not (project.memory / store.FILE).exists():
         return
-    facts = _cleaned(machine, Items(facts=_facts(machine, project))).facts
+    facts = _cleaned(machine, project, Items(facts=_facts(machine, project))).facts
     if facts or store.load(project).now.facts:
         _change_facts(machine, project, facts)
 
@@ -128,7 +132,7 @@ def _with_new_facts(machine: Machine, project: Project, stamps: Stamps, rest: by
     from holdfast.app.knowledge_merging import with_facts
 
     stamps.memory = _memory_stamps(project)
-    facts = _cleaned(machine, Items(facts=_facts(machine, project))).facts
+    facts = _cleaned(machine, project, Items(facts=_facts(machine, project))).facts
     if not keep:
         return Look(with_facts(store.load(project), facts, _caps(machine, project)), False, False)
     new = _change_facts(machine, project, facts)
@@ -168,8 +172,13 @@ def _write_cache(project: Project, stamps: Stamps, rest: bytes, *, needed: bool)
             raise  # else the next look takes longer, and that is all
 
 
-def _writable(remembered: object) -> object:
-    """Without names that are not UTF-8: what cannot be written down is looked at again."""
+def _may_be_kept(name: str, clean: Callable[[str], str]) -> bool:
+    """Neither two lines nor a token; only a long run of signs is worth the look, for there may be 100,000 names."""
+    return "\n" not in name and (not _LONG_RUN.search(name) or clean(name) == name)
+
+
+def _writable(remembered: object, clean: Callable[[str], str]) -> object:
+    """Without names that are not UTF-8 or hold a token: what cannot be written down is looked at again."""
     from holdfast.repo.checkout import printable
     from holdfast.repo.scan import Remembered
 
@@ -177,8 +186,8 @@ def _writable(remembered: object) -> object:
     return Remembered(
         listing=remembered.listing,
         head=remembered.head,
-        configs=remembered.configs,
-        files={name: known for name, known in remembered.files.items() if printable(name)},
+        configs={n: stamp for n, stamp in remembered.configs.items() if _may_be_kept(n, clean)},
+        files={n: known for n, known in remembered.files.items() if printable(n) and _may_be_kept(n, clean)},
         looked=remembered.looked,
         version=remembered.version,
     )
@@ -231,21 +240,36 @@ def _caps(machine: Machine, project: Project) -> Caps:
 # --- what may be written down ----------------------------------------------------------------------------
 
 
-def _cleaned(machine: Machine, items: Items) -> Items:
-    """Commands, commit messages and names of a repository can hold a secret like any other text."""
+def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
+    """Commands, commit messages and names of a repository can hold a secret like any other text, or what was forgotten.
+
+    A path is named as it is or not at all.
+    """
     texts = [text for one in items.conventions for text in (one.pattern, one.example)]
     texts += [evidence.field for one in items.conventions for evidence in one.evidence]
     texts += [one.path for one in items.files]
     machine.look_over(texts)
-    clean: Callable[[str], str] = machine.clean
+    clean: Callable[[str], str] = Denied(project.memory).cleaner(machine.clean)
+
+    def fit(path: str) -> bool:
+        return clean(path) == path
+
     conventions = tuple(
         replace(
             one,
             pattern=clean(one.pattern),
             example=clean(one.example),
-            evidence=tuple(replace(evidence, field=clean(evidence.field)) for evidence in one.evidence),
+            evidence=tuple(
+                replace(evidence, field=clean(evidence.field))
+                for evidence in one.evidence
+                if fit(evidence.path)
+            ),
         )
         for one in items.conventions
     )
+    patterns = tuple(replace(one, files=tuple(filter(fit, one.files))) for one in items.patterns)
+    notes = tuple(
+        replace(one, neighbours=tuple(filter(fit, one.neighbours))) for one in items.files if fit(one.path)
+    )
     facts = tuple(replace(one, statement=clean(one.statement)) for one in items.facts)
-    return replace(items, conventions=conventions, facts=facts)
+    return replace(items, conventions=conventions, patterns=patterns, files=notes, facts=facts)

@@ -11,17 +11,18 @@ from pathlib import Path
 
 from holdfast.app.pointing import is_checkout, pointer_sessions
 from holdfast.app.postings import TABLES, prompt_words, write_postings
-from holdfast.app.projects import known_projects
+from holdfast.app.projects import known_projects, naming
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
 from holdfast.guard.fence import wrap
 from holdfast.hot.prompting import Answered, Heard, choose, heard_by
 from holdfast.repo.cochange import changed_together
-from holdfast.store.layout import Project
+from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
 from holdfast.text.reference_md import KeptFact
 
-SCHEMA = "CREATE TABLE prompt_fact (text TEXT PRIMARY KEY, reason TEXT NOT NULL, words TEXT NOT NULL) WITHOUT ROWID;"
+SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
+    words TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
 MOST_FACTS = 500
 _LONGEST_FACT = 240
 _INSTRUCTIONS = (
@@ -42,7 +43,7 @@ def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, 
         root = project.root if is_checkout(project.root) else None
         write_postings(db, pointer_sessions(project), changed_together(root) if root else {})
     db.executescript(SCHEMA)
-    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?)", _facts(project))
+    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?)", _facts(project))
     return stamp
 
 
@@ -64,7 +65,8 @@ def as_prompt(
         write_prompting(db, machine, project, project.memory / "hot.db")
         root = str(project.root) if is_checkout(project.root) else None
         said = None if earlier is None else [prompt_words(one) for one in earlier]
-        return choose(db, prompt, session, heard, root, said)
+        name = naming(machine, project).of_branch(branch_of(project.root))
+        return choose(db, prompt, session, heard, root, said, name)
     finally:
         db.close()
 
@@ -103,31 +105,34 @@ def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
     return True
 
 
-def _facts(project: Project) -> Iterator[tuple[str, str, str]]:
-    """Facts that stand and that no instruction file says already, each with its words and how rare they are."""
+def _facts(project: Project) -> Iterator[tuple[str, str, str, str]]:
+    """Facts that stand and that no instruction file says already: whose, with their words and how rare those are."""
     kept = _standing(project)
     said = _instructions(project.root)
-    worded = {one.fact.id: set(prompt_words(one.fact.text)) for one in kept}
+    worded = {one.fact.id: set(prompt_words(one.fact.text)) for _, one in kept}
     often = Counter(word for found in worded.values() for word in found)
-    for one in kept:
+    for name, one in kept:
         text = _flat(one.fact.text)
         if len(text) > _LONGEST_FACT or _SPACE.sub(" ", text).casefold() in said:
             continue
         found = worded[one.fact.id]
         weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
         reason = f"a fact of this project ({one.fact.id}, {one.fact.category})"
-        yield text, reason, " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
+        yield name, text, reason, " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
 
 
-def _standing(project: Project) -> list[KeptFact]:
-    found: list[KeptFact] = []
+def _standing(project: Project) -> list[tuple[str, KeptFact]]:
+    """With the project that each belongs to: a repository may hold several."""
+    found: list[tuple[str, KeptFact]] = []
     for name in known_projects(project):
         try:
-            found += MemoryStore(project, name).facts().reference.facts
+            found += [(name, one) for one in MemoryStore(project, name).facts().reference.facts]
         except HoldfastError:
             continue  # a broken file is doctor's; the others are told all the same
-    standing = [one for one in found if one.retired_at is None and one.did_not_show is None]
-    return sorted(standing, key=lambda one: -(one.fact.verified_at or one.fact.at or 0.0))[:MOST_FACTS]
+    standing = [pair for pair in found if pair[1].retired_at is None and pair[1].did_not_show is None]
+    return sorted(standing, key=lambda pair: -(pair[1].fact.verified_at or pair[1].fact.at or 0.0))[
+        :MOST_FACTS
+    ]
 
 
 def _instructions(root: Path) -> str:

@@ -7,6 +7,7 @@ turn, compaction summaries, plans, answers. What tools print counts where it pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -30,6 +31,8 @@ from holdfast.distill.harvest_state import (
 )
 from holdfast.distill.lesson_corrections import corrections_in
 from holdfast.distill.shell_line import from_here
+from holdfast.guard.fence import strip_fences
+from holdfast.guard.private import strip_private
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
 from holdfast.model.session import Action, AgentTurn, Asked, Compaction, Planned, ToolResult, UserTurn
 
@@ -37,6 +40,8 @@ MOST = 6
 MOST_COMMITS_SHOWN = 20
 LONGEST_SUMMARY = 40_000
 LONGEST_ANSWER = 300
+LONG_OUTPUT = 2_000
+Turned = TypeVar("Turned", UserTurn, ToolResult, Planned)
 
 
 class Harvester:
@@ -49,6 +54,7 @@ class Harvester:
     def person(self, event: UserTurn) -> None:
         """A person speaks: the agent's report is final, and its question is answered or passed over."""
         state = self.state
+        event = _spoken(event)
         replied = bool(state.report) or event.feedback
         conclude_report(state)
         if not event.command:
@@ -60,15 +66,16 @@ class Harvester:
                 add(state.decisions, decision, _decision_text)
 
     def agent(self, event: AgentTurn) -> None:
-        self.state.report = clipped(event.text, REPORT_LENGTH)
+        self.state.report = clipped(public(event.text), REPORT_LENGTH)
         self.state.report_at = event.at
 
     def summary(self, event: Compaction) -> None:
         if event.summary:
-            _read(self.state, event.summary[:LONGEST_SUMMARY], event.at)
+            _read(self.state, public(event.summary)[:LONGEST_SUMMARY], event.at)
 
     def asked(self, event: Asked) -> None:
         state = self.state
+        event = replace(event, question=public(event.question), answer=public(event.answer))
         if len(event.question) > LONGEST or decisions.asks_about_workflow(event.question):
             return
         text, answer = " ".join(event.question.split()), " ".join(event.answer.split())
@@ -85,12 +92,13 @@ class Harvester:
             add(state.questions, answered, _question_text)
 
     def planned(self, event: Planned) -> None:
-        for decision in decisions.of_plan(event):
+        for decision in decisions.of_plan(_spoken(event)):
             add(self.state.decisions, decision, _decision_text)
 
     def ended(self, action: Action, target: str, event: ToolResult) -> None:
         """A call came to its end, whatever that was."""
         state = self.state
+        event, target = _spoken(event), public(target)
         if action == "shell":
             if not event.own_fault and not event.rejected:
                 here = from_here(target, self.cwd)
@@ -117,11 +125,26 @@ class Harvester:
                 stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
     def verified(self, command: str, event: ToolResult) -> None:
+        event, command = _spoken(event), public(command)
         facts.watch_checks(self.state, command, event.text, event.at)
         lessons.verified(self.state, from_here(command, self.cwd), facts.proof(event.text), event.at)
 
     def committed(self, command: str, event: ToolResult) -> None:
+        event, command = _spoken(event), public(command)
         facts.watch_commit(self.state, command, event.text, event.at)
+
+
+def _spoken(event: Turned) -> Turned:
+    """The event with what may be taken apart of its text: in a single sentence no tag tells any more whose it is."""
+    text = public(event.text)
+    return event if text == event.text else replace(event, text=text)
+
+
+def public(text: str) -> str:
+    """Without private parts and our own blocks. A long output is looked through only where it may hold one."""
+    if len(text) > LONG_OUTPUT and not any(sign in text for sign in ("rivate", "RIVATE", "[holdfast ")):
+        return text
+    return strip_private(strip_fences(text))
 
 
 def conclude_report(state: Gathered) -> None:

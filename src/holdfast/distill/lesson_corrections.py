@@ -14,6 +14,7 @@ from holdfast.model.experience import Correction
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170
 MOST_OF_A_MESSAGE = 2
+_QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 
 _OPENING = re.compile(
     r"(?:(?:no|nope|ok|okay|yes|yeah|right|actually|well|so|and|but|please|also|hm+|sorry|wait|stop|hey|btw|fyi"
@@ -66,6 +67,7 @@ _NAMED = re.compile(
 
 def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Correction]:
     """Rules in one message; `replied` when it answers work that the agent did or proposed."""
+    text = _QUOTED.sub("", text) if ">" in text else text  # what is quoted is somebody else's word
     if len(text) > LONGEST_MESSAGE or text[:1] in "<{[#|/" or "```" in text:
         return
     found = 0

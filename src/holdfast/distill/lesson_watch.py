@@ -18,6 +18,7 @@ from holdfast.distill.lesson_signs import excerpt
 from holdfast.distill.lesson_slips import SOFT, slip_of, worker
 from holdfast.distill.lesson_words import elsewhere, job, purpose_of, shown, with_flags
 from holdfast.distill.shell_line import Simple, masks, simple_commands
+from holdfast.guard.redact import Redactor
 from holdfast.model.experience import Stumble
 
 MOST_JOBS = 60
@@ -35,6 +36,8 @@ _OTHER_JOB = re.compile(
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
     """Takes one shell call that came to its end."""
     slip = None
+    if ok is False or state.slips or state.shaky or masks(command):
+        command = _without_secrets(command)
     if ok is False:
         slip = slip_of(command, excerpt(output), at)
         if slip is None:
@@ -147,9 +150,15 @@ def _jobs(
 @lru_cache(maxsize=512)  # the same few commands come again and again
 def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
     """The commands of a line that do a job, as a rule names them; and whether each of them verifies."""
-    parts = simple_commands(command)
+    parts = simple_commands(_without_secrets(command))
     if len(parts) > MOST_PARTS:
         return ()
     doing = ((part, purpose_of(part)) for part in parts if not part.shapes)
     named = ((job(part), purpose, bool(checks.check_kind(part.text))) for part, purpose in doing if purpose)
     return tuple(one for one in named if one[0])
+
+
+@lru_cache(maxsize=512)
+def _without_secrets(command: str) -> str:
+    """A command that may be taken apart: what tells that a word is a password may be the word before it."""
+    return Redactor().redact(command)

@@ -51,6 +51,8 @@ _STOP = word_set(
     "but while although unless via per out up down about der die das ein eine und oder ist sind wird zu im in mit "
     "für auf von le la les un une des et ou est sont dans avec pour el los las una y o es son en con para por"
 )
+# Small words that in capitals are names, of countries mostly, and never only said with emphasis.
+_NAMES = word_set("US IT ES LA ME AM")
 # Words that carry no choice of their own: "use", "go with" and "prefer" decide the same.
 _LIGHT = word_set(
     "use uses using used go goes going went make makes made keep keeps kept set sets get gets got prefer prefers "
@@ -180,7 +182,7 @@ def signature(text: str) -> Signature:
             hard.add(found)
             if negative:
                 unwanted.add(found)
-        elif word and word not in _STOP and any(char.isalnum() for char in word):
+        elif word and (word not in _STOP or bare in _NAMES) and any(char.isalnum() for char in word):
             chooses = chooses or word in _CHOOSING
             if word not in _LIGHT:
                 found = stem(word)

@@ -107,10 +107,8 @@ def respond(
     found: place.Place,
     env: dict[str, str],
 ) -> bytes:
-    from holdfast.hot.prepared import Prepared
-
-    prepared = Prepared(found.memory)
-    if not prepared.enabled(bool(found.private), found.identity_file):
+    prepared = _opened(event, found, env)
+    if prepared is None or not prepared.enabled(bool(found.private), found.identity_file):
         return b""
     if problem:
         trace.log(found.memory, f"{event}: {problem}")
@@ -167,6 +165,24 @@ def respond(
     return answer
 
 
+def _opened(event: str, found: place.Place, env: dict[str, str]) -> Prepared | None:
+    """What was prepared. Where it cannot be read it is made anew, or no stop would ever be captured again."""
+    from holdfast.hot.prepared import Prepared, Unreadable
+
+    try:
+        return Prepared(found.memory)
+    except Unreadable as error:
+        _confess(found, event, error)
+    if event in (MOMENT, PROMPT):  # somebody waits for these; what is made anew is there for the next
+        if event == PROMPT:
+            from holdfast.hot.child import detach
+
+            detach([*CHILD, found.memory, found.root, "prepare"], env)
+        return None
+    _prepare_now(found, env, "prepare")
+    return Prepared(found.memory)
+
+
 def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str], crashed: bool) -> Prepared:
     """Prepared again first where somebody edited current.md by hand, or on another day: old state is told as such.
 
@@ -181,15 +197,21 @@ def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str], crashe
         and prepared.meta.get("current") == stamp(os.path.join(found.memory, "current.md"))
     ):
         return prepared
+    if not _prepare_now(found, env, *([] if crashed else ["prepare"])):
+        return prepared  # what was prepared last is better than nothing
+    return type(prepared)(found.memory)
+
+
+def _prepare_now(found: place.Place, env: dict[str, str], *only: str) -> bool:
     import subprocess
 
-    command = [sys.executable, "-I", *CHILD, found.memory, found.root, *([] if crashed else ["prepare"])]
+    command = [sys.executable, "-I", *CHILD, found.memory, found.root, *only]
     nothing = subprocess.DEVNULL
     try:
         subprocess.run(command, env=env, stdin=nothing, stdout=nothing, stderr=nothing, timeout=RENEWED_S)
     except subprocess.SubprocessError:
-        return prepared  # what was prepared last is better than nothing
-    return type(prepared)(found.memory)
+        return False
+    return True
 
 
 def stamp(path: str) -> str:
@@ -228,12 +250,15 @@ def _prompt(prepared: Prepared, payload: dict[str, object], found: place.Place, 
     prompt, session = payload.get("prompt"), payload.get("session_id")
     if not isinstance(prompt, str) or not prompt.strip():
         return b""  # some clients ask again with nothing after each tool's answer
-    mine = session if isinstance(session, str) else ""
+    # A payload may hold half of a character pair, which SQLite does not take.
+    prompt = prompt.encode("utf-8", "replace").decode()
+    mine = session.encode("utf-8", "replace").decode() if isinstance(session, str) else ""
     heard = heard_by(found.memory, mine)
     if stale:
         told = Answered("", [], _why_not(stale, False))
     else:
-        told = choose(prepared.db, prompt, mine, heard, found.root)
+        project = prepared.project_of(mine, found.branch())
+        told = choose(prepared.db, prompt, mine, heard, found.root, project=project)
     rest: dict[str, object] = {"class": told.kind, **({"files": told.files} if told.files else {})}
     return _tell(told, payload, found, PROMPT, rest)
 

@@ -62,8 +62,11 @@ def choose(
     heard: Heard,
     root: str | None,
     earlier: Sequence[Collection[str]] | None = None,
+    project: str = "",
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None where there is none to look at.
+
+    Facts are those of `project`, one of the repository's; '' where it has but one.
 
     `earlier` are the words of the session's prompts so far; None: those that were captured.
     """
@@ -74,13 +77,13 @@ def choose(
         return Answered("", [], "a command of the client")
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
-    kind, _, why = classify(text)
+    kind, _, _ = classify(text)  # why is said in words of the prompt, which nobody has redacted
     if kind not in (CODE, LOOKING):
-        return Answered(kind, [], f"the prompt is {kind}, not work on code" + (f" ({why})" if why else ""))
+        return Answered(kind, [], f"the prompt is {kind}, not work on code")
     budget = min(MOST_TOKENS, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
-    facts = _facts(db, text, heard, min(FACT_TOKENS, budget)) if kind == CODE else []
+    facts = _facts(db, text, heard, min(FACT_TOKENS, budget), project) if kind == CODE else []
     budget -= sum(count_tokens(line) for line, _ in facts)
     pointers, files = _pointers(db, text, session, heard, root, budget, earlier)
     nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
@@ -122,9 +125,10 @@ def _pointers(
     return [(HEADING, "what the lines below it are"), *lines], files
 
 
-def _facts(db: sqlite3.Connection, text: str, heard: Heard, budget: int) -> Lines:
+def _facts(db: sqlite3.Connection, text: str, heard: Heard, budget: int, project: str) -> Lines:
     """The few facts of which the prompt says most."""
-    rows = db.execute("SELECT text, reason, words FROM prompt_fact").fetchall()
+    asked = "SELECT text, reason, words FROM prompt_fact WHERE ? IN ('', project)"
+    rows = db.execute(asked, (project,)).fetchall()
     if not rows:
         return []
     ((empty,),) = db.execute("SELECT empty FROM asked_meta").fetchall()

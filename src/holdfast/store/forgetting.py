@@ -215,13 +215,25 @@ class Forgetting:
         if isinstance(session, str) and session in self.removal.sessions:
             self.removal.hits += 1
             return b""
-        new = {name: self._told_lines(value) if name == "lines" else value for name, value in entry.items()}
+        editors = {"lines": self._told_lines, "files": self._told_files}
+        new = {name: editors[name](value) if name in editors else value for name, value in entry.items()}
         return (
             line if new == entry else json.dumps(new, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         )
 
     def _told_lines(self, lines: Any) -> Any:
         return [self._told_line(line) for line in lines] if isinstance(lines, list) else lines
+
+    def _told_files(self, paths: Any) -> Any:
+        """Whole or not at all: half a path names another file."""
+        if not isinstance(paths, list):
+            return paths
+        kept = [path for path in paths if not (isinstance(path, str) and self._names_it(path))]
+        self.removal.hits += len(paths) - len(kept)
+        return kept
+
+    def _names_it(self, path: str) -> bool:
+        return self.removal.phrases.found_in(path) or self.removal.traces(path)
 
     def _told_line(self, line: Any) -> Any:
         if not isinstance(line, dict):

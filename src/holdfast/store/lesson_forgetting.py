@@ -96,6 +96,7 @@ class LessonForgetting:
 
     def apply(self, found: Callable[[str, int], None], at: float) -> None:
         trust = Trust(self._home, self.project)
+        gone = {name for name in trust.names() if names_it(name, self.removal)}
         for place in self._elsewhere():
             with files.lock(place.lock) as held:
                 before = files.read(place.path)
@@ -109,9 +110,15 @@ class LessonForgetting:
                     place.path.unlink(missing_ok=True)
             found(place.shown, number)
             name = place.path.name.removesuffix(".md")
-            given = trust.given(name, before) if place.shown.startswith(".holdfast/") else None
+            if not place.shown.startswith(".holdfast/"):
+                continue
+            given = trust.given(name, before)
             if given is not None and after:  # what is left of it was agreed to with the rest
                 trust.give({name: after}, at, given.by)
+            elif not after:
+                gone.add(name)
+        if not gone.isdisjoint(trust.names()):
+            trust.revoke(gone)
         if self._versions().directory.is_dir():
             with files.lock(self._home / "locks" / "lessons.lock") as held:
                 found("~/.holdfast/lessons/.history", self._versions().rewrite(held, self.version))

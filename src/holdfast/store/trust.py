@@ -56,6 +56,9 @@ class Trust:
         """Whether another content of this name was agreed to: it has changed since."""
         return bool(self._given.get(name))
 
+    def names(self) -> list[str]:
+        return list(self._given)
+
     def give(self, contents: Mapping[str, bytes], at: float, by: Literal["share", "trust"]) -> None:
         def give(lessons: dict[str, list[Given]]) -> None:
             for name, data in contents.items():

@@ -24,7 +24,9 @@ _LETTERS = {
 _FIXED = frozenset({"session", "agent", "by", "owner", "priority", "category"})
 _NAMES = _FIXED | {"parent", "own", "status", "action", "kind", "outcome", "complexity", "reason", "sources"}
 _NAMES |= {"model", "provider", "project_type", "framework"}
-_BY_WORDS = frozenset({"commands", "todos", "files", "working", "mentions"})  # maps whose keys are texts
+_BY_WORDS = frozenset(  # maps whose keys are texts
+    {"commands", "todos", "files", "working", "mentions", "stumbles", "shaky", "jobs"}
+)
 _WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would say something else
 _MOST_KEYWORDS = 2
 _TRACE = 4  # words in a row that no other session has
