@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from holdfast.app.guides import Guides
 from holdfast.app.lesson_states import alike, lesson_store
 from holdfast.app.lessons import propose
 from holdfast.app.wiring import Machine
@@ -29,12 +30,17 @@ WITHDRAWN = "lessons contradicted"
 
 
 def learn(machine: Machine, project: Project, group: str = "") -> None:
-    """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn."""
-    found = lessons_of(project)
-    if found.lessons:
-        propose(machine, project, found.lessons, group)
-    if found.contradicted:
-        _withdraw(machine, project, found.contradicted, group)
+    """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn.
+
+    So are commands that the repository's guides state: every agent is told them as it is.
+    """
+    found, guides = lessons_of(project), Guides(project)
+    new = [lesson for lesson in found.lessons if not guides.state(lesson)]
+    if new:
+        propose(machine, project, new, group)
+    stated = [rule for lesson in found.lessons if lesson not in new for rule in lesson.rules]
+    if gone := [*found.contradicted, *stated]:
+        _withdraw(machine, project, gone, group)
 
 
 def lessons_of(project: Project) -> Learned:

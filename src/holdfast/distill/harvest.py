@@ -117,8 +117,11 @@ class Harvester:
                 stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
     def verified(self, command: str, event: ToolResult) -> None:
+        here = from_here(command, self.cwd)
+        if lessons.misused(here, event.text):
+            return  # a pipe hid that the check did not even run
         facts.watch_checks(self.state, command, event.text, event.at)
-        lessons.verified(self.state, from_here(command, self.cwd), facts.proof(event.text), event.at)
+        lessons.verified(self.state, here, facts.proof(event.text), event.at)
 
     def committed(self, command: str, event: ToolResult) -> None:
         facts.watch_commit(self.state, command, event.text, event.at)

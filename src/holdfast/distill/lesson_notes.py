@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.distill.harvest_state import Gathered, Slip, raw
-from holdfast.distill.lesson_words import reason, shown
+from holdfast.distill.lesson_words import job, reason, shown
 from holdfast.distill.shell_line import Simple, unquoted
 from holdfast.model.experience import Stumble
 
@@ -68,8 +68,10 @@ def _stumble(slip: Slip, instead: str) -> Stumble:
         tried = slip.token
     elif slip.cause == "flag":
         tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
+    elif slip.cause == "place":
+        tried = job(slip.part) or shown(slip.part)
     else:
-        tried = shown(slip.part, keep=(slip.token,), paths=slip.cause in ("place", "glob"))
+        tried = shown(slip.part, keep=(slip.token,), paths=slip.cause == "glob")
     return Stumble(
         cause=slip.cause, subject=raw(slip.subject), token=raw(slip.token), tried=raw(tried),
         failed=reason(slip.line), instead=raw(instead) if instead != tried else "", at=slip.at,

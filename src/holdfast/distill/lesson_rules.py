@@ -34,13 +34,20 @@ _LABELS = {
     "generate": "generate",
     "setup": "set up",
     "run": "run",
+    "check": "check",
 }
-_TASK = re.compile(r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run) [\w:.-]+\Z")
-_DEFAULT = re.compile(
-    r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|npm (?:test|install)|pytest|make|bun test"
-    r"|mix test)"
-    r"(?: (?:\./\.\.\.|<path>|-run <name>|<name>))*"
+_TASK = re.compile(
+    r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run"
+    r"|(?:pnpm|yarn)(?: --filter \S+)?(?! (?:exec|dlx|install|add|i|test)\b)) [\w:.-]+\Z"
 )
+_DEFAULT = re.compile(  # what anybody tries first: the tool's own word for it, nothing of this repository
+    r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|(?:npm|pnpm|yarn|bun) (?:test|install|i)|yarn"
+    r"|pytest|make|mix (?:test|compile|format)|(?:flutter|dart) (?:test|analyze|format)|dotnet (?:build|test)"
+    r"|(?:npx |bunx )?(?:tsc --noEmit|prettier --write)|gofmt -w|ruff (?:check|format)|(?:uv|poetry) (?:sync|install)"
+    r"|bundle(?: install)?|composer install|swift (?:build|test)|gradle (?:build|test)|mvn (?:test|package))"
+    r"(?: (?:\./\.\.\.|\.|-o \S+|<path>|-run <name>|<name>))*"
+)
+_OF_A_PLACE = re.compile(r"cd (\S+) && ")
 _SLUG = re.compile(r"[a-z0-9]+")
 
 
@@ -96,7 +103,10 @@ def rule_of(item: Recurring) -> str:
         case "format":
             return f"`{tried}` fails on formatting → `{instead}` first"
         case "rule":
-            return f"`{tried}` enforces `{token}`" + (f": {item.failed}" if item.failed else "")
+            return f"`{tried}` fails on `{token}`" + (f" ({item.failed})" if item.failed else "")
+        case "place" if len(item.tokens) > 1 and (place := _OF_A_PLACE.match(instead)):
+            names = ", ".join(f"`{name}`" for name in item.tokens)
+            return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`"
         case "slow":
             return f"`{token}` takes long ({item.failed}) → give it more time, or run it in the background"
         case "flaky":
@@ -157,7 +167,9 @@ def _stumble_name(item: Recurring) -> str:
             return slug("flaky", item.tokens[0])
         case "slow":
             return slug(item.subject, "slow")
-        case "usage" | "refused" | "place" | "switch":
+        case "place":
+            return slug(item.tokens[0], "place")
+        case "usage" | "refused" | "switch":
             return slug(item.subject, item.cause)
     return slug(item.subject, item.tokens[0])
 
@@ -188,9 +200,12 @@ def _description(item: Recurring) -> str:
 # --- commands ---
 
 
+Uses = list[tuple[Lived, Ran]]
+
+
 def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
     """For each job the commands that most sessions did it with. One that is no longer defined is left out."""
-    used: dict[tuple[str, str], list[tuple[Lived, Ran]]] = {}
+    used: dict[tuple[str, str], Uses] = {}
     gone: dict[str, int] = {}
     for number, session in enumerate(lived):
         for ran in session.experience.commands:
@@ -202,21 +217,30 @@ def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
     ranked = sorted(
         used.items(), key=lambda pair: (-len(pair[1]), -number_of[pair[1][-1][0].session], pair[0])
     )
-    count: dict[str, int] = {}
-    lessons = []
+    kept: dict[str, list[tuple[str, Uses]]] = {}
     for (purpose, command), uses in ranked:
-        if gone.get(command, -1) > number_of[uses[-1][0].session]:
-            continue
-        often = len(uses) > 1 or (sum(ran.worked for _, ran in uses) > 1 and not count.get(purpose))
-        if not often and not _TASK.match(command):
-            continue  # used once, or by one beside what others use; a task is there to be used
-        if count.get(purpose, 0) >= (MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE):
-            continue
-        if _DEFAULT.fullmatch(command) and count.get(purpose):
-            continue  # what anybody would try first is worth a word only where nothing else is
-        count[purpose] = count.get(purpose, 0) + 1
-        lessons.append(_of_command(purpose, command, uses, exists))
-    return lessons
+        known = kept.setdefault(purpose, [])
+        if gone.get(command, -1) <= number_of[uses[-1][0].session] and _tells(purpose, command, uses, known):
+            known.append((command, uses))
+    chosen = ((purpose, *one) for purpose, known in kept.items() for one in _best(purpose, known))
+    lessons = [(len(uses), _of_command(purpose, command, uses, exists)) for purpose, command, uses in chosen]
+    return [lesson for _, lesson in sorted(lessons, key=lambda pair: -pair[0])]
+
+
+def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]) -> bool:
+    """Whether a command is worth a word beside those that more sessions used."""
+    if _DEFAULT.fullmatch(command) and purpose != "test":
+        return False  # which tests there are is worth a word; that Go builds with `go build` is not
+    if len(uses) == 1 and not _TASK.match(command):
+        return sum(ran.worked for _, ran in uses) > 1 and not known
+    beside = next((len(others) for other, others in known if _TASK.match(other)), 0)
+    return purpose in ("test", "one test") or 2 * len(uses) >= beside or bool(_TASK.match(command))
+
+
+def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]:
+    """The most used, without what anybody would try first where there is something else."""
+    own = [one for one in known if not _DEFAULT.fullmatch(one[0])]
+    return (own or known)[: MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE]
 
 
 def _of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], exists: Exists) -> Lesson:
