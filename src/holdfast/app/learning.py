@@ -44,14 +44,21 @@ def learn(machine: Machine, project: Project, group: str = "") -> None:
 
 
 def lessons_of(project: Project) -> Learned:
+    lived = lived_here(project)
+    return learned(lived, known_here(project, lived))
+
+
+def lived_here(project: Project) -> list[Lived]:
+    """What the sessions that are known lived through, oldest first."""
     nothing: list[Lived] = []
-    lived = CaptureStore.glimpse(project.capture, lambda capture: capture.lived(LATEST), nothing)
-    return learned(lived, _known_here(project, lived))
+    return CaptureStore.glimpse(project.capture, lambda capture: capture.lived(LATEST), nothing)
 
 
-def _known_here(project: Project, lived: Sequence[Lived]) -> Callable[[str], bool]:
+def known_here(
+    project: Project, lived: Sequence[Lived], *, only_checkout: bool = False
+) -> Callable[[str], bool]:
     """Whether a path is in the checkout; where the sessions ran elsewhere, whether one of them touched it."""
-    touched = {touch.path for session in lived for touch in session.files}
+    touched = set() if only_checkout else {touch.path for session in lived for touch in session.files}
     folders = {path[: place + 1] for path in touched for place, sign in enumerate(path) if sign == "/"}
 
     def exists(path: str) -> bool:

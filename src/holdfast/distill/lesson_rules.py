@@ -223,7 +223,7 @@ def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
         if gone.get(command, -1) <= number_of[uses[-1][0].session] and _tells(purpose, command, uses, known):
             known.append((command, uses))
     chosen = ((purpose, *one) for purpose, known in kept.items() for one in _best(purpose, known))
-    lessons = [(len(uses), _of_command(purpose, command, uses, exists)) for purpose, command, uses in chosen]
+    lessons = [(len(uses), of_command(purpose, command, uses, exists)) for purpose, command, uses in chosen]
     return [lesson for _, lesson in sorted(lessons, key=lambda pair: -pair[0])]
 
 
@@ -243,7 +243,12 @@ def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]
     return (own or known)[: MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE]
 
 
-def _of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], exists: Exists) -> Lesson:
+def purpose_named(label: str) -> str:
+    """What a command is for, by the word that rules use for it."""
+    return next((purpose for purpose, name in _LABELS.items() if name == label), label)
+
+
+def of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], exists: Exists) -> Lesson:
     label = _LABELS.get(purpose, purpose)
     return Lesson(
         name=slug("one-test" if purpose == "one test" else "", command),
