@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.distill.digest import Digest
 from holdfast.distill.lesson_fingerprints import depends_on
+from holdfast.distill.lesson_likeness import same_rule
 from holdfast.distill.lesson_rules import learned
 from holdfast.distill.reduce import Reducer
 from holdfast.distill.session import Part, conclude
@@ -240,6 +241,7 @@ def test_a_command_that_is_no_longer_defined_is_left_out() -> None:
     gone = session(3, ("npm run test:unit", False, 'npm error Missing script: "test:unit"'), "npm test")
     assert "tests: `npm run test:unit`" in rules(*twice(works))
     assert "tests: `npm run test:unit`" not in rules(*twice(works), gone)
+    assert "tests: `npm run test:unit`" in learned([*twice(works), gone], lambda path: True).contradicted
 
 
 NOISE = [
@@ -312,6 +314,12 @@ def test_a_test_that_fails_and_passes_without_an_edit_is_flaky() -> None:
 def test_a_suite_that_runs_out_of_time_is_slow() -> None:
     told = rules(*twice(("npm run e2e", False, "Command timed out after 2m 0s")), kind="pitfall")
     assert len(told) == 1 and told[0].startswith("`npm run e2e` takes long")
+
+
+def test_that_a_command_works_is_not_the_lesson_that_it_fails() -> None:
+    works, fails = "tests: `npm run unit`", "`npm run unit` fails here (Missing script) → `npm test`"
+    assert not same_rule(works, fails)
+    assert same_rule(fails, "`npm run unit` fails here (no such script) → `npm run test:unit`")
 
 
 def test_a_linters_rule_that_three_sessions_met_is_a_convention() -> None:

@@ -57,6 +57,7 @@ def _refresh(options: argparse.Namespace, machine: Machine) -> int:
                     "done": one.done,
                     "rules": list(one.lesson.rules),
                     "because": list(one.drift),
+                    "told_by": one.told_by,
                 }
                 for one in done
             ]

@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from holdfast.distill.lesson_commands import Uses, of_command, purpose_named
 from holdfast.distill.lesson_fingerprints import Exists
 from holdfast.distill.lesson_likeness import same_rule
-from holdfast.distill.lesson_rules import Uses, learned, of_command, purpose_named
+from holdfast.distill.lesson_rules import learned
 from holdfast.model.experience import Experience
 from holdfast.model.lesson import Lesson
 from holdfast.model.session import Lived

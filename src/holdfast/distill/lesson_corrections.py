@@ -21,16 +21,16 @@ _OPENING = re.compile(
     r"|remember|note|just|let['’]?s(?= (?:make sure|always|never)))\b[\s,.:;!–-]*)+",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(
-    r"(?<=[.!?;])\s+|\n+|\s+[–—-]\s+"
-    r"|\s+and then\s+|(?:,|,? (?:and|then|but))\s+(?=(?:don['’]?t|do not|never|always|avoid)\s)",
-    re.IGNORECASE,
-)
 _NOT = r"(?:don['’]?t|do not|never|avoid|stop)"
 _DOES = (
     r"(?:use|run|add|put|write|mock|import|include|create|call|name|prefix|keep|store|return|check|test|commit|push"
     r"|amend|edit|touch|change|modify|delete|remove|mention|skip|format|lint|document|place|start|install|log|wrap"
     r"|assert|hard-?code|disable|ignore|rely|depend|import|export|define|declare|make|do|leave|ask|update|generate)"
+)
+_SENTENCE = re.compile(
+    r"(?<=[.!?;])\s+|\n+|\s+[–—-]\s+"
+    rf"|\s+and then\s+|(?:,|,? (?:and|then|but))\s+(?=(?:{_NOT}|always) (?:ever )?{_DOES}\b)",
+    re.IGNORECASE,
 )
 _LASTING = re.compile(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
