@@ -12,7 +12,7 @@ from holdfast.distill.lesson_likeness import same_rule
 from holdfast.distill.lesson_rules import learned
 from holdfast.distill.reduce import Reducer
 from holdfast.distill.session import Part, conclude
-from holdfast.model.lesson import Lesson
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 from holdfast.model.session import (
     AgentTurn,
     Began,
@@ -499,6 +499,16 @@ DEPENDS = [
 @pytest.mark.parametrize(("command", "targets"), DEPENDS, ids=[command for command, _ in DEPENDS])
 def test_a_command_depends_on_what_defines_it(command: str, targets: list[str]) -> None:
     assert list(depends_on(command, lambda path: True)) == targets
+
+
+def test_a_linters_rule_depends_on_where_it_is_chosen_and_a_path_on_being_there() -> None:
+    output = "cart.go:9:3: error is not nil (line 7) but it returns nil (nilerr)\n1 issues:"
+    missed = tool(1, "read", f"{HOME}/.golangci.yml", "File does not exist.", ok=False)
+    found = tool(1, "read", f"{HOME}/.golangci.yaml", "run:")
+    sessions = [session(number, ("mise run lint", False, output), *missed, *found) for number in range(3)]
+    prints = {item.name: item.fingerprint for item in lessons(*sessions)}
+    assert prints["lint-nilerr"] == (Fingerprint(target=".golangci.yaml"),)
+    assert prints["path-golangci-yml"] == (Fingerprint(target=".golangci.yaml", digest=PRESENT),)
 
 
 def test_a_task_in_a_file_of_its_own_depends_on_that_file() -> None:

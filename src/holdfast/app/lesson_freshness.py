@@ -15,7 +15,7 @@ from holdfast.app.lessons import pick, read_lessons
 from holdfast.app.projects import new_group
 from holdfast.app.refreshing import refresh as prepare_again
 from holdfast.app.wiring import Machine
-from holdfast.model.lesson import Fingerprint, Lesson
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 from holdfast.repo.fingerprint import Changed, Missing, Renamed, Verdict
 from holdfast.store.layout import Project
 from holdfast.store.lessons import Changes, Place, Shelf
@@ -107,18 +107,22 @@ def _done(before: Lesson, after: Lesson) -> Literal["rewritten", "kept"]:
 
 
 def _with_hashes(lesson: Lesson, rules: Sequence[str], verdicts: Sequence[Verdict]) -> Lesson:
-    prints = tuple(left for verdict in verdicts if (left := _now(verdict)) is not None)
+    prints = tuple(
+        replace(left, digest=PRESENT) if was.digest == PRESENT else left
+        for was, verdict in zip(lesson.fingerprint, verdicts, strict=True)
+        if (left := _now(verdict)) is not None
+    )
     return replace(lesson, rules=tuple(rules), fingerprint=prints)
 
 
 def _as_the_repository_says(lesson: Lesson, verdicts: Sequence[Verdict]) -> list[str] | None:
     """The rules with what changed put in its place; None where the repository alone does not tell."""
     rules = list(lesson.rules)
-    for verdict in verdicts:
+    for was_there, verdict in zip(lesson.fingerprint, verdicts, strict=True):
         before = list(rules)
         if isinstance(verdict, Renamed):
             rules = [rule.replace(_path(verdict.target), _path(verdict.to)) for rule in rules]
-            if not verdict.same:
+            if not verdict.same and was_there.digest != PRESENT:
                 return None
         elif isinstance(verdict, Changed):
             was, now = verdict.what.partition(" → ")[::2]

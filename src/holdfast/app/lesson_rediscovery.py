@@ -66,10 +66,10 @@ class RecentSessions:
         new = lesson
         for one in again:
             new = united(new, replace(one, rules=(), fingerprint=()))
-        targets = dict.fromkeys(item.target for one in again for item in one.fingerprint)
+        wanted = {item.target: item.digest for one in again for item in one.fingerprint}
         prints = [
-            Fingerprint(target=target, digest=digest)
-            for target in targets
+            Fingerprint(target=target, digest=wanted[target] or digest)
+            for target in wanted
             if (digest := digest_of(self._machine, self._project, target))
         ]
         rules = tuple(dict.fromkeys(one.rules[0] for one in again))

@@ -77,6 +77,35 @@ def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MOST]
 
 
+# Where a linter's rules are chosen, by how it names them.
+_CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"clippy::"), ("clippy.toml", ".clippy.toml", "Cargo.toml")),
+    (re.compile(r"\w+/\w+[A-Z]"), ("biome.json", "biome.jsonc")),
+    (re.compile(r"SC\d+"), (".shellcheckrc",)),
+    (re.compile(r"[A-Z]{1,4}\d{3,4}"), ("ruff.toml", ".ruff.toml", "pyproject.toml")),
+    (
+        re.compile(r"(?=.*[-/])[@\w/-]+"),
+        (
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.ts",
+            ".eslintrc.json",
+            ".eslintrc.js",
+            ".eslintrc",
+        ),
+    ),
+    (re.compile(r"[a-z]\w*"), (".golangci.yaml", ".golangci.yml", ".golangci.toml")),
+)
+
+
+def enforced_by(rule: str, exists: Exists) -> tuple[str, ...]:
+    """The configuration in which a rule of a linter is chosen, where it is there."""
+    for name, places in _CHOSEN_IN:
+        if name.match(rule):
+            return tuple(place for place in places if exists(place))[:1]
+    return ()
+
+
 def _of_part(part: Simple, exists: Exists) -> list[str]:
     words = [unquoted(word) for word in part.words]
     if words[0] in _THROUGH:

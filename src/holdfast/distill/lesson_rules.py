@@ -13,12 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.distill.lesson_commands import command_lessons
-from holdfast.distill.lesson_fingerprints import Exists, depends_on
+from holdfast.distill.lesson_fingerprints import Exists, depends_on, enforced_by
 from holdfast.distill.lesson_form import evidence_of, slug
 from holdfast.distill.lesson_merging import Recurring, recurring
 from holdfast.distill.likeness import Likeness, compare
 from holdfast.model.experience import Correction
-from holdfast.model.lesson import Fingerprint, Lesson, LessonKind
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson, LessonKind
 from holdfast.model.session import Lived
 
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
@@ -96,10 +96,14 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
     kind: LessonKind = (
         "pitfall" if item.cause in _PITFALLS else "convention" if item.cause == "rule" else "stumble"
     )
+    digest = ""
     if item.cause in ("path", "folder"):
         targets = tuple(path for path in (item.instead,) if path and exists(path))
+        digest = PRESENT  # where it is matters, not what is in it
     elif item.cause == "large":
         targets = tuple(path for path in item.tokens if exists(path))
+    elif item.cause == "rule":
+        targets = (*enforced_by(item.tokens[0], exists), *depends_on(item.tried, exists))[:1]
     else:
         targets = (*depends_on(item.instead, exists), *depends_on(item.tried, exists))[:2]
     rule = rule_of(item)
@@ -108,7 +112,7 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
         description=_description(item),
         rules=(rule,),
         kind=kind,
-        fingerprint=tuple(Fingerprint(target=target) for target in dict.fromkeys(targets)),
+        fingerprint=tuple(Fingerprint(target=target, digest=digest) for target in dict.fromkeys(targets)),
         captured_at=item.at,
         evidence=evidence_of(
             (
