@@ -16,6 +16,9 @@ LEAST_FLEXIBLE = 14
 LEAST_WRAPPED = 36  # a text of a few words a line is no text
 
 
+NARROW = 100
+
+
 class Column(Struct, frozen=True):
     title: str
     align: Literal["left", "right"] = "left"
@@ -34,6 +37,15 @@ class Table(Struct, frozen=True):
 
 def on_terminal() -> bool:
     return sys.stdout.isatty()
+
+
+def is_narrow() -> bool:
+    """Whether a table with a text in it would have little room for the text."""
+    if not on_terminal():
+        return False
+    from rich.console import Console
+
+    return Console().width < NARROW
 
 
 def show(table: Table) -> None:
@@ -191,12 +203,17 @@ def note(text: str) -> None:
 
 def aside(text: str, indent: int = 0) -> None:
     """What explains the line before it: faint on a terminal, and wrapped to it."""
+    wrapped(text, indent, style="dim")
+
+
+def wrapped(text: str, indent: int = 0, style: str = "") -> None:
+    """A text that may be long: on a terminal its lines end between words, and begin at the indent."""
     if on_terminal():
         from rich.console import Console
         from rich.padding import Padding
         from rich.text import Text
 
-        Console().print(Padding(Text(visible(text), style="dim"), (0, 0, 0, indent)))
+        Console().print(Padding(Text(visible(text), style=style), (0, 0, 0, indent)))
     else:
         sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.distill.harvest_state import Gathered, Slip, raw
-from holdfast.distill.lesson_words import job, reason, shown
+from holdfast.distill.lesson_words import at_home, job, reason, shown
 from holdfast.distill.shell_line import Simple, unquoted
 from holdfast.model.experience import Stumble
 
@@ -66,6 +66,7 @@ def _before(part: Simple, token: str) -> str:
 def _stumble(slip: Slip, instead: str) -> Stumble:
     if slip.part is None or slip.cause in ("slow", "flaky"):
         tried = slip.token
+        instead = at_home(instead)  # a file outside of the checkout is said as any machine knows it
     elif slip.cause == "flag":
         tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
     elif slip.cause == "place":

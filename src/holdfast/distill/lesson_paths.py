@@ -9,7 +9,6 @@ from holdfast.distill.lesson_notes import note, wait
 from holdfast.distill.lesson_remedies import same_file
 from holdfast.distill.lesson_signs import line_of
 from holdfast.distill.lesson_slips import path_slip
-from holdfast.distill.lesson_words import at_home
 from holdfast.distill.shell_line import Simple, unquoted
 
 LISTING, MOST_LINES = 4000, 60  # of an output that lists files
@@ -28,7 +27,7 @@ def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: 
     for slip in state.slips:
         if slip.part is None and same_file(slip.token, path):
             state.slips.remove(slip)
-            note(state, slip, at_home(path))  # one outside of the checkout is said as any machine knows it
+            note(state, slip, path)
             break
 
 

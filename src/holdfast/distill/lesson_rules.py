@@ -21,6 +21,9 @@ from holdfast.model.experience import Correction
 from holdfast.model.lesson import PRESENT, Fingerprint, Lesson, LessonKind
 from holdfast.model.session import Lived
 
+_OF_THE_TOOL = frozenset(
+    ["flag", "prefix", "glob", "usage", "refused", "program"]
+)  # whatever this repository holds
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
 _OF_A_PLACE = re.compile(r"cd (\S+) && ")
 
@@ -104,6 +107,8 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
         targets = tuple(path for path in item.tokens if exists(path))
     elif item.cause == "rule":
         targets = (*enforced_by(item.tokens[0], exists), *depends_on(item.tried, exists))[:1]
+    elif item.cause in _OF_THE_TOOL:
+        targets = ()
     else:
         targets = (*depends_on(item.instead, exists), *depends_on(item.tried, exists))[:2]
     rule = rule_of(item)
@@ -129,7 +134,7 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
 def _stumble_name(item: Recurring) -> str:
     match item.cause:
         case "path" | "folder" | "large":
-            return slug("path", item.tokens[0])
+            return slug("path", "/".join(item.tokens[0].rstrip("/").split("/")[-2:]))
         case "glob":
             return {
                 "?": "shell-quote-question-mark",
