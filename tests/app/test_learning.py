@@ -142,3 +142,18 @@ def test_a_secret_in_a_command_does_not_get_into_a_lesson(
     assert any("shopctl deploy --force" in rule for rule in rules(machine))
     everything = b"".join(path.read_bytes() for path in machine.project().memory.rglob("*") if path.is_file())
     assert secret.encode() not in everything
+
+
+def test_a_command_that_a_guide_states_is_no_lesson(machine: Machine, repo: Path, tmp_path: Path) -> None:
+    taken_in(machine, tmp_path / "t", stumbling(1, repo), stumbling(2, repo))
+    assert rules(machine) == {FLAG, "tests: `npm test`"}
+    (repo / "AGENTS.md").write_text("Run `npm test:all` and `pnpm test`.\n", encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(3, repo))
+    assert "tests: `npm test`" in rules(machine)  # another command
+    own = "<!-- holdfast:begin lessons -->\nnpm test\n<!-- holdfast:end lessons 3f2a9c -->\n"
+    (repo / "CLAUDE.md").write_text(own, encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(4, repo))
+    assert "tests: `npm test`" in rules(machine)  # said by holdfast itself
+    (repo / "CLAUDE.md").write_text("# Shop\n\n```sh\nnpm test\n```\n", encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(5, repo))
+    assert rules(machine) == {FLAG}

@@ -13,7 +13,7 @@ from tests.app.test_lessons import Bench, lesson
 from holdfast.app import lesson_freshness as app
 from holdfast.app import lesson_sharing as sharing
 from holdfast.app import lessons
-from holdfast.model.lesson import Fingerprint
+from holdfast.model.lesson import PRESENT, Fingerprint
 
 
 @pytest.fixture
@@ -127,3 +127,38 @@ def test_a_file_without_digests_is_held_against_what_was_there_first(
     assert (folder / "runner.md").read_text(encoding="utf-8") == text
     write_script(repo, "vitest run")
     assert "runner" in bench.active()
+
+
+@pytest.mark.promise("S7")
+def test_where_a_file_is_holds_whatever_is_in_it_until_it_is_gone(bench: Bench, repo: Path) -> None:
+    learned = replace(
+        lesson("`guide.md` does not exist here → `docs.md`", name="path-guide"),
+        fingerprint=(Fingerprint(target="docs.md", digest=PRESENT),),
+    )
+    bench.propose(learned)
+    lessons.promote(bench.machine, bench.project, ["path-guide"])
+    (repo / "docs.md").write_text("other docs\n", encoding="utf-8")
+    assert "path-guide" in bench.active() and "docs" in drift(bench)
+    (repo / "docs.md").unlink()
+    assert drift(bench)["path-guide"] == ("docs.md is not there",)
+    done = {one.lesson.name: one.done for one in app.refresh(bench.machine, bench.project)}
+    assert done["path-guide"] == "retired"
+
+
+@pytest.mark.promise("S7")
+def test_a_path_that_is_told_follows_the_file(bench: Bench, repo: Path) -> None:
+    target = Fingerprint(target="docs.md", digest=PRESENT)
+    learned = replace(
+        lesson("`guide.md` does not exist here → `docs.md`", name="path-guide"), fingerprint=(target,)
+    )
+    bench.propose(learned)
+    for words in (["add", "docs.md"], ["commit", "-m", "docs"], ["mv", "docs.md", "manual.md"]):
+        subprocess.run(["git", *words], cwd=repo, check=True, capture_output=True)
+    assert "path-guide" in drift(bench)  # it would lead to where nothing is
+    app.refresh(bench.machine, bench.project, ["path-guide"])
+    (found,) = [
+        one.lesson for one in lessons.read_lessons(bench.machine, bench.project).lessons
+        if one.lesson.name == "path-guide"
+    ]  # fmt: skip
+    assert found.rules == ("`guide.md` does not exist here → `manual.md`",)
+    assert found.fingerprint == (Fingerprint(target="manual.md", digest=PRESENT),)

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from holdfast.distill.digest import Digest
+from holdfast.distill.lesson_fingerprints import depends_on
+from holdfast.distill.lesson_likeness import same_rule
 from holdfast.distill.lesson_rules import learned
 from holdfast.distill.reduce import Reducer
 from holdfast.distill.session import Part, conclude
-from holdfast.model.lesson import Lesson
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 from holdfast.model.session import (
     AgentTurn,
     Began,
@@ -239,6 +241,7 @@ def test_a_command_that_is_no_longer_defined_is_left_out() -> None:
     gone = session(3, ("npm run test:unit", False, 'npm error Missing script: "test:unit"'), "npm test")
     assert "tests: `npm run test:unit`" in rules(*twice(works))
     assert "tests: `npm run test:unit`" not in rules(*twice(works), gone)
+    assert "tests: `npm run test:unit`" in learned([*twice(works), gone], lambda path: True).contradicted
 
 
 NOISE = [
@@ -313,12 +316,18 @@ def test_a_suite_that_runs_out_of_time_is_slow() -> None:
     assert len(told) == 1 and told[0].startswith("`npm run e2e` takes long")
 
 
+def test_that_a_command_works_is_not_the_lesson_that_it_fails() -> None:
+    works, fails = "tests: `npm run unit`", "`npm run unit` fails here (Missing script) → `npm test`"
+    assert not same_rule(works, fails)
+    assert same_rule(fails, "`npm run unit` fails here (no such script) → `npm run test:unit`")
+
+
 def test_a_linters_rule_that_three_sessions_met_is_a_convention() -> None:
     output = "cart.go:9:3: error is not nil (line 7) but it returns nil (nilerr)\n1 issues:"
     sessions = [session(number, ("mise run lint", False, output)) for number in range(3)]
     assert rules(*sessions[:2], kind="convention") == []
     assert rules(*sessions, kind="convention") == [
-        "`mise run lint` enforces `nilerr`: error is not nil but it returns nil"
+        "`mise run lint` fails on `nilerr` (error is not nil but it returns nil)"
     ]
 
 
@@ -326,6 +335,22 @@ SAID = [
     ("No, always use pnpm in this repository, never npm.", True),
     ("Never commit generated files under `dist/`.", True),
     ("From now on, run `make fmt` after every change.", True),
+    ("no, we use `pnpm` here, not `npm`", True),
+    ("no, we don't mock `CartStore` in tests", True),
+    ("this repository uses `uv`, not `pip`", True),
+    ("don't use `TempDir`, use `GitTempDir`", True),
+    ("yes, and do not indent the tables as that breaks the rendering (it shows them as code)", True),
+    ("Just run the preview directly going forward.", True),
+    ("Private helpers are never part of the API, only what `__all__` names is.", True),
+    ("The old dump should not be edited ever, it is a snapshot", True),
+    ("Generated clients must never be edited by hand", True),
+    ("don't add tests because it is being rewritten", False),
+    ("rename total to sum everywhere", False),
+    ("we use the first one for this", False),
+    ("User edits are never captured", False),
+    ("these are never null, are they?", False),
+    ("don't use --no-git in those tests", False),
+    ("this should never be shown twice", False),
     ("don't create a pr, just a commit", False),
     ("always the same error, can you look again?", False),
     ("it should always show the total", False),
@@ -344,9 +369,152 @@ def test_a_rule_of_the_user_is_kept_and_an_order_of_the_moment_is_not(words: str
 
 
 def test_a_correction_without_such_words_counts_when_it_is_made_again() -> None:
-    said = [AgentTurn(None, "I mocked the store."), UserTurn(None, "no, we don't mock `CartStore` in tests")]
+    said = [AgentTurn(None, "I wrote a class."), UserTurn(None, "use `attrs` rather than a plain class")]
     assert rules(session(1, *said), kind="correction") == []
-    assert rules(*twice(*said), kind="correction") == ["We don't mock `CartStore` in tests"]
+    assert rules(*twice(*said), kind="correction") == ["Use `attrs` rather than a plain class"]
+
+
+def test_what_every_prompt_asks_anew_is_a_rule_though_it_answers_nothing() -> None:
+    one = session(1, UserTurn(None, 'Add a badge, update the docs and don\'t use Link from "next/link"'))
+    other = session(2, UserTurn(None, 'Add a chip, then run pnpm fix and don\'t use Link from "next/link".'))
+    assert rules(one, kind="correction") == []
+    assert rules(one, other, kind="correction") == ['Don\'t use Link from "next/link"']
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ("let's make sure we're using metric units everywhere please", "Use metric units everywhere"),
+        (
+            "we should be using the typed ids instead of int wherever we can",
+            "Use the typed ids instead of int wherever we can",
+        ),
+        ("make sure you use the logger throughout the codebase", "Use the logger throughout the codebase"),
+    ],
+)
+def test_a_rule_is_stated_as_an_order_however_politely_it_was_put(words: str, rule: str) -> None:
+    assert rules(session(1, UserTurn(None, words)), kind="correction") == [rule]
+
+
+TRIVIAL = [
+    "go build ./...",
+    "go build -o shop ./cmd/shop",
+    "cargo test total_adds_up",
+    "pnpm install",
+    "npx tsc --noEmit",
+    "gofmt -w cart.go",
+]
+
+
+@pytest.mark.parametrize("command", TRIVIAL)
+def test_what_anybody_tries_first_is_no_lesson(command: str) -> None:
+    assert rules(*twice((command, True, "ok")), kind="command") == []
+
+
+def test_the_usual_tests_are_named_only_where_there_are_no_others() -> None:
+    usual = ("npm test", True, "Tests: 12 passed")
+    own = ("npm run test:unit", True, "Tests: 12 passed")
+    assert rules(*twice(usual), kind="command") == ["tests: `npm test`"]
+    assert rules(*twice(usual, own), session(3, usual), kind="command") == ["tests: `npm run test:unit`"]
+
+
+def test_a_tool_beside_the_task_that_most_sessions_use_is_no_lesson() -> None:
+    task, tool_itself = ("mise run lint", True, "0 issues."), ("golangci-lint run ./cart", True, "0 issues.")
+    many = [session(number, task) for number in range(3, 8)]
+    assert rules(*twice(tool_itself), kind="command") == ["lint: `golangci-lint run <path>`"]
+    assert rules(*twice(tool_itself), *many, kind="command") == ["lint: `mise run lint`"]
+
+
+def test_a_letter_is_read_as_its_program_means_it() -> None:
+    written = ("cd src && gofmt -w prompt/cart.go prompt/sum.go", True, "")
+    package = ("npm run build -w web", True, "built in 2s")
+    assert set(rules(*twice(written, package), kind="command")) == {
+        "format: `cd src && gofmt -w <path>`",
+        "build: `npm run build -w web`",
+    }
+
+
+def test_what_a_check_is_called_says_what_it_is_for() -> None:
+    used = [("cd src && go vet ./...", True, ""), ("bun run docs:check", True, "ok")]
+    assert set(rules(*twice(*used), kind="command")) == {
+        "lint: `cd src && go vet ./...`",
+        "check: `bun run docs:check`",
+    }
+
+
+def test_a_check_that_did_not_run_did_not_work_though_a_pipe_hides_it() -> None:
+    output = 'ERR_PNPM_NO_SCRIPT  None of the selected packages has a "typecheck" script'
+    hidden = ("pnpm --filter web typecheck 2>&1 | tail -5", True, output)
+    told = rules(*twice(hidden, ("pnpm --filter web exec tsc --noEmit", True, "")))
+    assert "type check: `pnpm --filter web typecheck`" not in told
+    assert any(rule.startswith("`pnpm --filter web typecheck` fails here") for rule in told)
+
+
+def test_a_tool_that_works_in_one_folder_is_one_rule_without_a_sessions_arguments() -> None:
+    nowhere = "pattern ./...: directory prefix . does not contain main module or its selected dependencies"
+    one = session(1, ("go build ./...", False, nowhere), ("cd src && go build ./...", True, ""))
+    test = "go test ./color/... -run TestWidths -v -timeout 60s"
+    other = session(2, (test, False, nowhere), (f"cd src && {test}", True, "ok  \tshop/color\t0.1s"))
+    (rule,) = rules(one, other, kind="stumble")
+    assert "`go build`, `go test` fail here" in rule or "`go test`, `go build` fail here" in rule
+    assert "→ in `src/`: `cd src && go" in rule and "TestWidths" not in rule and "color" not in rule
+
+
+def test_a_module_that_is_missing_is_not_remedied_by_other_files() -> None:
+    failed = ("bun run test", False, "error: Cannot find module '@shop/query' from 'cart.test.ts'")
+    avoided, installed = ("bun test server", True, "3 pass"), ("bun install", True, "done")
+    assert [rule for rule in rules(*twice(failed, avoided)) if "→" in rule] == []
+    (rule,) = [rule for rule in rules(*twice(failed, installed)) if "→" in rule]
+    assert "`bun run test` fails here" in rule and rule.endswith("→ `bun install`")
+
+
+def test_options_of_a_program_that_the_work_builds_are_no_lesson() -> None:
+    failed = ("./dist/shop print --debug", False, "Error: unknown flag: --debug")
+    assert rules(*twice(failed, "./dist/shop print"), kind="stumble") == []
+
+
+def test_a_file_outside_of_the_checkout_is_named_without_whose_it_is() -> None:
+    missed = tool(1, "read", f"{HOME}/scripts/send-prompt.sh", "File does not exist.", ok=False)
+    found = tool(1, "read", "/home/ada/.agents/skills/send/scripts/send-prompt.sh", "#!/bin/sh")
+    (rule,) = rules(*twice(*missed, *found), kind="stumble")
+    assert "→ `~/.agents/skills/send/scripts/send-prompt.sh`" in rule
+
+
+def test_of_what_helped_as_often_leaving_a_flag_out_is_the_remedy() -> None:
+    failed = ("git show --no-stat HEAD", False, "fatal: unrecognized argument: --no-stat")
+    sessions = [session(1, failed, "git show HEAD"), session(2, failed, "git show --format=%B HEAD")]
+    (rule,) = rules(*sessions, kind="stumble")
+    assert rule.endswith("→ `git show`")
+
+
+DEPENDS = [
+    ("bun test", ["package.json"]),  # its own runner: no script of the manifest
+    ("npm test", ["package.json#scripts.test"]),
+    ("pnpm --filter web build", []),  # some package's script, and nobody knows which
+    ("npm --prefix web run build", ["web/package.json#scripts.build"]),
+    ("make -C web build", ["web/Makefile"]),
+]
+
+
+@pytest.mark.parametrize(("command", "targets"), DEPENDS, ids=[command for command, _ in DEPENDS])
+def test_a_command_depends_on_what_defines_it(command: str, targets: list[str]) -> None:
+    assert list(depends_on(command, lambda path: True)) == targets
+
+
+def test_a_linters_rule_depends_on_where_it_is_chosen_and_a_path_on_being_there() -> None:
+    output = "cart.go:9:3: error is not nil (line 7) but it returns nil (nilerr)\n1 issues:"
+    missed = tool(1, "read", f"{HOME}/.golangci.yml", "File does not exist.", ok=False)
+    found = tool(1, "read", f"{HOME}/.golangci.yaml", "run:")
+    sessions = [session(number, ("mise run lint", False, output), *missed, *found) for number in range(3)]
+    prints = {item.name: item.fingerprint for item in lessons(*sessions)}
+    assert prints["lint-nilerr"] == (Fingerprint(target=".golangci.yaml"),)
+    assert prints["path-golangci-yml"] == (Fingerprint(target=".golangci.yaml", digest=PRESENT),)
+
+
+def test_a_task_in_a_file_of_its_own_depends_on_that_file() -> None:
+    there = {"mise-tasks/pkl/gen", "mise-tasks/"}
+    assert depends_on("mise run pkl:gen", there.__contains__) == ("mise-tasks/pkl/gen",)
+    assert depends_on("mise exec -- bats", there.__contains__) == ()
 
 
 def test_a_lesson_depends_on_the_field_that_defines_its_command() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from holdfast.app.guides import Guides
 from holdfast.app.lesson_states import alike, lesson_store
 from holdfast.app.lessons import propose
 from holdfast.app.wiring import Machine
@@ -29,23 +30,35 @@ WITHDRAWN = "lessons contradicted"
 
 
 def learn(machine: Machine, project: Project, group: str = "") -> None:
-    """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn."""
-    found = lessons_of(project)
-    if found.lessons:
-        propose(machine, project, found.lessons, group)
-    if found.contradicted:
-        _withdraw(machine, project, found.contradicted, group)
+    """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn.
+
+    So are commands that the repository's guides state: every agent is told them as it is.
+    """
+    found, guides = lessons_of(project), Guides(project)
+    new = [lesson for lesson in found.lessons if not guides.state(lesson)]
+    if new:
+        propose(machine, project, new, group)
+    stated = [rule for lesson in found.lessons if lesson not in new for rule in lesson.rules]
+    if gone := [*found.contradicted, *stated]:
+        _withdraw(machine, project, gone, group)
 
 
 def lessons_of(project: Project) -> Learned:
+    lived = lived_here(project)
+    return learned(lived, known_here(project, lived))
+
+
+def lived_here(project: Project) -> list[Lived]:
+    """What the sessions that are known lived through, oldest first."""
     nothing: list[Lived] = []
-    lived = CaptureStore.glimpse(project.capture, lambda capture: capture.lived(LATEST), nothing)
-    return learned(lived, _known_here(project, lived))
+    return CaptureStore.glimpse(project.capture, lambda capture: capture.lived(LATEST), nothing)
 
 
-def _known_here(project: Project, lived: Sequence[Lived]) -> Callable[[str], bool]:
+def known_here(
+    project: Project, lived: Sequence[Lived], *, only_checkout: bool = False
+) -> Callable[[str], bool]:
     """Whether a path is in the checkout; where the sessions ran elsewhere, whether one of them touched it."""
-    touched = {touch.path for session in lived for touch in session.files}
+    touched = set() if only_checkout else {touch.path for session in lived for touch in session.files}
     folders = {path[: place + 1] for path in touched for place, sign in enumerate(path) if sign == "/"}
 
     def exists(path: str) -> bool:

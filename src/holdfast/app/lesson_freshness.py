@@ -1,4 +1,5 @@
-"""Stale lessons: what they depend on has changed; brought up to date from the repository, confirmed, or retired."""
+"""Stale lessons: what they depend on has changed; brought up to date from the repository and from recent sessions,
+confirmed, or retired."""
 
 from __future__ import annotations
 
@@ -8,12 +9,13 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from holdfast.app.fingerprints import check_fingerprints
+from holdfast.app.lesson_rediscovery import RecentSessions
 from holdfast.app.lesson_states import Seen, lesson_store, states
 from holdfast.app.lessons import pick, read_lessons
 from holdfast.app.projects import new_group
 from holdfast.app.refreshing import refresh as prepare_again
 from holdfast.app.wiring import Machine
-from holdfast.model.lesson import Fingerprint, Lesson
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 from holdfast.repo.fingerprint import Changed, Missing, Renamed, Verdict
 from holdfast.store.layout import Project
 from holdfast.store.lessons import Changes, Place, Shelf
@@ -23,11 +25,12 @@ _SHORTEST_VALUE = 3
 
 
 class Refreshed(NamedTuple):
-    """What became of a stale lesson. `left`: only a person can tell whether it still holds."""
+    """What became of a stale lesson, and what told so. `left`: only a person can tell whether it still holds."""
 
     lesson: Lesson
     done: Literal["rewritten", "kept", "retired", "left"]
     drift: tuple[str, ...]
+    told_by: Literal["", "repository", "sessions", "person"] = ""
 
 
 def stale(machine: Machine, project: Project) -> list[Seen]:
@@ -45,6 +48,7 @@ def refresh(
         return []
     project.prepare()
     done: list[Refreshed] = []
+    sessions = RecentSessions(machine, project)
 
     def change(shelf: Shelf) -> Changes:
         done.clear()
@@ -52,16 +56,18 @@ def refresh(
         for one in chosen:
             now = pick([other for other in seen if other.place == one.place], one.lesson.name, OWN)
             lesson = replace(now.lesson, fingerprint=shelf.record.against(now.lesson))
-            result = _refreshed(machine, project, lesson, one.drift, keep=keep)
+            others = {rule for other in seen if other.found != now.found for rule in other.lesson.rules}
+            taken = {*others, *shelf.choices.rejected_rules()}
+            result = _refreshed(machine, project, lesson, one.drift, None if keep else (sessions, taken))
             done.append(result)
             if result.done == "retired":
                 changes.lessons[one.place, one.lesson.name] = None
             elif result.done != "left":
                 changes.lessons[one.place, one.lesson.name] = result.lesson
                 record = changes.record or shelf.record
-                taught = zip(now.lesson.rules, result.lesson.rules, strict=True)
+                taught = zip(now.lesson.rules, result.lesson.rules, strict=False)
                 changes.record = record.capture(
-                    (new, now.lesson.sessions) for old, new in taught if old != new and record.seen_in(old)
+                    (new, result.lesson.sessions) for old, new in taught if old != new and record.seen_in(old)
                 )
         return changes
 
@@ -71,32 +77,68 @@ def refresh(
 
 
 def _refreshed(
-    machine: Machine, project: Project, lesson: Lesson, drift: tuple[str, ...], *, keep: bool
+    machine: Machine,
+    project: Project,
+    lesson: Lesson,
+    drift: tuple[str, ...],
+    asked: tuple[RecentSessions, set[str]] | None,
 ) -> Refreshed:
+    """Sessions since the change come first: they tried it. `asked` is None where a person said that it holds."""
     verdicts = check_fingerprints(machine, project, lesson.fingerprint).verdicts
-    if all(isinstance(verdict, Missing) for verdict in verdicts) and not keep:
-        return Refreshed(lesson, "retired", drift)
-    rules, settled = list(lesson.rules), True
-    for verdict in verdicts:
-        old_rules = list(rules)
+    if asked is None:
+        return Refreshed(_with_hashes(lesson, lesson.rules, verdicts), "kept", drift, "person")
+    recent, taken = asked
+    told = recent.tell(lesson, verdicts, taken)
+    if told.lesson is not None:
+        return Refreshed(told.lesson, _done(lesson, told.lesson), drift, "sessions")
+    if all(isinstance(verdict, Missing) for verdict in verdicts):
+        return Refreshed(lesson, "retired", drift, "repository")
+    rules = _as_the_repository_says(lesson, verdicts)
+    if rules is not None:
+        new = _with_hashes(lesson, rules, verdicts)
+        return Refreshed(new, _done(lesson, new), drift, "repository")
+    if told.said == "unmet":
+        return Refreshed(lesson, "retired", drift, "sessions")
+    return Refreshed(lesson, "left", drift)
+
+
+def _done(before: Lesson, after: Lesson) -> Literal["rewritten", "kept"]:
+    return "kept" if before.rules == after.rules else "rewritten"
+
+
+def _with_hashes(lesson: Lesson, rules: Sequence[str], verdicts: Sequence[Verdict]) -> Lesson:
+    prints = tuple(
+        replace(left, digest=PRESENT) if was.digest == PRESENT else left
+        for was, verdict in zip(lesson.fingerprint, verdicts, strict=True)
+        if (left := _now(verdict)) is not None
+    )
+    return replace(lesson, rules=tuple(rules), fingerprint=prints)
+
+
+def _as_the_repository_says(lesson: Lesson, verdicts: Sequence[Verdict]) -> list[str] | None:
+    """The rules with what changed put in its place; None where the repository alone does not tell."""
+    rules = list(lesson.rules)
+    for was_there, verdict in zip(lesson.fingerprint, verdicts, strict=True):
+        before = list(rules)
         if isinstance(verdict, Renamed):
             rules = [rule.replace(_path(verdict.target), _path(verdict.to)) for rule in rules]
-            settled = settled and verdict.same
+            if not verdict.same and was_there.digest != PRESENT:
+                return None
         elif isinstance(verdict, Changed):
             was, now = verdict.what.partition(" → ")[::2]
             if now and len(was) >= _SHORTEST_VALUE:
                 rules = [rule.replace(was, now) for rule in rules]
-            settled = settled and rules != old_rules
+            if rules == before and not _only_calls(lesson, verdict.target):
+                return None
         elif isinstance(verdict, Missing):
-            settled = False
-    if not settled and not keep:
-        return Refreshed(lesson, "left", drift)
-    new = replace(
-        lesson,
-        rules=tuple(rules) if not keep else lesson.rules,
-        fingerprint=tuple(left for verdict in verdicts if (left := _now(verdict)) is not None),
-    )
-    return Refreshed(new, "kept" if new.rules == lesson.rules else "rewritten", drift)
+            return None
+    return rules
+
+
+def _only_calls(lesson: Lesson, target: str) -> bool:
+    """Whether a lesson names a task that is still defined: what the task does may change, its name is the lesson."""
+    task = target.partition("#")[2].rpartition(".")[2]
+    return lesson.kind == "command" and bool(task) and all(task in rule for rule in lesson.rules)
 
 
 def _now(verdict: Verdict) -> Fingerprint | None:

@@ -70,7 +70,7 @@ def state(one: Seen) -> str:
     if one.state == "untrusted":
         return "changed, not trusted" if one.changed else "not trusted"
     if one.state == "candidate" and one.active_at is not None:
-        return f"candidate, active {date(one.active_at)}"
+        return f"candidate until {date(one.active_at)}"
     return one.state
 
 
@@ -95,8 +95,22 @@ def table(seen: Sequence[Seen]) -> Table:
     return Table(
         [_COLUMNS[number] for number in shown],
         [[row[number] for number in shown] for row in rows],
-        below=["" if one.lesson.rules else one.lesson.description for one in seen],
+        # What sessions taught is described by its kind alone; what a person wrote says more.
+        below=["" if one.lesson.sessions else one.lesson.description for one in seen],
     )
+
+
+def show_list(seen: Sequence[Seen]) -> None:
+    """A table; where its texts would be a few words wide, each lesson by itself."""
+    if not output.is_narrow():
+        output.show(table(seen))
+        return
+    for one in seen:
+        count = len(one.lesson.sessions)
+        often = f" · seen in {count} session{'s' if count != 1 else ''}" if count else ""
+        output.heading(f"{one.lesson.name} · {state(one)}{often}")
+        for rule in one.lesson.rules:
+            output.wrapped(flat(rule), indent=2)
 
 
 def show(one: Seen, *, evidence: bool = True) -> None:
@@ -106,7 +120,7 @@ def show(one: Seen, *, evidence: bool = True) -> None:
     if lesson.description:
         output.line(f"  {flat(lesson.description)}")
     for rule in lesson.rules:
-        output.line(f"  - {flat(rule)}")
+        output.wrapped(f"- {flat(rule)}", indent=2)
     if lesson.fingerprint:
         output.aside(f"depends on {', '.join(item.target for item in lesson.fingerprint)}", indent=2)
     for what in one.drift:

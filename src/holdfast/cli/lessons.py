@@ -174,7 +174,7 @@ def _list(options: argparse.Namespace, machine: Machine) -> int:
     if not seen:
         output.line(_nothing(bool(listed.lessons)))
         return 0
-    output.show(views.table(seen))
+    views.show_list(seen)
     app.shown(machine, project, [one.lesson for one in seen if one.state == "candidate"])
     _advise(seen)
     return 0

@@ -15,7 +15,7 @@ from holdfast.cli import lesson_views as views
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.store.layout import Project
 
-_KEYS = "p promote · r reject · m mute · s skip · e edit · g promote and share in git · q quit"
+_KEYS = "p promote · r reject · m mute · s skip · e edit · g share in git · q quit"
 _DONE = {"p": "promoted", "r": "rejected", "m": "muted", "s": "skipped", "g": "shared"}
 _NO_TERMINAL = (
     "holdfast lessons list --state candidate shows them; then lessons promote NAME, or lessons reject NAME"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from holdfast.app import lesson_freshness as app
+from holdfast.app.lesson_states import Seen
 from holdfast.app.wiring import Machine
 from holdfast.cli import lesson_views as views
 from holdfast.cli import output
@@ -12,10 +14,14 @@ from holdfast.cli.memory_views import flat
 from holdfast.cli.output import Column, Table
 
 _SAID = {
-    "rewritten": "rewritten: {}",
-    "kept": "holds, with new hashes: {}",
-    "retired": "retired, all it depends on is gone: {}",
-    "left": "left stale, only you can tell whether it holds: {}",
+    ("rewritten", "repository"): "rewritten, as the repository has it now",
+    ("rewritten", "sessions"): "rewritten, as sessions since the change show it",
+    ("kept", "repository"): "still holds: the repository still defines it",
+    ("kept", "sessions"): "still holds: sessions since the change show it again",
+    ("kept", "person"): "still holds: you say so",
+    ("retired", "repository"): "retired: all it depends on is gone",
+    ("retired", "sessions"): "retired: no session since the change met it",
+    ("left", ""): "still stale: only you can tell whether it holds",
 }
 
 
@@ -30,21 +36,29 @@ def _stale(options: argparse.Namespace, machine: Machine) -> int:
     elif not seen:
         output.line("No lesson is stale.")
     else:
-        columns = (
-            Column("Lesson", style="cyan"),
-            Column("Scope", dispensable=1),
-            Column("What has changed", flexible=True, wrapped=True),
-            Column("What it says", flexible=True, wrapped=True),
-        )
-        rows = [
-            [one.lesson.name, views.WHERE[one.place], "; ".join(one.drift), "; ".join(one.lesson.rules)]
-            for one in seen
-        ]
-        output.show(Table(columns, rows))
-        output.note(
-            "They are not told. holdfast lessons refresh brings them up to date, or says that it cannot."
-        )
+        _show_stale(seen)
+        output.note("They are not told to agents. holdfast lessons refresh renews or retires them.")
     return 0
+
+
+def _show_stale(seen: Sequence[Seen]) -> None:
+    if output.is_narrow():
+        for one in seen:
+            output.heading(one.lesson.name)
+            output.wrapped(flat("; ".join(one.lesson.rules)), indent=2)
+            output.aside("; ".join(one.drift), indent=2)
+        return
+    columns = (
+        Column("Lesson", style="cyan"),
+        Column("Scope", dispensable=1),
+        Column("What has changed", flexible=True, wrapped=True),
+        Column("What it says", flexible=True, wrapped=True),
+    )
+    rows = [
+        [one.lesson.name, views.WHERE[one.place], "; ".join(one.drift), "; ".join(one.lesson.rules)]
+        for one in seen
+    ]
+    output.show(Table(columns, rows))
 
 
 def _refresh(options: argparse.Namespace, machine: Machine) -> int:
@@ -57,13 +71,15 @@ def _refresh(options: argparse.Namespace, machine: Machine) -> int:
                     "done": one.done,
                     "rules": list(one.lesson.rules),
                     "because": list(one.drift),
+                    "told_by": one.told_by,
                 }
                 for one in done
             ]
         )
         return 0
     for one in done:
-        output.line(f"{one.lesson.name} {_SAID[one.done].format(flat('; '.join(one.lesson.rules)))}")
+        output.heading(f"{one.lesson.name} · {_SAID[one.done, one.told_by]}")
+        output.wrapped(flat("; ".join(one.lesson.rules)), indent=2)
         output.aside("; ".join(one.drift), indent=2)
     if not done:
         output.line("No lesson of this project is stale.")

@@ -17,6 +17,9 @@ LEAST_FLEXIBLE = 14
 LEAST_WRAPPED = 36  # a text of a few words a line is no text
 
 
+NARROW = 100
+
+
 class Column(Struct, frozen=True):
     title: str
     align: Literal["left", "right"] = "left"
@@ -35,6 +38,15 @@ class Table(Struct, frozen=True):
 
 def on_terminal() -> bool:
     return sys.stdout.isatty()
+
+
+def is_narrow() -> bool:
+    """Whether a table with a text in it would have little room for the text."""
+    if not on_terminal():
+        return False
+    from rich.console import Console
+
+    return Console().width < NARROW
 
 
 def show(table: Table) -> None:
@@ -190,12 +202,17 @@ def note(text: str) -> None:
 
 def aside(text: str, indent: int = 0) -> None:
     """What explains the line before it: faint on a terminal, and wrapped to it."""
+    wrapped(text, indent, style="dim")
+
+
+def wrapped(text: str, indent: int = 0, style: str = "") -> None:
+    """A text that may be long: on a terminal its lines end between words, and begin at the indent."""
     if on_terminal():
         from rich.console import Console
         from rich.text import Text
 
         shown = on_screen(f"{' ' * indent}{visible(text)}", under=indent)
-        Console(soft_wrap=True).print(Text(shown, style="dim"))
+        Console(soft_wrap=True).print(Text(shown, style=style))
     else:
         sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
 

@@ -126,8 +126,11 @@ class Harvester:
 
     def verified(self, command: str, event: ToolResult) -> None:
         event, command = _spoken(event), public(command)
+        here = from_here(command, self.cwd)
+        if lessons.misused(here, event.text):
+            return  # a pipe hid that the check did not even run
         facts.watch_checks(self.state, command, event.text, event.at)
-        lessons.verified(self.state, from_here(command, self.cwd), facts.proof(event.text), event.at)
+        lessons.verified(self.state, here, facts.proof(event.text), event.at)
 
     def committed(self, command: str, event: ToolResult) -> None:
         event, command = _spoken(event), public(command)

@@ -1,7 +1,8 @@
 """Rules in a person's words: what is always or never done here, and what they corrected.
 
 Most orders are about the moment, however much they sound like rules. So a sentence counts only when its subject is
-the work itself (an imperative, "we", "you"), it names something, and nothing in it points at the moment.
+the work itself (an imperative, "we", "you"), it names something, and nothing in it points at the moment. It lasts
+when it says so (always, everywhere, from now on), gives a reason that will hold tomorrow, or tells how "we" work.
 """
 
 from __future__ import annotations
@@ -18,27 +19,59 @@ _QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 
 _OPENING = re.compile(
     r"(?:(?:no|nope|ok|okay|yes|yeah|right|actually|well|so|and|but|please|also|hm+|sorry|wait|stop|hey|btw|fyi"
-    r"|remember|note|just)\b[\s,.:;!–-]*)+",
+    r"|remember|note|just|let['’]?s(?= (?:make sure|always|never)))\b[\s,.:;!–-]*)+",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_NOT = r"(?:don['’]?t|do not|never|avoid|stop)"
 _DOES = (
     r"(?:use|run|add|put|write|mock|import|include|create|call|name|prefix|keep|store|return|check|test|commit|push"
     r"|amend|edit|touch|change|modify|delete|remove|mention|skip|format|lint|document|place|start|install|log|wrap"
     r"|assert|hard-?code|disable|ignore|rely|depend|import|export|define|declare|make|do|leave|ask|update|generate)"
+)
+_SENTENCE = re.compile(
+    r"(?<=[.!?;])\s+|\n+|\s+[–—-]\s+"
+    rf"|\s+and then\s+|(?:,|,? (?:and|then|but))\s+(?=(?:{_NOT}|always) (?:ever )?{_DOES}\b)",
+    re.IGNORECASE,
 )
 _LASTING = re.compile(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
     rf"(?:always|never) {_DOES}\b"
     rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
     rf"|repository|project|codebase))\b,? .*\b{_DOES}\b"
-    rf"|every time (?:you|we) .*\b{_DOES}\b",
+    rf"|every time (?:you|we) .*\b{_DOES}\b"
+    rf"|don['’]?t ever {_DOES}\b"
+    rf"|{_DOES} \S.*\b(?:from now on|going forward|in (?:the )?future)\Z"
+    # What holds for all of the work, not only for what is being changed: keeping to something, everywhere.
+    r"|(?:(?:we|you) (?:should|must|need to|have to) (?:be )?|make sure (?:to |you |we |(?:we|you)(?:['’]?re| are) )?)?"
+    r"(?:us(?:e|ing)|prefer(?:ring)?|keep(?:ing)?|follow(?:ing)?|stick(?:ing)? (?:to|with)|writ(?:e|ing)) \S.*"
+    r"\b(?:everywhere|wherever (?:(?:we|you) can|possible)|throughout the \w+|across the (?:code ?base|repo\w*"
+    r"|project))\b",
+    re.IGNORECASE,
+)
+_NEVER_DONE = re.compile(  # said of a thing, not of the one who works
+    r"(?!(?:it|this|that|these|those|they|there)\b)[^,]{3,60}? (?:should|must|may) "
+    r"(?:never (?:ever )?be \w+(?:ed|en|un|pt|lt)\b|not be \w+(?:ed|en|un|pt|lt)\b.{0,30}\bever\b)",
+    re.IGNORECASE,
+)
+_REASONED = re.compile(
+    rf"({_NOT} \w+ \S.*?),? (?:as|because|since|otherwise)"
+    r" (?:it|that|this|they|these|those|the|our|all)\b(?! (?:is|are) (?:being|still)\b).{4,}",
+    re.IGNORECASE,
+)
+_DEFINES = re.compile(
+    r"(?!(?:the|these|those|this|that|my|our|your|it)\b)(?:[a-z]\w* ){1,3}are (?:never|always) (?!\w+(?:ed|en)\b)\w.*",
+    re.IGNORECASE,
+)
+_HOW_WE_WORK = re.compile(
+    rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?uses? (?!to\b)\S.*"
+    rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
+    rf"|{_NOT} (?:ever )?us(?:e|ing) [^\s,;]+,? (?:but |and )?use \S+.*",
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?use[sd]? \S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
-    rf"|(?:don['’]?t|do not|never|avoid|stop) (?:ever )?(?:use|using|mock|mocking|import"
+    rf"|{_NOT} (?:ever )?(?:use|using|mock|mocking|import"
     rf"|importing|hard-?cod\w+|add|adding|put|write)\b \S.*"
     rf"|use \S.* (?:instead of|rather than|and not|, not|not) \S.*"
     rf"|(?:prefer|stick to|stick with) \S.* (?:over|to|instead of|rather than) \S.*"
@@ -65,6 +98,17 @@ _NAMED = re.compile(
 )
 
 
+_ASIDE = re.compile(r"\s*\([^()]*\)\s*\Z")
+_POLITE = re.compile(r",? please\Z", re.IGNORECASE)
+_IN_PLACE = re.compile(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
+_ORDERED = re.compile(
+    r"(?:(?:we|you) (?:should|must|need to|have to) (?:be )?|make sure (?:to |you |we |(?:we|you)(?:['’]?re| are) )?)"
+    r"(?P<verb>us(?:e|ing)|prefer(?:ring)?|keep(?:ing)?|follow(?:ing)?|stick(?:ing)?|writ(?:e|ing)) ",
+    re.IGNORECASE,
+)
+_PLAIN_VERB = {"us": "Use", "pr": "Prefer", "ke": "Keep", "fo": "Follow", "st": "Stick", "wr": "Write"}
+
+
 def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Correction]:
     """Rules in one message; `replied` when it answers work that the agent did or proposed."""
     text = _QUOTED.sub("", text) if ">" in text else text  # what is quoted is somebody else's word
@@ -72,22 +116,48 @@ def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Co
         return
     found = 0
     for sentence in _SENTENCE.split(text):
-        core = sentence.strip(" \t-*•>")
-        if opening := _OPENING.match(core):
-            core = core[opening.end() :]
-        core = core.strip().rstrip(".!;")
+        core = _core(sentence)
         if not SHORTEST <= len(core) <= LONGEST or core[-1] in "?:" or core.count(" ") < 3:
             continue
-        lasting = bool(_LASTING.match(core))
-        if not lasting and not (replied and _CORRECTS.fullmatch(core)):
-            continue
-        if _ONE_OFF.search(core) or (_VAGUE.search(core) and not _NAMED.search(core)):
-            continue
-        if not lasting and not _NAMED.search(core):
+        lasting = _lasts(core, replied=replied)
+        if lasting is None:
             continue
         found += 1
-        yield Correction(
-            text=core[0].upper() + core[1:] if core[0].isalpha() else core, lasting=lasting, at=at
-        )
+        yield Correction(text=_stated(core), lasting=lasting, at=at)
         if found == MOST_OF_A_MESSAGE:
             return
+
+
+def _core(sentence: str) -> str:
+    """A sentence without what leads into it, what is said aside, and its end."""
+    core = sentence.strip(" \t-*•>")
+    if opening := _OPENING.match(core):
+        core = core[opening.end() :]
+    return _POLITE.sub("", _ASIDE.sub("", core.strip()).rstrip(" .!;,")).strip()
+
+
+def _lasts(core: str, *, replied: bool) -> bool | None:
+    """Whether a sentence is a rule that was said to stay; False when it counts only if it is said again, None never."""
+    if _ONE_OFF.search(core):
+        return None
+    if reasoned := _REASONED.fullmatch(core):
+        return (
+            True if not _VAGUE.search(reasoned[1]) else None
+        )  # what the reason points at is what was ordered
+    named = bool(_NAMED.search(core))
+    if never := _NEVER_DONE.match(core):
+        return True if not _VAGUE.search(never[0]) else None
+    if _LASTING.match(core) or (replied and _DEFINES.fullmatch(core)):
+        return True if named or not _VAGUE.search(core) else None
+    if not named or not _CORRECTS.fullmatch(core):
+        return None
+    if replied and _HOW_WE_WORK.fullmatch(core) and not _VAGUE.search(core):
+        return True
+    return False if replied or not _IN_PLACE.search(core) else None
+
+
+def _stated(core: str) -> str:
+    """A rule as an order: how politely it was put is no part of it."""
+    if match := _ORDERED.match(core):
+        core = f"{_PLAIN_VERB[match['verb'][:2].casefold()]} {core[match.end() :]}"
+    return core[0].upper() + core[1:] if core[0].isalpha() else core

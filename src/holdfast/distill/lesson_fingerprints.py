@@ -13,7 +13,13 @@ MOST = 3
 _TASK = "{task}"
 # For each program: the words before a task's name, and where that task is defined, the first that exists.
 _PLACES: dict[str, tuple[str, ...]] = {
-    "mise": (f"mise.toml#tasks.{_TASK}", f".mise.toml#tasks.{_TASK}", "mise-tasks/", ".mise/tasks/"),
+    "mise": (
+        f"mise.toml#tasks.{_TASK}",
+        f".mise.toml#tasks.{_TASK}",
+        f"mise-tasks/{_TASK}",
+        f".mise/tasks/{_TASK}",
+        f".config/mise/tasks/{_TASK}",
+    ),
     "npm": (f"package.json#scripts.{_TASK}",),
     "pnpm": (f"package.json#scripts.{_TASK}",),
     "yarn": (f"package.json#scripts.{_TASK}",),
@@ -54,6 +60,10 @@ _BUILT_IN = frozenset(
     ["install", "ci", "i", "add", "test", "start", "exec", "x", "dlx", "tasks", "trust", "use"]
 )
 _THROUGH = frozenset(["npx", "bunx", "pnpx", "uvx"])
+_OWN_TESTS = frozenset(["bun", "deno"])  # their `test` is their own runner, whatever the manifest says
+_MANAGERS = frozenset(["npm", "pnpm", "yarn", "bun"])
+_ONE_OF_MANY = frozenset(["--filter", "-F", "--workspace", "-w", "workspace", "-r", "--recursive"])
+_PLACE_FLAGS = frozenset(["--prefix", "-C", "--cwd", "--dir"])
 _NAME = re.compile(r"[\w:.@/-]+")
 
 
@@ -67,6 +77,35 @@ def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MOST]
 
 
+# Where a linter's rules are chosen, by how it names them.
+_CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"clippy::"), ("clippy.toml", ".clippy.toml", "Cargo.toml")),
+    (re.compile(r"\w+/\w+[A-Z]"), ("biome.json", "biome.jsonc")),
+    (re.compile(r"SC\d+"), (".shellcheckrc",)),
+    (re.compile(r"[A-Z]{1,4}\d{3,4}"), ("ruff.toml", ".ruff.toml", "pyproject.toml")),
+    (
+        re.compile(r"(?=.*[-/])[@\w/-]+"),
+        (
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.ts",
+            ".eslintrc.json",
+            ".eslintrc.js",
+            ".eslintrc",
+        ),
+    ),
+    (re.compile(r"[a-z]\w*"), (".golangci.yaml", ".golangci.yml", ".golangci.toml")),
+)
+
+
+def enforced_by(rule: str, exists: Exists) -> tuple[str, ...]:
+    """The configuration in which a rule of a linter is chosen, where it is there."""
+    for name, places in _CHOSEN_IN:
+        if name.match(rule):
+            return tuple(place for place in places if exists(place))[:1]
+    return ()
+
+
 def _of_part(part: Simple, exists: Exists) -> list[str]:
     words = [unquoted(word) for word in part.words]
     if words[0] in _THROUGH:
@@ -75,26 +114,34 @@ def _of_part(part: Simple, exists: Exists) -> list[str]:
         path = words[0].removeprefix("./")
         return [path] if exists(path) else []
     program = words[0].rpartition("/")[2] if words else ""
+    if program in _MANAGERS and _ONE_OF_MANY & set(words):
+        return []  # defined by a package whose place the command does not say
+    words, elsewhere = _without_place(words)
+    folder = "/".join(filter(None, (part.directory, elsewhere)))
     task = _task(words)
     for place in _PLACES.get(program, ()):
-        file, mark, _ = place.partition("#")
-        path = f"{part.directory}/{file}" if part.directory else file
-        if not exists(path):
+        file, mark, field = place.partition("#")
+        if _TASK in file and not task:
             continue
-        if mark and not task:
-            return [path]
-        return (
-            [f"{part.directory}/{place}" if part.directory else place][:1]
-            if not mark
-            else [(f"{part.directory}/" if part.directory else "") + place.replace(_TASK, task)]
-        )
+        file = file.replace(_TASK, task.replace(":", "/"))
+        path = f"{folder}/{file}" if folder else file
+        if exists(path):
+            return [f"{path}#{field.replace(_TASK, task)}" if mark and task else path]
     return []
+
+
+def _without_place(words: list[str]) -> tuple[list[str], str]:
+    """A command without the flag that says where it runs, and that place."""
+    for place, word in enumerate(words[:-1]):
+        if word in _PLACE_FLAGS and not words[place + 1].startswith(("-", "/", "~")):
+            return [*words[:place], *words[place + 2 :]], words[place + 1].strip("/").removeprefix("./")
+    return words, ""
 
 
 def _task(words: list[str]) -> str:
     plain = [word for word in words[1:] if not word.startswith("-")]
     if plain and plain[0] in _RUN:
         plain = plain[1:]
-    elif plain and plain[0] in _BUILT_IN and plain[0] not in ("test", "start"):
+    elif plain and plain[0] in _BUILT_IN and (plain[0] not in ("test", "start") or words[0] in _OWN_TESTS):
         return ""
     return plain[0] if plain and _NAME.fullmatch(plain[0]) else ""

@@ -24,6 +24,6 @@ def same_rule(one: str, other: str) -> bool:
 
 def _cause(rule: str) -> tuple[str, ...]:
     if match := _COMMAND.fullmatch(rule.strip()):
-        return (match[1],)
+        return ("works", match[1])  # that a command works is not what says that it fails
     failing = rule.partition("→")[0]
-    return tuple(_SPAN.findall(failing)) if _FAILS.search(failing) else ()
+    return ("fails", *_SPAN.findall(failing)) if _FAILS.search(failing) else ()

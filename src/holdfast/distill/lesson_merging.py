@@ -6,6 +6,7 @@ A session in which the failing call worked weakens it; enough of them, and it is
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -24,6 +25,7 @@ UNRESOLVED = frozenset(["path", "program", "tool", "slow", "flaky", "large", "fl
 _CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
 FEWEST_FOR_A_RULE = 3  # what a linter finds is somebody's slip until it is everybody's
 _ORDER = 6  # tokens of one rule
+_MOVED = re.compile(r"cd (\S+) && ")
 
 
 class Seen(Struct, frozen=True):
@@ -84,6 +86,10 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
 
 
 def _key(stumble: Stumble) -> str:
+    if stumble.cause == "place" and (moved := _MOVED.match(stumble.instead)):
+        return (
+            f"place|{stumble.subject.partition(' ')[0]}|{moved[1]}"  # whatever the tool was asked to do there
+        )
     return (
         f"{stumble.cause}||{stumble.token}" if stumble.cause in ("program", "path", "glob") else stumble.key
     )
@@ -96,7 +102,8 @@ def _merged(group: Sequence[Seen]) -> Recurring:
         if one.stumble.instead:
             remedies[one.stumble.instead] += 1
     newest = {one.stumble.instead: number for number, one in enumerate(group)}
-    best = max(remedies, key=lambda text: (remedies[text], newest[text]), default="")
+    plainest = group[0].stumble.cause == "flag"  # of what helped as often: just leaving the flag out
+    best = max(remedies, key=lambda text: (remedies[text], -len(text) * plainest, newest[text]), default="")
     shown = next(one.stumble for one in reversed(group) if one.stumble.instead == best or not best)
     if shown.cause == "rule":
         usual = Counter(one.stumble.tried for one in group).most_common(1)[0][0]
@@ -104,12 +111,17 @@ def _merged(group: Sequence[Seen]) -> Recurring:
     return Recurring(
         cause=shown.cause,
         subject=shown.subject,
-        tokens=(shown.token,),
+        tokens=_named(group) if shown.cause == "place" else (shown.token,),
         tried=shown.tried,
         failed=shown.failed,
         instead=best,
         seen=tuple(group),
     )
+
+
+def _named(group: Sequence[Seen]) -> tuple[str, ...]:
+    """What a tool was asked to do in the wrong place, the most frequent first."""
+    return tuple(subject for subject, _ in Counter(one.stumble.subject for one in group).most_common(3))
 
 
 def _worth(item: Recurring) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.distill.harvest_state import Gathered, Slip, raw
-from holdfast.distill.lesson_words import reason, shown
+from holdfast.distill.lesson_words import at_home, job, reason, shown
 from holdfast.distill.shell_line import Simple, unquoted
 from holdfast.model.experience import Stumble
 
@@ -66,10 +66,13 @@ def _before(part: Simple, token: str) -> str:
 def _stumble(slip: Slip, instead: str) -> Stumble:
     if slip.part is None or slip.cause in ("slow", "flaky"):
         tried = slip.token
+        instead = at_home(instead)  # a file outside of the checkout is said as any machine knows it
     elif slip.cause == "flag":
         tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
+    elif slip.cause == "place":
+        tried = job(slip.part) or shown(slip.part)
     else:
-        tried = shown(slip.part, keep=(slip.token,), paths=slip.cause in ("place", "glob"))
+        tried = shown(slip.part, keep=(slip.token,), paths=slip.cause == "glob")
     return Stumble(
         cause=slip.cause, subject=raw(slip.subject), token=raw(slip.token), tried=raw(tried),
         failed=reason(slip.line), instead=raw(instead) if instead != tried else "", at=slip.at,

@@ -19,6 +19,7 @@ _ASKING = names(
 )
 _QUESTIONS = frozenset(["--version", "--help", "-h", "which", "where", "help", "tasks"])
 _INSTALLS = frozenset(["install", "add", "i", "get", "download"])
+_SETS_UP = _INSTALLS | {"ci", "sync"}
 
 
 def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
@@ -121,6 +122,14 @@ def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
     return _share(_bare(tried), words) >= HALF or same_job(tried, part)
 
 
+def _module_there(token: str, tried: Simple, part: Simple) -> bool:
+    """It was installed, or another interpreter or place has it; the same tool on other files only avoids it."""
+    if _SETS_UP & set(part.words[:3]):
+        return True
+    moved = part.program != tried.program or part.directory != tried.directory
+    return moved and (_share(_bare(tried), _bare(part)) >= HALF or same_job(tried, part))
+
+
 def _quoted(token: str, tried: Simple, part: Simple) -> bool:
     return part.program == tried.program and _share(_bare(tried), _bare(part)) >= HALF
 
@@ -161,7 +170,7 @@ _RULES = {
     "command": _other_task,
     "target": _other_task,
     "place": _other_place,
-    "module": _same_or_wrapped,
+    "module": _module_there,
     "managed": _same_or_wrapped,
     "glob": _quoted,
     "variable": _variable_set,

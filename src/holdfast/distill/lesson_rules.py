@@ -7,41 +7,25 @@ another one is learned. Names begin with the tool, so that a list shows what bel
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.distill.lesson_fingerprints import Exists, depends_on
+from holdfast.distill.lesson_commands import command_lessons
+from holdfast.distill.lesson_fingerprints import Exists, depends_on, enforced_by
+from holdfast.distill.lesson_form import evidence_of, slug
 from holdfast.distill.lesson_merging import Recurring, recurring
 from holdfast.distill.likeness import Likeness, compare
-from holdfast.model.experience import Correction, Ran
-from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence, LessonKind
+from holdfast.model.experience import Correction
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson, LessonKind
 from holdfast.model.session import Lived
 
-MOST_OF_A_PURPOSE = 2
-MOST_TESTS = 3
-MOST_EVIDENCE = 8
-LONGEST_NAME = 48
+_OF_THE_TOOL = frozenset(
+    ["flag", "prefix", "glob", "usage", "refused", "program"]
+)  # whatever this repository holds
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
-_LABELS = {
-    "test": "tests",
-    "one test": "one test",
-    "build": "build",
-    "lint": "lint",
-    "types": "type check",
-    "format": "format",
-    "generate": "generate",
-    "setup": "set up",
-    "run": "run",
-}
-_TASK = re.compile(r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run) [\w:.-]+\Z")
-_DEFAULT = re.compile(
-    r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|npm (?:test|install)|pytest|make|bun test"
-    r"|mix test)"
-    r"(?: (?:\./\.\.\.|<path>|-run <name>|<name>))*"
-)
-_SLUG = re.compile(r"[a-z0-9]+")
+_OF_A_PLACE = re.compile(r"cd (\S+) && ")
 
 
 class Learned(Struct, frozen=True):
@@ -55,14 +39,15 @@ def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
     """What these sessions (oldest first) teach: stumbles, pitfalls, commands, corrections, conventions."""
     stumbles = recurring(lived)
     found = [_of_stumble(item, exists) for item in stumbles.held]
-    found += [*_commands(lived, exists), *_corrections(lived)]
+    commands, undefined = command_lessons(lived, exists)
+    found += [*commands, *_corrections(lived)]
     named: dict[str, Lesson] = {}
     for lesson in found:
         name = (
             lesson.name if lesson.name not in named else f"{lesson.name}-{lesson.id.rpartition('-')[2][:4]}"
         )
         named[name] = replace(lesson, name=name)
-    return Learned(tuple(named.values()), tuple(rule_of(item) for item in stumbles.contradicted))
+    return Learned(tuple(named.values()), (*(rule_of(item) for item in stumbles.contradicted), *undefined))
 
 
 # --- stumbles ---
@@ -96,7 +81,10 @@ def rule_of(item: Recurring) -> str:
         case "format":
             return f"`{tried}` fails on formatting → `{instead}` first"
         case "rule":
-            return f"`{tried}` enforces `{token}`" + (f": {item.failed}" if item.failed else "")
+            return f"`{tried}` fails on `{token}`" + (f" ({item.failed})" if item.failed else "")
+        case "place" if len(item.tokens) > 1 and (place := _OF_A_PLACE.match(instead)):
+            names = ", ".join(f"`{name}`" for name in item.tokens)
+            return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`"
         case "slow":
             return f"`{token}` takes long ({item.failed}) → give it more time, or run it in the background"
         case "flaky":
@@ -111,10 +99,16 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
     kind: LessonKind = (
         "pitfall" if item.cause in _PITFALLS else "convention" if item.cause == "rule" else "stumble"
     )
+    digest = ""
     if item.cause in ("path", "folder"):
         targets = tuple(path for path in (item.instead,) if path and exists(path))
+        digest = PRESENT  # where it is matters, not what is in it
     elif item.cause == "large":
         targets = tuple(path for path in item.tokens if exists(path))
+    elif item.cause == "rule":
+        targets = (*enforced_by(item.tokens[0], exists), *depends_on(item.tried, exists))[:1]
+    elif item.cause in _OF_THE_TOOL:
+        targets = ()
     else:
         targets = (*depends_on(item.instead, exists), *depends_on(item.tried, exists))[:2]
     rule = rule_of(item)
@@ -123,9 +117,9 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
         description=_description(item),
         rules=(rule,),
         kind=kind,
-        fingerprint=tuple(Fingerprint(target=target) for target in dict.fromkeys(targets)),
+        fingerprint=tuple(Fingerprint(target=target, digest=digest) for target in dict.fromkeys(targets)),
         captured_at=item.at,
-        evidence=_evidence(
+        evidence=evidence_of(
             (
                 one.session,
                 one.at,
@@ -140,7 +134,7 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
 def _stumble_name(item: Recurring) -> str:
     match item.cause:
         case "path" | "folder" | "large":
-            return slug("path", item.tokens[0])
+            return slug("path", "/".join(item.tokens[0].rstrip("/").split("/")[-2:]))
         case "glob":
             return {
                 "?": "shell-quote-question-mark",
@@ -157,7 +151,9 @@ def _stumble_name(item: Recurring) -> str:
             return slug("flaky", item.tokens[0])
         case "slow":
             return slug(item.subject, "slow")
-        case "usage" | "refused" | "place" | "switch":
+        case "place":
+            return slug(item.tokens[0], "place")
+        case "usage" | "refused" | "switch":
             return slug(item.subject, item.cause)
     return slug(item.subject, item.tokens[0])
 
@@ -183,56 +179,6 @@ def _description(item: Recurring) -> str:
         "place": "a directory from which it does not run",
         "module": "a module that is not found",
     }.get(item.cause, "a call that fails here")
-
-
-# --- commands ---
-
-
-def _commands(lived: Sequence[Lived], exists: Exists) -> list[Lesson]:
-    """For each job the commands that most sessions did it with. One that is no longer defined is left out."""
-    used: dict[tuple[str, str], list[tuple[Lived, Ran]]] = {}
-    gone: dict[str, int] = {}
-    for number, session in enumerate(lived):
-        for ran in session.experience.commands:
-            used.setdefault((ran.purpose, ran.command), []).append((session, ran))
-        for stumble in session.experience.stumbles:
-            if stumble.cause in ("task", "command", "target"):
-                gone[stumble.tried] = number
-    number_of = {session.session: number for number, session in enumerate(lived)}
-    ranked = sorted(
-        used.items(), key=lambda pair: (-len(pair[1]), -number_of[pair[1][-1][0].session], pair[0])
-    )
-    count: dict[str, int] = {}
-    lessons = []
-    for (purpose, command), uses in ranked:
-        if gone.get(command, -1) > number_of[uses[-1][0].session]:
-            continue
-        often = len(uses) > 1 or (sum(ran.worked for _, ran in uses) > 1 and not count.get(purpose))
-        if not often and not _TASK.match(command):
-            continue  # used once, or by one beside what others use; a task is there to be used
-        if count.get(purpose, 0) >= (MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE):
-            continue
-        if _DEFAULT.fullmatch(command) and count.get(purpose):
-            continue  # what anybody would try first is worth a word only where nothing else is
-        count[purpose] = count.get(purpose, 0) + 1
-        lessons.append(_of_command(purpose, command, uses, exists))
-    return lessons
-
-
-def _of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], exists: Exists) -> Lesson:
-    label = _LABELS.get(purpose, purpose)
-    return Lesson(
-        name=slug("one-test" if purpose == "one test" else "", command),
-        description=f"{label}: the command that works here",
-        rules=(f"{label}: `{command}`",),
-        kind="command",
-        fingerprint=tuple(Fingerprint(target=target) for target in depends_on(command, exists)),
-        captured_at=uses[-1][1].at or uses[-1][0].ended,
-        evidence=_evidence(
-            (session.session, ran.at or session.ended, f"{command}: {ran.line or 'worked'} ({ran.worked} ×)")
-            for session, ran in uses
-        ),
-    )
 
 
 # --- corrections ---
@@ -261,29 +207,7 @@ def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
                 rules=(text,),
                 kind="correction",
                 captured_at=group[-1][1].at or group[-1][0].ended,
-                evidence=_evidence((session.session, said.at, said.text) for session, said in group),
+                evidence=evidence_of((session.session, said.at, said.text) for session, said in group),
             )
         )
     return lessons
-
-
-# --- common ---
-
-
-def _evidence(items: Iterable[tuple[str, float | None, str]]) -> tuple[LessonEvidence, ...]:
-    """One line for each session, the newest of them."""
-    by_session: dict[str, LessonEvidence] = {}
-    for session, at, line in items:
-        by_session[session] = LessonEvidence(session=session, at=at, line=line)
-    return tuple(by_session.values())
-
-
-def slug(*texts: str) -> str:
-    """A name for a file: lower case, words joined by hyphens."""
-    words = _SLUG.findall(" ".join(texts).casefold())
-    name = ""
-    for word in words:
-        if len(name) + len(word) + 1 > LONGEST_NAME:
-            break
-        name = f"{name}-{word}" if name else word
-    return name or "lesson"

@@ -29,6 +29,8 @@ _MANIFESTS = (
     ("Cargo.toml", ("cargo",)),
     ("package.json", ("npm", "pnpm", "yarn", "bun")),
 )
+# A program that the work itself builds: its options are what is being worked on.
+_BUILT_HERE = re.compile(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
 _NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
 
 
@@ -78,7 +80,7 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
         return None
     if cause in _NAMED:
         for part in parts:
-            if token := _typed(name, part):
+            if (token := _typed(name, part)) and not _BUILT_HERE.search(part.words[0]):
                 return Slip(cause, subject_of(part, token), token, line, at, part)
         return None
     if cause == "glob":

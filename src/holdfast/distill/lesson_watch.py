@@ -57,6 +57,14 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
         _jobs(state, command, worked=True, at=at, other=True)
 
 
+def misused(command: str, output: str) -> bool:
+    """Whether an output says that a check was called in a wrong way, whatever the line's exit code says."""
+    if not output or len(output) > SHORT or not masks(command):
+        return False
+    slip = slip_of(command, excerpt(output), None, only=SOFT - {"path", "glob"})
+    return slip is not None and slip.part is not None and bool(purpose_of(slip.part))
+
+
 def verified(state: Gathered, command: str, line: str, at: float | None) -> None:
     """Takes a command that passed its verification; whether it did is somebody else's judgement."""
     _jobs(state, command, worked=True, at=at, line=line)
@@ -94,7 +102,9 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
 def _instead(slip: Slip, part: Simple) -> str:
     if slip.cause == "variable":
         return f"{slip.token}=… {shown(part)}"
-    if slip.cause in ("place", "glob"):
+    if slip.cause == "place":
+        return job(part) or shown(part)
+    if slip.cause == "glob":
         return shown(part, paths=True)
     if slip.cause == "flag" and slip.part is not None and part.program == slip.part.program:
         return with_flags(part, slip.part)

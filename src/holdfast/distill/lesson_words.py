@@ -51,6 +51,7 @@ _PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|
 _PICKS_PACKAGE = frozenset(
     ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
 )
+_SHORT_FOR = {"-w": ("npm", "pnpm", "yarn"), "-F": ("pnpm",)}  # letters that mean other things elsewhere
 _HOME = re.compile(r"\A/(?:home|Users)/[^/]+/")
 _GIVEN = re.compile(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
 _CARGO_TEST = re.compile(r"(?:test|t|nextest run)\b")
@@ -171,6 +172,7 @@ _RUNNERS = names(
     " deno dotnet composer mix bundle hk lefthook pre-commit gofmt gofumpt goimports prettier ruff black biome rustfmt"
     " flutter dart melos moon bazel"
 )
+_CHECKS = re.compile(r"\A(?!.*(?:test|spec|e2e|verify|\bci\b)).*\bcheck\b")
 _PACKAGES = re.compile(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
 
 
@@ -181,6 +183,10 @@ def purpose_of(part: Simple) -> str:
     kind = checks.check_kind(text)
     if kind == "test" and picks_a_test(part):
         return "one test"
+    if kind == "test" and part.words[:2] == ("go", "vet"):
+        return "lint"
+    if kind == "test" and _CHECKS.search(text):
+        return "check"
     if kind:
         return "format" if kind == "lint" and re.search(r"\s--(?:fix|write)\b|:fix\b", text) else kind
     if program.removeprefix("./") not in _RUNNERS or any(
@@ -225,7 +231,7 @@ def job(part: Simple) -> str:
             skip = ""
         elif not words:
             words.append(text if not specific(text) else name_of(text))
-        elif text in _PICKS_PACKAGE:
+        elif text in _PICKS_PACKAGE and part.program in _SHORT_FOR.get(text, (part.program,)):
             words.append(text)
             skip = "package"
         elif text in _NOISE or re.match(r"-(?:count|timeout|-timeout|parallel|j\d|-reporter|-color)\b", text):

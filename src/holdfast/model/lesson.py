@@ -24,6 +24,9 @@ class LessonEvidence(Struct, frozen=True, kw_only=True):
     line: str = ""
 
 
+PRESENT = "present"  # the digest of what has only to be there, whatever is in it: a path that a rule leads to
+
+
 class Fingerprint(Struct, frozen=True, kw_only=True):
     """One thing a lesson depends on: a file, a folder (`tests/`), a glob, or a field (`package.json#scripts.test`)."""
 

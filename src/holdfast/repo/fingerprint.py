@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.model.lesson import Fingerprint
+from holdfast.model.lesson import PRESENT, Fingerprint
 from holdfast.repo import fingerprint_content as content
 from holdfast.repo import fingerprint_field as fields
 from holdfast.repo.fingerprint_content import Place
@@ -166,6 +166,8 @@ class _Look:
         if stamp is None:
             return Missing(item.target, "the file has no such field")
         before = self.stamps.get(item.target)
+        if item.digest == PRESENT:
+            stamp = Stamp(PRESENT, stamp.places)
         if item.digest in ("", stamp.digest):
             kept[item.target] = stamp if self._is_settled(stamp) else replace(stamp, places=())
             return Same(item.target, stamp.digest)

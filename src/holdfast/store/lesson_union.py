@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from holdfast.guard.lesson_text import why_line_refused, why_target_refused
 from holdfast.guard.names import as_name
-from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson, LessonEvidence
 from holdfast.store.denied import Denied
 from holdfast.text.lesson_md import normal
 from holdfast.text.phrases import FORGOTTEN
@@ -194,7 +194,8 @@ def stamped(lesson: Lesson, before: Lesson | None, take: Take) -> Lesson:
         if item.target in known and not again:
             prints.append(item)
         elif digest := take(item.target):
-            prints.append(Fingerprint(target=item.target, digest=digest))
+            kept = PRESENT if item.digest == PRESENT else digest
+            prints.append(Fingerprint(target=item.target, digest=kept))
     return replace(lesson, fingerprint=tuple(prints))
 
 
