@@ -16,9 +16,10 @@ from tests.app.test_remembering import DAY
 from tests.conftest import Holdfast
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.extracting import AGENT, UNKNOWN_USD, extract, preview, spent_today
+from holdfast.app.extracting import extract, preview
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.lessons import promote, read_lessons, reject
+from holdfast.app.model_metering import AGENT, UNKNOWN_USD, spent_today
 from holdfast.app.wiring import Machine
 from holdfast.errors import ConfigError, ModelError, UsageError
 from holdfast.model.ledger import LedgerEntry

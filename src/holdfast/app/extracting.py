@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2b
 from secrets import choice
@@ -21,11 +20,10 @@ from holdfast.app.ledger import find_row, read_ledger, record_of, rows
 from holdfast.app.lesson_states import lesson_store
 from holdfast.app.lessons import propose
 from holdfast.app.model_asking import Unmetered, ask, seconds_of, target_of
-from holdfast.app.model_wire import Answer, Question
+from holdfast.app.model_metering import Meter, label_of
+from holdfast.app.model_wire import Question
 from holdfast.app.settings import Settings
 from holdfast.app.wiring import Machine
-from holdfast.distill.cost import cost_of
-from holdfast.distill.digest import UsageTotal
 from holdfast.distill.extracted import Extracted, extracted
 from holdfast.distill.extracting import (
     INSTRUCTIONS,
@@ -36,18 +34,14 @@ from holdfast.distill.extracting import (
     worth_asking,
 )
 from holdfast.errors import HoldfastError, ModelError, NotFound, UsageError
-from holdfast.model.ledger import Kind, LedgerEntry, Outcome, Tokens
+from holdfast.model.ledger import Outcome
 from holdfast.model.lesson import Lesson
-from holdfast.model.session import DistilledSession, Usage
+from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
-from holdfast.store.ledger import LedgerStore
-from holdfast.store.project_ledger import ProjectLedger
 
-AGENT = "holdfast"
 GOAL = ("lesson", "extraction")
 MOST_SESSIONS = 3  # of one capture: after a long silence the latest ones are asked about
-UNKNOWN_USD = Decimal("0.01")  # what a call of unknown price counts for the day's limit
 _DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -144,19 +138,19 @@ def _extract(machine: Machine, project: Project, settings: Settings, record: Dis
     target_of(machine, settings)  # what cannot be asked is said before anything else
     shown = _material(machine, record)
     question = Question(INSTRUCTIONS, shown.prompt(_fence()), MOST_OUTPUT)
-    meter = _Meter(machine, project, settings, record)
-    meter.check(tokens_of(question.instructions, question.text))
+    meter = Meter(machine, project, settings, GOAL)
+    meter.check(question)
     try:
         answer = ask(machine, settings, question)
     except Unmetered:
-        meter.count(None, Outcome.FAILED)
+        meter.count(_row_id(project, record), None, Outcome.FAILED)
         raise
     try:
-        found = extracted(answer.text, shown, _label(settings))
+        found = extracted(answer.text, shown, label_of(settings))
     except ModelError:
-        meter.count(answer, Outcome.FAILED)
+        meter.count(_row_id(project, record), answer, Outcome.FAILED)
         raise
-    cost = meter.count(answer, Outcome.DONE)
+    cost = meter.count(_row_id(project, record), answer, Outcome.DONE)
     return _propose(machine, project, record.session, found, cost)
 
 
@@ -214,88 +208,7 @@ def _fence() -> str:
     return "".join(choice(_DIGITS) for _ in range(6))
 
 
-def _label(settings: Settings) -> str:
-    """A model's name as it is told in evidence: one short word."""
-    name = settings.extractor_model or settings.extractor_command[0].replace("\\", "/").rpartition("/")[2]
-    return "".join(sign if sign.isalnum() or sign in "._/-" else "-" for sign in name)[:60]
-
-
-# --- what it costs -------------------------------------------------------------------------------------
-
-
-class _Meter:
-    """The cost of one call, as a row of the ledger of its own."""
-
-    def __init__(
-        self, machine: Machine, project: Project, settings: Settings, record: DistilledSession
-    ) -> None:
-        self._machine = machine
-        self._project = project
-        self._settings = settings
-        self._record = record
-
-    def check(self, tokens: int) -> None:
-        """Refuses a call that might go beyond what may be spent today."""
-        limit = Decimal(str(self._settings.extractor_daily_usd))
-        likely = self._price(Usage(input=tokens, output=MOST_OUTPUT), None)
-        spent = spent_today(self._machine)
-        if spent + (UNKNOWN_USD if likely is None else likely) > limit:
-            raise ModelError(
-                f"the day's limit of ${limit} is reached (${spent:.4f} spent)",
-                where="extractor_daily_usd",
-                fix="It begins anew at midnight UTC",
-            )
-
-    def count(self, answer: Answer | None, outcome: Outcome) -> Decimal | None:
-        usage = answer.usage if answer is not None else None
-        cost = self._price(usage, answer.usd if answer is not None else None)
-        moment = self._machine.now()
-        clean = self._machine.clean
-        tokens = Tokens(usage.input, usage.output, usage.cache_read, usage.cache_write) if usage else None
-        row = LedgerEntry(
-            session=_row_id(self._project, self._record),
-            model=clean(_label(self._settings)),
-            cost_usd=cost,
-            goal=GOAL,
-            timestamp=moment,
-            agent=AGENT,
-            provider=self._settings.extractor,
-            kind=Kind.OTHER,
-            tokens=tokens,
-            outcome=outcome,
-            recorded=moment,
-        )
-        ProjectLedger(self._project).append([row])
-        return cost
-
-    def _price(self, usage: Usage | None, stated: float | None) -> Decimal | None:
-        if usage is None and stated is None:
-            return None
-        settings = self._settings
-        if stated is not None:
-            return Decimal(str(round(stated, 6)))
-        vendor = settings.extractor if settings.extractor != "command" and not settings.extractor_url else ""
-        total = UsageTotal(settings.extractor_model, 0, usage or Usage(), 1)
-        return cost_of(total, vendor, self._machine.now().timestamp()) if settings.extractor_model else None
-
-
-def spent_today(machine: Machine) -> Decimal:
-    """What asking has cost since midnight UTC, in all projects of this user."""
-    day = machine.now().date()
-    begins = datetime.combine(day, datetime.min.time(), machine.now().tzinfo).timestamp()
-    spent = Decimal(0)
-    folder = machine.home / "projects"
-    for path in sorted(folder.glob("*/ledger.md")):
-        try:
-            if path.stat().st_mtime < begins:
-                continue
-            entries = LedgerStore(path, path.parent / "locks" / "ledger.lock").read().entries
-        except (OSError, HoldfastError):
-            continue
-        for row in entries:
-            if row.agent == AGENT and row.timestamp is not None and row.timestamp.date() == day:
-                spent += UNKNOWN_USD if row.cost_usd is None else row.cost_usd
-    return spent
+# --- one row for each call -------------------------------------------------------------------------------
 
 
 def _row_id(project: Project, record: DistilledSession) -> str:
