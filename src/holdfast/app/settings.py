@@ -58,8 +58,9 @@ OPTIONS = (
         str,
         "none",
         True,
-        "A model that tells what a prompt wants, in place of the rules of holdfast classify; none: the rules.",
-        ("none",),
+        "What holdfast classify asks: its rules (none), or the extractor's model, and the rules where that fails. "
+        "Hooks keep the rules: they have milliseconds.",
+        ("none", "extractor"),
     ),
     Option(
         "extractor",
