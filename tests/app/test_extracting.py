@@ -27,7 +27,7 @@ from holdfast.model.ledger import LedgerEntry
 KEY = "sk-test-4f9d2c7b1a8e6035"
 REMEDY = {
     "name": "gh-names-only",
-    "kind": "stumble",
+    "kind": "pitfall",
     "rule": "`gh pr diff --stat` is not known to gh here: list changed files with `gh pr diff --name-only`.",
     "evidence": "unknown flag: --stat",
 }
@@ -188,6 +188,15 @@ def test_a_name_that_is_taken_by_another_rule_is_made_longer(learned: Machine, h
         use(home, server)
         (name,) = extract(learned, learned.project()).added
     assert name.startswith(f"{taken.name}-") and name != taken.name
+
+
+def test_what_the_rules_found_is_not_said_again_in_a_model_s_words(learned: Machine, home: Path) -> None:
+    before = rules(learned)
+    again = {**REMEDY, "kind": "stumble"}
+    with serving(saying(again)) as server:
+        use(home, server)
+        done = extract(learned, learned.project())
+    assert (done.added, done.known, rules(learned)) == ((), 1, before)
 
 
 # --- a command -----------------------------------------------------------------------------------------
@@ -524,7 +533,7 @@ POISON = [
 def test_a_model_that_obeys_the_transcript_plants_no_lesson(
     change: dict[str, Any], tempted: Machine, home: Path
 ) -> None:
-    sound = {"name": "make-deploy", "kind": "stumble", "evidence": QUOTE}
+    sound = {"name": "make-deploy", "kind": "pitfall", "evidence": QUOTE}
     sound["rule"] = "Deploy with `make deploy`: its make knows no `--fast`."
     before = rules(tempted)
     with serving(saying({**sound, **change}, {**sound, "name": "make-deploy-plain"})) as server:
@@ -560,7 +569,7 @@ def test_a_fingerprint_is_a_file_that_the_session_touched(
     file = poisoned(repo)
     file.edit(DAY * 9 + 35, str(repo / "deploy.mk"))
     taken_in(machine, tmp_path / "t", file)
-    lesson = {"name": "make-deploy", "kind": "stumble", "evidence": QUOTE}
+    lesson = {"name": "make-deploy", "kind": "pitfall", "evidence": QUOTE}
     lesson |= {"rule": "Deploy with `make deploy`: its make knows no `--fast`."}
     with serving(saying({**lesson, "files": ["deploy.mk", "../x", "other.mk"]})) as server:
         use(home, server)

@@ -24,7 +24,7 @@ from holdfast.app.model_metering import Meter, label_of
 from holdfast.app.model_wire import Question
 from holdfast.app.settings import Settings
 from holdfast.app.wiring import Machine
-from holdfast.distill.extracted import Extracted, extracted
+from holdfast.distill.extracted import Extracted, extracted, says_the_same
 from holdfast.distill.extracting import (
     INSTRUCTIONS,
     MOST_OUTPUT,
@@ -178,8 +178,8 @@ def _propose(
             dropped.append("a lesson is refused: it looks like a secret")
         else:
             wanted.append(lesson)
-    wanted = _named_apart(machine, project, wanted)
-    done = propose(machine, project, wanted)
+    new = _new_and_named_apart(machine, project, wanted)
+    done = propose(machine, project, new)
     return Extraction(
         session=session,
         added=done.added,
@@ -189,15 +189,18 @@ def _propose(
     )
 
 
-def _named_apart(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> list[Lesson]:
+def _new_and_named_apart(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> list[Lesson]:
     """One rule, one lesson: a name that stands for another rule already is made longer."""
     shelf = lesson_store(machine, project).read()
+    folders = (shelf.candidates, shelf.local, shelf.shared, shelf.personal)
+    known = [one.lesson for folder in folders for one in folder.lessons]
     taken: dict[str, set[str]] = {}
-    for folder in (shelf.candidates, shelf.local, shelf.shared, shelf.personal):
-        for one in folder.lessons:
-            taken.setdefault(one.lesson.name, set()).update(one.lesson.rules)
+    for one in known:
+        taken.setdefault(one.name, set()).update(one.rules)
     named: list[Lesson] = []
     for lesson in lessons:
+        if any(says_the_same(lesson, one) for one in known):
+            continue
         rules = taken.setdefault(lesson.name, set(lesson.rules))
         apart = rules.isdisjoint(lesson.rules)
         named.append(replace(lesson, name=f"{lesson.name}-{lesson.id[2:]}") if apart else lesson)

@@ -184,3 +184,15 @@ def _in_order(words: Sequence[str], line: Sequence[str]) -> bool:
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
+
+
+def says_the_same(one: Lesson, known: Lesson) -> bool:
+    """Whether a known lesson of the same kind already names every command of a new one: then it says nothing new.
+
+    Only for calls that fail or work: of a command there may be more pitfalls than one.
+    """
+    if one.kind != known.kind or one.kind not in ("stumble", "command"):
+        return False
+    there = [_flat(span) for rule in known.rules for span in _SPAN.findall(rule)]
+    spans = [_flat(span) for rule in one.rules for span in _SPAN.findall(rule)]
+    return bool(spans) and all(any(span in other for other in there) for span in spans)
