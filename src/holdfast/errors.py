@@ -9,6 +9,7 @@ HoldfastError            base; `code` never changes once released
 ├── FormatTooNew         a store in a format this holdfast must not write
 ├── ConfigError          a configuration file that cannot be obeyed
 ├── NotALesson           a file among the lessons that is none, or must not be used
+├── ModelError           a configured model that did not answer, or not so that it can be used
 └── NotFound             an id that nothing answers to
 """
 
@@ -65,6 +66,10 @@ class ConfigError(HoldfastError):
 
 class NotALesson(HoldfastError):
     code = "lesson"
+
+
+class ModelError(HoldfastError):
+    code = "model"
 
 
 class NotFound(HoldfastError):

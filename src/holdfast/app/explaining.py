@@ -68,12 +68,19 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
     switches = switches_of(project)
     if not switches.enabled:
         return "this project is not enabled: holdfast install claude-code"
-    if machine.env.get("HOLDFAST", "").lower() in ("off", "0", "false"):
-        return "HOLDFAST=off"
-    if machine.env.get("CI", "").lower() in ("true", "1"):
-        return f"CI={machine.env['CI']}"
+    if off := off_by_environment(machine):
+        return off
     if machine.settings().excludes(str(directory), machine.user_home):
         return f"excluded by {machine.home / 'config.toml'}"
     if switches.at(directory)[1]:
         return "switched off in this directory: holdfast on --inject"
+    return ""
+
+
+def off_by_environment(machine: Machine) -> str:
+    """The variable that switches holdfast off; '' when none does."""
+    if machine.env.get("HOLDFAST", "").lower() in ("off", "0", "false"):
+        return "HOLDFAST=off"
+    if machine.env.get("CI", "").lower() in ("true", "1"):
+        return f"CI={machine.env['CI']}"
     return ""

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -47,6 +47,62 @@ def run_command(command: str, cwd: Path, env: Mapping[str, str], timeout: float)
         process.wait()
         reader.join(_GRACE_S)
     return Ran(code, said.text())
+
+
+class Said(Struct, frozen=True):
+    """How a program ended, and its standard output up to a byte more than was allowed."""
+
+    exit_code: int | None
+    output: bytes
+
+
+def answer_of(
+    command: Sequence[str], asked: bytes, cwd: Path, env: Mapping[str, str], timeout: float, most: int
+) -> Said:
+    """Runs a program without a shell, gives it something to read and takes its answer; nothing of it stays behind."""
+    nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env=dict(env),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=nothing,
+            start_new_session=os.name != "nt",
+        )
+    except (OSError, ValueError) as error:
+        raise StoreError(f"the command cannot be started: {error}", where=str(cwd)) from error
+    heard: list[bytes] = [b""]
+    writer = threading.Thread(target=_tell, args=(process, asked), daemon=True)
+    reader = threading.Thread(target=_hear, args=(process, most, heard), daemon=True)
+    writer.start()
+    reader.start()
+    code: int | None
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        code = None
+    finally:
+        _end_group(process)
+        process.wait()
+        reader.join(_GRACE_S)
+    return Said(code, heard[0])
+
+
+def _tell(process: subprocess.Popen[bytes], asked: bytes) -> None:
+    if process.stdin is not None:
+        with contextlib.suppress(OSError), process.stdin as pipe:  # it need not read all, nor any of it
+            pipe.write(asked)
+
+
+def _hear(process: subprocess.Popen[bytes], most: int, heard: list[bytes]) -> None:
+    if process.stdout is None:
+        return
+    with process.stdout as pipe:
+        while piece := os.read(pipe.fileno(), 64 * 1024):
+            if len(heard[0]) <= most:
+                heard[0] += piece
 
 
 def _start(command: str, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -5,6 +5,7 @@ What runs or sends something is obeyed from the personal file only; a repository
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from holdfast.errors import ConfigError, NameRefused
 from holdfast.guard.names import safe_name
 
 MOST_BYTES = 100_000
+_VARIABLE = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,99})?")
 
 
 class Option(Struct, frozen=True):
@@ -56,8 +58,63 @@ OPTIONS = (
         str,
         "none",
         True,
-        "A model that tells what a prompt wants, in place of the rules of holdfast classify; none: the rules.",
-        ("none",),
+        "What holdfast classify asks: its rules (none), or the extractor's model, and the rules where that fails. "
+        "Hooks keep the rules: they have milliseconds.",
+        ("none", "extractor"),
+    ),
+    Option(
+        "extractor",
+        str,
+        "none",
+        True,
+        "A model that is asked for lessons when a session has ended, beside the rules: an endpoint that speaks "
+        "OpenAI's chat completions, one that speaks Anthropic's messages, or a command such as a headless agent; "
+        "none: nothing is sent.",
+        ("none", "command", "openai", "anthropic"),
+    ),
+    Option(
+        "extractor_model",
+        str,
+        "",
+        True,
+        "The model's name, as its endpoint knows it; for a command, a label.",
+    ),
+    Option(
+        "extractor_url",
+        str,
+        "",
+        True,
+        "The endpoint's base, e.g. `http://localhost:11434/v1`; https, or http on this machine alone. Empty: the "
+        "vendor's own.",
+    ),
+    Option(
+        "extractor_key_env",
+        str,
+        "",
+        True,
+        "The name of the environment variable that holds the key, never the key. Empty: `OPENAI_API_KEY` or "
+        "`ANTHROPIC_API_KEY` for the vendor's own endpoint, and no key for another.",
+    ),
+    Option(
+        "extractor_command",
+        list,
+        [],
+        True,
+        "The command and its arguments, run without a shell: what is asked on its standard input, JSON on its output.",
+    ),
+    Option(
+        "extractor_daily_usd",
+        float,
+        0.5,
+        True,
+        "What the model may cost in a day (UTC), all projects together; a call of unknown price counts as a cent.",
+    ),
+    Option(
+        "extractor_seconds",
+        int,
+        60,
+        True,
+        "How long one call may take; what takes longer than 120 is cut off.",
     ),
     Option(
         "projects",
@@ -110,6 +167,13 @@ class Settings(Struct, frozen=True):
     scanner: str = "auto"
     embedder: str = "static"
     classifier: str = "none"
+    extractor: str = "none"
+    extractor_model: str = ""
+    extractor_url: str = ""
+    extractor_key_env: str = ""
+    extractor_command: tuple[str, ...] = ()
+    extractor_daily_usd: float = 0.5
+    extractor_seconds: int = 60
     projects: tuple[tuple[str, str], ...] = ()
     know_conventions: int = 50
     know_patterns: int = 50
@@ -170,6 +234,13 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         scanner=values["scanner"],
         embedder=values["embedder"],
         classifier=values["classifier"],
+        extractor=values["extractor"],
+        extractor_model=values["extractor_model"],
+        extractor_url=values["extractor_url"],
+        extractor_key_env=values["extractor_key_env"],
+        extractor_command=tuple(values["extractor_command"]),
+        extractor_daily_usd=float(values["extractor_daily_usd"]),
+        extractor_seconds=values["extractor_seconds"],
         projects=tuple(values["projects"].items()),
         know_conventions=values["know_conventions"],
         know_patterns=values["know_patterns"],
@@ -199,6 +270,8 @@ def _problem(option: Option, value: Any) -> str:
         return f"names a project {bad[0][:40]!r}, which is no name of letters, digits, - _ and ."
     if option.choices and value not in option.choices:
         return f"must be one of {', '.join(option.choices)}"
+    if option.name == "extractor_key_env" and not _VARIABLE.fullmatch(str(value)):
+        return "must be the name of an environment variable; the key itself does not belong into a file"
     return ""
 
 

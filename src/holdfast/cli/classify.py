@@ -14,7 +14,8 @@ from holdfast.errors import UsageError
 
 DESCRIPTION = """Tells what a prompt asks for, as the prompt hook takes it: code-gen (lessons and file pointers are
 told), exploration (file pointers), qa or other (nothing). Rules over words and shape, no model, nothing is stored;
-what cannot be told is other."""
+what cannot be told is other. With classifier = "extractor" in the personal configuration the extractor's model is asked
+here, and the rules where it fails; hooks always keep the rules."""
 EXAMPLES = """examples:
   holdfast classify "fix the flaky refresh test"
   holdfast classify "where is the token refreshed?" --json
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         raise UsageError(
             "there is no prompt", fix='Give one: holdfast classify "fix the login", or - for standard input'
         )
-    found = classified(prompt)
+    found = classified(machine, prompt, output.warn)
     if options.json:
         output.show_json(msgspec.to_builtins(found))
         return 0

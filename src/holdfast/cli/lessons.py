@@ -29,6 +29,7 @@ EXAMPLES = """examples:
   holdfast lessons add testing --rule "run `make test`, never pytest itself" --fingerprint Makefile
   holdfast lessons share testing            let git track it in .holdfast/lessons/ (--undo takes it back)
   holdfast lessons stale                    what is skipped, and what has changed (refresh mends it)
+  holdfast lessons extract --dry-run        what a configured model would be asked about the latest session
   holdfast lessons trust                    show what came with the repository, and agree to it
 """
 _STATES = ("candidate", "active", "stale", "muted", "rejected", "untrusted")
@@ -90,10 +91,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     fresh.add_argument("--keep", action="store_true", help="they hold as they are: only the hashes are new")
     trust = verbs.add_parser("trust", help="show lessons that came with the repository, and agree to them")
     _configure_trust(trust)
+    extract = verbs.add_parser("extract", help="ask the configured model for lessons of one session")
+    extract.add_argument(
+        "--session", default="", metavar="ID", help="its id or the beginning of it (default: the latest)"
+    )
+    extract.add_argument(
+        "--dry-run", action="store_true", help="show what would be sent, and where to; nothing is sent"
+    )
     add = verbs.add_parser("add", help="write a lesson by hand, active at once")
     _configure_add(add)
     parser.add_argument("--json", action="store_true", help="the result as JSON")
-    for verb in (listing, show, stale, fresh, trust, add, *named.values()):
+    for verb in (listing, show, stale, fresh, trust, extract, add, *named.values()):
         verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the result as JSON")
     review.add_argument(
         "--json",
@@ -139,6 +147,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         from holdfast.cli.lessons_trust import trust
 
         return trust(machine, options)
+    if verb == "extract":
+        from holdfast.cli import lessons_extract
+
+        return lessons_extract.run(options, machine)
     if verb in ("stale", "refresh"):
         from holdfast.cli import lessons_stale
 

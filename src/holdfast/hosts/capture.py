@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from holdfast.app.wiring import Machine
 from holdfast.hot import trace
 
 LONGEST_S = 300.0  # what is not done by then is done by the next one: nothing of ours stays for long
+RESERVE_S = 20.0  # a model is not asked so late that its answer could not be kept
 
 
 def main(arguments: Sequence[str]) -> int:
     memory, root, *only = arguments
+    began = time.monotonic()
     watch = threading.Timer(LONGEST_S, os._exit, (1,))
     watch.daemon = True
     watch.start()
@@ -29,8 +32,15 @@ def main(arguments: Sequence[str]) -> int:
         if only:
             prepare_if_enabled(machine, project)
             return 0
-        for problem in capture(machine, project).problems:
+        done = capture(machine, project)
+        for problem in done.problems:
             trace.log(memory, f"capture: {problem}")
+        if machine.settings().extractor != "none":
+            from holdfast.app.extracting import extract_ended
+
+            left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
+            for problem in extract_ended(machine, project, done.ended, left):
+                trace.log(memory, f"capture: {problem}")
     except Exception as error:
         trace.log(memory, f"capture: {type(error).__name__}: {error}")
         return 1

@@ -15,6 +15,8 @@ LessonKind = Literal["command", "stumble", "correction", "convention", "pitfall"
 Scope = Literal["personal", "local", "shared"]
 State = Literal["candidate", "active", "stale", "muted", "rejected", "untrusted"]
 
+BY_MODEL = "by model "  # how the line begins that a model named as its evidence
+
 
 class LessonEvidence(Struct, frozen=True, kw_only=True):
     """Where a lesson was seen: the session, when, and the line that shows it (a command and what it answered)."""
@@ -22,6 +24,11 @@ class LessonEvidence(Struct, frozen=True, kw_only=True):
     session: str
     at: float | None = None
     line: str = ""
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a model drew the lesson from that line. Such a lesson is never active by itself."""
+        return self.line.startswith(BY_MODEL)
 
 
 PRESENT = "present"  # the digest of what has only to be there, whatever is in it: a path that a rule leads to
@@ -52,6 +59,13 @@ class Lesson(Struct, frozen=True, kw_only=True):
     @property
     def sessions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.session for item in self.evidence if item.session))
+
+    @property
+    def witnesses(self) -> tuple[str, ...]:
+        """The sessions that showed it themselves: those whose evidence no model chose."""
+        return tuple(
+            dict.fromkeys(item.session for item in self.evidence if item.session and not item.by_model)
+        )
 
     @property
     def strong(self) -> bool:

@@ -51,7 +51,7 @@ class _Told(Struct):
 def propose(
     standing: Standing, proposed: Iterable[Lesson], rejected: Sequence[str], alike: Alike
 ) -> tuple[Proposed, list[tuple[str, tuple[str, ...]]]]:
-    """Changes `standing`; what was done, and every rule, as it stands now, with the sessions that taught it."""
+    """Changes `standing`; what was done, and every rule, as it stands now, with the sessions that showed it."""
     rules = _Rules(standing, rejected, alike)
     told = _Told()
     taken: list[tuple[str, tuple[str, ...]]] = []
@@ -60,7 +60,7 @@ def propose(
         if not wanted:
             told.rejected += bool(lesson.rules)
             continue
-        taken += [(rules.add(lesson, rule, told), lesson.sessions) for rule in wanted]
+        taken += [(rules.add(lesson, rule, told), lesson.witnesses) for rule in wanted]
     grown = [name for name in dict.fromkeys(told.grown) if name not in told.added]
     done = Proposed(
         added=tuple(dict.fromkeys(told.added)), grown=tuple(grown), known=told.known, rejected=told.rejected
