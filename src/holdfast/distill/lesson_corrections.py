@@ -10,23 +10,24 @@ import re
 from collections.abc import Iterator
 
 from holdfast.model.experience import Correction
+from holdfast.text.late import late
 
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170
 MOST_OF_A_MESSAGE = 2
 
-_OPENING = re.compile(
+_OPENING = late(
     r"(?:(?:no|nope|ok|okay|yes|yeah|right|actually|well|so|and|but|please|also|hm+|sorry|wait|stop|hey|btw|fyi"
     r"|remember|note|just)\b[\s,.:;!–-]*)+",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SENTENCE = late(r"(?<=[.!?;])\s+|\n+")
 _DOES = (
     r"(?:use|run|add|put|write|mock|import|include|create|call|name|prefix|keep|store|return|check|test|commit|push"
     r"|amend|edit|touch|change|modify|delete|remove|mention|skip|format|lint|document|place|start|install|log|wrap"
     r"|assert|hard-?code|disable|ignore|rely|depend|import|export|define|declare|make|do|leave|ask|update|generate)"
 )
-_LASTING = re.compile(
+_LASTING = late(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
     rf"(?:always|never) {_DOES}\b"
     rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
@@ -34,7 +35,7 @@ _LASTING = re.compile(
     rf"|every time (?:you|we) .*\b{_DOES}\b",
     re.IGNORECASE,
 )
-_CORRECTS = re.compile(
+_CORRECTS = late(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?use[sd]? \S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
     rf"|(?:don['’]?t|do not|never|avoid|stop) (?:ever )?(?:use|using|mock|mocking|import"
@@ -45,7 +46,7 @@ _CORRECTS = re.compile(
     rf"|live|lives|belong|belongs) (?:in|into|under|next to|beside) \S.*",
     re.IGNORECASE,
 )
-_ONE_OFF = re.compile(
+_ONE_OFF = late(
     r"\b(?:prs?|pull request|rebase|merge|branch|try again|for now|right now|this time|again|yet|today|tomorrow|review"
     r"|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at"
     r" this point|any ?more|anything"
@@ -54,14 +55,12 @@ _ONE_OFF = re.compile(
     r"|maybe|wondering|think|seems|looks like|i guess|currently|if you|if we|your (?:last|previous)|changes? yet)\b",
     re.IGNORECASE,
 )
-_VAGUE = re.compile(
+_VAGUE = late(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
     r"|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
-    r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']"
-)
+_NAMED = late(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']")
 
 
 def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Correction]:

@@ -12,6 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.text.late import late
+
 LARGEST = 1_000_000
 
 
@@ -217,7 +219,7 @@ def _python_name(requirement: str) -> str:
 
 
 _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tuple(
-    (re.compile(r"(?:^|/)" + pattern + "$"), language, reader)
+    (late(r"(?:^|/)" + pattern + "$"), language, reader)
     for pattern, language, reader in (
         (r"package\.json", "javascript", _package_json),
         (r"pyproject\.toml", "python", _pyproject),
