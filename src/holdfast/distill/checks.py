@@ -212,7 +212,7 @@ _COMMITS = late(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commi
 _QUIET = late(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def check_kinds(command: str) -> tuple[str, ...]:
     """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
@@ -226,7 +226,7 @@ def check_kind(command: str) -> str | None:
     return next(iter(check_kinds(command)), None)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def exit_tells(command: str) -> bool:
     """Whether the exit code is the verification's own: nothing that follows it can hide it."""
     parts = _parts(command)
@@ -311,12 +311,12 @@ def publishes(command: str) -> bool:
     return any(_PUBLISHES.match(part) and "--dry-run" not in part for part in _parts(command)[::2])
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _kind_of(part: str) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.match(part)), None)
 
 
-@lru_cache(maxsize=512)  # one command is asked several questions, and often comes again
+@lru_cache(maxsize=4096)  # one command is asked several questions, and often comes again
 def _parts(command: str) -> tuple[str, ...]:
     """Simple commands and, between them, what joins them. Quoted text is reduced to a word or to nothing."""
     line = command.replace("\\\n", " ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -85,7 +84,7 @@ def _package_json(text: str) -> _Names:
 
 
 def _pyproject(text: str) -> _Names:
-    document = tomllib.loads(text)
+    document = _toml(text)
     project = _table(document.get("project"))
     poetry = _table(_table(document.get("tool")).get("poetry"))
     needed = [*_strings(project.get("dependencies")), *_table(poetry.get("dependencies"))]
@@ -125,7 +124,7 @@ def _setup_py(text: str) -> _Names:
 
 
 def _pipfile(text: str) -> _Names:
-    document = tomllib.loads(text)
+    document = _toml(text)
     return _table(document.get("packages")), _table(document.get("dev-packages"))
 
 
@@ -140,7 +139,7 @@ def _go_mod(text: str) -> _Names:
 
 
 def _cargo(text: str) -> _Names:
-    document = tomllib.loads(text)
+    document = _toml(text)
     tables = [
         document,
         _table(document.get("workspace")),
@@ -210,6 +209,12 @@ def _table(value: Any) -> dict[str, Any]:
 
 def _strings(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _toml(text: str) -> dict[str, Any]:
+    import tomllib  # most sessions bring no such file along
+
+    return tomllib.loads(text)
 
 
 def _python_name(requirement: str) -> str:
