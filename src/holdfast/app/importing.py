@@ -25,6 +25,7 @@ from holdfast.store.capture import CaptureStore, ClaimRun, Cursor, SourceClaims,
 from holdfast.store.denied import Denied
 from holdfast.store.layout import Project
 from holdfast.store.project_ledger import ProjectLedger
+from holdfast.store.syncing import names_together
 from holdfast.text.ledger_md import current
 from holdfast.transcripts.contract import Warned
 
@@ -108,7 +109,8 @@ class _Run:
         self.report.warnings = list(search.warnings)
         if not found and not self.project.known:
             return self.report
-        self.project.prepare()
+        with names_together():
+            self.project.prepare()
         with files.lock(self.project.lock("import")):
             self.store = CaptureStore(self.project.capture)
             self.claims = ClaimRun(self.store)
@@ -253,13 +255,14 @@ class _Run:
             else:
                 self.report.updated += 1
         rows.sort(key=lambda row: (row.timestamp is not None, row.timestamp))
-        if rows:
-            ledger.append(rows)
-        with self.store.transaction():
-            for record in records:
-                self.store.put_record(record)
-        remember(self.machine, self.project, records)
-        refresh(self.machine, self.project)
+        with names_together():
+            if rows:
+                ledger.append(rows)
+            with self.store.transaction():
+                for record in records:
+                    self.store.put_record(record)
+            remember(self.machine, self.project, records)
+            refresh(self.machine, self.project)
         with self.store.transaction():
             self.store.settle(pending)
         self._written = {record.session for record in records}
@@ -278,8 +281,9 @@ class _Run:
             for pair in concluded:
                 if pair is not None:
                     self.store.put_record(pair[0])
-        remember(self.machine, self.project, [pair[0] for pair in concluded if pair], ended=False)
-        refresh(self.machine, self.project)
+        with names_together():
+            remember(self.machine, self.project, [pair[0] for pair in concluded if pair], ended=False)
+            refresh(self.machine, self.project)
         with self.store.transaction():
             self.store.settle(sessions)
 

@@ -121,7 +121,7 @@ def learn_facts(machine: Machine, project: Project) -> None:
 
     Also what was forgotten: of a session that is gone no fact stays.
     """
-    if not (project.memory / store.FILE).exists():
+    if not store.known(project):
         return
     facts = _cleaned(machine, project, Items(facts=_facts(machine, project))).facts
     if facts or store.load(project).now.facts:

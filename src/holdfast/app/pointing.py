@@ -58,6 +58,7 @@ def pointers_for(
         one for one in pointer_sessions(project) if one.session != session and (now is None or one.at <= now)
     ]
     root = project.root if is_checkout(project.root) else None
+    top = None if root is None else os.path.realpath(root)
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_postings(db, known, changed_together(root) if root else {})
@@ -66,7 +67,7 @@ def pointers_for(
         ranked = [
             one
             for one in rank(Postings(db), prompt, said_before, touched, least)
-            if one.path not in held_back and (root is None or is_file(str(root), one.path))
+            if one.path not in held_back and (top is None or is_file(top, one.path))
         ]
         taken = set(fitting([one.path for one in ranked], budget))
         return [

@@ -6,7 +6,6 @@ It is derived and deletable. docs/hot-path.md describes it; `hot/prepared.py` re
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from holdfast.guard.fence import wrap
 from holdfast.hot import glance
 from holdfast.store import files
 from holdfast.store.layout import Project
+from holdfast.store.stamps import stamp
 from holdfast.text.tokens import count_tokens
 
 HOT_FORMAT = "1"
@@ -58,14 +58,6 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     words = project.memory / glance.NAME
     files.replace(words, words_of(told.moments), project.lock("hot"), files.ANYTHING)
     return path
-
-
-def prepare_if_enabled(machine: Machine, project: Project, briefings: Briefings | None = None) -> bool:
-    """For after each save: a project without hooks needs no prepared file."""
-    if not switches_of(project).enabled:
-        return False
-    prepare(machine, project, briefings)
-    return True
 
 
 def _database(machine: Machine, project: Project, switches: Switches, told: Briefings, current: str) -> bytes:
@@ -142,15 +134,6 @@ def _told(lines: Sequence[Line]) -> tuple[str, int, str]:
 def _harmless(text: str) -> str:
     """One flat line that cannot end a fence, so that the hook need only put the fence around."""
     return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])
-
-
-def stamp(path: Path) -> str:
-    """The same as in `hot/hook.py`: what tells that a file is still the one that was read."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ""
-    return f"{status.st_size}:{status.st_mtime_ns}"
 
 
 def exclusion(pattern: str, home: Path) -> str:

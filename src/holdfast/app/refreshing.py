@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from holdfast.app.knowing import learn_facts
-from holdfast.app.preparing import prepare_if_enabled, stamp
 from holdfast.app.recovery import BUDGET, recoveries
+from holdfast.app.switches import switches_of
 from holdfast.app.wiring import Machine
-from holdfast.store import files
+from holdfast.store import files, knowledge
 from holdfast.store.layout import Project
+from holdfast.store.stamps import stamp
 from holdfast.text.tokens import count_tokens
 
 FORMAT = 1
@@ -23,7 +23,18 @@ def refresh(machine: Machine, project: Project) -> None:
     if project.memory.is_dir():
         _prepare_resume(machine, project)
         prepare_if_enabled(machine, project)
-        learn_facts(machine, project)
+        if knowledge.known(project):
+            from holdfast.app.knowing import learn_facts
+
+            learn_facts(machine, project)
+
+
+def prepare_if_enabled(machine: Machine, project: Project) -> None:
+    """For after each save. A project without hooks needs no prepared file, and does not load what makes one."""
+    if switches_of(project).enabled:
+        from holdfast.app.preparing import prepare
+
+        prepare(machine, project)
 
 
 def _prepare_resume(machine: Machine, project: Project) -> None:

@@ -10,21 +10,20 @@ import re
 from functools import lru_cache
 
 from holdfast.model.ledger import FailureReason
+from holdfast.text.late import late
 from holdfast.text.sought import Sought
 
 # --- the command line as a shell sees it ---
 
-_HERE_DOCUMENT = re.compile(
-    r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
-)
-_SHELL_IN_SHELL = re.compile(
+_HERE_DOCUMENT = late(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_SHELL_IN_SHELL = late(
     r"\b(?:ba|z|da|k)?sh(?:\s+-\w+)*?\s+-\w*c\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL
 )
-_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'", re.DOTALL)
-_ONE_WORD = re.compile(r"[\w./@:+$-]+")
-_REDIRECTION = re.compile(r"\d*(?:>>?|<)&\d|&>>?\s*\S+|\d*>>?\s*[^\s&|;]+|(?<!<)<\s*[^\s<(]\S*")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
-_SEPARATOR = re.compile(r"(&&|\|\||[;\n|&()`{}])")
+_QUOTED = late(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'", re.DOTALL)
+_ONE_WORD = late(r"[\w./@:+$-]+")
+_REDIRECTION = late(r"\d*(?:>>?|<)&\d|&>>?\s*\S+|\d*>>?\s*[^\s&|;]+|(?<!<)<\s*[^\s<(]\S*")
+_COMMENT = late(r"(?:^|(?<=\s))#[^\n]*")
+_SEPARATOR = late(r"(&&|\|\||[;\n|&()`{}])")
 _OPTIONS = r"(?:--?[\w@][^\s]*\s+(?:[^-\s]\S*\s+)?|--\s+){0,5}"
 _BEFORE = (
     r"\s*(?:(?:\w+=\S*|!|then|do|else|elif|if|while|until|time|sudo|command|exec|nohup|\$)\s+"
@@ -51,7 +50,7 @@ _RUNS = (
 )
 _ALONE = r"(?<!type-)(?<!types-)(?<!type:)(?<!types:)(?<!format:)(?<!fmt:)(?<!lint:)(?<!format-)(?<!fmt-)(?<!lint-)"
 _TARGET = r"(?:[\w:./@=,+-]+\s+)*?(?:--?[\w-]+=)?(?:[\w./@-]+[:#])*[\w.-]*"
-_TEST = re.compile(
+_TEST = late(
     rf"{_BEFORE}(?:(?:pytest|py\.test|nosetests|tox|nox|jest|vitest|mocha|ava|karma\s+start|wtr|playwright\s+test"
     r"|cypress\s+run|rspec|minitest|phpunit|pest|ctest|bats|gotestsum|unittest|busted|crystal\s+spec|newman\s+run"
     r"|cargo(?:\s+\+\S+)?[-\s]+(?:test|nextest|t)|npm\s+t|xcodebuild\b.*\btest|zig\s+(?:build\s+)?test"
@@ -62,7 +61,7 @@ _TEST = re.compile(
     r"|(?:run[-_]?)?tests?(?:\.(?:sh|py|js|ts))(?=\s|$)|(?<=/)(?:run[-_]?)?tests?(?=\s|$)"
     rf"|{_RUNS}{_TARGET}\b(?:tests?|e2e|specs?|{_ALONE}check|ci|verify)\b(?![./]))"
 )
-_BUILD = re.compile(
+_BUILD = late(
     rf"{_BEFORE}(?:(?:go\s+(?:-C\s+\S+\s+)?(?:build|install(?!\s+\S+@))|cargo(?:\s+\+\S+)?\s+(?:build|check|b)"
     r"|(?:swift|dotnet|zig|bazel|vite|next|nuxt|astro|ng|hatch|poetry|uv|stack|cabal|docker|docker\s+compose|forge"
     r"|docker\s+buildx|mkdocs|jekyll|nix|flutter|parcel|gatsby)\s+build|gradlew?\b.*\b(?:build|assemble\w*"
@@ -72,12 +71,12 @@ _BUILD = re.compile(
     r"|elm\s+make)(?=\s|$)"
     rf"|{_RUNS}{_TARGET}\b(?:build|compile|dist)\b(?![./])|g?make(?:\s+-\S+)*\s*$)"
 )
-_TYPES = re.compile(
+_TYPES = late(
     rf"{_BEFORE}(?:(?:tsc|d?mypy|(?:based)?pyright|pyre|ty\s+check|flow\s+check|srb\s+tc|(?:mix\s+)?dialyzer|vue-tsc"
     r"|svelte-check|astro\s+check|deno\s+check)(?=\s|$)"
     rf"|{_RUNS}{_TARGET}\b(?:type-?check(?:ing)?|types?[:-]check|types|tsc|mypy|pyright)\b(?![./]))"
 )
-_LINT = re.compile(
+_LINT = late(
     rf"{_BEFORE}(?:(?:eslint|ruff(?!\s+(?:format(?!\s.*--check)|clean|rule|server))|flake8|pylint|golangci-lint(?:\s+run)?"
     r"|cargo(?:\s+\+\S+)?\s+clippy|cargo\s+fmt\b.*--check|rustfmt\b.*--check|rubocop|standardrb|shellcheck|stylelint"
     r"|biome\s+(?:check|lint|ci)|(?:prettier|black|isort|dprint|taplo\s+fmt)\b.*\s(?:--check|-c|-l|check)"
@@ -87,13 +86,13 @@ _LINT = re.compile(
     rf"|{_RUNS}{_TARGET}\b(?:lint|(?:format|fmt|prettier|style)[:-]check)\b(?![./]))"
 )
 _KINDS = (("test", _TEST), ("build", _BUILD), ("types", _TYPES), ("lint", _LINT))
-_ONLY_ASKS = re.compile(
+_ONLY_ASKS = late(
     r"\s(?:--version|--help|-h|--collect-only|--co|--listTests|--list-tests|--list|--init|--print-config"
     r"|--showConfig)"
     r"(?=\s|$)"
 )
 # Programs whose exit code 1 is an answer and not an error.
-_ANSWERS = re.compile(
+_ANSWERS = late(
     r"\s*(?:grep|egrep|fgrep|rg|ag|ack|git\s+grep|diff|cmp|test|\[|\[\[|which|type|command\s+-v|pgrep|git\s+diff\b"
     r"|git\s+merge-base\b|git\s+check-ignore\b|git\s+show-ref\b|git\s+rev-parse\s+--verify|fgrep)(?=\s|$)"
 )
@@ -201,19 +200,19 @@ _TIMED_OUT = Sought(
     re.IGNORECASE,
     words="timed out|deadline exceeded|timeout|etimedout",
 )
-_WARNS = re.compile(r"\W*(?:(?:npm|pnpm|yarn)\s+)?warn(?:ing)?\b", re.IGNORECASE)
-_ECHO = re.compile(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
+_WARNS = late(r"\W*(?:(?:npm|pnpm|yarn)\s+)?warn(?:ing)?\b", re.IGNORECASE)
+_ECHO = late(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
-_COMMITTED = re.compile(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
-_PUBLISHES = re.compile(
+_COMMITTED = late(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
+_PUBLISHES = late(
     r"\s*(?:sudo\s+)?(?:git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+push\b|jj\s+git\s+push\b"
     r"|gh\s+pr\s+(?:create|merge)\b|glab\s+mr\s+(?:create|merge)\b)"
 )
-_COMMITS = re.compile(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit(?=\s|$)")
-_QUIET = re.compile(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
+_COMMITS = late(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit(?=\s|$)")
+_QUIET = late(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def check_kinds(command: str) -> tuple[str, ...]:
     """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
@@ -227,7 +226,7 @@ def check_kind(command: str) -> str | None:
     return next(iter(check_kinds(command)), None)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def exit_tells(command: str) -> bool:
     """Whether the exit code is the verification's own: nothing that follows it can hide it."""
     parts = _parts(command)
@@ -312,12 +311,12 @@ def publishes(command: str) -> bool:
     return any(_PUBLISHES.match(part) and "--dry-run" not in part for part in _parts(command)[::2])
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _kind_of(part: str) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.match(part)), None)
 
 
-@lru_cache(maxsize=512)  # one command is asked several questions, and often comes again
+@lru_cache(maxsize=4096)  # one command is asked several questions, and often comes again
 def _parts(command: str) -> tuple[str, ...]:
     """Simple commands and, between them, what joins them. Quoted text is reduced to a word or to nothing."""
     line = command.replace("\\\n", " ")

@@ -5,7 +5,6 @@ The table (genai-prices) is only asked for what `price_table` does not have: imp
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,11 +14,12 @@ from holdfast.distill.digest import UsageTotal
 from holdfast.distill.price_table import UnitPrices, listed_prices
 from holdfast.distill.reduce import PRICE_STEPS
 from holdfast.model.session import Usage
+from holdfast.text.late import late
 
 MICRO = Decimal("0.000001")
-_REGION = re.compile(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
-_FREE = re.compile(r"[:_-]free$")
-_REVISION = re.compile(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
+_REGION = late(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
+_FREE = late(r"[:_-]free$")
+_REVISION = late(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
 
 
 def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | None:

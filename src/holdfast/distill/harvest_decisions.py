@@ -19,24 +19,25 @@ from holdfast.distill.harvest_prose import (
 )
 from holdfast.model.memory import Decision
 from holdfast.model.session import Asked, Planned
+from holdfast.text.late import late
 
 LONGEST_MESSAGE = 2000  # a longer one is a document that was pasted, not somebody's word
 MOST_OF_A_MESSAGE = 3
 SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none
 
-_OPENING = re.compile(
+_OPENING = late(
     r"(?:(?:no|nope|ok|okay|yes|yeah|yep|right|actually|well|so|and|but|please|also|hm+|great|cool|nice"
     r"|sorry|wait"
     r"|i think|maybe|just|then)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
-_SPOKEN_END = re.compile(r"(?<=[.!?])\s+")  # people do not always write capitals
-_RULE = re.compile(
+_SPOKEN_END = late(r"(?<=[.!?])\s+")  # people do not always write capitals
+_RULE = late(
     r"(?:(?:you|we) (?:should|must)|we|please|tests?|make sure (?:to|that|you|we)?)?\s*\b(?:always|never)\b"
     r"|from now on\b|going forward\b|in (?:the )?future\b|remember (?:that|to)\b|as a rule\b",
     re.IGNORECASE,
 )
-_SETTLES = re.compile(
+_SETTLES = late(
     r"(?:let['’]?s|we(?:['’]ll| will| should| can)?(?: just)?) (?:use|go with|keep|stick (?:with|to)"
     r"|switch to|drop"
     r"|avoid|prefer|rename|call|default to|only|target|support|store)\b"
@@ -46,23 +47,23 @@ _SETTLES = re.compile(
     r"|rather than|over)\b",
     re.IGNORECASE,
 )
-_ONE_OFF = re.compile(
+_ONE_OFF = late(
     r"\b(?:commit|push|pr|prs|pull request|rebase|merge|branch|try again|look at|check|for now|right now"
     r"|this time|"
     r"again|review|comment|continue|see if|start (?:with|by)|wait)\b",
     re.IGNORECASE,
 )
-_VAGUE = re.compile(
+_VAGUE = late(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|them|here(?!\W*\Z)|one|above|below)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|\b[A-Z]{2,}\b|--\w")
-_WHY = re.compile(
+_NAMED = late(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|\b[A-Z]{2,}\b|--\w")
+_WHY = late(
     r"(?:[,;]|\s[—–-])?\s+(?:because|since(?! (?:the last|last|then|v?\d|commit))|so that|in order to"
     r"|as otherwise|to avoid|to prevent|to ensure|to keep)\s+"
     r"|\s+[—–]\s+|[.;]?\s+(?:Rationale|Reason|Why):\s+",
 )
-_CHOSE = re.compile(
+_CHOSE = late(
     r"\b(?:I|we|We) (?:chose|decided|opted|went with|settled on|picked|deliberately|intentionally"
     r"|stuck with)\b"
     r"|\b(?:is|was|are|were) (?:deliberately|intentionally|purposely)\b|\A(?:Decision|Decided|Chose"
@@ -93,28 +94,28 @@ _CHOSE_WORDS = (
     "We ",
     "stayed",
 )
-_DECISIONS = re.compile(
+_DECISIONS = late(
     r"(?:(?:key|main|important|design|technical|architectur\w+|implementation)\s+(?:and\s+)?){0,2}"
     r"(?:decisions?|design choices?|choices made)(?:\s+(?:made|taken))?"
 )
-_SUGGESTS = re.compile(r"\b(?:consider|could|might|recommend|suggest|would)\b", re.IGNORECASE)
-_WORKFLOW = re.compile(
+_SUGGESTS = late(r"\b(?:consider|could|might|recommend|suggest|would)\b", re.IGNORECASE)
+_WORKFLOW = late(
     r"\b(?:next|proceed|continue|go ahead|ready|commit|push|pull request|pr|merge|review|looks? (?:good"
     r"|right)|approve"
     r"|plan (?:ready|updated|mode)|start (?:working|implementing|coding)|shall i"
     r"|should i (?:also )?(?:do|start|implement))\b",
     re.IGNORECASE,
 )
-_PLAN_TITLE = re.compile(
+_PLAN_TITLE = late(
     r"(?:implementation |refactoring |migration )?plan\s*[:—–-]\s*|\s+(?:implementation )?plan\Z",
     re.IGNORECASE,
 )
-_PLAN_REASON = re.compile(
+_PLAN_REASON = late(
     r"summary|goal|context|problem|why|motivation|background|overview|rationale|objective|issue"
 )
-PLAN_TO_DO = re.compile(r"\s*(?:please )?implement (?:the following|this) plan:?\s+", re.IGNORECASE)
-_BODY_REASON = re.compile(r"\b(?:because|so that|since|in order to|to avoid|otherwise)\b")
-_TRAILER = re.compile(r"[A-Z][\w-]+: |🤖|Generated with")
+PLAN_TO_DO = late(r"\s*(?:please )?implement (?:the following|this) plan:?\s+", re.IGNORECASE)
+_BODY_REASON = late(r"\b(?:because|so that|since|in order to|to avoid|otherwise)\b")
+_TRAILER = late(r"[A-Z][\w-]+: |🤖|Generated with")
 
 
 def of_answer(event: Asked) -> Iterator[Decision]:

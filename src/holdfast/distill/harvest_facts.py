@@ -20,33 +20,32 @@ from holdfast.distill.harvest_state import (
 )
 from holdfast.distill.harvest_stumbles import bare, shown
 from holdfast.model.memory import Fact, FactCategory
+from holdfast.text.late import late
 
 _CATEGORY = {"test": FactCategory.TESTING, "build": FactCategory.BUILD}
 _DOES = {"test": "runs the tests", "build": "builds", "lint": "lints", "types": "checks types"}
-_PROOF = re.compile(
+_PROOF = late(
     r"(?:ok\s+\S+.*|PASS(?:ED)?|.*\b\d+ pass(?:ed|ing)\b.*|test result: ok.*|OK(?: \(.*\))?"
     r"|.*\b0 (?:failures|failed|errors|issues"
     r"|problems|warnings)\b.*|BUILD SUCCESS\w*.*|Success: no issues.*|All checks passed!?"
     r"|.*\bFinished\b.*|[Ll]int passed.*"
     r"|.*\b[Bb]uil[dt] (?:succeeded|completed?|in)\b.*|✓ .*|Done in .*)",
 )
-_ONE_TEST = re.compile(
+_ONE_TEST = late(
     r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
     r"|nextest\s+run)\s+[a-z]\w*|\.bats\b|[\w/]+_test\.\w+|\.(?:test|spec)\.\w+"
 )
-_VERSION_ASKED = re.compile(
-    r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z"
-)
-_VERSION = re.compile(r"\bv?\d+\.\d+(?:\.\d+)*\b")
-_CALLS = re.compile(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
+_VERSION_ASKED = late(r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z")
+_VERSION = late(r"\bv?\d+\.\d+(?:\.\d+)*\b")
+_CALLS = late(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
 _ELSEWHERE = ("/tmp/", "/var/folders/", "mktemp", "TMPDIR")
-_READABLE = re.compile(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
-_URL = re.compile(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
-_ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_PUBLISHED = re.compile(r"^https://\S+/(?:pull|merge_requests|issues)/\d+$", re.MULTILINE)
-_COMMITTED = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
-_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
-_MESSAGE = re.compile(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
+_READABLE = late(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
+_URL = late(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
+_ID = late(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_PUBLISHED = late(r"^https://\S+/(?:pull|merge_requests|issues)/\d+$", re.MULTILINE)
+_COMMITTED = late(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
+_HERE_DOCUMENT = late(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
+_MESSAGE = late(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
 _NO_OUTPUT = "exit code 0, no output"
 
 

@@ -7,22 +7,23 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from holdfast.text.late import late
 from holdfast.text.stopwords import FILLER
 
 SHORTEST, LONGEST = 24, 280  # of a sentence that says something, and says it at a glance
 SHORTEST_ITEM = 16  # of a point on a list
 
 _FENCE = ("```", "~~~")
-_HEADING = re.compile(r"#{1,6}\s+(.+)")
-_LABEL = re.compile(r"(?:\*\*|__)([^*_\n]{3,60}?):?(?:\*\*|__):?\s*(.*)")
-_NUMBERED_HEADING = re.compile(r"(?:\d+\.\s+)?([A-Z][\w'’/& -]{2,50}):")
-_ITEM = re.compile(r"(\s*)(?:[-*•+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+(?=[A-Z`\"'(*_])")
-_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^)\s]{1,500}\)")
-_BOLD = re.compile(r"\*\*|__(?=\S)|(?<=\S)__(?!\w)")
-_LEADING = re.compile(r"\A(?:[^\w`\"'(/.$@<-]|-\s)+")
+_HEADING = late(r"#{1,6}\s+(.+)")
+_LABEL = late(r"(?:\*\*|__)([^*_\n]{3,60}?):?(?:\*\*|__):?\s*(.*)")
+_NUMBERED_HEADING = late(r"(?:\d+\.\s+)?([A-Z][\w'’/& -]{2,50}):")
+_ITEM = late(r"(\s*)(?:[-*•+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
+_SENTENCE_END = late(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+(?=[A-Z`\"'(*_])")
+_LINK = late(r"\[([^\[\]\n]{1,200})\]\([^)\s]{1,500}\)")
+_BOLD = late(r"\*\*|__(?=\S)|(?<=\S)__(?!\w)")
+_LEADING = late(r"\A(?:[^\w`\"'(/.$@<-]|-\s)+")
 
-_POINTS_BACK = re.compile(
+_POINTS_BACK = late(
     r"(?:this|that|these|those|it|it['’]s|its|they|them|their|he|she|here|there|then|also|but|and|so"
     r"|both|now"
     r"|next|first|second|third|finally|however|therefore|thus|otherwise|which|same|such|all of|each of"
@@ -34,7 +35,7 @@ _POINTS_BACK = re.compile(
     r"|answer))\b",
     re.IGNORECASE,
 )
-_ONLY_INSIDE = re.compile(
+_ONLY_INSIDE = late(
     r"\b(?:above|below|the following|as follows|see (?:here|the)|this (?:file|function|line|change|fix"
     r"|commit|pr"
     r"|test|code|approach|issue|bug|session|conversation|section|method|one|case|plan|task|branch|diff|repo"
@@ -48,14 +49,14 @@ _ONLY_INSIDE = re.compile(
     r"|(?:option|approach|issue|item|point|finding|fix|bug) #?\d+)\b",
     re.IGNORECASE,
 )
-_ANCHOR = re.compile(
+_ANCHOR = late(
     r"`[^`\n]+`|\w[\w-]*[./_]\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9]{1,}\b|(?:^"
     r"|\s)--?\w|\d"
     r"|\"[^\"\n]{2,}\""
 )
-_PLAIN_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
-_CONTENT = re.compile(r"[^\W\d_]{4,}")
-_DEICTIC = re.compile(
+_PLAIN_WORD = late(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
+_CONTENT = late(r"[^\W\d_]{4,}")
+_DEICTIC = late(
     r"\b(?:this|these|those|it|them|that(?! \w+ (?:is|are|can))|here|one|above|below)\b", re.IGNORECASE
 )
 

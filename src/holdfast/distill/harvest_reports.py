@@ -18,15 +18,16 @@ from holdfast.distill.harvest_prose import (
     stands_alone,
 )
 from holdfast.model.memory import DeadEnd, Finding, OpenItem, Question
+from holdfast.text.late import late
 
-_FINDINGS = re.compile(
+_FINDINGS = late(
     r"(?:(?:key|main|important|notable|other)\s+)?(?:findings?|root causes?|discover(?:y|ies)|insights?"
     r"|gotchas?"
     r"|caveats?|lessons?(?: learned)?|learnings?|surprises?|limitations?|what (?:i|we) (?:found"
     r"|learned))(?:\s+\w+)?"
     r"|(?:the )?(?:real |core )?(?:cause|bug|problem|issue)"
 )
-_FOUND = re.compile(
+_FOUND = late(
     r"\b(?:root cause|culprit|underlying (?:issue|problem|cause))\b.*\b(?:is|was|were|are)\b"
     r"|\A(?:The )?(?:\w+ )?(?:issue|problem|bug|reason|failure|failures|error|cause)\b[^.]{0,60}\b(?:is"
     r"|was|were|are|comes? from)\b"
@@ -38,7 +39,7 @@ _FOUND = re.compile(
     r"|\bonly (?:works|runs|fires|applies) (?:when|if|on|in|for|with)\b",
     re.IGNORECASE,
 )
-_BLAMES = re.compile(
+_BLAMES = late(
     r"\b(?:not|never|fails?|failed|cannot|\w+n['’]t|actually)\b[^.;]{0,120}\bbecause\b", re.IGNORECASE
 )
 # Looked for first, because most sentences have none of them and a pattern costs more than a word.
@@ -50,18 +51,18 @@ _FOUND_WORDS = (
     "only runs", "only fires", "only applies",
 )  # fmt: skip
 _TRIED_WORDS = ("tried", "ttempt", "nitial", "pproach")
-_ERRORS = re.compile(
+_ERRORS = late(
     r"errors?(?: encountered)?(?: and (?:fixes|solutions|resolutions?))?|problems? (?:encountered|solved)"
 )
-_BECAUSE = re.compile(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
-_LEAD_IN = re.compile(
+_BECAUSE = late(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
+_LEAD_IN = late(
     r"\A(?:Note(?: that|:)|Important:|It turns out(?: that)?|Turns out(?: that)?,?)\s+", re.IGNORECASE
 )
 # A title or a place alone says nothing; what an agent did, or has just repaired, is history.
-_SAYS = re.compile(
+_SAYS = late(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|will|must|should|[a-z]+n['’]t|[a-z]{2,}(?:s|ed))\b"
 )
-_NO_NEWS = re.compile(
+_NO_NEWS = late(
     r"\bI\b|\b[Ww]e (?:just|were|had|did|fixed|added|updated)\b|\b(?:now|is|are|been) (?:now )?(?:fixed"
     r"|resolved|works|passes)\b"
     r"|\bis (?:at|in|on) \S+:\d[\d-]*\W*\Z|\A(?:Before|After|Fix|Fixed|Added|Removed|Updated):?\s"
@@ -71,31 +72,31 @@ _NO_NEWS = re.compile(
     r"|\A(?:Returns|Did|Does|Was|Is|Are|Has|Had|Not|Actually|(?!Discovered|Required|Unused|Shared"
     r"|Nested)[A-Z][a-z]+ed)\b"
 )
-_GUESSES = re.compile(
+_GUESSES = late(
     r"\A(?:(?:The|A|One) )?(?:[\w-]+ ){0,3}(?:issue|problem|bug|cause|reason|error|failure|culprit)s?\b[^.;]{0,40}"
     r"\b(?:might|may|could|seems?|appears?|probably|likely|possibly|perhaps)\b"
     r"|\b(?:might|may|could) be (?:related|caused|due)\b",
     re.IGNORECASE,
 )
-_OWN_TOOLS = re.compile(
+_OWN_TOOLS = late(
     r"has not been read|must be read|old_string|string to replace|file has been modified|sandbox"
     r"|permission prompt"
     r"|\b(?:Edit|Write|Read|Grep|Glob|Bash) tool\b",
     re.IGNORECASE,
 )
 
-_IN_VAIN = re.compile(
+_IN_VAIN = late(
     r"\A(?P<tried>.{12,140}?)[,;.]?\s+(?:but\s+)?(?P<failed>(?:(?:it|that|this|which)\s+)?(?:did(?: not"
     r"|n['’]t)|does(?: not|n['’]t)"
     r"|failed|fails|broke|breaks|was rejected|caused|could(?: not|n['’]t))\b.{0,120}?)"
     r"[,;.]?\s+(?:so|instead)\b,?\s*(?P<instead>.{12,140})\Z"
 )
-_TRIED = re.compile(
+_TRIED = late(
     r"\b(?:tried|attempted|first attempt|initial(?:ly)? (?:attempt|approach|tried|used)|approach)\b",
     re.IGNORECASE,
 )
 
-_OPEN = re.compile(
+_OPEN = late(
     r"(?:(?:suggested|recommended|possible|potential|optional|immediate|the|any|your"
     r"|still)\s+){0,2}(?:next steps?|remaining(?:\s+\w+){0,2}"
     r"|to-?dos?|follow[- ]?ups?(?:\s+\w+)?|pending(?:\s+\w+)?|still (?:to do|open|missing|needed)"
@@ -104,12 +105,12 @@ _OPEN = re.compile(
     r"|deferred"
     r"|known (?:issues?|limitations|gaps)|future work|remaining)"
 )
-_NOTHING_LEFT = re.compile(
+_NOTHING_LEFT = late(
     r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific)"
     r"|all (?:tasks|done|items|complete))\b",
     re.IGNORECASE,
 )
-_NOT_AN_ITEM = re.compile(
+_NOT_AN_ITEM = late(
     r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
     r"|i can|happy to"
     r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
@@ -117,12 +118,12 @@ _NOT_AN_ITEM = re.compile(
     r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
     re.IGNORECASE,
 )
-_CHORE = re.compile(
+_CHORE = late(
     r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
     r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
     re.IGNORECASE,
 )
-_POLITE = re.compile(
+_POLITE = late(
     r"would you (?:like|prefer i)|want me to|shall i"
     r"|should i\b(?! (?:treat|assume|use|keep|apply|support|store|limit|include|allow)\b)"
     r"|do you want me|let me know|anything else|does (?:this"
@@ -134,7 +135,7 @@ _POLITE = re.compile(
     r"|can you|could you|what do you think|any (?:other|preference)|okay\?|ok\?|right\?",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
+_ASKS = late(
     r"\b(?:which|what|want to|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ from holdfast.distill import checks
 from holdfast.distill.harvest_prose import mentions
 from holdfast.distill.harvest_state import MOST_FAILURES, Failure, Gathered, add, raw
 from holdfast.model.memory import DeadEnd
+from holdfast.text.late import late
 
 PATIENCE = 6  # calls after which nobody is looking for the remedy any more
 LONGEST_COMMAND = 200  # a longer one is a script: no remedy is read off it at a glance
@@ -18,7 +19,7 @@ LONGEST_TAIL = 200
 HEAD, TAIL = 600, 300  # of an output: a tool that is misused says so at once, a wrapper at the end
 FEW_IN_COMMON, HALF = 0.4, 0.5
 
-_MISUSED = re.compile(
+_MISUSED = late(
     r"command not found|: not found\s*$|not recognized|unrecogni[sz]ed|did you mean|externally-managed"
     r"|(?:unknown|invalid|illegal|unsupported|no such|undefined|bad|unexpected) (?:sub-?)?(?:command"
     r"|option|flag|argument|switch"
@@ -45,16 +46,16 @@ _MISUSED_WORDS = (
     "outside", "no tests", "could not find", "cannot ", "not trusted", "not configured", "not initial", "mutually",
     "workspace",
 )  # fmt: skip
-_NO_FILE = re.compile(
+_NO_FILE = late(
     r"no such file or directory|does not exist|cannot (?:open|stat|access|find)|can't open|ENOENT",
     re.IGNORECASE,
 )
-_UNFORMATTED = re.compile(
+_UNFORMATTED = late(
     r"not formatted|would reformat|formatting|gofmt|gofumpt|goimports|prettier"
     r"|needs? (?:to be )?(?:generated|updated)|out of date|--fix|\bfixable\b|is not tidy|go mod tidy",
     re.IGNORECASE,
 )
-_NOT_LEARNABLE = re.compile(
+_NOT_LEARNABLE = late(
     r"index\.lock|CONFLICT|conflict|has not been read|sandbox|operation not permitted|timed? ?out"
     r"|rate limit|nothing to commit"
     r"|unexpected EOF while|syntax error|Traceback|SyntaxError|http (?:4|5)\d\d|connection refused"
@@ -114,15 +115,15 @@ _INSPECTS = frozenset(
         "touch",
     ]
 )
-_REMEDY = re.compile(
+_REMEDY = late(
     r"\b(?:fix|fmt|format|generate|gen|install|tidy|build|sync|migrate|up|trust|login|init|setup|restore"
     r"|bootstrap|prepare|download|ci)\b"
 )
-_CHANGE_DIRECTORY = re.compile(r"\A\s*cd\s+(\S+)\s*(?:&&|;)\s*")
-_TAIL = re.compile(r"(?:\s*(?:2>&1|&?\d?>\s*/dev/null|\|\s*(?:head|tail|cat|less)\b[^|&;]*))+\s*\Z")
-_JOINED = re.compile(r"&&|\|\||;")  # several commands: which of them failed or helped is anybody's guess
-_PREFIX = re.compile(r"\A(?:(?:\w+=\S*|sudo|time|env|command|timeout\s+\S+)\s+)+")
-_ECHO = re.compile(r"Exit code \d|[$>+] |#|-{3}|={3}")
+_CHANGE_DIRECTORY = late(r"\A\s*cd\s+(\S+)\s*(?:&&|;)\s*")
+_TAIL = late(r"(?:\s*(?:2>&1|&?\d?>\s*/dev/null|\|\s*(?:head|tail|cat|less)\b[^|&;]*))+\s*\Z")
+_JOINED = late(r"&&|\|\||;")  # several commands: which of them failed or helped is anybody's guess
+_PREFIX = late(r"\A(?:(?:\w+=\S*|sudo|time|env|command|timeout\s+\S+)\s+)+")
+_ECHO = late(r"Exit code \d|[$>+] |#|-{3}|={3}")
 
 
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:

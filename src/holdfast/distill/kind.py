@@ -20,6 +20,7 @@ from holdfast.distill.kind_words import (
     WEAK,
 )
 from holdfast.model.ledger import Kind
+from holdfast.text.late import late
 from holdfast.text.prose import prose_of
 from holdfast.text.sought import Sought
 
@@ -31,40 +32,38 @@ class KindJudgement(NamedTuple):
     reason: str
 
 
-_PREFIX = re.compile(
-    r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE
-)
-_SLASH = re.compile(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
-_PLAN_OPENING = re.compile(
+_PREFIX = late(r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE)
+_SLASH = late(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
+_PLAN_OPENING = late(
     r"^(?:please )?(?:implement|execute|follow) the (?:following )?plan\b.{0,20}$", re.IGNORECASE
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\s->\s")
+_SENTENCE_END = late(r"(?<=[.!?。！？])\s+|\s->\s")
 _OPENING_CHARS = 300
 _WHOLE_CHARS = 2000
 _FOREIGN = tuple((kind, "asks for it in the user's language", pattern) for kind, pattern in OTHER_LANGUAGES)
-_QUESTION = re.compile(QUESTION, re.IGNORECASE)
-_PURE_QUESTION = re.compile(PURE_QUESTION, re.IGNORECASE)
-_REQUEST = re.compile(REQUEST, re.IGNORECASE)
-_POLITE = re.compile(POLITE, re.IGNORECASE)
-_QUOTED = re.compile(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
-_WHY = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
-_OPERATION = re.compile(OPERATION, re.IGNORECASE)
+_QUESTION = late(QUESTION, re.IGNORECASE)
+_PURE_QUESTION = late(PURE_QUESTION, re.IGNORECASE)
+_REQUEST = late(REQUEST, re.IGNORECASE)
+_POLITE = late(POLITE, re.IGNORECASE)
+_QUOTED = late(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
+_WHY = late(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
+_OPERATION = late(OPERATION, re.IGNORECASE)
 
-_DOC_FILE = re.compile(
+_DOC_FILE = late(
     r"\.(?:mdx?|rst|adoc|txt)$|^(?:readme|license|licence|copying|changelog|authors|notice|contributing)",
     re.I,
 )
 # Text that an agent or a test reads is no documentation.
-_WORKING_TEXT = re.compile(
+_WORKING_TEXT = late(
     r"skill\.md$|requirements[^/]*\.txt$|(?:^|/)(?:commands|prompts|agents|testdata|fixtures|plans)/|robots\.txt$",
     re.I,
 )
-_SCRATCH = re.compile(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
-_TEST_FILE = re.compile(
+_SCRATCH = late(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
+_TEST_FILE = late(
     r"(?:^|/)(?:tests?|specs?|__tests__|integration_tests?|e2e(?:_tests?)?|cypress)/|(?:^|/)(?:test_[^/]+|conftest\.py)$|"
     r"[._-](?:test|spec|tests)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$|\.bats$"
 )
-_CONFIG_FILE = re.compile(
+_CONFIG_FILE = late(
     r"(?:^|/)\.(?:github|circleci|gitlab|husky|vscode|devcontainer|entire|claude-plugin|codex-plugin|cursor-plugin)/|\.(?:ya?ml|toml|ini|cfg|conf|json5?|jsonc|lock|env|properties|nix|tf)$|"
     r"(?:^|/)(?:dockerfile\S*|makefile|justfile|\.[\w-]+(?:rc|ignore|attributes|config)(?:\.\w+)?|go\.(?:mod|sum)|codeowners|gemfile\S*|rakefile|"
     r"[\w.-]*\.config\.[cm]?[jt]s|pom\.xml|build\.gradle\S*|cmakelists\.txt|requirements[^/]*\.txt)$",

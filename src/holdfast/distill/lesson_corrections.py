@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterator
 
 from holdfast.model.experience import Correction
+from holdfast.text.late import late
 
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170
 MOST_OF_A_MESSAGE = 2
-_QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_QUOTED = late(r"^[ \t]*>.*$", re.MULTILINE)
 
-_OPENING = re.compile(
+_OPENING = late(
     r"(?:(?:no|nope|ok|okay|yes|yeah|right|actually|well|so|and|but|please|also|hm+|sorry|wait|stop|hey|btw|fyi"
     r"|remember|note|just|let['’]?s(?= (?:make sure|always|never)))\b[\s,.:;!–-]*)+",
     re.IGNORECASE,
@@ -28,12 +29,12 @@ _DOES = (
     r"|amend|edit|touch|change|modify|delete|remove|mention|skip|format|lint|document|place|start|install|log|wrap"
     r"|assert|hard-?code|disable|ignore|rely|depend|import|export|define|declare|make|do|leave|ask|update|generate)"
 )
-_SENTENCE = re.compile(
+_SENTENCE = late(
     r"(?<=[.!?;])\s+|\n+|\s+[–—-]\s+"
     rf"|\s+and then\s+|(?:,|,? (?:and|then|but))\s+(?=(?:{_NOT}|always) (?:ever )?{_DOES}\b)",
     re.IGNORECASE,
 )
-_LASTING = re.compile(
+_LASTING = late(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
     rf"(?:always|never) {_DOES}\b"
     rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
@@ -48,27 +49,27 @@ _LASTING = re.compile(
     r"|project))\b",
     re.IGNORECASE,
 )
-_NEVER_DONE = re.compile(  # said of a thing, not of the one who works
+_NEVER_DONE = late(  # said of a thing, not of the one who works
     r"(?!(?:it|this|that|these|those|they|there)\b)[^,]{3,60}? (?:should|must|may) "
     r"(?:never (?:ever )?be \w+(?:ed|en|un|pt|lt)\b|not be \w+(?:ed|en|un|pt|lt)\b.{0,30}\bever\b)",
     re.IGNORECASE,
 )
-_REASONED = re.compile(
+_REASONED = late(
     rf"({_NOT} \w+ \S.*?),? (?:as|because|since|otherwise)"
     r" (?:it|that|this|they|these|those|the|our|all)\b(?! (?:is|are) (?:being|still)\b).{4,}",
     re.IGNORECASE,
 )
-_DEFINES = re.compile(
+_DEFINES = late(
     r"(?!(?:the|these|those|this|that|my|our|your|it)\b)(?:[a-z]\w* ){1,3}are (?:never|always) (?!\w+(?:ed|en)\b)\w.*",
     re.IGNORECASE,
 )
-_HOW_WE_WORK = re.compile(
+_HOW_WE_WORK = late(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?uses? (?!to\b)\S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
     rf"|{_NOT} (?:ever )?us(?:e|ing) [^\s,;]+,? (?:but |and )?use \S+.*",
     re.IGNORECASE,
 )
-_CORRECTS = re.compile(
+_CORRECTS = late(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?use[sd]? \S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
     rf"|{_NOT} (?:ever )?(?:use|using|mock|mocking|import"
@@ -79,7 +80,7 @@ _CORRECTS = re.compile(
     rf"|live|lives|belong|belongs) (?:in|into|under|next to|beside) \S.*",
     re.IGNORECASE,
 )
-_ONE_OFF = re.compile(
+_ONE_OFF = late(
     r"\b(?:prs?|pull request|rebase|merge|branch|try again|for now|right now|this time|again|yet|today|tomorrow|review"
     r"|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at"
     r" this point|any ?more|anything"
@@ -88,20 +89,18 @@ _ONE_OFF = re.compile(
     r"|maybe|wondering|think|seems|looks like|i guess|currently|if you|if we|your (?:last|previous)|changes? yet)\b",
     re.IGNORECASE,
 )
-_VAGUE = re.compile(
+_VAGUE = late(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
     r"|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
-    r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']"
-)
+_NAMED = late(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']")
 
 
-_ASIDE = re.compile(r"\s*\([^()]*\)\s*\Z")
-_POLITE = re.compile(r",? please\Z", re.IGNORECASE)
-_IN_PLACE = re.compile(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
-_ORDERED = re.compile(
+_ASIDE = late(r"\s*\([^()]*\)\s*\Z")
+_POLITE = late(r",? please\Z", re.IGNORECASE)
+_IN_PLACE = late(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
+_ORDERED = late(
     r"(?:(?:we|you) (?:should|must|need to|have to) (?:be )?|make sure (?:to |you |we |(?:we|you)(?:['’]?re| are) )?)"
     r"(?P<verb>us(?:e|ing)|prefer(?:ring)?|keep(?:ing)?|follow(?:ing)?|stick(?:ing)?|writ(?:e|ing)) ",
     re.IGNORECASE,

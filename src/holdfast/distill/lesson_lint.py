@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from holdfast.text.late import late
+
 _FOUND = tuple(
-    re.compile(pattern, re.MULTILINE)
+    late(pattern, re.MULTILINE)
     for pattern in (
         r"^\S+?:\d+(?::\d+)?: (?P<message>[^\n]{4,200}?) \((?P<rule>[a-z][\w-]+)\)$",
         r"^\s*\d+:\d+\s+(?:error|warning)\s+(?P<message>\S[^\n]{4,160}?)\s{2,}(?P<rule>[@\w/-]+)$",
@@ -20,14 +22,14 @@ _FOUND = tuple(
         r"#\[(?:warn|deny)\((?P<rule>clippy::\w+)\)\](?P<message>)",
     )
 )
-_NO_CONVENTION = re.compile(
+_NO_CONVENTION = late(
     r"typecheck|unused|deadcode|unparam|dupl|no-undef|import/no-unresolved|^F\d+|^E9\d\d|^E1\d\d\d|^TS\d+|syntax|parse",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
-_DETAIL = re.compile(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
-_CODE = re.compile(r"([A-Z]+\d+): ")
-_NUMBER = re.compile(r"\b\d+(?:\.\d+)?\b")
+_QUOTED = late(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
+_DETAIL = late(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
+_CODE = late(r"([A-Z]+\d+): ")
+_NUMBER = late(r"\b\d+(?:\.\d+)?\b")
 MOST = 12
 LONGEST = 80
 

@@ -10,13 +10,14 @@ from holdfast.distill.lesson_remedies import same_file
 from holdfast.distill.lesson_signs import line_of
 from holdfast.distill.lesson_slips import path_slip
 from holdfast.distill.shell_line import Simple, unquoted
+from holdfast.text.late import late
 
 LISTING, MOST_LINES = 4000, 60  # of an output that lists files
-_MISSING = re.compile(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
-_MISSING_PATH = re.compile(r"(?:Path|File|Directory) does not exist: (\S+?)(?:</|[\s,]|\.?$)", re.MULTILINE)
-_MEANT = re.compile(r"Did you mean (\S+?)\?")
-_TOO_LARGE = re.compile(r"exceeds maximum allowed (?:tokens|size)")
-_LISTED = re.compile(r"[\w.@+/-]+/[\w.@+-]+")
+_MISSING = late(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
+_MISSING_PATH = late(r"(?:Path|File|Directory) does not exist: (\S+?)(?:</|[\s,]|\.?$)", re.MULTILINE)
+_MEANT = late(r"Did you mean (\S+?)\?")
+_TOO_LARGE = late(r"exceeds maximum allowed (?:tokens|size)")
+_LISTED = late(r"[\w.@+/-]+/[\w.@+-]+")
 
 
 def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: float | None) -> None:

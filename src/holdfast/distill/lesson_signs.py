@@ -11,6 +11,7 @@ from functools import cache
 from msgspec import Struct
 
 from holdfast.distill.harvest_prose import mentions
+from holdfast.text.late import late
 from holdfast.text.prose import without_escapes
 
 HEAD, TAIL = 700, 400  # of an output: a tool that is misused says so at once, a wrapper at the end
@@ -236,13 +237,13 @@ _NEEDED = {  # for each cause, words of which it has one: asked first, because p
     "refused": ("graphql", "gh: "),
     "format": ("format", "style issues", "tidy", "gofmt", "goimports", "gofumpt", "fmt", "--fix"),
 }
-_NOT_LEARNABLE = re.compile(
+_NOT_LEARNABLE = late(
     r"index\.lock|\bCONFLICT\b|merge conflict|has not been read|\bsandbox|operation not permitted|rate limit"
     r"|nothing to commit|unexpected EOF while|Traceback \(most|\bSyntaxError\b|HTTP 5\d\d|connection refused"
     r"|could not resolve host|no checks reported|still running|bad credentials|unmatched ['\"]|parse error near",
     re.IGNORECASE,
 )
-_ECHO = re.compile(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
+_ECHO = late(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
 
 
 @cache  # compiled when first needed: most sessions need few of them, and compiling all costs more than reading one

@@ -20,16 +20,19 @@ from holdfast.distill.lesson_words import elsewhere, job, purpose_of, shown, wit
 from holdfast.distill.shell_line import Simple, masks, simple_commands
 from holdfast.guard.redact import Redactor
 from holdfast.model.experience import Stumble
+from holdfast.text.late import late
+from holdfast.text.sought import Sought
 
 MOST_JOBS = 60
 MOST_PARTS = 6  # of a line whose commands are told apart
 SHORT = 400  # an output that a masked failure may be told by
-_FAILED_TEST = re.compile(
+_FAILED_TEST = late(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
-_OTHER_JOB = re.compile(
+_OTHER_JOB = Sought(
     r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
-    r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)"
+    r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
+    words="fmt|format|gofumpt|goimports|prettier|gen|setup|bootstrap|install|sync|dev|start|serve|--fix|--write",
 )
 
 

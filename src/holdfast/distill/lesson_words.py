@@ -6,15 +6,16 @@ import re
 
 from holdfast.distill import checks
 from holdfast.distill.shell_line import Simple, name_of, names, unquoted
+from holdfast.text.late import late
 
 LONGEST = 90
 MOST_PLAIN = 4  # words that are no flags: program, subcommand, task
 REST = "…"
-_NUMBER = re.compile(r"#?\d+")
-_HASH = re.compile(r"[0-9a-f]{7,40}(?:\^|~\d+)?")
-_VALUE = re.compile(r"(?P<flag>--?[\w-]+=)(?P<value>.*)", re.DOTALL)
-_PATH = re.compile(r"[~/]|\.{1,2}/|[\w@.-]+/|[\w@-]+\.[A-Za-z]\w{0,7}\Z")
-_PLAIN = re.compile(r"[\w@][\w@:.+-]*(?:/[\w.-]+)?")
+_NUMBER = late(r"#?\d+")
+_HASH = late(r"[0-9a-f]{7,40}(?:\^|~\d+)?")
+_VALUE = late(r"(?P<flag>--?[\w-]+=)(?P<value>.*)", re.DOTALL)
+_PATH = late(r"[~/]|\.{1,2}/|[\w@.-]+/|[\w@-]+\.[A-Za-z]\w{0,7}\Z")
+_PLAIN = late(r"[\w@][\w@:.+-]*(?:/[\w.-]+)?")
 _SPECIFIC = (
     "/tmp",
     "/var/",
@@ -28,9 +29,9 @@ _SPECIFIC = (
     "$TMPDIR",
     "mktemp",
 )
-_AWAY = re.compile(r"[/~$]|\.\.|[A-Za-z]:")
-_ANY = re.compile(r"\.{3}|\./?\Z|\.\.\Z")
-_SCOPE = re.compile(r"(?:@[\w.-]+|\.)/[\w./-]*\.{3}\Z")
+_AWAY = late(r"[/~$]|\.\.|[A-Za-z]:")
+_ANY = late(r"\.{3}|\./?\Z|\.\.\Z")
+_SCOPE = late(r"(?:@[\w.-]+|\.)/[\w./-]*\.{3}\Z")
 _NOISE = frozenset(
     [
         "-v",
@@ -47,15 +48,15 @@ _NOISE = frozenset(
         "--nocapture",
     ]
 )
-_PICKS_TEST = re.compile(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m)\Z")
+_PICKS_TEST = late(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m)\Z")
 _PICKS_PACKAGE = frozenset(
     ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
 )
 _SHORT_FOR = {"-w": ("npm", "pnpm", "yarn"), "-F": ("pnpm",)}  # letters that mean other things elsewhere
-_HOME = re.compile(r"\A/(?:home|Users)/[^/]+/")
-_GIVEN = re.compile(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
-_CARGO_TEST = re.compile(r"(?:test|t|nextest run)\b")
-_IDENTIFIER = re.compile(r"[a-z_][\w:]*")
+_HOME = late(r"\A/(?:home|Users)/[^/]+/")
+_GIVEN = late(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
+_CARGO_TEST = late(r"(?:test|t|nextest run)\b")
+_IDENTIFIER = late(r"[a-z_][\w:]*")
 _TAKES_VALUE = frozenset(
     [
         "-timeout",
@@ -161,19 +162,19 @@ def reason(line: str, longest: int = 70) -> str:
 
 # --- commands that do a job ---
 
-_FORMATS = re.compile(
+_FORMATS = late(
     r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|lint:fix|--fix|--write)(?=\s|:|$)"
 )
-_GENERATES = re.compile(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
-_SETS_UP = re.compile(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
-_RUNS = re.compile(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
+_GENERATES = late(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
+_SETS_UP = late(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
+_RUNS = late(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
 _RUNNERS = names(
     "mise make just task npm pnpm yarn bun npx bunx cargo go uv poetry pdm hatch rake gradle gradlew mvn mvnw turbo nx"
     " deno dotnet composer mix bundle hk lefthook pre-commit gofmt gofumpt goimports prettier ruff black biome rustfmt"
     " flutter dart melos moon bazel"
 )
-_CHECKS = re.compile(r"\A(?!.*(?:test|spec|e2e|verify|\bci\b)).*\bcheck\b")
-_PACKAGES = re.compile(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
+_CHECKS = late(r"\A(?!.*(?:test|spec|e2e|verify|\bci\b)).*\bcheck\b")
+_PACKAGES = late(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
 
 
 def purpose_of(part: Simple) -> str:

@@ -9,8 +9,9 @@ from holdfast.distill.digest import Turn
 from holdfast.distill.tasks import ANSWERED, judge_all
 from holdfast.model.ledger import FailureReason, Outcome
 from holdfast.model.session import TaskResult
+from holdfast.text.late import late
 
-_QUESTION = re.compile(
+_QUESTION = late(
     r"\?|^\W*(?:what|who|when|where|which|why|how|is|are|do|does|did|can|could|would|should|explain|tell me|show me"
     r"|was|wie|warum|qu[eé]|cómo|pourquoi|comment)\b",
     re.IGNORECASE,

@@ -17,6 +17,7 @@ from holdfast.distill.log_entry import cut, goal_line, summary_line, task_line
 from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, TaskResult
 from holdfast.text.current_md import Check, Current, Done, NextStep
+from holdfast.text.late import late
 
 MOST_TODO = 12
 MOST_OF_A_SESSION = 4
@@ -29,10 +30,10 @@ LONGEST_REQUEST = 120  # a to-do says what, the log says the rest
 OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
 UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 
-_FOR_A_PROGRAM = re.compile(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
-_NUMBERS = re.compile(r"\d+")
-_FILE = re.compile(r"\w\.\w{1,5}$")
-_FAILS = re.compile(r"(\w+) fails: ")
+_FOR_A_PROGRAM = late(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
+_NUMBERS = late(r"\d+")
+_FILE = late(r"\w\.\w{1,5}$")
+_FAILS = late(r"(\w+) fails: ")
 
 
 def advance(

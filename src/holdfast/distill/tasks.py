@@ -13,8 +13,9 @@ from holdfast.distill.digest import TITLE_LENGTH, TodoItem, Turn
 from holdfast.distill.harvest_decisions import PLAN_TO_DO
 from holdfast.model.ledger import FailureReason
 from holdfast.model.session import TaskResult
+from holdfast.text.late import late
 
-_COMPLAINT = re.compile(
+_COMPLAINT = late(
     r"^\W*(?:(?:ok(?:ay)?|h+m+|well|but|and|so|yeah|yes|no|sorry|wait|thanks|great|cool|nice|actually)\b\W+){0,3}"
     r"(?:no[,.! ]+(?:that|this|it|not|you|don'?t|i )|nope\b|wrong\b|that(?:'s| is| was)? (?:wrong|incorrect"
     r"|not (?:right|what)|broken)"
@@ -29,7 +30,7 @@ _COMPLAINT = re.compile(
     r"|no funciona|不对|不行|还是报错)",
     re.IGNORECASE,
 )
-_APPROVAL = re.compile(
+_APPROVAL = late(
     r"^\W*(?:(?:ok(?:ay)?|yes|yeah|great|cool|nice|perfect|awesome|excellent|amazing|thanks?|thank you|ty"
     r"|lgtm|looks? (?:good|great|right)"
     r"|well done|good job|works?(?: now| great| fine)?|that works|it works|love it|super|sweet|prima|danke"
@@ -38,14 +39,14 @@ _APPROVAL = re.compile(
     r"|create (?:a |the )?pr|make a pr)\b)",
     re.IGNORECASE,
 )
-_REFUSAL = re.compile(
+_REFUSAL = late(
     r"\bI(?: can(?:['’]|no)?t| cannot| won['’]t| will not|(?: am|['’]m) (?:not able|unable) to) "
     r"(?:help|assist|comply|do (?:that|this)|support|participate)\b"
     r"|\b(?:violat\w+|against) (?:[\w'’]+ ){0,4}(?:usage )?polic|\bI must decline\b|\bI(?:['’]m"
     r"| am) going to decline\b",
     re.IGNORECASE,
 )
-_ADMITS = re.compile(
+_ADMITS = late(
     r"\b(?:unable to|could(?: not|n'?t)|can(?:not|'t)|failed|fails|failing|not possible|blocked|did(?: not"
     r"|n'?t) work|error)\b",
     re.IGNORECASE,
@@ -58,10 +59,10 @@ ANSWERED = "answered"
 
 # What a passed check proves, the strongest first. That code is well-formed does not show that it works.
 _PROOFS = ("test", "types", "build", "lint")
-_ABOUT_LINT = re.compile(
+_ABOUT_LINT = late(
     r"\blint|\bformat|\bfmt\b|\bstyle|\bwarnings?\b|\bruff\b|\beslint\b|\bclippy\b", re.IGNORECASE
 )
-_ONLY_PRAISE = re.compile(
+_ONLY_PRAISE = late(
     r"\W*(?:(?:ok(?:ay)?|yes|great|cool|nice|perfect|awesome|excellent|thanks?(?: you| a lot)?|thank you"
     r"|ty|lgtm|works?(?: now)?|looks? (?:good|great)|that works|it works|love it|super|well done|good job|danke|merci"
     r"|gracias)\W*){1,4}",

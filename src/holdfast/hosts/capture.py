@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.app.capturing import capture
-from holdfast.app.preparing import prepare_if_enabled
+from holdfast.app.refreshing import prepare_if_enabled
 from holdfast.app.wiring import Machine
 from holdfast.hot import trace
 

@@ -107,10 +107,11 @@ def _pointers(
     before = postings.earlier(session) if earlier is None and session else list(earlier or ())
     later = bool(before) or heard.prompted
     ranked = rank(postings, text, before, touched, LATER_BAR if later else FIRST_BAR, own, later)
+    top = None if root is None else os.path.realpath(root)
     likely = {
         one.path: one
         for one in ranked
-        if one.path not in heard.files and (root is None or is_file(root, one.path))
+        if one.path not in heard.files and (top is None or is_file(top, one.path))
     }
     files = fitting(list(likely), budget - count_tokens(HEADING))
     if not files:
@@ -151,10 +152,12 @@ def _facts(db: sqlite3.Connection, text: str, heard: Heard, budget: int, project
     return kept
 
 
-def is_file(root: str, path: str) -> bool:
-    """A file inside the checkout, not through a link that leads out of it."""
+def is_file(top: str, path: str) -> bool:
+    """A file inside the checkout, whose real path is given; not through a link that leads out of it."""
     try:
-        real, top = os.path.realpath(os.path.join(root, path), strict=True), os.path.realpath(root)
+        if not os.path.exists(os.path.join(top, path)):
+            return False  # most of what is missing needs no closer look
+        real = os.path.realpath(os.path.join(top, path), strict=True)
         return real.startswith(top.rstrip(os.sep) + os.sep) and os.path.isfile(real)
     except (OSError, ValueError):
         return False

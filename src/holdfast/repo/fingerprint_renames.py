@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -90,6 +89,8 @@ class Renames:
             "core.quotePath=false",
         ]
         environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+        import subprocess
+
         nothing = subprocess.DEVNULL
         try:
             done = subprocess.run(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+
+from holdfast.text.late import late
 
 LARGEST = 1_000_000
 
@@ -83,7 +84,7 @@ def _package_json(text: str) -> _Names:
 
 
 def _pyproject(text: str) -> _Names:
-    document = tomllib.loads(text)
+    document = _toml(text)
     project = _table(document.get("project"))
     poetry = _table(_table(document.get("tool")).get("poetry"))
     needed = [*_strings(project.get("dependencies")), *_table(poetry.get("dependencies"))]
@@ -123,7 +124,7 @@ def _setup_py(text: str) -> _Names:
 
 
 def _pipfile(text: str) -> _Names:
-    document = tomllib.loads(text)
+    document = _toml(text)
     return _table(document.get("packages")), _table(document.get("dev-packages"))
 
 
@@ -138,7 +139,7 @@ def _go_mod(text: str) -> _Names:
 
 
 def _cargo(text: str) -> _Names:
-    document = tomllib.loads(text)
+    document = _toml(text)
     tables = [
         document,
         _table(document.get("workspace")),
@@ -210,6 +211,12 @@ def _strings(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
+def _toml(text: str) -> dict[str, Any]:
+    import tomllib  # most sessions bring no such file along
+
+    return tomllib.loads(text)
+
+
 def _python_name(requirement: str) -> str:
     return (
         re.split(r"[^A-Za-z0-9._-]", requirement.strip(), maxsplit=1)[0].replace("_", "-").replace(".", "-")
@@ -217,7 +224,7 @@ def _python_name(requirement: str) -> str:
 
 
 _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tuple(
-    (re.compile(r"(?:^|/)" + pattern + "$"), language, reader)
+    (late(r"(?:^|/)" + pattern + "$"), language, reader)
     for pattern, language, reader in (
         (r"package\.json", "javascript", _package_json),
         (r"pyproject\.toml", "python", _pyproject),

@@ -23,6 +23,7 @@ from holdfast.repo.frameworks import (
 )
 from holdfast.repo.listing import LEFT_OUT, file_names
 from holdfast.repo.manifests import Manifest, manifest_language, read_manifest
+from holdfast.text.late import late
 
 
 class Stack(Struct, frozen=True):
@@ -48,7 +49,7 @@ _SIDE_FOLDERS = frozenset(
         "tools",
     }
 )
-_GENERATED = re.compile(
+_GENERATED = late(
     r"\.min\.(?:js|css)$|\.d\.ts$|\.pb\.\w+$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.freezed\.dart$|\.generated\.\w+$"
     r"|[._-]bundle\.js$|\.designer\.cs$|_generated\.go$|\.lock$",
     re.IGNORECASE,
@@ -62,8 +63,8 @@ _PATH_WEIGHT = 3.0
 _MOST_COMMANDS = 2000
 _LONGEST_COMMAND = 2000
 _EVIDENCE = 8
-_PATHS = [(re.compile(pattern), language, framework) for pattern, language, framework in TELLING_PATHS]
-_PLAIN = [(re.compile(pattern), language, framework) for pattern, language, framework in PLAIN_PROJECTS]
+_PATHS = [(late(pattern), language, framework) for pattern, language, framework in TELLING_PATHS]
+_PLAIN = [(late(pattern), language, framework) for pattern, language, framework in PLAIN_PROJECTS]
 
 
 def stack_of(root: Path) -> Stack:

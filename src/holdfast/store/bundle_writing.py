@@ -18,6 +18,7 @@ from msgspec import Struct
 from holdfast.errors import StoreError
 from holdfast.store import files
 from holdfast.store.bundle import MANIFEST, PIECE, Manifest, Member, check_bundle
+from holdfast.store.syncing import sync_directory
 
 
 class Source(Struct, frozen=True):
@@ -61,7 +62,7 @@ def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, f
                 size = file.tell()
             check_bundle(temporary)
             _put(temporary, path, force=force)
-            files.sync_directory(path.parent)
+            sync_directory(path.parent)
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from holdfast.errors import StoreError
+from holdfast.store.syncing import new_name_in
 
 ANYTHING = "anything"
 """For `replace`: whatever the file holds now may go."""
@@ -267,7 +268,7 @@ def append_held(_held: Held, path: Path, data: bytes) -> None:
         finally:
             os.close(descriptor)
         if created:
-            sync_directory(path.parent)
+            new_name_in(path.parent)
 
 
 def _open_to_append(path: Path) -> tuple[int, bool]:
@@ -332,7 +333,7 @@ def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> 
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        sync_directory(path.parent)
+        new_name_in(path.parent)
 
 
 def replace_all_held(
@@ -368,7 +369,7 @@ def replace_all_held(
         raise
     for folder in {path.parent for path in contents}:
         with explained(folder, "replace"):
-            sync_directory(folder)
+            new_name_in(folder)
 
 
 def _sync_file(path: Path) -> None:
@@ -445,7 +446,7 @@ def make_private(path: Path) -> None:
             _make_directory(path.parent)
             with contextlib.suppress(FileExistsError):
                 path.mkdir(mode=0o700)
-                sync_directory(path.parent)
+                new_name_in(path.parent)
 
 
 def _make_directory(path: Path) -> None:
@@ -454,24 +455,7 @@ def _make_directory(path: Path) -> None:
     _make_directory(path.parent)
     with contextlib.suppress(FileExistsError):
         path.mkdir()
-        sync_directory(path.parent)
-
-
-def sync_directory(path: Path) -> None:
-    """Make a new name in the directory survive a power cut, where the system can."""
-    if sys.platform == "win32":
-        return
-    try:
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
-    except PermissionError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
-            raise
-    finally:
-        os.close(descriptor)
+        new_name_in(path.parent)
 
 
 def discard(paths: Iterable[Path]) -> None:

@@ -32,6 +32,11 @@ _OWN = frozenset(
 )
 
 
+def known(project: Project) -> bool:
+    """Whether anything was ever kept."""
+    return (project.memory / FILE).exists()
+
+
 def load(project: Project) -> Knowledge:
     """What is known; nothing where nothing was ever kept. StoreError when the file is no JSON object."""
     path = project.memory / FILE

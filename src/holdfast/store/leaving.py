@@ -9,6 +9,7 @@ from pathlib import Path
 
 from holdfast.store import files, swap
 from holdfast.store.layout import IGNORE_ALL, UNION_MERGE, Project, worktrees
+from holdfast.store.syncing import sync_directory
 from holdfast.store.transplant import Taken, quiet, require_same, take
 
 
@@ -23,7 +24,7 @@ def remove_memory(project: Project, keep: Callable[[Taken], None] | None = None)
                 require_same(project, taken)
             with files.explained(project.memory, "remove"):
                 os.rename(project.memory, stage / "memory")
-                files.sync_directory(project.memory.parent)
+                sync_directory(project.memory.parent)
 
 
 def shown_of(project: Project) -> list[Path]:

@@ -17,6 +17,7 @@ from holdfast.model.memory import LogEntry
 from holdfast.store import files
 from holdfast.store.files import Held
 from holdfast.store.log_marks import LogMarks, Written
+from holdfast.store.syncing import sync_names
 from holdfast.text import log_md
 from holdfast.text.log_md import Block, LogFile
 from holdfast.text.memory_md import Problem, render_month
@@ -138,6 +139,7 @@ class SessionLog:
             return 0
         self._put_into_archive(held, log, moved)
         rest = "".join([log.preamble, *(log.text(block) for block in log.blocks[len(moved) :])])
+        sync_names()  # of the archive, before the log lets go
         files.replace_held(held, self.path, _encode(rest), files.digest(data))
         return len(moved)
 

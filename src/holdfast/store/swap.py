@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.store import files
+from holdfast.store.syncing import sync_directory
 
 # Every command that writes asks for `recover`, so what only a swap needs is imported there.
 
@@ -34,9 +35,9 @@ def swap(new: Path, place: Path) -> Path:
                 with contextlib.suppress(OSError):
                     os.rename(old, place)
                 raise
-        files.sync_directory(place.parent)
+        sync_directory(place.parent)
         if new.parent != place.parent:
-            files.sync_directory(new.parent)
+            sync_directory(new.parent)
     return old
 
 
@@ -44,7 +45,7 @@ def put(new: Path, place: Path) -> None:
     """`new` becomes the folder at a place where none is."""
     with files.explained(place, "make"):
         os.rename(new, place)
-        files.sync_directory(place.parent)
+        sync_directory(place.parent)
 
 
 def recover(place: Path) -> None:

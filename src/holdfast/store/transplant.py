@@ -20,6 +20,7 @@ from holdfast.store.bundle_writing import Source
 from holdfast.store.canonical import CAPTURE, MACHINE_FILES, canonical_files
 from holdfast.store.capture import CAPTURE_FORMAT, CaptureStore
 from holdfast.store.layout import FORMAT, Project
+from holdfast.store.syncing import sync_directory
 
 # In the order in which the program takes them where it takes several.
 _WRITERS = ("import", "memory", "projects", "ledger-shared", "ledger")
@@ -186,7 +187,7 @@ def _finish(project: Project, new: Path) -> None:
     if not (new / "format").exists():
         _write(new / "format", f"{FORMAT}\n".encode())
     for folder, _, _ in os.walk(new):
-        files.sync_directory(Path(folder))
+        sync_directory(Path(folder))
 
 
 def require_same(project: Project, before: Taken) -> None:

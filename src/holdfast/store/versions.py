@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from holdfast.errors import NotFound, StoreError
 from holdfast.store import files
 from holdfast.store.files import Held
+from holdfast.store.syncing import sync_names
 
 KEPT = 50
 _SLACK = 20  # pruned in batches, so that not every change rewrites the list of changes
@@ -108,6 +109,8 @@ class Versions:
         self._keep_all(
             held, (data for _, before, after in made for data in (before, None if lean else after))
         )
+        if any(before is not None for _, before, _ in made):
+            sync_names()  # what was there is about to go
         for file, before, after in made:
             old, new = files.digest(before), files.digest(after)
             was = last.get(file)

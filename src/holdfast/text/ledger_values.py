@@ -6,11 +6,13 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from holdfast.text.late import late
+
 MOST_DIGITS = 24  # no count has so many; arithmetic on a longer one would have no end
 _UNKNOWN = frozenset({"", "?", "-", "unknown"})
-_COST = re.compile(r"(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)", re.ASCII)
+_COST = late(r"(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)", re.ASCII)
 _AMOUNT = r"(?:(\d+(?:\.\d+)?) ?{unit} ?)?"
-_DURATION = re.compile(
+_DURATION = late(
     "(-?)"
     + _AMOUNT.format(unit="d(?:ays?)?")
     + _AMOUNT.format(unit="h(?:rs?|ours?)?")

@@ -14,6 +14,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from holdfast.text.late import late
+
 FORGOTTEN = "[forgotten]"
 SHORTEST = 4
 HEAD = 16
@@ -25,9 +27,7 @@ _SIGNS = (
 )
 _MARKS = r"\u0300-\u036f"
 _BLANKS = r"\s\u00ad\u200b-\u200f\u2060\ufeff"
-_TOKEN = re.compile(
-    rf"{re.escape(FORGOTTEN)}|[{_SIGNS}]|(?:(?![{_SIGNS}])[^\W_]|[{_MARKS}])+|[^\w{_BLANKS}]|_"
-)
+_TOKEN = late(rf"{re.escape(FORGOTTEN)}|[{_SIGNS}]|(?:(?![{_SIGNS}])[^\W_]|[{_MARKS}])+|[^\w{_BLANKS}]|_")
 _EDGE = "\"'“”‘’«»`"
 _END = f".,;:!?…{_EDGE}"
 _NOTHING = "\0"  # how a removed place is folded: like no word at all

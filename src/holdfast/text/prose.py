@@ -7,6 +7,8 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from holdfast.text.late import late
+
 LOOK_AT = 20_000  # characters; a goal is said at the beginning
 
 
@@ -17,41 +19,41 @@ class Prose(NamedTuple):
     complaints: tuple[str, ...]
 
 
-_HOST_TAGS = re.compile(
+_HOST_TAGS = late(
     r"system[-_]?\w*|command-(?:name|message|contents)|local-command-\w+|bash-\w+|ide_\w+|user-prompt-submit-hook|"
     r"(?:environment|additional)_context|user_instructions|instructions|skill|task-notification|attached_files|"
     r"file|files|document|documents|open_and_recently_viewed_files|tool_\w+|function_\w+|holdfast\w*",
     re.IGNORECASE,
 )
-_ASKING_TAGS = re.compile(
+_ASKING_TAGS = late(
     r"(?:user[-_])?(?:query|message|prompt|request|question)|task|goal|objective|issue|bug|todo|story|p|"
     r"command-args|feature(?:[-_]\w+)?",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
+_TAG = late(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
 GAP = "[…]"  # where something was taken out of the middle of a sentence
-_SECRET_MARKER = re.compile(r"\[(?:redacted|forgotten)[^\]\n]{0,80}\]", re.IGNORECASE)
-_ESCAPE = re.compile(
+_SECRET_MARKER = late(r"\[(?:redacted|forgotten)[^\]\n]{0,80}\]", re.IGNORECASE)
+_ESCAPE = late(
     r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07)|\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])",
     re.IGNORECASE,
 )
-_MARKER = re.compile(
+_MARKER = late(
     r"\[(?:image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]",
     re.IGNORECASE,
 )
-_REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
+_REMOVED = late(r"\bREDACTED\b|\*{3,}")
 # The caller has redacted what it knows to be a key; a word after "password is" is dropped all the same.
-_TOLD = re.compile(
+_TOLD = late(
     r"\b(password|passwd|passphrase|secret|token|api[_ -]?key)\s*(?:is|:|=)\s*(?=\S*\d)\S+", re.IGNORECASE
 )
 _TOLD_WORDS = ("passw", "passphrase", "secret", "token", "key")
-_FENCE = re.compile(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
-_HOLDFAST = re.compile(r"^\[(/?)holdfast\b[^\]\n]*\]$")
+_FENCE = late(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
+_HOLDFAST = late(r"^\[(/?)holdfast\b[^\]\n]*\]$")
 
-_TRACE_HEAD = re.compile(
+_TRACE_HEAD = late(
     r"traceback \(most recent call last\)|^stack(?: ?trace| backtrace)?:|^goroutine \d+|^thread '", re.I
 )
-_FRAME = re.compile(
+_FRAME = late(
     r"""^(?:
         at\s+\S.*[(:/\\.].*              # JavaScript, Java, C#
       | File\s".*",\sline\s\d+           # Python
@@ -62,7 +64,7 @@ _FRAME = re.compile(
     )""",
     re.X,
 )
-_TOOL_OUTPUT = re.compile(
+_TOOL_OUTPUT = late(
     r"""^(?:                             # first a compiler's file.go:12:3: message
         (?:[A-Za-z]:\\)?[\w./\\@-]+\.\w{1,6}(?::\d+:\d+|:\d+:|\(\d+,\d+\):)(?:[:\s]|$)
       | (?:error|warning)(?:\[\w+\]|\sTS\d+)?:\s | (?:npm|yarn|pnpm)\s(?:ERR!|WARN|error)
@@ -79,9 +81,9 @@ _TOOL_OUTPUT = re.compile(
     )""",
     re.X,
 )
-_LOG_FIELDS = re.compile(r"\S\s{3,}\w[\w.-]*=\S|(?:\s\w+=\S+){3}")
-_DATA = re.compile(r'^[\[{]\s*["\[{]|^[\]}][\]},;)]*$|^"[^"]+"\s*:\s*\S|^[\[{(]$|^\{.*\}[,;]?$')
-_CODE = re.compile(
+_LOG_FIELDS = late(r"\S\s{3,}\w[\w.-]*=\S|(?:\s\w+=\S+){3}")
+_DATA = late(r'^[\[{]\s*["\[{]|^[\]}][\]},;)]*$|^"[^"]+"\s*:\s*\S|^[\[{(]$|^\{.*\}[,;]?$')
+_CODE = late(
     r"""^(?:import\s\S+(?:\sfrom\s['"]|\sas\s\w+$)|from\s\S+\simport\s|\#include\s
       |(?:export\s)?(?:const|let|var)\s\w+\s*[:=]
       |(?:async\s)?(?:def|func|fn|function)\s\w*\s*\(.*[:{]$|(?:public|private|protected|static)\s.*[;{(]$
@@ -89,8 +91,8 @@ _CODE = re.compile(
       |[;{]$|=>\s*[{(]?$|^[\w.\[\]]+\s*(?::=|[+-]?=)\s*\S+.*[;)\]]$""",
     re.X,
 )
-_UNUSUAL = re.compile(r"[^ -~\n]")
-_COMPLAINT = re.compile(
+_UNUSUAL = late(r"[^ -~\n]")
+_COMPLAINT = late(
     r"error|fail|exception|panic|fatal|cannot|could not|denied|not found|timed? ?out", re.IGNORECASE
 )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
+from holdfast.text.late import late
 from holdfast.text.stopwords import CHINESE_CUTS, CHINESE_STOPS, HAN_TERMS
 
 _LONGEST_UNSPACED = 20
@@ -30,12 +31,12 @@ def _unspaced() -> re.Pattern[str]:
     return re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
 
-_PARTICLES = re.compile(
+_PARTICLES = late(
     r"(?:해주세요|해주십시오|해주실래요|해줄래|해줘요|해줘|합니다|하세요|하십시오|하려면|하려고|했습니다|했는데|하도록|하면서|하는|하기|하고|해서|해야|"
     r"했다|한다|하자|할까|된다|되는|되지|입니다|이라는|으로서|으로써|에게서|에서는|에서도|에서의|으로는|으로|에서|에게|한테|까지|부터|처럼|보다|"
     r"마다|이나|이랑|하며|이고|들을|들이|들의|들은)$"
 )
-_SHORT_PARTICLES = re.compile(r"[을를이가은는에로와과의도만해한할]$")
+_SHORT_PARTICLES = late(r"[을를이가은는에로와과의도만해한할]$")
 
 
 def script_runs(text: str) -> Iterator[tuple[str, str]]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from holdfast.text.late import late
+
 EMPTY = "\\e"
 BLANKS = " \t"
 
 # What would break the line, the row or the encoding, and what a reader would not see.
-_SPECIAL = re.compile(
+_SPECIAL = late(
     "["
     r"\\|"
     r"\x00-\x1f\x7f-\x9f"  # controls, U+0085 among them
@@ -25,10 +27,10 @@ _SPECIAL = re.compile(
 )
 _SHORT = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LONG = {"\\": "\\", "|": "|", "n": "\n", "r": "\r", "t": "\t"}
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
-_RULE = re.compile(r":?-+:?")
-_SEPARATOR = re.compile(r"[ \t]*\|[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
-_TRAILING_BACKSLASHES = re.compile(r"\\*\Z")
+_ESCAPE = late(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_RULE = late(r":?-+:?")
+_SEPARATOR = late(r"[ \t]*\|[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_TRAILING_BACKSLASHES = late(r"\\*\Z")
 
 
 def _escape(char: str) -> str:

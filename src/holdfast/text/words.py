@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from holdfast.text.late import late
 from holdfast.text.scripts import chinese_words, hangul_words, japanese_words, script_runs
 from holdfast.text.stopwords import COMPOUNDS, PATH_NOISE, SHORT_TERMS, SIGNED_TERMS
 
@@ -22,46 +23,44 @@ class Word(NamedTuple):
 _LONGEST = 40
 _UNLIKE_BLOBS = 14  # what is shorter and has no digit is never taken for encoded data
 _EDGE = " \t\"'`“”‘’«»()[]{}<>,;:!?…*|^=&%$。，、；：！？「」『』（）【】《》·—–"
-_URL = re.compile(r"^[a-z][a-z0-9+.-]*://|^www\.", re.IGNORECASE)
-_TRACKER = re.compile(
-    r"/(issue|pull|merge_request|discussion|actions|commit|release|pipeline|wiki)", re.IGNORECASE
-)
+_URL = late(r"^[a-z][a-z0-9+.-]*://|^www\.", re.IGNORECASE)
+_TRACKER = late(r"/(issue|pull|merge_request|discussion|actions|commit|release|pipeline|wiki)", re.IGNORECASE)
 _TRACKER_WORDS = {"pull": "pr", "merge_request": "mr", "actions": "ci", "pipeline": "ci"}
-_LINK = re.compile(r"\[([^\]\n]{0,300})\]\(([^)\s]{1,600})\)")
-_INNER_URL = re.compile(r"(?<=[^\s])(?=https?://)|(?<=[^\s(\[])[(\[](?=https?://)")
-_HOST = re.compile(
+_LINK = late(r"\[([^\]\n]{0,300})\]\(([^)\s]{1,600})\)")
+_INNER_URL = late(r"(?<=[^\s])(?=https?://)|(?<=[^\s(\[])[(\[](?=https?://)")
+_HOST = late(
     r"^(?:[\w-]+\.)+(?:com|org|net|io|dev|app|ai|co|edu|gov|cloud|local|internal|lan|corp|home|info|biz|me|sh|xyz|tech"
     r"|de|fr|uk|eu|us|ca|ch|at|nl|jp|cn|br|ru|in|es|it|pl)(?::\d+)?$",
     re.IGNORECASE,
 )
-_VERSION = re.compile(r"^[v^~<>=]*\d[\d.,:xX/_%-]*(?:[a-z]{1,3}\d*)?$", re.IGNORECASE)
-_TICKET = re.compile(r"^[A-Z][A-Z]{1,9}-\d{1,5}$")
-_NOT_TICKET = re.compile(
+_VERSION = late(r"^[v^~<>=]*\d[\d.,:xX/_%-]*(?:[a-z]{1,3}\d*)?$", re.IGNORECASE)
+_TICKET = late(r"^[A-Z][A-Z]{1,9}-\d{1,5}$")
+_NOT_TICKET = late(
     r"(?:utf|sha|iso|rfc|gpt|es|http|tls|ssl|aes|rsa|md|cve|pep|arm|mp|part|step|phase|ipv)-", re.I
 )
-_SECRET = re.compile(
+_SECRET = late(
     r"^(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{8}|(?:gh[pousr]|github_pat|glpat|xox[abprs]|npm|pypi)[-_][A-Za-z0-9_-]{12}"
     r"|(?:AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_-]{8})"
 )
-_EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|gradle|svelte|properties|csproj|dockerfile)$")
-_PINNED = re.compile(r"^(@?[\w./-]+)@(?:[\^~]?v?\d[\w.-]*|latest|next|canary|beta)$")
-_PLACE = re.compile(r"[:#]L?\d[\dL:,-]*$")
-_HOME = re.compile(r"^(?:[A-Za-z]:)?[/\\](?:users|home)[/\\][^/\\]+[/\\]?|^~[^/\\]*[/\\]?", re.IGNORECASE)
-_CAMEL = re.compile(
+_EXTENSION = late(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|gradle|svelte|properties|csproj|dockerfile)$")
+_PINNED = late(r"^(@?[\w./-]+)@(?:[\^~]?v?\d[\w.-]*|latest|next|canary|beta)$")
+_PLACE = late(r"[:#]L?\d[\dL:,-]*$")
+_HOME = late(r"^(?:[A-Za-z]:)?[/\\](?:users|home)[/\\][^/\\]+[/\\]?|^~[^/\\]*[/\\]?", re.IGNORECASE)
+_CAMEL = late(
     "|".join(sorted(map(re.escape, COMPOUNDS), key=len, reverse=True))
     + r"|[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])\d{0,3}|[A-Z]?[a-z]+\d{0,3}(?![a-z0-9])|[A-Z]?[a-z]+|\d+"
 )
 _COMPOUND_WORDS = frozenset(word.lower() for word in COMPOUNDS) | SIGNED_TERMS | SHORT_TERMS
-_ELISION = re.compile(
+_ELISION = late(
     r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quelqu|aujourd|dell|all|nell|sull|dall|quell|un)'(?=\w{2})", re.I
 )
-_CONTRACTION = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m|t))$", re.IGNORECASE)
-_MIXED_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_ACRONYMS = re.compile(r"[A-Z]{2,}s")
-_POINTS = re.compile(r"[\u0591-\u05c7\u064b-\u0652\ufe00-\ufe0f]")
+_CONTRACTION = late(r"(?:n't|'(?:s|re|ve|ll|d|m|t))$", re.IGNORECASE)
+_MIXED_CASE = late(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_ACRONYMS = late(r"[A-Z]{2,}s")
+_POINTS = late(r"[\u0591-\u05c7\u064b-\u0652\ufe00-\ufe0f]")
 # Digits inside or many of them, one sign repeated, no vowel in a long word: a blob, not a word.
-_ODD = re.compile(r"\d\D+\d|\d{4}|^[a-z]\d+$|^(.)\1+$|^[b-df-hj-np-tv-xz]{6,}$|^[a-z]{0,2}\d+[a-z]+$")
-_ALTERNATIVES = re.compile(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
+_ODD = late(r"\d\D+\d|\d{4}|^[a-z]\d+$|^(.)\1+$|^[b-df-hj-np-tv-xz]{6,}$|^[a-z]{0,2}\d+[a-z]+$")
+_ALTERNATIVES = late(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
 
 
 def words_of(line: str) -> Iterator[Word]:

@@ -32,6 +32,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
+from holdfast.text.late import late
 from holdfast.transcripts.claude_tools import (
     LONGEST_PLAN,
     OpenQuestion,
@@ -88,13 +89,13 @@ _LOCAL = """
 """
 LOCAL_COMMANDS = frozenset(_LOCAL.split())
 
-_SYSTEM_BLOCK = re.compile(
+_SYSTEM_BLOCK = late(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|local-command-caveat|user-prompt-submit-hook"
     r"|task-notification|agent-notification|new-diagnostics)\b[^>]*>.*?(?:</\1>|\Z)",
     re.DOTALL,
 )
-COMMAND_NAME = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
-_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+COMMAND_NAME = late(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
+_COMMAND_ARGS = late(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _NOT_HUMAN = (
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -111,8 +112,8 @@ _SPEAKING = ("shell", "todo", "ask", "plan")  # actions whose answer says more t
 _TOOL_REFUSED = "<tool_use_error>"
 _IN_BACKGROUND = "Command running in background with ID"
 _USER_SAID = "To tell you how to proceed, the user said:\n"
-_EXIT_CODE = re.compile(r"\AExit code (\d+)")
-_TASK_ID = re.compile(r"Task #(\w+) created")
+_EXIT_CODE = late(r"\AExit code (\d+)")
+_TASK_ID = late(r"Task #(\w+) created")
 
 
 class _CacheCreation(Struct):

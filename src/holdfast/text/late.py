@@ -1,0 +1,39 @@
+"""Patterns that are compiled when they are first used: an import has hundreds, and most sessions need few of them."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+_METHODS = (
+    "search",
+    "match",
+    "fullmatch",
+    "finditer",
+    "findall",
+    "sub",
+    "subn",
+    "split",
+    "groupindex",
+    "groups",
+)
+
+
+class _Late:
+    """Becomes the pattern at the first touch: from then on its methods are those of the compiled one, at no cost."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self.pattern = source
+        self.flags = flags
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _METHODS:
+            raise AttributeError(name)
+        compiled = re.compile(self.pattern, self.flags)
+        self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
+        return getattr(compiled, name)
+
+
+def late(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Used like `re.compile(source, flags)`; a source that is no pattern is an error only when it is used."""
+    return cast("re.Pattern[str]", _Late(source, flags))
