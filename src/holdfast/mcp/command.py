@@ -1,4 +1,4 @@
-"""`holdfast mcp`: memory as tools for an agent, over standard input and output."""
+"""`holdfast mcp`: the command that an agent's host starts."""
 
 from __future__ import annotations
 
