@@ -13,12 +13,13 @@ CALLS = (
     ("search", {"query": "tests"}),
     ("open", {"place": "current.md"}),
     ("question", {"question": "Which region?"}),
+    ("recommend", {"goal": "add a discount"}),
     ("remember", {"kind": "decision", "text": "Use pnpm"}),
     ("question", {"question": "Which region?", "answer": "eu"}),
     ("handoff", {"text": "go on"}),
     ("correct", {"id": "F-abcdef", "action": "reject"}),
 )
-READING = 4
+READING = 5
 
 
 def all_of(directory: Path, env: dict[str, str] | None = None) -> list[Said]:

@@ -264,3 +264,21 @@ def test_nothing_secret_hidden_or_ours_is_kept_or_told(shop: Path) -> None:
         path.read_text(encoding="utf-8") for path in (shop / ".holdfast" / "local" / "projects").rglob("*.md")
     )
     assert SECRET not in kept
+
+
+def test_a_model_is_recommended_by_the_projects_own_sessions_or_not_at_all(
+    shop: Path, holdfast: Holdfast
+) -> None:
+    async def scene(said: Talk) -> list[Said]:
+        return [
+            await said("recommend", goal="refactor the payment module"),
+            await said("recommend", goal="refactor the payment module", objective="cost"),
+            await said("recommend", goal="  "),
+            await said("recommend", goal="x", objective="fame"),
+        ]
+
+    said = talk(shop, scene)
+    assert [answer.failed for answer in said] == [False, False, True, True]
+    printed = holdfast("recommend", "refactor the payment module", "--json", check=0).json()
+    assert printed["sentence"] in said[0].fenced
+    assert said[0].plain == ""

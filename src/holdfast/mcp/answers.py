@@ -15,7 +15,7 @@ from holdfast.guard.visible import visible
 from holdfast.mcp import tools
 
 LONGEST_LINE = 600
-MOST_LINES = 200
+MOST_LIKE = 5
 _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -88,6 +88,29 @@ def _open(machine: Machine, given: tools.Open, client: str) -> str:
     found = open_place(machine, project, given.place)
     heading = f"{found.path}, lines {found.first} to {found.last} of {found.total}:"
     return fenced([heading, *found.text.split("\n")], longest=4_000)
+
+
+def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
+    from holdfast.app.advising import advise
+    from holdfast.app.ledger import Filter
+    from holdfast.app.ledgers import read_all
+
+    project = permit(machine, reads=True, writes=False)
+    if not given.goal.strip():
+        raise UsageError("there is no goal", fix="Say what is to be done")
+    rows, _ = read_all(machine, project, (), Filter())
+    told = advise(machine, given.goal, rows, given.objective)
+    lines = [told.sentence]
+    for one in told.candidates:
+        low, high = (round(100 * end) for end in one.failure_interval)
+        cost = "unknown" if one.cost_per_success is None else f"${one.cost_per_success:.2f}"
+        fails = f"fails {100 * one.failure_rate:.0f}% ({low} to {high}%)"
+        lines.append(
+            f"{one.model}: {fails}, {cost} per success, {one.sessions} sessions, {one.like} like this"
+        )
+    if told.like:
+        lines.append(f"like this: {', '.join(one.entry.session[:8] for one in told.like[:MOST_LIKE])}")
+    return fenced(map(_flat, lines))
 
 
 # --- keeping -------------------------------------------------------------------------------------------
@@ -250,4 +273,5 @@ _ANSWERS: dict[str, Callable[[Machine, Any, str], str]] = {
     "question": _question,
     "handoff": _handoff,
     "correct": _correct,
+    "recommend": _recommend,
 }

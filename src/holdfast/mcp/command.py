@@ -9,9 +9,9 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, UsageError
 
 DESCRIPTION = """Speaks the Model Context Protocol over standard input and output: an agent's host starts it in a
-project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over and correct, and
-the files of the memory as resources. It works only where a person has enabled memory (holdfast install), and obeys
-off, exclude and HOLDFAST=off. It needs the package mcp: pip install 'holdfast[mcp]'."""
+project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over, correct and
+recommend, and the files of the memory as resources. It works only where a person has enabled memory (holdfast
+install), and obeys off, exclude and HOLDFAST=off. It needs the package mcp: pip install 'holdfast[mcp]'."""
 EXAMPLES = """examples:
   claude mcp add holdfast -- holdfast mcp
   codex mcp add holdfast -- holdfast mcp"""

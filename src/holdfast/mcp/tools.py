@@ -78,6 +78,11 @@ class Correct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     days: Annotated[int, Meta(ge=0, le=3650, description="mute for so long; 0: for good")] = 0
 
 
+class Recommend(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    goal: _Text
+    objective: Literal["balanced", "cost", "risk", "time"] = "balanced"
+
+
 class Tool(Struct, frozen=True):
     """A tool as a client sees it. What does not write may be called without asking the user."""
 
@@ -97,7 +102,7 @@ class Tool(Struct, frozen=True):
 
 def _small(schema: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in schema.items() if key not in ("maxLength", "title")}
-    if kept.get("default") in ("", 0, False, "any"):
+    if kept.get("default") in ("", 0, False, "any", "balanced"):
         del kept["default"]
     if "enum" in kept:
         kept.setdefault("type", "string")
@@ -132,6 +137,12 @@ TOOLS = (
     ),
     Tool("handoff", "What is next here, told first to the next session on this branch.", Handoff, True),
     Tool("correct", "Take back a line of memory that is wrong, unwanted or done.", Correct, True),
+    Tool(
+        "recommend",
+        "Which model to take for a goal, by this project's own sessions, with what that rests on.",
+        Recommend,
+        False,
+    ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
