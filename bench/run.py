@@ -22,6 +22,7 @@ from bench.fingerprints import bench_fingerprints
 from bench.hooks import bench_moment_hook, bench_prompt_hook, bench_start_hook
 from bench.knowledge import bench_scan
 from bench.ledger import bench_ledger, bench_recommend
+from bench.mcp import bench_mcp
 from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
 from bench.replay_lessons import bench_replay_lessons
@@ -256,6 +257,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "start_hook": bench_start_hook,
     "moment_hook": bench_moment_hook,
     "classify": bench_classify,
+    "mcp": bench_mcp,
     "fingerprints": bench_fingerprints,
     "prompt_hook": bench_prompt_hook,
     "replay_lessons": bench_replay_lessons,

@@ -10,7 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,11 @@ class Client:
             "DISABLE_AUTOUPDATER": "1",
         }
 
-    def start(self, server: ModelServer, prompt: str, resume: str = "") -> subprocess.Popen[str]:
+    def start(
+        self, server: ModelServer, prompt: str, resume: str = "", more: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
         words = ["-p", *(["--resume", resume] if resume else []), prompt, "--model", "claude-sonnet-4-5"]
-        words += ["--allowedTools", "Bash", "--output-format", "json"]
+        words += [*(more or ["--allowedTools", "Bash"]), "--output-format", "json"]
         return subprocess.Popen(
             [self.program, *words],
             cwd=self.repo,
@@ -102,8 +104,10 @@ class Client:
             start_new_session=True,
         )
 
-    def run(self, server: ModelServer, prompt: str, resume: str = "") -> dict[str, Any]:
-        process = self.start(server, prompt, resume)
+    def run(
+        self, server: ModelServer, prompt: str, resume: str = "", more: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        process = self.start(server, prompt, resume, more)
         try:
             printed, errors = process.communicate(timeout=90)
         finally:

@@ -92,7 +92,8 @@ def _entry(shown: str, entry: LogEntry, line: int, lines: dict[str, int], projec
     done = [entry.context, f"Outcome: {entry.outcome}" if entry.outcome else "", entry.summary]
     done += [f"Files: {' '.join(entry.files)}"] if entry.files else []
     done += [f"Commits: {'; '.join(entry.commits)}"] if entry.commits else []
-    yield piece(f"session:{entry.session}", "\n".join(filter(None, done)), entry.branch)
+    if any(done):  # a note that an agent left is no session: it has only its finding
+        yield piece(f"session:{entry.session}", "\n".join(filter(None, done)), entry.branch)
     for decision in entry.decisions:
         yield piece(decision.id, said_of(decision))
     for finding in entry.findings:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from holdfast.app.pointing import pointers_for
+from holdfast.app.projects import memory_of
 from holdfast.app.prompting import as_prompt
 from holdfast.app.recovery import recovery
 from holdfast.app.searching import PLACE, search
@@ -159,13 +160,20 @@ def _files(machine: Machine, project: Project, task: str, budget: int) -> list[R
 
 
 def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list[Hit]:
-    """Without lessons that are candidates, muted or stale: they are found by search, and told to nobody."""
+    """Without what was dismissed, and lessons that are candidates, muted or stale: only search finds them."""
+    dismissed = (
+        memory_of(machine, project).dismissed() if any(hit.id[:2] in _NOTED for hit in hits) else set()
+    )
+    hits = [hit for hit in hits if hit.id not in dismissed]
     if not any(hit.kind == "lesson" for hit in hits):
-        return list(hits)
+        return hits
     from holdfast.app.learned_chunks import lessons_told
 
     told = lessons_told(machine, project)
     return [hit for hit in hits if hit.kind != "lesson" or hit.id in told]
+
+
+_NOTED = ("X-", "N-")  # stand in the log, which is never rewritten
 
 
 def _asks_state(said: str) -> bool:

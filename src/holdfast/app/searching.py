@@ -125,7 +125,7 @@ def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -
 
 
 def _stamps(machine: Machine, project: Project) -> dict[str, str]:
-    stamps = {shown: _stamp(path) for shown, path in _files(project)}
+    stamps = {shown: _stamp(path) for shown, path in memory_files(project)}
     if any(folder.is_dir() for folder in _lesson_folders(machine, project)):
         from holdfast.app.learned_chunks import lessons_stamp
 
@@ -191,7 +191,7 @@ def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> li
         return None
 
 
-def _files(project: Project) -> Iterator[tuple[str, Path]]:
+def memory_files(project: Project) -> Iterator[tuple[str, Path]]:
     """Everything that can be found, by the name it is shown under; the reference last: it says more than a log."""
     memory = project.memory
     for path in (memory / "current.md", memory / "style.md", memory / "session.json", project.ledger):

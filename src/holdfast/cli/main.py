@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
+    "mcp": ("holdfast.mcp.command", "memory as tools for agents, over MCP (machine interface)"),
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
 }
 

@@ -1,0 +1,1 @@
+"""Memory as tools for agents: a surface that parses what an agent asks, calls the application, and answers."""

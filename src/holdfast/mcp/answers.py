@@ -1,0 +1,277 @@
+"""What each tool answers: the application is asked, and what it says becomes text, memory always as fenced data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.app.agent_access import may_write, permit
+from holdfast.app.wiring import Machine
+from holdfast.errors import StoreError, UsageError
+from holdfast.guard.fence import wrap
+from holdfast.guard.visible import visible
+from holdfast.mcp import tools
+
+LONGEST_LINE = 600
+MOST_LIKE = 5
+_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def answer(machine: Machine, name: str, arguments: object, client: str = "") -> str:
+    """The text for a tool call; a HoldfastError says in one line why there is none."""
+    given = tools.parse(name, arguments)
+    return _ANSWERS[name](machine, given, client)
+
+
+def fenced(lines: Iterable[str], longest: int = LONGEST_LINE) -> str:
+    """Lines of memory as data, hidden text shown, none longer than a screen holds."""
+    id = "".join(_SIGNS[byte % len(_SIGNS)] for byte in os.urandom(6))
+    return wrap([_line(line, longest) for line in lines], id)
+
+
+def _line(text: str, longest: int) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= longest else f"{shown[:longest]}…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _id(id: str) -> str:
+    """As `correct` and `open` take it."""
+    return id.removeprefix("lesson:")
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
+def _recall(machine: Machine, given: tools.Recall, client: str) -> str:
+    from holdfast.app.recalling import recall
+
+    project = permit(machine, reads=True, writes=False)
+    briefing = recall(machine, project, given.task, given.budget)
+    if not briefing.lines:
+        return "Memory has nothing for this task that is good enough."
+    return fenced(
+        f"{_flat(line.text)}  ({' · '.join(filter(None, (_shown_id(line.id), line.source)))})"
+        for line in briefing.lines
+    )
+
+
+def _shown_id(id: str) -> str:
+    return "" if id.startswith(("file:", "state:", "prompt:")) else _id(id)
+
+
+def _search(machine: Machine, given: tools.Search, client: str) -> str:
+    from holdfast.app.searching import search
+
+    project = permit(machine, reads=True, writes=False)
+    hits = search(machine, project, given.query, given.k, None if given.kind == "any" else [given.kind])
+    if not hits:
+        return "Nothing is known of that."
+    lines = []
+    for hit in hits:
+        where = f"{hit.path}:{hit.line}" if hit.line else hit.path
+        session = f"session {hit.session[:8]}" if hit.session else ""
+        lines.append(_flat(hit.text))
+        lines.append("  " + " · ".join(filter(None, (_id(hit.id), hit.kind, hit.date[:10], where, session))))
+    return fenced(lines)
+
+
+def _open(machine: Machine, given: tools.Open, client: str) -> str:
+    from holdfast.app.opening import open_place
+
+    project = permit(machine, reads=True, writes=False)
+    found = open_place(machine, project, given.place)
+    heading = f"{found.path}, lines {found.first} to {found.last} of {found.total}:"
+    return fenced([heading, *found.text.split("\n")], longest=4_000)
+
+
+def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
+    from holdfast.app.advising import advise
+    from holdfast.app.ledger import Filter
+    from holdfast.app.ledgers import read_all
+
+    project = permit(machine, reads=True, writes=False)
+    if not given.goal.strip():
+        raise UsageError("there is no goal", fix="Say what is to be done")
+    rows, _ = read_all(machine, project, (), Filter())
+    told = advise(machine, given.goal, rows, given.objective)
+    lines = [told.sentence]
+    for one in told.candidates:
+        low, high = (round(100 * end) for end in one.failure_interval)
+        cost = "unknown" if one.cost_per_success is None else f"${one.cost_per_success:.2f}"
+        fails = f"fails {100 * one.failure_rate:.0f}% ({low} to {high}%)"
+        lines.append(
+            f"{one.model}: {fails}, {cost} per success, {one.sessions} sessions, {one.like} like this"
+        )
+    if told.like:
+        lines.append(f"like this: {', '.join(one.entry.session[:8] for one in told.like[:MOST_LIKE])}")
+    return fenced(map(_flat, lines))
+
+
+# --- keeping -------------------------------------------------------------------------------------------
+
+
+def _remember(machine: Machine, given: tools.Remember, client: str) -> str:
+    permit(machine, reads=False, writes=True)
+    return _KEEPERS[given.kind](machine, given, client)
+
+
+def _decision(machine: Machine, given: tools.Remember, client: str) -> str:
+    from holdfast.app.decisions import decide
+
+    done = decide(machine, given.text, given.because, "agent")
+    kept = done.decision
+    said = (
+        f"{kept.id} recorded as a decision." if done.status == "recorded" else f"{kept.id} says that already."
+    )
+    return _with_clashes(said, [(clash.one.id, clash.one.text) for clash in done.contradictions])
+
+
+def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
+    from holdfast.app.facts import add_fact
+
+    if not given.evidence.strip():
+        raise UsageError(
+            "a fact needs evidence; nothing was written",
+            fix="Give the line that a command or a file answered; without one it is a finding",
+        )
+    done = add_fact(machine, given.text, given.evidence, given.command)
+    fact = done.kept.fact
+    said = {
+        "added": f"{fact.id} recorded as a fact ({fact.category}).",
+        "revived": f"{fact.id} was retired and stands again.",
+    }.get(done.status, f"{fact.id} says that already, and is verified today.")
+    return _with_clashes(said, [(clash.one.id, clash.one.text) for clash in done.contradictions])
+
+
+def _finding(machine: Machine, given: tools.Remember, client: str) -> str:
+    from holdfast.app.noting import note_finding
+
+    done = note_finding(machine, given.text, client)
+    return f"{done.item.id} {'recorded as a finding' if done.status == 'recorded' else 'is known already'}."
+
+
+def _dead_end(machine: Machine, given: tools.Remember, client: str) -> str:
+    from holdfast.app.noting import note_dead_end
+
+    done = note_dead_end(machine, given.text, given.evidence, given.command, client)
+    return f"{done.item.id} {'recorded as a dead end' if done.status == 'recorded' else 'is known already'}."
+
+
+def _todo(machine: Machine, given: tools.Remember, client: str) -> str:
+    from holdfast.app.todos import add_todo
+
+    done = add_todo(machine, given.text, because=given.because or None)
+    return f"{done.item.id} {'recorded as a to-do' if done.status == 'added' else 'is on the list already'}."
+
+
+_KEEPERS: dict[str, Callable[[Machine, tools.Remember, str], str]] = {
+    "decision": _decision,
+    "fact": _fact,
+    "finding": _finding,
+    "dead_end": _dead_end,
+    "todo": _todo,
+}
+
+
+def _with_clashes(said: str, clashes: list[tuple[str, str]]) -> str:
+    if not clashes:
+        return said
+    lines = fenced(f"{id}: {_flat(text)}" for id, text in clashes)
+    return f"{said} It contradicts what is kept; both stay until one is rejected with correct:\n{lines}"
+
+
+def _question(machine: Machine, given: tools.Question, client: str) -> str:
+    if given.answer.strip():
+        return _answered(machine, given)
+    from holdfast.app.questions import Reply, ask, count_answer
+
+    project = permit(machine, reads=True, writes=False)
+    record = may_write(machine, project)
+    reply: Reply = ask(machine, given.question, record=record)
+    if reply.status == "answered" and record:
+        try:
+            count_answer(machine, reply)
+        except StoreError:  # the answer is worth more than having counted it
+            pass
+    said = {
+        "answered": "Answered in the record:",
+        "recorded": f"Not answered yet. Kept as {reply.id}.",
+        "closed": f"Asked before and closed without an answer: {reply.id}. Do not ask it again.",
+        "open": f"Asked before and still open: {reply.id}."
+        if reply.id
+        else "Not answered yet, and not asked before.",
+    }[reply.status]
+    lines = []
+    if reply.status == "answered":
+        lines.append(f"{_flat(reply.answer)}  ({_origin(reply.id, reply.at, reply.session, reply.source)})")
+    lines += [f"But {other.id} says: {_flat(other.text)}" for other in reply.against]
+    lines += [
+        f"perhaps: {_flat(near.text)}  ({_origin(near.id, near.at, near.session, near.source)})"
+        for near in reply.perhaps
+    ]
+    return f"{said}\n{fenced(lines)}" if lines else said
+
+
+def _answered(machine: Machine, given: tools.Question) -> str:
+    from holdfast.app.questions import answer as close
+
+    permit(machine, reads=False, writes=True)
+    closed = close(machine, given.question, given.answer, "agent")
+    said = (
+        f"{closed.question.id} "
+        + {
+            "answered": "answered.",
+            "recorded": "recorded with its answer.",
+            "unchanged": "was answered so already.",
+        }[closed.status]
+    )
+    if closed.before is None:
+        return said
+    return f"{said} The earlier answer, which no longer counts:\n{fenced([_flat(closed.before.answer)])}"
+
+
+def _origin(id: str, at: float | None, session: str, source: str) -> str:
+    day = datetime.fromtimestamp(at, UTC).date().isoformat() if at is not None else ""
+    place = f".holdfast/local/{source}" if source else ""
+    return " · ".join(filter(None, (id, day, f"session {session[:8]}" if session else "", place)))
+
+
+def _handoff(machine: Machine, given: tools.Handoff, client: str) -> str:
+    from holdfast.app.recovery import hand_over
+    from holdfast.app.refreshing import refresh
+    from holdfast.store.layout import branch_of
+
+    project = permit(machine, reads=False, writes=True)
+    branch = branch_of(project.root)
+    count = hand_over(machine, project, given.text, branch, "agent", add=given.add)
+    refresh(machine, project)
+    place = f"branch {branch}" if branch else "this project"
+    return f"The next session on {visible(place)} is told {'this' if count == 1 else f'these {count} steps'} first."
+
+
+def _correct(machine: Machine, given: tools.Correct, client: str) -> str:
+    from holdfast.app.correcting import correct
+
+    permit(machine, reads=False, writes=True)
+    done = correct(machine, given.id, given.action, given.because, given.days or None)
+    return (
+        f"{done.id} {done.done}. A person takes that back with holdfast undo.\n{fenced([_flat(done.text)])}"
+    )
+
+
+_ANSWERS: dict[str, Callable[[Machine, Any, str], str]] = {
+    "recall": _recall,
+    "search": _search,
+    "open": _open,
+    "remember": _remember,
+    "question": _question,
+    "handoff": _handoff,
+    "correct": _correct,
+    "recommend": _recommend,
+}

@@ -1,0 +1,48 @@
+"""`holdfast mcp`: the command that an agent's host starts."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from holdfast.app.wiring import Machine
+from holdfast.errors import NotFound, UsageError
+
+DESCRIPTION = """Speaks the Model Context Protocol over standard input and output: an agent's host starts it in a
+project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over, correct and
+recommend, and the files of the memory as resources. It works only where a person has enabled memory (holdfast
+install), and obeys off, exclude and HOLDFAST=off. It needs the package mcp: pip install 'holdfast[mcp]'."""
+EXAMPLES = """examples:
+  claude mcp add holdfast -- holdfast mcp
+  codex mcp add holdfast -- holdfast mcp"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--project", metavar="DIR", help="the project's directory, for hosts that start servers elsewhere"
+    )
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    directory = _directory(options.project, machine)
+    try:
+        from holdfast.mcp.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "holdfast":
+            raise
+        raise UsageError(
+            f"the MCP server needs a package that is not installed ({error.name})",
+            fix="pip install 'holdfast[mcp]'",
+        ) from error
+    serve(directory)
+    return 0
+
+
+def _directory(named: str | None, machine: Machine) -> Path:
+    if named is None:
+        started_by_claude = machine.env.get("CLAUDE_PROJECT_DIR", "")
+        return Path(started_by_claude) if Path(started_by_claude).is_absolute() else machine.cwd
+    directory = (machine.cwd / Path(named).expanduser()).absolute()
+    if not directory.is_dir():
+        raise NotFound("no such directory", where=str(directory), fix="Name the project's directory")
+    return directory
