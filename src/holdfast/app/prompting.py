@@ -15,7 +15,7 @@ from holdfast.app.postings import TABLES, prompt_words, write_postings
 from holdfast.app.projects import known_projects
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
-from holdfast.hot.prompting import CLASSED, Answered, Heard, choose, class_of, heard_by
+from holdfast.hot.prompting import CLASSED, MOST_TOKENS, Answered, Heard, choose, class_of, heard_by
 from holdfast.repo.cochange import changed_together
 from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
@@ -47,6 +47,7 @@ def as_prompt(
     session: str = "",
     earlier: Sequence[str] | None = None,
     heard: Heard | None = None,
+    budget: int = MOST_TOKENS,
 ) -> Answered:
     """What the hook would say to a prompt; of what a session was told already nothing, when it is named.
 
@@ -61,7 +62,7 @@ def as_prompt(
         write_prompting(db, machine, project, project.memory / "hot.db")
         root = str(project.root) if is_checkout(project.root) else None
         said = None if earlier is None else [prompt_words(one) for one in earlier]
-        return choose(db, prompt, session, heard, root, said)
+        return choose(db, prompt, session, heard, root, said, budget)
     finally:
         db.close()
 

@@ -72,6 +72,7 @@ def choose(
     heard: Heard,
     root: str | None,
     earlier: Sequence[Collection[str]] | None = None,
+    most: int = MOST_TOKENS,
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None where there is none to look at.
 
@@ -87,7 +88,7 @@ def choose(
     kind, why = class_of(text, heard.kind)
     if kind not in (CODE, LOOKING):
         return Answered(kind, [], f"the prompt is {kind}, not work on code" + (f" ({why})" if why else ""))
-    budget = min(MOST_TOKENS, MOST_IN_SESSION - heard.tokens)
+    budget = min(most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
     lessons, facts = Chosen(), []
