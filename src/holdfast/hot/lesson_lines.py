@@ -94,7 +94,7 @@ def _fit(row: Row, text: str, plain: Collection[str], said: Collection[str]) -> 
     type_ = CORRECTION if kind == "correction" else COMMAND if kind == "command" else PROSE
     if asked := next((word for word in _IMPLIED.get(job, ()) if word in plain), ""):
         return type_, 2.0, f'the prompt says "{asked}"'
-    if named := next((path for path in files.split("\n") if path and names_file(text, path)), ""):
+    if files and (named := next((path for path in files.split("\n") if path and names_file(text, path)), "")):
         return type_, 2.0, f"the prompt names {named}"
     if reach == ANYTHING:
         return (
@@ -102,8 +102,11 @@ def _fit(row: Row, text: str, plain: Collection[str], said: Collection[str]) -> 
             1.0,
             "it holds whatever is asked" if type_ == CORRECTION else "changes are checked with it",
         )
-    weights = {word: float(weight) for word, _, weight in (part.partition(":") for part in weighed.split())}
-    shared = [word for word in weights if word in said]
+    parts = [part.partition(":") for part in weighed.split()]
+    shared = [word for word, _, _ in parts if word in said]
+    if not shared:
+        return None
+    weights = {word: float(weight) for word, _, weight in parts}
     share = sum(weights[word] for word in shared) / (sum(weights.values()) or 1.0)
     if (share >= SHARE and len(shared) > 1) or (reach == ONE_WORD and shared):
         return type_, share, ", ".join(sorted(shared)[:3])

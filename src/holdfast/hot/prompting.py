@@ -12,7 +12,7 @@ from holdfast.hot import trace
 from holdfast.hot.classify import UNSURE, WORK, classify
 from holdfast.hot.classify_words import ASSENT, word_set
 from holdfast.hot.lesson_lines import Chosen, lessons_for
-from holdfast.hot.pointer_text import fitting, path_lines
+from holdfast.hot.pointer_text import CONSIDERED, fitting, path_lines
 from holdfast.hot.postings import Postings
 from holdfast.hot.ranking import rank
 from holdfast.hot.telling import Told, count_tokens
@@ -143,11 +143,12 @@ def _pointers(
     before = postings.earlier(session) if earlier is None and session else list(earlier or ())
     later = bool(before) or heard.prompted
     ranked = rank(postings, text, before, touched, LATER_BAR if later else FIRST_BAR, own, later)
-    likely = {
-        one.path: one
-        for one in ranked
-        if one.path not in heard.files and (root is None or is_file(root, one.path))
-    }
+    likely = {}
+    for one in ranked:
+        if one.path not in heard.files and (root is None or is_file(root, one.path)):
+            likely[one.path] = one
+            if len(likely) == CONSIDERED:
+                break
     files = fitting(list(likely), budget - count_tokens(HEADING))
     if not files:
         return [], []
@@ -191,8 +192,11 @@ def _facts(db: sqlite3.Connection, text: str, said: Collection[str], heard: Hear
 def is_file(root: str, path: str) -> bool:
     """A file inside the checkout, not through a link that leads out of it."""
     try:
-        real, top = os.path.realpath(os.path.join(root, path), strict=True), os.path.realpath(root)
-        return real.startswith(top.rstrip(os.sep) + os.sep) and os.path.isfile(real)
+        whole = os.path.join(root, path)
+        if not os.path.isfile(whole):  # one call, where following links takes one for each folder
+            return False
+        real, top = os.path.realpath(whole, strict=True), os.path.realpath(root)
+        return real.startswith(top.rstrip(os.sep) + os.sep)
     except (OSError, ValueError):
         return False
 
