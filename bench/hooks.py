@@ -155,7 +155,7 @@ def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str,
 
 
 def bench_prompt_hook(folder: Path) -> bool:
-    """A prompt that is told files, with the words of 1,000 sessions to look through, as long as real prompts are."""
+    """A prompt that is told lessons and files, with 100 of those and the words of 1,000 sessions to look through."""
     from bench.run import report
 
     repo = folder / "prompted"
@@ -166,6 +166,7 @@ def bench_prompt_hook(folder: Path) -> bool:
     project = machine.project()
     install(machine, project, Plan(agent="claude-code", changes=()))
     words = _thousand_sessions(project, repo)
+    _hundred_lessons(project, repo, words)
     start = time.perf_counter()
     prepare(machine, project)
     seconds = time.perf_counter() - start
@@ -181,7 +182,7 @@ def bench_prompt_hook(folder: Path) -> bool:
         (project.memory / "why.jsonl").write_bytes(full)
         yardstick = _once(YARDSTICK, env, payload)[0]
         took, code, printed = _once(command, env, payload)
-        assert code == 0 and b"additionalContext" in printed, printed
+        assert code == 0 and b"services/" in printed and b"[L-" in printed, printed
         if number >= 0:
             bare.append(yardstick)
             hook.append(took)
@@ -193,6 +194,21 @@ def bench_prompt_hook(folder: Path) -> bool:
         "prepare_s": round(seconds, 2),
     }
     return report("prompt_hook_1000_sessions", ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+
+
+def _hundred_lessons(project: Project, repo: Path, words: list[str]) -> None:
+    """Commands, corrections and rules, each depending on a file; a few of them fit the prompt."""
+    folder = project.memory / "lessons"
+    folder.mkdir(parents=True, exist_ok=True)
+    there = sorted(path.relative_to(repo).as_posix() for path in repo.rglob("*.py"))
+    for number in range(100):
+        kind = ("command", "correction", "convention", "stumble")[number % 4]
+        rule = {
+            "command": f"tests: `make check-{words[number]}`",
+            "correction": f"Never rename {words[number]} in {words[number + 1]}",
+        }.get(kind, f"{words[number]} goes with {words[number + 1]} and {words[number + 2]}")
+        text = f"---\nkind: {kind}\nfingerprint:\n  - {there[number]}\n---\n- {rule}\n"
+        (folder / f"lesson-{number}.md").write_text(text, encoding="utf-8")
 
 
 def _thousand_sessions(project: Project, repo: Path) -> list[str]:

@@ -1,10 +1,13 @@
-"""A provider for ../shared/eval/replay.py: file pointers alone, from records that holdfast itself imported.
+"""A provider for ../shared/eval/replay.py: what holdfast would say, from records that it imported itself.
 
 `replay.py eval CORPUS --per-prompt --provider 'python -m bench.replay_provider [WAY]'`, run from the repository. WAY:
 
 - `hook` (default): what the prompt hook would say, by its own code (`hot/prompting.py`) over the tables that are
   prepared for it: class, bars, said once, 200 tokens a prompt and 1,200 a session. Only the earlier prompts come from
   the request instead of the session's record, which does not exist in a replay, and so do no files it touched.
+- `whole`: the start as well: what keeps failing and the commands that passed, as the start hook has them, before the
+  first prompt's lessons and files; together within the budget. What is open and next is left out: replay has no such
+  targets. A session is taken to have heard at its start what was said there.
 - `bars`: the same bars whatever the class of the prompt.
 - a number: every file with at least this chance; 0 fills the budget.
 """
@@ -17,12 +20,15 @@ import json
 import sys
 from pathlib import Path
 
+from holdfast.app.briefings import briefings_of
 from holdfast.app.importing import import_into
 from holdfast.app.pointing import pointers_for
 from holdfast.app.prompting import as_prompt
 from holdfast.app.wiring import Machine
 from holdfast.hot.pointer_text import path_lines
-from holdfast.hot.prompting import FIRST_BAR, LATER_BAR, Heard
+from holdfast.hot.prompting import FIRST_BAR, LATER_BAR, MOST_TOKENS, Heard
+from holdfast.store.layout import Project
+from holdfast.text.tokens import count_tokens
 
 
 def answer(request: dict[str, object], way: str) -> str:
@@ -42,9 +48,14 @@ def answer(request: dict[str, object], way: str) -> str:
     heard = Heard()
     if told.get("session") == session:
         heard.files, heard.tokens = set(told["files"]), told["tokens"]
-    if way == "hook":
-        said = as_prompt(machine, project, prompt, earlier=earlier, heard=heard)
-        lines, files, tokens = [line for line, _ in said.lines], said.files, said.tokens
+    if way in ("hook", "whole"):
+        heard.lines = set(told["lines"]) if told.get("session") == session else set()
+        start = [] if turn or way == "hook" else starting(machine, project)
+        heard.lines.update(start)
+        # One budget for both, as replay has it: the start's lines leave less for the prompt's.
+        spent = sum(count_tokens(line) for line in start)
+        said = as_prompt(machine, project, prompt, earlier=earlier, heard=heard, budget=MOST_TOKENS - spent)
+        lines, files, tokens = [*start, *(line for line, _ in said.lines)], said.files, said.tokens
     else:
         least = (LATER_BAR if turn else FIRST_BAR) if way == "bars" else float(way)
         budget = int(str(request["budget_tokens"]))
@@ -53,9 +64,24 @@ def answer(request: dict[str, object], way: str) -> str:
         )
         files, tokens = [pointer.path for pointer in found], 0
         lines = [line for line, _ in path_lines(files)]
-    entry = {"session": session, "files": [*heard.files, *files], "tokens": heard.tokens + tokens}
+    entry = {
+        "session": session,
+        "files": [*heard.files, *files],
+        "tokens": heard.tokens + tokens,
+        "lines": [*heard.lines, *lines],
+    }
     kept.write_text(json.dumps(entry), encoding="utf-8")
     return "\n".join(lines)
+
+
+def starting(machine: Machine, project: Project) -> list[str]:
+    """What a start tells on every branch of what keeps failing and of commands that passed."""
+    lines = briefings_of(machine, project).digests.get(("startup", ""), ())
+    return [
+        line.text
+        for line in lines
+        if line.reason.startswith(("it failed in", "it passed")) or "[L-" in line.text
+    ]
 
 
 def main() -> None:

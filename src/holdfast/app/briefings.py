@@ -5,16 +5,17 @@ Everything that takes thought is done here, before it is needed; a hook only pic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.app.lesson_lines import Rule, counted, instructions, reason_of, strong_rules
 from holdfast.app.meanwhile import Files, Happened, Line, happened_lately, or_nothing, short
 from holdfast.app.moments import Moment, moments_of
 from holdfast.app.projects import Naming, naming
-from holdfast.app.recovery import starts
+from holdfast.app.recovery import START_BUDGET, starts
 from holdfast.app.wiring import Machine
 from holdfast.distill.state import open_items
 from holdfast.errors import HoldfastError
@@ -22,8 +23,9 @@ from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
 from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
-from holdfast.text.current_digest import STUMBLE_BUDGET, DigestLine, digest
+from holdfast.text.current_digest import FAILED, STUMBLE_BUDGET, DigestLine, digest
 from holdfast.text.current_md import Current, parse_current
+from holdfast.text.tokens import count_tokens
 
 __all__ = ["Briefings", "Happened", "Line", "briefings_of"]
 
@@ -53,13 +55,18 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
     records, going_on = _records(project)
     names = _naming(machine, project)
     files = Files(project, names.default)
+    lessons = counted(machine, project)
+    rules = strong_rules(machine, lessons, instructions(project.root))
+    told = partial(_with_lessons, rules=rules, silenced=lessons.silenced)
+    # With nothing else to say, what keeps failing is said all the same.
+    starting = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, project)))}
     return Briefings(
-        digests=dict(or_nothing(partial(_startup, machine, project))),
-        stumbles=tuple(or_nothing(partial(_stumbles, files, machine.now().timestamp()))),
+        digests={key: lines for key, old in starting.items() if (lines := told(old))},
+        stumbles=tuple(told(or_nothing(partial(_stumbles, files, machine.now().timestamp())))),
         since=happened_lately(records, names, files),
         own=_own([*going_on, *records], files.dismissed),
         projects={"": names.default, **names.branches},
-        moments=moments_of(project, files, [*going_on, *records], names),
+        moments=moments_of(project, files, [*going_on, *records], names, rules),
     )
 
 
@@ -80,6 +87,25 @@ def _stumbles(files: Files, now: float) -> list[Line]:
     """What keeps failing, in the words in which a new session hears of it."""
     only = replace(parse_current(""), current=Current(stumbles=files.state().stumbles))
     return _lines(digest(only, None, STUMBLE_BUDGET, now))
+
+
+def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collection[str]) -> list[Line]:
+    """With the stumbles of lessons that current.md does not have, in the same hundred tokens; no stale one."""
+    kept = [line for line in lines if line.text not in silenced]
+    known = [number for number, line in enumerate(kept) if line.reason.startswith(FAILED)]
+    left = STUMBLE_BUDGET - sum(count_tokens(kept[number].text) for number in known)
+    said = "\n".join(line.text for line in kept)
+    new = []
+    for rule in rules:
+        line = Line(f"{rule.text} [{rule.lesson.id}]", reason_of(rule))
+        if rule.text not in said and (cost := count_tokens(line.text)) <= left:
+            left -= cost
+            new.append(line)
+    place = known[-1] + 1 if known else 0
+    kept[place:place] = new
+    while new and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
+        kept.pop()  # what stands last matters least
+    return kept
 
 
 def _lines(told: Iterable[DigestLine]) -> list[Line]:

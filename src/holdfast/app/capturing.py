@@ -112,9 +112,11 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
     path = Path(last.transcript)
     try:
         if path.is_absolute() and path.is_file():
-            _finish(machine, project, path, last.host) if ended else _read_on(
-                machine, project, path, last.host
-            )
+            if ended:
+                _finish(machine, project, path, last.host)
+                _pay_back(machine, project, last, done)
+            else:
+                _read_on(machine, project, path, last.host)
     except TranscriptError as error:
         done.problems.append(error.line())  # nothing to read there now, and nothing later
     except HoldfastError as error:
@@ -123,6 +125,16 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
     (done.ended if ended else done.going_on).append(last.session)
     # One stays while the session goes on, so that its end is noticed should it never be announced.
     remove(letter.path for letter in (group if ended else group[:-1]))
+
+
+def _pay_back(machine: Machine, project: Project, letter: Envelope, done: Captured) -> None:
+    """What its lessons brought. Not worth a session's row: where it cannot be counted, it is not."""
+    from holdfast.app.payback import pay_back
+
+    try:
+        pay_back(machine, project, letter.session, Path(letter.transcript), letter.host)
+    except HoldfastError as error:
+        done.problems.append(error.line())
 
 
 def _alive(machine: Machine, letter: Envelope) -> bool:

@@ -82,7 +82,7 @@ def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[Seen]:
     """
     seen = states(machine, project, shelf)
     depending = [one for one in seen if one.state in ("active", "candidate") and one.lesson.fingerprint]
-    if not depending:
+    if not depending or _is_elsewhere(project):
         return seen
     from holdfast.app.fingerprints import check_fingerprints
 
@@ -100,6 +100,13 @@ def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[Seen]:
     if first:
         lesson_store(machine, project).mark_looked_at(first)
     return [_with_drift(one, drifts[id(one)]) if id(one) in drifts else one for one in seen]
+
+
+def _is_elsewhere(project: Project) -> bool:
+    """Sessions were imported into an empty folder: there is nothing here that could have changed."""
+    from holdfast.app.pointing import is_checkout
+
+    return not is_checkout(project.root) and not (project.root / ".git").exists()
 
 
 def _with_drift(one: Seen, verdicts: list[Verdict]) -> Seen:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.app.failing import Failing, failing
+from holdfast.app.lesson_lines import Rule, reason_of
 from holdfast.app.meanwhile import Files, or_nothing, short
 from holdfast.app.projects import Naming
 from holdfast.hot.moment import ASK, SHELL, fits, folded, place_of
@@ -33,6 +34,11 @@ _TRIED, _FAILED, _ASKED, _ANSWER = 120, 80, 120, 160
 _NO_FILE_TO_READ = "no such file"  # what was tried is a path that was read, and no command
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")  # neither JSON nor a shell writes these in another way
 _THEN = ", then "  # between the two calls of a remedy that takes two
+_FAILS = re.compile(
+    r"`([^`]+)` fails here(?: \((.*)\))? → `([^`]+)`"
+)  # as distill/lesson_rules.py words them
+_NOT_THERE = re.compile(r"`([^`\s]+)` is not found here → `([^`]+)`")
+_GAP = re.compile(r"<[a-z]+>|…")
 _LONGEST_REMEDY = 200  # a remedy that is cut cannot be run
 
 
@@ -59,12 +65,18 @@ Worked = tuple[float, Call]
 
 
 def moments_of(
-    project: Project, files: Files, records: Sequence[DistilledSession], names: Naming
+    project: Project,
+    files: Files,
+    records: Sequence[DistilledSession],
+    names: Naming,
+    rules: Sequence[Rule] = (),
 ) -> tuple[Moment, ...]:
-    """The newest first."""
+    """The newest first; then `rules` of lessons, where no session's own stumble says the same."""
     answers = sorted(_answered(files, records, names), key=lambda pair: -pair[0])
     remedies = list(_remedies(_dead_ends(project, files), _worked(files, records), files.dismissed, project))
-    return (*(moment for _, moment in answers[:MOST]), *remedies[:MOST])
+    known = {_same(moment) for moment in remedies}
+    learned = [one for one in _of_lessons(rules, str(project.root)) if _same(one) not in known]
+    return (*(moment for _, moment in answers[:MOST]), *remedies[:MOST], *learned[:MOST])
 
 
 def words_of(moments: Iterable[Moment]) -> bytes:
@@ -135,7 +147,7 @@ def _remedies(
         moment = remedy(end, root)
         if moment is None:
             continue
-        same = (moment.key, moment.rule, moment.token, moment.needs, moment.place)
+        same = _same(moment)
         if ids_of(end) & dismissed:
             unwanted.add(same)  # whoever took it out does not want to hear it of another number either
         if same not in sessions:
@@ -146,6 +158,27 @@ def _remedies(
             times = len(sessions[known])
             often = "once" if times < 2 else f"in {times} sessions"
             yield replace(moment, reason=f"failed {often}, {_known_by(moment)}; {_when(end)}")
+
+
+def _same(moment: Moment) -> tuple[object, ...]:
+    """By what two stumbles are one."""
+    return moment.key, moment.rule, moment.token, moment.needs, moment.place
+
+
+def _of_lessons(rules: Iterable[Rule], root: str) -> Iterator[Moment]:
+    """Lessons that name a failing call and what works; one whose call has gaps is known by what stands in them only."""
+    for rule in rules:
+        if match := _NOT_THERE.fullmatch(rule.text):
+            tried, failed, instead = match[1], f"{match[1]}: command not found", match[2]
+        elif match := _FAILS.fullmatch(rule.text):
+            tried, failed, instead = match[1], match[2] or "it fails here", match[3]
+        else:
+            continue
+        moment = remedy(DeadEnd(tried=_GAP.sub("x", tried), failed=failed, instead=instead), root)
+        whole = _GAP.search(tried) is None
+        if moment is not None and (whole or moment.rule in ("flag", "program")):
+            reason = f"{reason_of(rule)}, {_known_by(moment)}"
+            yield replace(moment, text=f"{rule.text} [{rule.lesson.id}]", reason=reason, id=rule.lesson.id)
 
 
 def remedy(end: DeadEnd, root: str) -> Moment | None:

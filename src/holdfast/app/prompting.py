@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from holdfast.app.lesson_lines import flat, instructions, write_lessons
 from holdfast.app.pointing import is_checkout, pointer_sessions
 from holdfast.app.postings import TABLES, prompt_words, write_postings
 from holdfast.app.projects import known_projects, naming
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
-from holdfast.guard.fence import wrap
-from holdfast.hot.prompting import Answered, Heard, choose, heard_by
+from holdfast.hot.prompting import CLASSED, MOST_TOKENS, Answered, Heard, choose, class_of, heard_by
 from holdfast.repo.cochange import changed_together
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
@@ -25,14 +25,6 @@ SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL,
     words TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
 MOST_FACTS = 500
 _LONGEST_FACT = 240
-_INSTRUCTIONS = (
-    "CLAUDE.md",
-    "AGENTS.md",
-    ".claude/CLAUDE.md",
-    "GEMINI.md",
-    ".github/copilot-instructions.md",
-)
-_MOST_INSTRUCTIONS = 200_000
 _SPACE = re.compile(r"\s+")
 
 
@@ -43,7 +35,9 @@ def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, 
         root = project.root if is_checkout(project.root) else None
         write_postings(db, pointer_sessions(project), changed_together(root) if root else {})
     db.executescript(SCHEMA)
-    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?)", _facts(project))
+    said = instructions(project.root)
+    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?)", _facts(project, said))
+    write_lessons(db, machine, project, before, said)
     return stamp
 
 
@@ -54,19 +48,23 @@ def as_prompt(
     session: str = "",
     earlier: Sequence[str] | None = None,
     heard: Heard | None = None,
+    budget: int = MOST_TOKENS,
 ) -> Answered:
     """What the hook would say to a prompt; of what a session was told already nothing, when it is named.
 
     `earlier` and `heard` stand for what a session's own record and trace say, for those that have none here.
     """
     heard = heard or (heard_by(str(project.memory), session) if session else Heard())
+    for one in earlier or ():
+        kind, _ = class_of(one, heard.kind)
+        heard.kind = kind if kind in CLASSED else heard.kind
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_prompting(db, machine, project, project.memory / "hot.db")
         root = str(project.root) if is_checkout(project.root) else None
         said = None if earlier is None else [prompt_words(one) for one in earlier]
         name = naming(machine, project).of_branch(branch_of(project.root))
-        return choose(db, prompt, session, heard, root, said, name)
+        return choose(db, prompt, session, heard, root, said, budget, name)
     finally:
         db.close()
 
@@ -105,14 +103,13 @@ def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
     return True
 
 
-def _facts(project: Project) -> Iterator[tuple[str, str, str, str]]:
+def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
     """Facts that stand and that no instruction file says already: whose, with their words and how rare those are."""
     kept = _standing(project)
-    said = _instructions(project.root)
     worded = {one.fact.id: set(prompt_words(one.fact.text)) for _, one in kept}
     often = Counter(word for found in worded.values() for word in found)
     for name, one in kept:
-        text = _flat(one.fact.text)
+        text = flat(one.fact.text)
         if len(text) > _LONGEST_FACT or _SPACE.sub(" ", text).casefold() in said:
             continue
         found = worded[one.fact.id]
@@ -133,20 +130,3 @@ def _standing(project: Project) -> list[tuple[str, KeptFact]]:
     return sorted(standing, key=lambda pair: -(pair[1].fact.verified_at or pair[1].fact.at or 0.0))[
         :MOST_FACTS
     ]
-
-
-def _instructions(root: Path) -> str:
-    """What agents are told by the repository's own files, in one flat text."""
-    texts = []
-    for name in _INSTRUCTIONS:
-        try:
-            with open(root / name, encoding="utf-8", errors="replace") as file:
-                texts.append(file.read(_MOST_INSTRUCTIONS))
-        except OSError:
-            continue
-    return _SPACE.sub(" ", "\n".join(texts)).casefold()
-
-
-def _flat(text: str) -> str:
-    """One line that cannot end a fence."""
-    return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])

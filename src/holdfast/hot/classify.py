@@ -14,6 +14,9 @@ from holdfast.hot.classify_sentence import judge, skip
 
 ENOUGH = 1.5
 CLEAR = 0.4
+UNSURE = 0.3  # the confidence of a class that nothing speaks for
+WORK = "unsure, work on code or a look at it"
+_WORK = {"code-gen", "exploration"}
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -148,9 +151,10 @@ def _decide(findings: Findings) -> tuple[str, float, str]:
     best = max(scores, key=lambda kind: scores[kind])
     second = max(score for kind, score in scores.items() if kind != best)
     if scores[best] < ENOUGH:
-        return "other", 0.3, "nothing in it tells"
+        return "other", UNSURE, "nothing in it tells"
     if scores[best] - second < CLEAR:
-        return "other", 0.3, f"unsure: {_why(findings, best)}"
+        close = {kind for kind, score in scores.items() if scores[best] - score < CLEAR}
+        return "other", UNSURE, f"{WORK if close == _WORK else 'unsure'}: {_why(findings, best)}"
     return best, round(min(0.99, 0.5 + 0.12 * (scores[best] - max(second, 0.0))), 2), _why(findings, best)
 
 

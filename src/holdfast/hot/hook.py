@@ -136,7 +136,7 @@ def respond(
         wanted = False
         if not no_inject:
             try:
-                answer = _prompt(prepared, payload, found, stale)
+                answer, wanted = _prompt(prepared, payload, found, stale)
             except (
                 Exception
             ) as error:  # the prompt goes on without us, and what could not be read is made anew
@@ -246,12 +246,15 @@ def _start(prepared: Prepared, payload: dict[str, object], found: place.Place, r
     return _tell(told, payload, found, "SessionStart", rest)
 
 
-def _prompt(prepared: Prepared, payload: dict[str, object], found: place.Place, stale: bool) -> bytes:
+def _prompt(
+    prepared: Prepared, payload: dict[str, object], found: place.Place, stale: bool
+) -> tuple[bytes, bool]:
+    """The answer, and whether something that a lesson depends on has changed: the child has to look at it."""
     from holdfast.hot.prompting import Answered, choose, heard_by
 
     prompt, session = payload.get("prompt"), payload.get("session_id")
     if not isinstance(prompt, str) or not prompt.strip():
-        return b""  # some clients ask again with nothing after each tool's answer
+        return b"", False  # some clients ask again with nothing after each tool's answer
     # A payload may hold half of a character pair, which SQLite does not take.
     prompt = prompt.encode("utf-8", "replace").decode()
     mine = session.encode("utf-8", "replace").decode() if isinstance(session, str) else ""
@@ -262,7 +265,8 @@ def _prompt(prepared: Prepared, payload: dict[str, object], found: place.Place, 
         project = prepared.project_of(mine, found.branch())
         told = choose(prepared.db, prompt, mine, heard, found.root, project=project)
     rest: dict[str, object] = {"class": told.kind, **({"files": told.files} if told.files else {})}
-    return _tell(told, payload, found, PROMPT, rest)
+    rest |= {"left_out": told.left_out} if told.left_out else {}
+    return _tell(told, payload, found, PROMPT, rest), told.changed
 
 
 def _tell(

@@ -8,12 +8,12 @@ TYPE_CHECKING = False  # the module of that name would have to be loaded to ask 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_CONSIDERED = 40  # more than a budget ever holds
+CONSIDERED = 40  # more than a budget ever holds
 
 
 def fitting(paths: Sequence[str], budget: int) -> list[str]:
     """As many as the budget holds when written by `path_lines`, the first ones first."""
-    paths = paths[:_CONSIDERED]
+    paths = paths[:CONSIDERED]
     folder = _common_folder(paths)
     left = budget
     taken: list[str] = []

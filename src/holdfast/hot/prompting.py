@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 
 from holdfast.hot import trace
-from holdfast.hot.classify import classify
-from holdfast.hot.pointer_text import fitting, path_lines
+from holdfast.hot.classify import UNSURE, WORK, classify
+from holdfast.hot.classify_words import ASSENT, word_set
+from holdfast.hot.lesson_lines import Chosen, lessons_for
+from holdfast.hot.pointer_text import CONSIDERED, fitting, path_lines
 from holdfast.hot.postings import Postings
 from holdfast.hot.ranking import rank
 from holdfast.hot.telling import Told, count_tokens
@@ -25,25 +27,32 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 200
 MOST_IN_SESSION = 1_200
-FACT_TOKENS = 80
-MOST_FACTS = 3
+FACT_TOKENS = 40
+MOST_FACTS = 2
 # The smallest chance that is worth a line. Files under later prompts cost five times what those under the first do
 # (5.9% of all calls against 1.2%), so a first prompt's file must be five times as likely to pay for the same tokens.
-FIRST_BAR, LATER_BAR = 0.2, 0.04
+# The level was chosen together with the commands that are told beside them, over six histories (docs/benchmarks.md).
+FIRST_BAR, LATER_BAR = 0.08, 0.016
 FACT_SHARE = 0.6  # of what a fact says, by rarity, that the prompt must say too
 HEADING = "Files of like sessions:"
 OURS = "[holdfast "
 CODE, LOOKING = "code-gen", "exploration"
+CLASSED = (CODE, LOOKING, "qa")
+_NO = word_set("no nope n wait stop false hm hmm")
 
 
 class Heard:
-    """What a session was told before: files and lines since its last compaction, tokens and prompts in all."""
+    """What a session was told before: files and lines since its last compaction, tokens and prompts in all.
+
+    `kind` is the class of its last prompt that had one: what goes on with it has the same.
+    """
 
     def __init__(self) -> None:
         self.lines: set[str] = set()
         self.files: set[str] = set()
         self.tokens = 0
         self.prompted = False
+        self.kind = ""
 
 
 class Answered(Told):
@@ -53,6 +62,7 @@ class Answered(Told):
         super().__init__(lines, nothing)
         self.kind = kind
         self.files = list(files)
+        self.changed = False  # something that a lesson depends on: the child has to look at it
 
 
 def choose(
@@ -62,6 +72,7 @@ def choose(
     heard: Heard,
     root: str | None,
     earlier: Sequence[Collection[str]] | None = None,
+    most: int = MOST_TOKENS,
     project: str = "",
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None where there is none to look at.
@@ -77,17 +88,45 @@ def choose(
         return Answered("", [], "a command of the client")
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
-    kind, _, _ = classify(text)  # why is said in words of the prompt, which nobody has redacted
+    kind, _ = class_of(text, heard.kind)  # why is said in words of the prompt, which nobody has redacted
     if kind not in (CODE, LOOKING):
         return Answered(kind, [], f"the prompt is {kind}, not work on code")
-    budget = min(MOST_TOKENS, MOST_IN_SESSION - heard.tokens)
+    budget = min(most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
-    facts = _facts(db, text, heard, min(FACT_TOKENS, budget), project) if kind == CODE else []
-    budget -= sum(count_tokens(line) for line, _ in facts)
+    lessons, facts = Chosen(), []
+    if kind == CODE:
+        said = _said(db, text)
+        lessons = lessons_for(db, text, said, heard.lines, root, budget)
+        budget -= sum(count_tokens(line) for line, _ in lessons.lines)
+        facts = _facts(db, text, said, heard, min(FACT_TOKENS, budget), project)
+        budget -= sum(count_tokens(line) for line, _ in facts)
     pointers, files = _pointers(db, text, session, heard, root, budget, earlier)
     nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
-    return Answered(kind, facts + pointers, nothing, files)
+    told = Answered(kind, lessons.lines + facts + pointers, nothing, files)
+    told.left_out, told.changed = lessons.left_out, lessons.changed
+    return told
+
+
+def class_of(text: str, last: str) -> tuple[str, str]:
+    """The class by which a prompt is answered, and why. `last` is that of the session's prompt before it.
+
+    Unsure between work on code and a look at it: files are told for either. Assent ("yes"), and what says nothing of
+    its own kind ("all four", "the other one"), goes on with what came before; thanks and questions do not.
+    """
+    kind, sure, why = classify(text)
+    if kind != "other":
+        return kind, why
+    if why.startswith(WORK):
+        return LOOKING, why
+    if last in CLASSED and (sure == UNSURE or _assents(text)):
+        return last, f"goes on with a prompt that was {last}"
+    return kind, why
+
+
+def _assents(text: str) -> bool:
+    said = text.lower().replace(",", " ").replace(".", " ").replace("!", " ").split()
+    return 0 < len(said) < 6 and all(word in ASSENT and word not in _NO for word in said)
 
 
 def _pointers(
@@ -108,11 +147,12 @@ def _pointers(
     later = bool(before) or heard.prompted
     ranked = rank(postings, text, before, touched, LATER_BAR if later else FIRST_BAR, own, later)
     top = None if root is None else os.path.realpath(root)
-    likely = {
-        one.path: one
-        for one in ranked
-        if one.path not in heard.files and (top is None or is_file(top, one.path))
-    }
+    likely = {}
+    for one in ranked:
+        if one.path not in heard.files and (top is None or is_file(top, one.path)):
+            likely[one.path] = one
+            if len(likely) == CONSIDERED:
+                break
     files = fitting(list(likely), budget - count_tokens(HEADING))
     if not files:
         return [], []
@@ -126,14 +166,18 @@ def _pointers(
     return [(HEADING, "what the lines below it are"), *lines], files
 
 
-def _facts(db: sqlite3.Connection, text: str, heard: Heard, budget: int, project: str) -> Lines:
+def _said(db: sqlite3.Connection, text: str) -> set[str]:
+    """The telling words of a prompt."""
+    ((empty,),) = db.execute("SELECT empty FROM asked_meta").fetchall()
+    return set(words(text[:LONGEST_PROMPT], frozenset(empty.split())))
+
+
+def _facts(
+    db: sqlite3.Connection, text: str, said: Collection[str], heard: Heard, budget: int, project: str
+) -> Lines:
     """The few facts of which the prompt says most."""
     asked = "SELECT text, reason, words FROM prompt_fact WHERE ? IN ('', project)"
     rows = db.execute(asked, (project,)).fetchall()
-    if not rows:
-        return []
-    ((empty,),) = db.execute("SELECT empty FROM asked_meta").fetchall()
-    said = set(words(text[:LONGEST_PROMPT], frozenset(empty.split())))
     found = []
     for line, reason, weighed in rows:
         weights = {
@@ -155,10 +199,10 @@ def _facts(db: sqlite3.Connection, text: str, heard: Heard, budget: int, project
 def is_file(top: str, path: str) -> bool:
     """A file inside the checkout, whose real path is given; not through a link that leads out of it."""
     try:
-        if not os.path.exists(os.path.join(top, path)):
-            return False  # most of what is missing needs no closer look
-        real = os.path.realpath(os.path.join(top, path), strict=True)
-        return real.startswith(top.rstrip(os.sep) + os.sep) and os.path.isfile(real)
+        whole = os.path.join(top, path)
+        if not os.path.isfile(whole):  # one call, where following links takes one for each folder
+            return False
+        return os.path.realpath(whole, strict=True).startswith(top.rstrip(os.sep) + os.sep)
     except (OSError, ValueError):
         return False
 
@@ -181,6 +225,8 @@ def heard_by(memory: str, session: str) -> Heard:
                 continue
             found.tokens += int(entry["tokens"])
             found.prompted |= entry["event"] == "UserPromptSubmit"
+            if not found.kind and entry.get("class") in CLASSED:
+                found.kind = entry["class"]
             if not compacted and not entry.get("agent"):
                 found.lines.update(line["text"] for line in entry["lines"])
                 found.files.update(entry.get("files", ()))

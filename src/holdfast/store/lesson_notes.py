@@ -20,6 +20,7 @@ from holdfast.store import files
 FORMAT = 1
 CHOICES = "choices.json"
 RECORD = "record.json"
+_MOST_PAID = 200
 _MOST_SESSIONS = 20  # whose keys are kept for a rule: more tell nothing new
 
 
@@ -114,6 +115,7 @@ class Record(Struct, frozen=True, kw_only=True):
     baseline: dict[
         str, dict[str, str]
     ] = {}  # of lessons whose file has no digests: as it was at the first look
+    paid: dict[str, str] = {}  # sessions whose payback is counted, and until when
 
     def against(self, lesson: Lesson) -> tuple[Fingerprint, ...]:
         """What a lesson depends on, with the digest that it is held against."""
@@ -152,9 +154,25 @@ class Record(Struct, frozen=True, kw_only=True):
     def shown_at(self, rule: str) -> float | None:
         return self.shown.get(rule_key(rule))
 
-    def count(self, more: Mapping[str, Payback]) -> Record:
+    def count(self, more: Mapping[str, Payback], session: str = "", until: str = "") -> Record:
+        """`until` is when the last line was told that is counted here; what was told before is not counted again."""
+        if session and until <= self.paid_until(session):
+            return self
         counted = {name: self.payback.get(name, Payback()).plus(one) for name, one in more.items()}
-        return replace(self, payback={**self.payback, **counted}) if counted else self
+        if not counted:
+            return self
+        paid = {key: at for key, at in self.paid.items() if key != _session_key(session)}
+        if session:
+            paid[_session_key(session)] = until
+        latest = dict(list(paid.items())[-_MOST_PAID:])
+        return replace(self, payback={**self.payback, **counted}, paid=latest)
+
+    def paid_until(self, session: str) -> str:
+        return self.paid.get(_session_key(session), "")
+
+
+def _session_key(session: str) -> str:
+    return rule_key(session)[:12]
 
 
 def rule_key(rule: str) -> str:

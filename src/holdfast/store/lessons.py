@@ -201,8 +201,9 @@ class LessonStore:
         with contextlib.suppress(StoreError):
             self.note(lambda record: record.look(found), patience=_PATIENCE_S)
 
-    def count(self, payback: Mapping[str, Payback]) -> None:
-        self.note(lambda record: record.count(payback))
+    def count(self, payback: Mapping[str, Payback], session: str = "", until: str = "") -> None:
+        """Adds what lessons cost and brought; of a session that is named, only what was told after it last counted."""
+        self.note(lambda record: record.count(payback, session, until))
 
     # --- writing ---------------------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ _LONGEST_INDEX = 120
 _NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
 FILE_INDEX = "the file index"
+FAILED = "it failed in"
 ELSEWHERE = "\n"  # no branch is called so
 
 
@@ -208,7 +209,7 @@ def _step_line(step: NextStep) -> DigestLine:
 
 
 def _stumble_line(stumble: Stumble) -> DigestLine:
-    return DigestLine(stumble_text(stumble), f"it failed in {stumble.sessions} sessions")
+    return DigestLine(stumble_text(stumble), f"{FAILED} {stumble.sessions} sessions")
 
 
 def stumble_text(stumble: Stumble) -> str:

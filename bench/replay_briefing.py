@@ -1,0 +1,106 @@
+"""The whole briefing in the replay of ../shared/eval: start, first prompt and later prompts, beside the baselines.
+
+    python -m bench.replay_briefing CORPUS… [--way whole | hook | bars | LEAST]      from the repository, with ../shared beside it
+
+As `replay.py eval CORPUS --per-prompt --provider 'python -m bench.replay_provider whole'`, in one process: a process for each
+prompt takes ten times as long. The baselines are those of the same tool over the same sessions, 200 tokens each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT.parent / "shared" / "eval"))
+BASELINES = ("frequency", "recency", "bm25", "hybrid")
+MEASURES = (
+    "coverage",
+    "coverage_stumble",
+    "coverage_command",
+    "coverage_file",
+    "coverage_file_later",
+    "precision",
+)
+
+
+def briefings(replay: Any, corpus: str, way: str) -> dict[tuple[str, int], str]:
+    """What holdfast says to every prompt that replay asks about."""
+    from bench.replay_provider import answer
+
+    facts = [replay.Facts(session) for session in replay.load_corpus(corpus)]
+    ended = sorted(facts, key=lambda one: (one.s.end, one.id))
+    past, given, said = replay.Past(), 0, {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for one in facts:
+            while len(past.F) < len(ended) and ended[len(past.F)].s.end <= one.s.start:
+                past.add(ended[len(past.F)])
+            if len(past.F) < 3:
+                continue
+            later = {
+                one.s.calls[target["i"]].turn
+                for target in replay.targets(one, past)
+                if target["type"] == "file_later" and target["resolvable"] and target["cost"]
+            }
+            prompts = [prompt[1] for prompt in one.s.prompts]
+            for turn in sorted({0, *later}):
+                if turn >= len(prompts):
+                    continue
+                request = {
+                    "state_dir": scratch,
+                    "new_sessions": [str(session.s.path) for session in past.F[given:]],
+                    "session_id": one.id,
+                    "turn": turn,
+                    "prompt": prompts[turn],
+                    "earlier_prompts": prompts[:turn],
+                    "budget_tokens": 200,
+                }
+                given = len(past.F)
+                said[one.id, turn] = answer(request, way)
+    return said
+
+
+def measured(corpus: str, way: str) -> list[dict[str, object]]:
+    import replay  # type: ignore[import-not-found, unused-ignore]
+
+    rows = []
+    told = briefings(replay, corpus, way)
+    for memory in (way, *BASELINES):
+        ran = (
+            replay.run(corpus, briefings=told, per_prompt=True)
+            if memory == way
+            else replay.run(corpus, name=memory, per_prompt=True)
+        )
+        found = replay.score(ran, boot=200).get("all")
+        if found is None:
+            continue
+        values = {name: found[name]["value"] for name in MEASURES}
+        amounts = {f"n_{name}": found[name]["n"] for name in MEASURES}
+        rows.append(
+            {
+                "corpus": Path(corpus).name,
+                "memory": memory,
+                **values,
+                "tokens": found["tokens_mean"],
+                **amounts,
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    options.add_argument("corpora", nargs="+", help="folders of transcripts")
+    options.add_argument("--way", default="whole", help="what is told, as bench/replay_provider.py has it")
+    chosen = options.parse_args()
+    for corpus in chosen.corpora:
+        for row in measured(corpus, chosen.way):
+            print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()
