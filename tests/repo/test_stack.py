@@ -285,7 +285,7 @@ def test_any_traces_give_a_stack(paths: list[str], commands: list[str]) -> None:
 )
 def test_every_manifest_has_one_of_the_endings_that_are_asked_first(pattern: re.Pattern[str]) -> None:
     @settings(max_examples=20, deadline=None)
-    @given(st.from_regex(pattern, fullmatch=True))
+    @given(st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True))
     def ends_so(path: str) -> None:
         assert manifests.manifest_language(path)
 

@@ -20,6 +20,7 @@ from holdfast.app.lesson_states import Counts, counting, lesson_store, looked_at
 from holdfast.app.pointing import is_checkout
 from holdfast.app.postings import prompt_words
 from holdfast.app.wiring import Machine
+from holdfast.distill.lesson_commands import purpose_named
 from holdfast.distill.lesson_telling import STUMBLES, by_worth
 from holdfast.distill.lesson_words import purpose_of
 from holdfast.distill.shell_line import simple_commands
@@ -46,7 +47,7 @@ CREATE TABLE stamp (
 MOST_RULES = 500
 MOST_ROOTS = 8
 LONGEST_RULE = 240
-USUAL_JOBS = ("test", "lint", "format", "build", "types")  # with which a change is checked
+USUAL_JOBS = ("test", "check", "lint", "format", "build", "types")  # with which a change is checked
 MOST_USUAL = 3
 _CANNOT_TELL = -1
 _KINDS = {"correction": 0, "command": 1}
@@ -175,7 +176,9 @@ def _said(one: Counts, text: str, instructions: str) -> bool:
 
 
 def job_of(text: str) -> str:
-    """What a command is for, by the command itself: people label them as they like."""
+    """What a command is for: by our own label for it, else by the command itself, for people label as they like."""
+    if (named := purpose_named(text.partition(":")[0])) in (*USUAL_JOBS, "one test", "run"):
+        return named
     for quoted in _QUOTED.findall(text):
         for part in simple_commands(quoted):
             if purpose := purpose_of(part):
