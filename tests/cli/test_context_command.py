@@ -265,6 +265,10 @@ def test_strange_places_are_answered_or_explained(
 # --- watching -------------------------------------------------------------------------------------------
 
 
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Watching:
     """`holdfast context --watch` in a process of its own, read line by line."""
 
@@ -274,6 +278,8 @@ class Watching:
             cwd=repo,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # A suite that a shell started in the background has interrupts ignored, and hands that on.
+            preexec_fn=None if os.name == "nt" else _heed_interrupts,
         )
 
     def line_with(self, words: str) -> str:
