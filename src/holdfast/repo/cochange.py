@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
-from threading import Timer
+
+from holdfast.repo.git_output import git_output
 
 _COMMITS = 400
 _SECONDS = 3.0
@@ -38,48 +39,20 @@ def companions(commits: Iterable[frozenset[str]]) -> dict[str, dict[str, float]]
 
 
 def _commits(root: Path) -> list[frozenset[str]]:
-    import subprocess
-
-    # A repository may be anyone's: nothing that its configuration names is run.
-    command = [
-        "git",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.hooksPath=/dev/null",
+    plainly = ("--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--name-only")
+    text = git_output(
+        root,
         "-c",
         "log.showSignature=false",
-    ]
-    command += [
         "--no-pager",
         "log",
         f"-n{_COMMITS}",
-        "--no-merges",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-    ]
-    command += ["--relative", "--name-only", "-z", "--format=%x01"]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return []
-    timer = Timer(_SECONDS, process.kill)
-    timer.start()
-    try:
-        with process:
-            text = process.stdout.read(_MOST_BYTES) if process.stdout else b""
-            process.kill()
-    finally:
-        timer.cancel()
+        *plainly,
+        "-z",
+        "--format=%x01",
+        seconds=_SECONDS,
+        most_bytes=_MOST_BYTES,
+    )
     parts = [part.split(b"\0") for part in text.split(b"\x01")]
     return [
         frozenset(os.fsdecode(name.strip(b"\n")) for name in names if name.strip(b"\n"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from pathlib import Path
-from threading import Timer
+
+from holdfast.repo.git_output import git_output
 
 MOST_NAMES = 20_000
 _MOST_BYTES = 4_000_000
@@ -41,30 +42,7 @@ def file_names(root: Path) -> tuple[str, ...]:
 
 
 def _tracked(root: Path) -> list[str]:
-    import subprocess  # not every import lists a checkout
-
-    # A repository may be anyone's: nothing that its configuration names is run.
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files", "-z"]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return []
-    timer = Timer(_SECONDS, process.kill)
-    timer.start()
-    try:
-        with process:
-            listing = process.stdout.read(_MOST_BYTES) if process.stdout else b""
-            process.kill()
-    finally:
-        timer.cancel()
+    listing = git_output(root, "ls-files", "-z", seconds=_SECONDS, most_bytes=_MOST_BYTES)
     return [os.fsdecode(name) for name in listing.split(b"\0")[:-1]]
 
 
