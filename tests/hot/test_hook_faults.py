@@ -65,9 +65,13 @@ def test_a_prompt_of_a_megabyte_costs_nothing_and_says_nothing(enabled: Enabled)
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 5000], ids=len)
 def test_a_broken_prepared_file(enabled: Enabled, content: bytes) -> None:
     for event in EVENTS:
-        (enabled.memory / "hot.db").write_bytes(content)
-        assert enabled.hook(event).printed == b"", "of nothing that it was made anew from"
+        for _ in range(50):  # what an earlier event started may mend the file before this one sees it
+            (enabled.memory / "hot.db").write_bytes(content)
+            printed = enabled.hook(event).printed
+            if f"{event}: Unreadable" in enabled.log():
+                break
         assert f"{event}: Unreadable" in enabled.log()
+        assert printed == b"", "of nothing that it was made anew from"
 
 
 def test_a_prepared_file_of_another_format(enabled: Enabled) -> None:
