@@ -16,16 +16,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast.hot as hot
-from holdfast.app.hosting import HOSTS, host_for, install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.app.hosting import (
+    HOSTS,
+    SCOPES,
+    host_for,
+    install,
+    plan_install,
+    plan_uninstall,
+    uninstall,
+    wired,
+)
 from holdfast.app.switches import switches_of
 from holdfast.app.wiring import Machine
 from holdfast.cli.run import run_command
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.hosts.claude_code import TIMEOUTS, _with, _without, entries
-from holdfast.hosts.contract import Where
-from holdfast.hosts.json_text import parse
+from holdfast.hosts.claude_code import TIMEOUTS, entries
+from holdfast.hosts.contract import Where, Wired
+from holdfast.hosts.json_file import JsonFile
+from holdfast.hosts.json_hooks import with_groups, without_groups
+from holdfast.hosts.json_text import append, parse, remove
 from holdfast.hot import hook_entry
-from holdfast.hot.hook import CAPTURED, MOMENT
+from holdfast.hot.dialect import CAPTURED, MOMENT
 
 FOREIGN = {"hooks": [{"type": "command", "command": "afplay done.aiff"}]}
 STYLES = {
@@ -70,6 +81,10 @@ def unwire(machine: Machine) -> bool:
     return any(change.changes for change in plan.changes)
 
 
+def states(machine: Machine) -> list[Wired]:
+    return [state for state in wired(machine, machine.project()) if state.agent == "claude-code"]
+
+
 @pytest.mark.parametrize("text", STYLES.values(), ids=STYLES)
 def test_what_was_there_stays_and_comes_back_to_the_byte(
     machine: Machine, settings_file: Path, text: str
@@ -98,7 +113,7 @@ def test_what_was_there_stays_and_comes_back_to_the_byte(
 
 def test_lines_that_were_there_are_not_touched(machine: Machine, settings_file: Path) -> None:
     settings_file.write_text(STYLES["two spaces"], encoding="utf-8")
-    (change,) = plan_install(machine, machine.project(), "claude-code", "user").changes
+    change, _ = plan_install(machine, machine.project(), "claude-code", "user").changes
     removed = [line for line in change.diff().splitlines() if line.startswith("-") and line[:3] != "---"]
     assert removed == ['-  "permissions": {"allow": ["Bash(ls:*)"]}'], "only a comma is added to it"
 
@@ -186,13 +201,13 @@ def test_both_scopes_have_their_file_and_the_configured_folder_is_honoured(
     wire(machine, "project")
     assert (elsewhere / "settings.json").is_file() and (repo / ".claude" / "settings.local.json").is_file()
     assert not (home / ".claude").exists()
-    assert [(state.scope, state.installed, state.missing) for state in wired(machine, machine.project())] == [
+    assert [(state.scope, state.installed, state.missing) for state in states(machine)] == [
         ("user", True, ()),
         ("project", True, ()),
     ]
     unwire(machine)
     assert not elsewhere.exists() and not (repo / ".claude").exists()
-    assert not any(state.installed for state in wired(machine, machine.project()))
+    assert not any(state.installed for state in states(machine))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege")
@@ -279,13 +294,13 @@ def test_an_installation_from_before_is_known_and_repaired_and_undone_to_the_byt
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(machine.project().root)
-    (user, _) = wired(machine, machine.project())
+    (user, _) = states(machine)
     assert user.installed and user.missing == ("PreToolUse",)
     assert run_command("doctor", "holdfast.cli.doctor", "x", ["--fix", "--dry-run"]) in (0, 1)
     assert b"PreToolUse" not in settings_file.read_bytes()
     assert "wire PreToolUse of claude-code" in capsys.readouterr().out
     run_command("doctor", "holdfast.cli.doctor", "x", ["--fix"])
-    assert wired(machine, machine.project())[0].missing == ()
+    assert states(machine)[0].missing == ()
     assert unwire(machine)
     assert settings_file.read_bytes() == from_before
 
@@ -307,16 +322,49 @@ def test_an_interpreter_inside_a_repository_is_warned_of(machine: Machine, repo:
     assert bool(plan.warnings) == inside
 
 
+@pytest.mark.promise("H1")
 @pytest.mark.parametrize("agent", HOSTS)
-def test_every_host_keeps_its_contract(agent: str, home: Path, repo: Path) -> None:
+@pytest.mark.parametrize(
+    "server", [(), ("/usr/bin/python3", "-m", "holdfast", "mcp")], ids=["hooks", "tools"]
+)
+def test_every_host_keeps_its_contract(agent: str, server: tuple[str, ...], home: Path, repo: Path) -> None:
     host = host_for(agent)
-    where = Where(home, {}, repo, sys.executable)
-    for scope in ("user", "project"):
-        change = host.install(where, scope)  # type: ignore[arg-type]
-        assert change.changes and change.diff()
-        assert not host.uninstall(where, scope).changes  # type: ignore[arg-type]
-        assert not host.status(where, scope).installed  # type: ignore[arg-type]
+    where = Where(home, {}, repo, sys.executable, server)
+    files = sorted(path for path in repo.rglob("*") if ".git" not in path.parts)
+    for scope in SCOPES:
+        changes = host.install(where, scope)
+        assert any(change.changes and change.diff() for change in changes)
+        assert len({change.path for change in changes}) == len(changes)
+        assert any(b"hook_entry" in (change.after or b"") for change in changes)
+        assert any(b'"mcp"' in (change.after or b"") for change in changes) == bool(server)
+        assert not any(change.changes for change in host.uninstall(where, scope))
+        assert not host.status(where, scope).installed
+        assert all(isinstance(need, str) and need for need in host.needs(where, scope))
     assert not list(home.iterdir()), "planning writes nothing"
+    assert sorted(path for path in repo.rglob("*") if ".git" not in path.parts) == files
+
+
+@pytest.mark.promise("H1")
+@pytest.mark.parametrize("agent", HOSTS)
+@pytest.mark.parametrize("scopes", [("user",), ("project",), ("user", "project")], ids="+".join)
+def test_every_host_comes_and_goes_to_the_byte(
+    agent: str, scopes: tuple[Any, ...], machine: Machine, home: Path, repo: Path
+) -> None:
+    def everything() -> dict[str, bytes | None]:
+        found = [path for folder in (home, repo) for path in folder.rglob("*")]
+        kept = [path for path in found if not {".holdfast", ".git"} & {*path.parts}]
+        return {str(path): path.read_bytes() if path.is_file() else None for path in kept}
+
+    before = everything()
+    project = machine.project()
+    for scope in scopes:
+        install(machine, project, plan_install(machine, project, agent, scope))
+        assert not plan_install(machine, project, agent, scope).is_change, "twice is as good as once"
+        (state,) = [one for one in wired(machine, project) if (one.agent, one.scope) == (agent, scope)]
+        assert state.installed and state.missing == ()
+    assert everything() != before
+    uninstall(machine, plan_uninstall(machine, project, agent))
+    assert everything() == before
 
 
 _VALUES = st.recursive(
@@ -343,11 +391,12 @@ def test_adding_and_removing_leaves_any_settings_as_they_were(
     content = {**others, **({"hooks": hooks} if hooks else {})}
     text = json.dumps(content, indent=indent, ensure_ascii=ascii_only)
     wanted = entries("/usr/bin/python3")
-    added = _with(Path("settings.json"), text, wanted)
+    file = JsonFile(where=Where(Path(), {}, Path(), ""), path=Path("settings.json"), title="Claude Code")
+    added = with_groups(file, text, wanted)
     after = json.loads(added)
     assert all(after["hooks"][event] == [*hooks.get(event, []), entry] for event, entry in wanted.items())
-    assert _without(Path("settings.json"), added) == text or not content
-    assert json.loads(_without(Path("settings.json"), added)) == content
+    assert without_groups(file, added) == text or not content
+    assert json.loads(without_groups(file, added)) == content
 
 
 @given(_VALUES, st.sampled_from([None, 1, "\t"]))
@@ -361,6 +410,61 @@ def test_the_parser_knows_where_every_value_stands(value: Any, indent: int | str
             check(part.span)
 
     check(parse(text))
+
+
+COMMENTED = """// mine
+{
+  // how it looks
+  "theme": "dark", // at night
+  /* servers */ "mcpServers": {
+    "github": {"command": "gh-mcp"}, // "not": {"a": "member"},
+  },
+  "last": ["a", /* b */ "c"], // the last
+}
+"""
+
+
+@pytest.mark.promise("H1")
+def test_comments_stay_where_they_are_when_something_is_added_and_taken_out() -> None:
+    file = JsonFile(where=Where(Path(), {}, Path(), ""), path=Path("s.json"), title="Host", comments=True)
+    added = file.with_member(COMMENTED, ("mcpServers", "holdfast"), {"command": "x"})
+    assert '"github": {"command": "gh-mcp"}, // "not": {"a": "member"},\n    "holdfast": {' in added
+    assert added.count("//") == COMMENTED.count("//")
+    added = file.with_member(added, ("hooks", "Stop"), [1])
+    assert '"last": ["a", /* b */ "c"], // the last\n  "hooks": {' in added
+    assert file.span(added).value["mcpServers"].keys() == {"github", "holdfast"}
+    less = file.without_member(added, ("hooks", "Stop"))
+    assert file.without_member(less, ("mcpServers", "holdfast")) == COMMENTED
+    gone = file.without_member(COMMENTED, ("theme",))
+    assert file.span(gone).value.keys() == {"mcpServers", "last"} and "// how it looks" in gone
+
+
+_COMMENTS = st.sampled_from(["", " ", "\n", "// a, b }\n", "/* c: { */", ' \n  // "d"\n  '])
+
+
+@given(st.data(), st.dictionaries(st.text(max_size=4), st.integers() | st.just({}), max_size=4))
+def test_whatever_people_remark_a_member_comes_and_goes(data: st.DataObject, value: dict[str, Any]) -> None:
+    def remark() -> str:
+        return data.draw(_COMMENTS)
+
+    members = [
+        f"{remark()}{json.dumps(key)}{remark()}:{remark()}{json.dumps(one)}{remark()}"
+        for key, one in value.items()
+    ]
+    closing = "," if members and data.draw(st.booleans()) else ""
+    text = f"{remark()}{{{','.join(members)}{closing}{remark()}}}{remark()}"
+    span = parse(text, comments=True)
+    assert span.value == value
+    added = append(text, span, [1, {"x": 2}], "ours of all names")
+    after = parse(added, comments=True)
+    assert after.value == {**value, "ours of all names": [1, {"x": 2}]}
+    assert added.count("/") == text.count("/")
+    less = remove(added, after, len(after.members) - 1)
+    assert parse(less, comments=True).value == value
+    assert less.count("/") == text.count("/")
+    for number, member in enumerate(span.members):
+        rest = parse(remove(text, span, number), comments=True).value
+        assert rest == {key: one for key, one in value.items() if key != member.key}
 
 
 def test_the_commands_show_ask_and_tell(

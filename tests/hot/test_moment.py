@@ -352,7 +352,7 @@ def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
 def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) -> None:
     modules = loaded(knowing, "ls -la | head", {k: v for k, v in os.environ.items() if k[:6] != "CLAUDE"})
     ours = {name for name in modules if name.startswith("holdfast.hot.")}
-    wanted = {"hook", "fence", "glance", "place", "trace", "prepared", "moment", "shell"}
+    wanted = {"hook", "dialect", "glance", "place", "trace", "prepared", "moment", "shell"}
     assert ours == {f"holdfast.hot.{name}" for name in wanted}
     assert not {"holdfast.distill", "subprocess", "typing", "dataclasses", "shlex"} & modules
 

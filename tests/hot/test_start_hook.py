@@ -243,7 +243,17 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
         "holdfast",
         *(
             f"holdfast.hot{name}"
-            for name in ("", ".hook", ".fence", ".place", ".prepared", ".telling", ".trace")
+            for name in (
+                "",
+                ".dialect",
+                ".hook",
+                ".fence",
+                ".place",
+                ".prepared",
+                ".saying",
+                ".telling",
+                ".trace",
+            )
         ),
     }
     ours = {name for name in loaded - known if not name.startswith("holdfast")}

@@ -14,12 +14,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.app.explaining import why_silent
-from holdfast.app.importing import import_into
+from holdfast.app.finding import Found, Search
+from holdfast.app.importing import import_found
+from holdfast.app.locating import located
 from holdfast.app.preparing import prepare
 from holdfast.app.switches import switches_of
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, TranscriptError
-from holdfast.guard.visible import path_text
 from holdfast.store import files
 from holdfast.store.capture import CaptureStore
 from holdfast.store.inbox import Envelope, envelopes, remove, sweep
@@ -109,14 +110,15 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
         remove(letter.path for letter in group)
         return
     ended = last.event == "SessionEnd" or not _alive(machine, last)
-    path = Path(last.transcript)
+    # Some hosts say where a session is written only at one of their events.
+    transcript = next((letter.transcript for letter in reversed(group) if letter.transcript), "")
     try:
-        if path.is_absolute() and path.is_file():
-            if ended:
-                _finish(machine, project, path, last.host)
-                _pay_back(machine, project, last, done)
-            else:
-                _read_on(machine, project, path, last.host)
+        found = located(machine, project, last.host, last.session, transcript)
+        if found and ended:
+            _finish(machine, project, found)
+            _pay_back(machine, project, last.session, found[0], done)
+        elif found:
+            import_found(machine, project, Search(found), rows=False)
     except TranscriptError as error:
         done.problems.append(error.line())  # nothing to read there now, and nothing later
     except HoldfastError as error:
@@ -127,12 +129,12 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
     remove(letter.path for letter in (group if ended else group[:-1]))
 
 
-def _pay_back(machine: Machine, project: Project, letter: Envelope, done: Captured) -> None:
+def _pay_back(machine: Machine, project: Project, session: str, item: Found, done: Captured) -> None:
     """What its lessons brought. Not worth a session's row: where it cannot be counted, it is not."""
     from holdfast.app.payback import pay_back
 
     try:
-        pay_back(machine, project, letter.session, Path(letter.transcript), letter.host)
+        pay_back(machine, project, session, item)
     except HoldfastError as error:
         done.problems.append(error.line())
 
@@ -160,19 +162,17 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _finish(machine: Machine, project: Project, path: Path, agent: str) -> None:
+def _finish(machine: Machine, project: Project, found: Sequence[Found]) -> None:
     """Reads the rest and writes the row, which a session that was read to its last line is marked for first."""
     if project.capture.exists():
         store = CaptureStore(project.capture)
         try:
-            known = store.stamps().get(path_text(os.path.realpath(path)))
-            if known is not None and known[1]:
+            stamps = store.stamps()
+            known = [stamps[item.key][1] for item in found if item.key in stamps and stamps[item.key][1]]
+            if known:
                 with store.transaction():
-                    store.mark_pending(known[1])
+                    for session in known:
+                        store.mark_pending(session)
         finally:
             store.close()
-    import_into(machine, project, [path], agent)
-
-
-def _read_on(machine: Machine, project: Project, path: Path, agent: str) -> None:
-    import_into(machine, project, [path], agent, rows=False)
+    import_found(machine, project, Search(list(found)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
@@ -14,15 +15,19 @@ from holdfast.app.preparing import prepare
 from holdfast.app.switches import enable
 from holdfast.app.wiring import Machine
 from holdfast.errors import UsageError
+from holdfast.store import files
 from holdfast.store.host_files import HostFiles
 from holdfast.store.layout import Project, find_git
 from holdfast.text.diff import unified
 
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
+SERVER = "holdfast"  # what our tools are called in a host's configuration
 
 # agent -> the module that knows its host. Loaded when it is asked for, as commands and importers are.
-HOSTS = {"claude-code": "holdfast.hosts.claude_code"}
+HOSTS = {
+    "claude-code": "holdfast.hosts.claude_code",
+}
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -52,33 +57,53 @@ class Wired(Struct, frozen=True, kw_only=True):
 
 
 class Where(Struct, frozen=True):
-    """What a host needs to know of the machine."""
+    """What a host needs to know of the machine. `server` starts our tools, () where they are not wanted."""
 
     home: Path
     env: dict[str, str]
     project: Path
     interpreter: str
+    server: tuple[str, ...] = ()
+    planned: dict[Path, bytes | None] = {}
+
+    def read(self, path: Path) -> bytes | None:
+        """A file as it will be when what was planned so far is done."""
+        return self.planned[path] if path in self.planned else files.read(path)
 
 
 class Host(Protocol):
-    """One agent's hooks: how its configuration looks with and without ours. Pure but for reading that file."""
+    """One agent: how its own files look with our hooks and tools, and without. Pure but for reading these files.
+
+    A file comes with each change even when nothing in it changes; `after` None removes one that is ours alone.
+    """
 
     agent: str
     title: str
 
-    def install(self, where: Where, scope: Scope) -> Change: ...
+    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]: ...
 
-    def uninstall(self, where: Where, scope: Scope) -> Change: ...
+    def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]: ...
 
     def status(self, where: Where, scope: Scope) -> Wired: ...
 
+    def found(self, where: Where) -> bool:
+        """Whether somebody uses this agent here."""
+
+    def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        """What the person still has to do in the host itself."""
+
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What an install or uninstall would do, and what the person should know before it is done."""
+    """What an install or uninstall would do, and what the person should know before and after it is done."""
 
     agent: str
     changes: tuple[Change, ...]
     warnings: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    @property
+    def is_change(self) -> bool:
+        return any(change.changes for change in self.changes)
 
 
 def host_for(agent: str) -> Host:
@@ -87,10 +112,20 @@ def host_for(agent: str) -> Host:
     return cast(Host, import_module(HOSTS[agent]).HOST)
 
 
-def plan_install(machine: Machine, project: Project, agent: str, scope: Scope) -> Plan:
+def agents_here(machine: Machine, project: Project) -> list[str]:
+    """The agents that somebody uses on this machine, of those that can be wired."""
     where = where_of(machine, project)
-    change = host_for(agent).install(where, scope)
-    return Plan(agent=agent, changes=(change,), warnings=_warnings(where.interpreter))
+    return [agent for agent in HOSTS if host_for(agent).found(where)]
+
+
+def plan_install(machine: Machine, project: Project, agent: str, scope: Scope, *, tools: bool = True) -> Plan:
+    where = where_of(machine, project, tools=tools)
+    host = host_for(agent)
+    changes = host.install(where, scope)
+    warnings = _warnings(where.interpreter)
+    if tools and not where.server:
+        warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
+    return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
 
 
 def install(machine: Machine, project: Project, plan: Plan) -> None:
@@ -112,27 +147,37 @@ def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Seque
     """To the byte where nothing else changed since; else without our entries."""
     host, where = host_for(agent), where_of(machine, project)
     record = HostFiles(machine.home)
-    changes = []
+    changes: dict[Path, Change] = {}
     for scope in scopes:
-        change = host.uninstall(where, scope)
-        if change.before is not None and record.undoable(change.path):
-            change = Change(path=change.path, before=change.before, after=record.before(change.path))
-        changes.append(change)
-    return Plan(agent=agent, changes=tuple(changes))
+        for change in host.uninstall(where, scope):
+            first = changes.get(change.path)
+            before = change.before if first is None else first.before
+            if first is None and before is not None and record.undoable(change.path):
+                after = record.before(change.path)
+            else:
+                after = change.after
+            changes[change.path] = Change(path=change.path, before=before, after=after)
+            where.planned[change.path] = after
+    return Plan(agent=agent, changes=tuple(changes.values()))
 
 
 def uninstall(machine: Machine, plan: Plan) -> None:
     record = HostFiles(machine.home)
-    for change in plan.changes:
+    for change in reversed(
+        plan.changes
+    ):  # a folder goes with the file that it was made for, which came first
         if not change.changes or record.undo(change.path):
             continue
         if change.after is not None:
             record.put(change.path, change.before, change.after)
+        elif change.before is not None:
+            record.remove(change.path, change.before)
         record.forget(change.path)
 
 
-def where_of(machine: Machine, project: Project) -> Where:
-    return Where(machine.user_home, machine.env, project.root, sys.executable)
+def where_of(machine: Machine, project: Project, *, tools: bool = True) -> Where:
+    server = (sys.executable, "-m", "holdfast", "mcp") if tools and find_spec("mcp") else ()
+    return Where(machine.user_home, machine.env, project.root, sys.executable, server, {})
 
 
 def wired(machine: Machine, project: Project) -> list[Wired]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from holdfast.app.explaining import Injection, injections
+from holdfast.app.finding import Found
 from holdfast.app.lesson_lines import flat
 from holdfast.app.lesson_states import lesson_store
 from holdfast.app.wiring import Machine
@@ -19,7 +19,6 @@ from holdfast.store.layout import Project
 from holdfast.store.lesson_notes import Payback
 from holdfast.store.lessons import Shelf
 from holdfast.text.tokens import count_tokens
-from holdfast.transcripts.registry import BY_AGENT
 
 MOST_CALLS = 20_000
 _SLACK_S = 2.0  # a trace has whole seconds
@@ -35,7 +34,7 @@ class _Everything:
         return False
 
 
-def pay_back(machine: Machine, project: Project, session: str, transcript: Path, agent: str) -> None:
+def pay_back(machine: Machine, project: Project, session: str, transcript: Found) -> None:
     """Once for what was told: a session that is resumed and ends again is counted from where it was."""
     store = lesson_store(machine, project)
     shelf = store.read()
@@ -44,7 +43,7 @@ def pay_back(machine: Machine, project: Project, session: str, transcript: Path,
     found = list(_lessons_told(machine, shelf, told))
     if not found:
         return
-    calls = list(_calls(transcript, agent))
+    calls = list(_calls(transcript))
     counted: dict[str, Payback] = {}
     for lesson, entry, tokens in found:
         at = _seconds(entry.time)
@@ -82,13 +81,11 @@ def _lessons_told(
                     break
 
 
-def _calls(transcript: Path, agent: str) -> Sequence[Call]:
+def _calls(transcript: Found) -> Sequence[Call]:
     """How each call of a session ended. A transcript that cannot be read shows nothing."""
-    importer = BY_AGENT.get(agent)
-    if importer is None:
-        return ()
     try:
-        reading = importer.open(transcript, 0, b"", _Everything())
+        part = transcript.glance.part
+        reading = transcript.importer.open(transcript.path, 0, b"", _Everything(), part)
         return list(_ended(reading.events()))
     except (HoldfastError, OSError):
         return ()

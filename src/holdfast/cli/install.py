@@ -1,27 +1,32 @@
-"""`holdfast install AGENT`: hooks in an agent's own configuration, shown before they are written."""
+"""`holdfast install [AGENT…]`: hooks and tools in agents' own configuration, shown before they are written."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, host_for, install, plan_install
+from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, host_for, install, plan_install
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
+from holdfast.errors import UsageError
 
-DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks into the agent's own
-configuration and enables this project. The change is shown first, everything else in the file stays as it is,
-and holdfast uninstall undoes it to the byte. Other projects stay untouched until you run this inside them."""
+DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
+configuration and enables this project. Without an agent, all that are found on this machine. The change is shown
+first, everything else in the file stays as it is, and holdfast uninstall undoes it to the byte. Other projects stay
+untouched until you run this inside them."""
 EXAMPLES = """examples:
-  holdfast install claude-code                   for all your sessions of Claude Code
+  holdfast install                               for every agent that is found here
+  holdfast install claude-code codex             for all your sessions of these two
   holdfast install claude-code --scope project   only in this repository, in a file that git ignores
   holdfast install claude-code --dry-run         only show what would change
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help=f"one of: {', '.join(HOSTS)}")
+    parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"any of: {', '.join(HOSTS)}")
     parser.add_argument("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)")
+    parser.add_argument("--no-mcp", action="store_true", help="only hooks, no tools for the agent to call")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--json", action="store_true", help="what was changed as JSON; implies --yes")
@@ -29,24 +34,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
     project = machine.project()
-    plan = plan_install(machine, project, options.agent, options.scope)
-    changed = any(change.changes for change in plan.changes)
+    agents = list(dict.fromkeys(options.agents)) or agents_here(machine, project)
+    if not agents:
+        raise UsageError(
+            "no agent was found on this machine", fix=f"Name one that you will use: {', '.join(HOSTS)}"
+        )
+    plans = [
+        plan_install(machine, project, agent, options.scope, tools=not options.no_mcp) for agent in agents
+    ]
     if not options.json:
-        show(plan)
-    for warning in plan.warnings:
+        for plan in plans:
+            show(plan)
+    for warning in dict.fromkeys(warning for plan in plans for warning in plan.warnings):
         output.warn(warning)
     if not options.dry_run:
+        changed = any(plan.is_change for plan in plans)
         if changed and not (options.yes or options.json) and not agreed("Write this?"):
             output.line("Nothing was changed.")
             return 1
-        install(machine, project, plan)
+        for plan in plans:
+            install(machine, project, plan)
     if options.json:
-        output.show_json(as_json(plan, done=not options.dry_run))
+        shown = [as_json(plan, done=not options.dry_run) for plan in plans]
+        output.show_json(shown[0] if len(options.agents) == 1 else shown)
     elif not options.dry_run:
-        state = "installed" if changed else "already installed"
-        output.line(f"{host_for(options.agent).title}: {state}. {project.name} is enabled on this machine.")
-        output.line("holdfast why shows what a session was told, holdfast off stops it here.")
+        tell(plans, project.name)
     return 0
+
+
+def tell(plans: Sequence[Plan], name: str) -> None:
+    """What was done, and what is left for the person to do."""
+    for plan in plans:
+        state = "installed" if plan.is_change else "already installed"
+        output.line(f"{host_for(plan.agent).title}: {state}.")
+        for need in plan.needs:
+            output.line(f"  {need}")
+    output.line(f"{name} is enabled on this machine.")
+    output.line("holdfast why shows what a session was told, holdfast off stops it here.")
 
 
 def show(plan: Plan) -> None:
@@ -64,4 +88,5 @@ def as_json(plan: Plan, *, done: bool) -> dict[str, object]:
             for change in plan.changes
         ],
         "warnings": list(plan.warnings),
+        "needs": list(plan.needs),
     }

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.show_json(_as_json(plans, purged, options))
         return 0
     # Both questions come before anything is done, so that nobody is left with half of what they wanted.
-    changes = any(_changes(plan) for plan in plans)
+    changes = any(plan.is_change for plan in plans)
     if changes and not (options.yes or options.json) and not agreed("Write this?"):
         output.line("Nothing was changed.")
         return 1
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json(_as_json(plans, purged, options))
         return 0
     for plan in plans:
-        state = "hooks removed" if _changes(plan) else "no hooks of ours were there"
+        state = "hooks removed" if plan.is_change else "no hooks of ours were there"
         output.line(f"{host_for(plan.agent).title}: {state}.")
     if purged is not None:
         output.line("The memory stays." if refused else f"{purged.memory}: removed.")
@@ -97,7 +97,3 @@ def _show_purge(purged: Purged | None, options: argparse.Namespace) -> None:
 def _as_json(plans: list[Plan], purged: Purged | None, options: argparse.Namespace) -> object:
     shown = [as_json(plan, done=not options.dry_run) for plan in plans]
     return {"agents": shown, "purged": purged} if options.purge else shown
-
-
-def _changes(plan: Plan) -> bool:
-    return any(change.changes for change in plan.changes)

@@ -29,10 +29,32 @@ class Member(Struct, frozen=True):
     span: Span
 
 
-def parse(text: str) -> Span:
-    """The whole text as one value; ValueError (json.JSONDecodeError) when it is none."""
+def parse(text: str, *, comments: bool = False) -> Span:
+    """The whole text as one value; ValueError (json.JSONDecodeError) when it is none.
+
+    With `comments`, also text as people write it for hosts that allow it: `//`, `/* */`, a comma after the last.
+    """
+    if comments:
+        text = plain(text)
     json.loads(text)
     return _span(text, _skip(text, 0))
+
+
+_NOT_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
+
+
+def plain(text: str) -> str:
+    """The text with spaces where comments and needless commas were, so that every value stands where it stood."""
+    return _LAST_COMMA.sub(_blank, _without_comments(text))
+
+
+def _without_comments(text: str) -> str:
+    return _NOT_VALUE.sub(_blank, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"[^\r\n]", " ", match[0])
 
 
 def _span(text: str, start: int) -> Span:
@@ -77,7 +99,8 @@ def append(text: str, container: Span, value: Any, key: str | None = None) -> st
     if not multiline:
         rendered += json.dumps(value, ensure_ascii=False)
         if not container.members:
-            return text[: container.start + 1] + rendered + text[container.end - 1 :]
+            inside = text[container.start + 1 : container.end - 1].strip()  # a comment, if anything
+            return text[: container.start + 1] + inside + rendered + text[container.end - 1 :]
         last = container.members[-1].span.end
         return f"{text[:last]}, {rendered}{text[last:]}"
     outer = style.indentation_at(container.start)
@@ -85,23 +108,58 @@ def append(text: str, container: Span, value: Any, key: str | None = None) -> st
     block = json.dumps(value, ensure_ascii=False, indent=style.unit).split("\n")
     rendered += (style.newline + inner).join(block)
     if not container.members:
+        # What stands between the brackets can only be a comment.
+        inside = text[container.start + 1 : container.end - 1].rstrip()
         return (
-            f"{text[: container.start + 1]}{style.newline}{inner}{rendered}{style.newline}{outer}"
+            f"{text[: container.start + 1]}{inside}{style.newline}{inner}{rendered}{style.newline}{outer}"
             f"{text[container.end - 1 :]}"
         )
     last = container.members[-1].span.end
-    return f"{text[:last]},{style.newline}{inner}{rendered}{text[last:]}"
+    comma, rest = _past_comma(text, last)
+    remark = _remark(text, rest)
+    # A remark on the line of the last member stays on that line.
+    head = text[:comma] + ("," if comma == rest else "") + text[comma:remark]
+    closing = "," if comma != rest else ""  # people who end with a comma keep ending with one
+    return f"{head}{style.newline}{inner}{rendered}{closing}{text[remark:]}"
 
 
 def remove(text: str, container: Span, number: int) -> str:
-    """The text without one member, its comma and the white space that set it apart."""
+    """The text without one member, its comma and the white space that set it apart; remarks on others stay."""
     members = container.members
     gone = members[number]
-    if len(members) == 1:
+    if len(members) == 1 and not has_comments(text[container.start : container.end]):
         return text[: container.start + 1] + text[container.end - 1 :]
-    if number == len(members) - 1:
-        return text[: members[number - 1].span.end] + text[gone.span.end :]
-    return text[: gone.start] + text[members[number + 1].start :]
+    comma, end = _past_comma(text, gone.span.end)
+    between = text[gone.span.end : comma]
+    rest = (between if has_comments(between) else "") + text[end:]
+    before = text[: gone.start].rstrip(" \t")
+    last = number == len(members) - 1
+    # A whole line goes with its break; anything else might end in a remark that needs it.
+    whole = before.endswith("\n") and rest.lstrip(" \t").startswith(("\n", "\r"))
+    if whole:
+        before = _less_one_break(before)
+    if not last:
+        return (before if whole else text[: gone.start]) + rest.lstrip(" \t")
+    if number and comma == end:  # nobody ended with a comma, so the one before must not either
+        at, past = _past_comma(text, members[number - 1].span.end)
+        before = before[:at] + before[past:]
+    return before + rest
+
+
+def _past_comma(text: str, position: int) -> tuple[int, int]:
+    """Where the comma after a member stands, and where it ends; twice the member's end where there is none."""
+    following = _skip(_without_comments(text), position)
+    return (following, following + 1) if text[following : following + 1] == "," else (position, position)
+
+
+def _remark(text: str, position: int) -> int:
+    """The end of a comment that follows on the same line; the position itself where none does."""
+    match = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n\r]*?\*/)").match(text, position)
+    return match.end() if match else position
+
+
+def _less_one_break(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 class _Style:

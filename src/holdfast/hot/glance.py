@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 
-from holdfast.hot import place
+from holdfast.hot import dialect, place
 
 NAME = "hot.words"
-_ASKS = b"AskUserQuestion"
 
 
-def may_be_known(raw: bytes, env: dict[str, str]) -> bool:
+def may_be_known(raw: bytes, host: str, env: dict[str, str]) -> bool:
     """False where the payload holds no word without which nothing prepared here can fit."""
-    directory = env.get("CLAUDE_PROJECT_DIR", "")
-    if not os.path.isabs(directory) or _ASKS in raw:
+    directory = dialect.project_of(host, env)
+    if not os.path.isabs(directory) or any(name in raw for name in dialect.ASKS):
         return True
     found = place.find(directory, place.home_of(env))
     if found is None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 
-from holdfast.hot import fence, trace
+from holdfast.hot import trace
 from holdfast.hot.shell import Call, calls
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.hot.dialect import Call as HostCall
     from holdfast.hot.place import Place
     from holdfast.hot.prepared import Prepared
 
@@ -27,8 +28,9 @@ LONGEST_QUESTION = 1_000
 NOTED = " · holdfast: answered so before"
 
 
-def respond(prepared: Prepared, payload: dict[str, object], directories: list[str], found: Place) -> bytes:
+def respond(prepared: Prepared, call: HostCall, directories: list[str], found: Place) -> bytes:
     """What the host is to be told beside the call's result; nothing in almost every case."""
+    payload = call.payload
     tool, given = payload.get("tool_name"), payload.get("tool_input")
     if not isinstance(given, dict):
         return b""
@@ -43,7 +45,7 @@ def respond(prepared: Prepared, payload: dict[str, object], directories: list[st
         return b""
     if not lines:
         return b""
-    return _told(lines, changed, tool, payload, found)
+    return _told(lines, changed, tool, call, found)
 
 
 # --- commands ------------------------------------------------------------------------------------------
@@ -185,40 +187,22 @@ def _text(value: object) -> str:
 
 
 def _told(
-    lines: list[Line], changed: dict[Any, Any] | None, tool: str, payload: dict[str, object], found: Place
+    lines: list[Line], changed: dict[Any, Any] | None, tool: str, call: HostCall, found: Place
 ) -> bytes:
     """The lines that are new to this session, or to the subagent that makes the call, as long as they fit."""
-    import json
-
+    from holdfast.hot.saying import entry, spoken
     from holdfast.hot.telling import Told, fitting
 
-    session, agent = _text(payload.get("session_id")), _text(payload.get("agent_id"))
+    session, agent = call.text("session_id"), call.text("agent_id")
     heard = trace.heard(found.memory, session, agent=agent)
     new = [line for line in lines if line[0] not in heard]
     kept, _ = fitting(new, max(0, MOST_TOKENS - trace.spent(found.memory, session))) if new else ([], 0)
     if not kept and changed is None:
         return b""
-    output: dict[str, object] = {"hookEventName": "PreToolUse"}
-    answer: dict[str, object] = {"hookSpecificOutput": output}
+    told = Told(kept)
     if kept:
-        told = Told(kept)
-        entry = {
-            "host": "claude-code",
-            "event": "PreToolUse",
-            "session": session,
-            "source": "",
-            "branch": found.branch(),
-            "tool": tool,
-            "agent": agent,
-            "tokens": told.tokens,
-            "lines": [{"text": text, "reason": reason} for text, reason in kept],
-        }
+        lines_told = [{"text": text, "reason": reason} for text, reason in kept]
+        about = {**entry(call, found), "source": "", "tool": tool, "agent": agent}
         # Written before it is told: what cannot be explained is not told.
-        trace.explain(found.memory, entry)
-        context = "\n".join(text for text, _ in kept)
-        output["additionalContext"] = fence.wrap(context, fence.new_id())
-        count = f"{len(kept)} line{'s' * (len(kept) != 1)}"
-        answer = {"systemMessage": f"holdfast: {count}, {told.tokens} tokens", **answer}
-    if changed is not None:
-        output["updatedInput"] = changed
-    return json.dumps(answer).encode()
+        trace.explain(found.memory, {**about, "tokens": told.tokens, "lines": lines_told})
+    return spoken(told, call, {"updatedInput": changed} if changed is not None else {})

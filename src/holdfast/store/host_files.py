@@ -23,7 +23,8 @@ class Record(Struct, frozen=True, kw_only=True):
     path: str
     before: bytes | None
     after: str
-    made_directory: bool = False
+    made_directory: bool = False  # as written before several could be made at once
+    made: tuple[str, ...] = ()  # directories, the innermost first
 
 
 class HostFiles:
@@ -38,8 +39,10 @@ class HostFiles:
         first = before
         if known is not None and known.after == files.digest(before):
             first = known.before
-        made = not path.parent.is_dir() or bool(known and known.made_directory)
-        entry = Record(path=str(path), before=first, after=files.digest(after) or "", made_directory=made)
+        made = tuple(str(folder) for folder in _missing(path.parent))
+        if known is not None:
+            made += known.made or ((str(path.parent),) if known.made_directory else ())
+        entry = Record(path=str(path), before=first, after=files.digest(after) or "", made=made)
         # The record comes first: should we be killed in between, its hash does not fit and nothing is undone blindly.
         self._keep(path, entry)
         files.replace(path, after, self._lock(path), files.digest(before))
@@ -56,6 +59,14 @@ class HostFiles:
             self._remove(path, known)
         self.forget(path)
         return True
+
+    def remove(self, path: Path, before: bytes) -> None:
+        """Takes away a file that is ours alone, and the directories that were made for it."""
+        known = self.record(path)
+        with files.lock(self._lock(path)):
+            if files.read(path) == before:
+                path.unlink()
+        _leave(known.made if known is not None else ())
 
     def before(self, path: Path) -> bytes | None:
         """What `undo` would put back; None when it would remove the file, or do nothing."""
@@ -87,9 +98,7 @@ class HostFiles:
         with files.lock(self._lock(path)):
             if files.digest(files.read(path)) == known.after:
                 path.unlink()
-        if known.made_directory:
-            with contextlib.suppress(OSError):  # others may have put something there
-                os.rmdir(path.parent)
+        _leave(known.made or ((str(path.parent),) if known.made_directory else ()))
 
     def _keep(self, path: Path, entry: Record) -> None:
         files.replace(self._record(path), msgspec.json.encode(entry), self._lock(path), files.ANYTHING)
@@ -103,3 +112,20 @@ class HostFiles:
     @staticmethod
     def _name(path: Path) -> str:
         return f"{path.stem[:40]}-{blake2b(os.fsencode(path), digest_size=6).hexdigest()}"
+
+
+def _missing(folder: Path) -> list[Path]:
+    """The folders that would have to be made for this one, itself first."""
+    found = []
+    while not folder.is_dir() and folder != folder.parent:
+        found.append(folder)
+        folder = folder.parent
+    return found
+
+
+def _leave(folders: tuple[str, ...]) -> None:
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:  # others have put something there
+            return

@@ -1,0 +1,171 @@
+"""How each host speaks: its events, payloads and answers, to and from the words of Claude Code, which are ours."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+START, PROMPT, MOMENT = "SessionStart", "UserPromptSubmit", "PreToolUse"
+STOP, COMPACT, END = "Stop", "PreCompact", "SessionEnd"
+CAPTURED = (STOP, COMPACT, END)
+
+_SAME = {event: event for event in (START, PROMPT, MOMENT, STOP, COMPACT, END)}
+# What each host calls our events; others are not listened to.
+EVENTS = {
+    "claude-code": _SAME,
+    "codex": _SAME,
+    "qwen": _SAME,
+    "opencode": _SAME,  # a plugin of ours speaks for it
+    "gemini": {
+        "SessionStart": START,
+        "BeforeAgent": PROMPT,
+        "BeforeTool": MOMENT,
+        "AfterAgent": STOP,
+        "SessionEnd": END,
+    },
+    "copilot": {
+        "sessionStart": START,
+        "userPromptSubmitted": PROMPT,
+        "preToolUse": MOMENT,
+        "agentStop": STOP,
+        "preCompact": COMPACT,
+        "sessionEnd": END,
+    },
+    "cursor": {
+        "sessionStart": START,
+        "beforeSubmitPrompt": PROMPT,
+        "stop": STOP,
+        "preCompact": COMPACT,
+        "sessionEnd": END,
+    },
+}
+
+# Names in a payload that differ from ours.
+_FIELDS = {
+    "copilot": {
+        "sessionId": "session_id",
+        "transcriptPath": "transcript_path",
+        "toolName": "tool_name",
+        "toolArgs": "tool_input",
+    },
+    "cursor": {"conversation_id": "session_id"},
+}
+_SOURCES = {"new": "startup"}
+# Tools that run a command line, and those that ask the person, as each host calls them.
+_TOOLS = {
+    "run_shell_command": "Bash",
+    "bash": "Bash",
+    "shell": "Bash",
+    "exec_command": "Bash",
+}
+# By these a payload tells that a person is about to be asked something.
+ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')
+# The variable in which a host names the directory that it was started for.
+_PROJECT = {
+    "claude-code": "CLAUDE_PROJECT_DIR",
+    "gemini": "GEMINI_PROJECT_DIR",
+    "qwen": "QWEN_PROJECT_DIR",
+    "cursor": "CURSOR_PROJECT_DIR",
+    "opencode": "HOLDFAST_PROJECT_DIR",
+}
+# Where the variable of a host says which process it is.
+_PROCESS = ("HOLDFAST_HOST_PID", "CLAUDE_PID")
+_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "timeout"))
+MOST_PARENTS = 4
+
+
+class Call:
+    """One call of a host: who, its own name of the event and ours, and what it says in our words."""
+
+    def __init__(self, host: str, theirs: str, event: str, payload: dict[str, object]) -> None:
+        self.host = host
+        self.theirs = theirs
+        self.event = event
+        self.payload = understood(host, payload)
+
+    def text(self, name: str) -> str:
+        value = self.payload.get(name)
+        return value if isinstance(value, str) else ""
+
+
+def event_of(host: str, event: str) -> str:
+    """Our name of a host's event; '' where it is none of ours."""
+    return EVENTS.get(host, {}).get(event, "")
+
+
+def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
+    """A host's payload in our words."""
+    if host == "claude-code":
+        return payload
+    names = _FIELDS.get(host)
+    if names:
+        payload = {names.get(name, name): value for name, value in payload.items()}
+    source, tool, prompt = payload.get("source"), payload.get("tool_name"), payload.get("prompt")
+    if isinstance(source, str) and source in _SOURCES:
+        payload["source"] = _SOURCES[source]
+    if isinstance(tool, str) and tool in _TOOLS:
+        payload["tool_name"] = _TOOLS[tool]
+    if host == "gemini" and isinstance(prompt, str):
+        payload["prompt"] = _said(prompt)
+    return payload
+
+
+def _said(prompt: str) -> str:
+    """What the person said: Gemini CLI puts what hooks told at the start before the first prompt."""
+    begin, end = "<hook_context>", "</hook_context>"
+    while prompt.startswith(begin) and end in prompt:
+        prompt = prompt.partition(end)[2].lstrip()
+    return prompt
+
+
+def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, object]) -> bytes:
+    """What the host reads: `context` for the model, `notice` for the person, `more` beside the context.
+
+    `event` is the host's own name of it.
+    """
+    import json
+
+    if host == "copilot":
+        output: dict[str, object] = {"additionalContext": context} if context else {}
+    elif host == "cursor":
+        output = {"additional_context": context} if context else {}
+    else:
+        inner: dict[str, object] = {"hookEventName": event}
+        if context:
+            inner["additionalContext"] = context
+        output = {"hookSpecificOutput": {**inner, **more}}
+        if notice:
+            output = {"systemMessage": notice, **output}
+    return json.dumps(output).encode() if output else b""
+
+
+def project_of(host: str, env: Mapping[str, str]) -> str:
+    """The directory that a session belongs to, where the host says so in the environment; else ''."""
+    return env.get(_PROJECT.get(host, ""), "")
+
+
+def process_of(env: Mapping[str, str]) -> int:
+    """The host's process: its end tells that a session was killed. 0 where it cannot be told."""
+    for name in _PROCESS:
+        number = env.get(name, "")
+        if number.isdigit() and len(number) < 10:
+            return int(number)
+    return _ancestor()
+
+
+def _ancestor() -> int:
+    """Who started the shell that started this hook."""
+    process = os.getppid()
+    for _ in range(MOST_PARENTS):
+        try:
+            with open(f"/proc/{process}/stat", "rb") as file:
+                head, _, rest = file.read(4096).rpartition(b")")
+        except OSError:
+            return 0  # no such folder outside Linux
+        if head.partition(b"(")[2].decode("utf-8", "replace") not in _SHELLS:
+            return process
+        process = int(rest.split()[1])
+    return 0

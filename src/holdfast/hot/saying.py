@@ -1,0 +1,62 @@
+"""Says something in a host: written down first, so that nothing is told that could not be explained."""
+
+from __future__ import annotations
+
+from holdfast.hot import dialect, fence, trace
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.hot.dialect import Call
+    from holdfast.hot.place import Place
+    from holdfast.hot.telling import Told
+
+
+def say(told: Told, call: Call, found: Place, rest: Mapping[str, object]) -> bytes:
+    """The host's answer, nothing where there is nothing to say; `rest` is for the trace."""
+    lines = [{"text": line, "reason": why} for line, why in told.lines]
+    more = {**rest, "nothing": told.nothing} if told.nothing else rest
+    trace.explain(found.memory, {**entry(call, found), "tokens": told.tokens, "lines": lines, **more})
+    return spoken(told, call) if told.lines else b""
+
+
+def spoken(told: Told, call: Call, more: Mapping[str, object] | None = None) -> bytes:
+    """Fenced for the model, counted for the person."""
+    context = fence.wrap("\n".join(line for line, _ in told.lines), fence.new_id()) if told.lines else ""
+    notice = f"holdfast: {_counted(len(told.lines), 'line')}, {_counted(told.tokens, 'token')}"
+    return dialect.answer(call.host, call.theirs, context, notice if context else "", more or {})
+
+
+def fail(found: Place, call: Call, error: Exception) -> None:
+    """Both traces say it; should that be what fails, the session still goes on."""
+    confess(found, call.event, error)
+    try:
+        nothing = "what was prepared could not be told; hook.log says why, and it is being prepared again"
+        trace.explain(found.memory, {**entry(call, found), "tokens": 0, "lines": [], "nothing": nothing})
+    except Exception:
+        pass
+
+
+def entry(call: Call, found: Place) -> dict[str, object]:
+    return {
+        "host": call.host,
+        "event": call.event,
+        "session": call.text("session_id"),
+        "source": call.text("source"),
+        "branch": found.branch(),
+    }
+
+
+def confess(found: Place | None, event: str, error: BaseException) -> None:
+    """A line for `doctor`, if there is a place for it; nothing else may come of it."""
+    if found is None:
+        return
+    try:
+        trace.log(found.memory, f"{event}: {type(error).__name__}: {error}")
+    except BaseException:
+        pass
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
