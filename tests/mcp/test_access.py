@@ -107,3 +107,22 @@ def test_without_injection_nothing_is_told_and_without_capture_nothing_is_kept(
     assert [answer.failed for answer in answers[:READING]] == [False] * READING
     after = {path: data for path, data in everything(shop, home).items() if path.endswith(".md")}
     assert after == before, "a question that is asked is looked up, and not kept"
+
+
+@pytest.mark.promise("G9", "H4")
+def test_where_memory_is_not_enabled_the_server_takes_none_of_a_models_context(
+    repo: Path, home: Path, holdfast: Holdfast
+) -> None:
+    async def count(said: Talk) -> tuple[int, bool]:
+        tools = (await said.session.list_tools()).tools
+        return len(tools), bool(said.session.instructions)
+
+    def offered(**env: str) -> tuple[int, bool]:
+        found: tuple[int, bool] = talk(repo, count, env)
+        return found
+
+    assert offered() == (0, False)
+    holdfast("install", "claude-code", "--yes", check=0)
+    assert offered() == (8, True)
+    assert offered(HOLDFAST="off") == (0, False)
+    assert offered(CI="true") == (0, False)

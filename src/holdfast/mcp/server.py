@@ -1,6 +1,7 @@
 """`holdfast mcp`: the official SDK's server over standard input and output, with our tools and files.
 
-The application is loaded by the first call: a client that waits for the handshake does not wait for it.
+The application is loaded by the first call: a client that waits for the handshake does not wait for it. Hosts start
+their servers in every directory; where memory is not enabled, ours offers nothing and takes no context.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 from holdfast import __version__
 from holdfast.errors import HoldfastError
+from holdfast.hot.standing import enabled_at
 from holdfast.mcp import streams
 from holdfast.mcp.tools import INSTRUCTIONS, TOOLS
 
@@ -39,6 +41,7 @@ class Session:
         self._directory = directory
         self._busy = threading.Lock()
         self._machine: Machine | None = None
+        self.offers = enabled_at(os.path.abspath(directory), dict(os.environ))
 
     @property
     def busy(self) -> threading.Lock:
@@ -55,7 +58,7 @@ class Session:
                     input_schema=tool.schema(),
                     annotations=None if tool.writes else types.ToolAnnotations(read_only_hint=True),
                 )
-                for tool in TOOLS
+                for tool in (TOOLS if self.offers else ())
             ]
         )
 
@@ -177,7 +180,7 @@ async def _serve(session: Session) -> None:
     server: Server[Any] = Server(
         "holdfast",
         version=__version__,
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS if session.offers else None,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
         on_list_resources=session.list_resources,
