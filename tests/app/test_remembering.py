@@ -69,14 +69,15 @@ class Rules:
         self.project = project
         self.entries: dict[str, str] = {}
 
-    def check(self) -> None:
+    def check(self, *, torn: bool = False) -> None:
+        """`torn`: somebody was killed while writing, so an entry may break off; it is there whole below."""
         store = memory_of(self.machine, self.project)
         now: dict[str, str] = {}
         for path in [*sorted(store.archive_folder.glob("*.md")), store.log_file]:
             if not path.exists():
                 continue
             log = parse_log(path.read_text(encoding="utf-8"), path.name)
-            assert log.problems == []
+            assert [one for one in log.problems if not (torn and "breaks off" in one.message)] == []
             for block in log.blocks:
                 assert block.entry is not None and block.entry.session and block.entry.at is not None
                 now[f"{block.entry.session}@{block.entry.at}"] = log.text(block).strip()
@@ -378,7 +379,7 @@ def test_a_capture_that_is_killed_is_finished_by_the_next(repo: Path, tmp_path: 
     subprocess.run([sys.executable, "-c", CAPTURE, repo, *paths], check=True)
     machine = Machine(cwd=repo)
     rules = Rules(machine, machine.project())
-    rules.check()
+    rules.check(torn=True)
     assert len(rules.entries) == 5
     assert "Document rule 5" in memory_of(machine, machine.project()).current_file.read_text()
 

@@ -99,9 +99,13 @@ class Answer:
 
 
 def run_hook(
-    event: str, payload: bytes, env: dict[str, str] | None = None, cwd: Path | None = None
+    event: str,
+    payload: bytes,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    host: str = "claude-code",
 ) -> Answer:
-    command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", event]
+    command = [sys.executable, "-I", "-S", hook_entry.__file__, host, event]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CLAUDE")} | (env or {})
     return Answer(
         subprocess.run(
