@@ -908,3 +908,20 @@ def test_a_search_that_finds_nothing_near_says_so(holdfast: Holdfast) -> None:
     assert "Nothing here is clearly about that" in far.stderr or "Nothing is known" in far.stderr
     near = holdfast("search", "where are sessions stored", check=0)
     assert "Redis" in near.stdout and "clearly" not in near.stderr
+
+
+def test_questions_can_be_the_newest_few(repo: Path, holdfast: Holdfast) -> None:
+    for name in ("first", "second", "third"):
+        holdfast("ask", f"Which {name} colour has the door?", check=0)
+    shown = json.loads(holdfast("questions", "--json", "-n", "2", check=0).stdout)
+    assert len(shown) == 2
+    assert len(json.loads(holdfast("questions", "--json", check=0).stdout)) == 3
+    assert holdfast("questions", "-n", "-1", check=2).returncode == 2
+
+
+def test_a_search_says_where_and_when_and_on_demand_why(repo: Path, holdfast: Holdfast) -> None:
+    holdfast("decide", "Deploy to eu-west-1", "--because", "the customers are there", check=0)
+    plain = holdfast("search", "deploy region", check=0).stdout
+    explained = holdfast("search", "deploy region", "--why", check=0).stdout
+    assert "eu-west-1" in plain and ".holdfast/local/" in plain and "fit 0." not in plain
+    assert "fit " in explained and "meaning: " in explained

@@ -8,6 +8,7 @@ from holdfast.app.questions import read_questions
 from holdfast.app.wiring import Machine
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
+from holdfast.errors import UsageError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--answered", action="store_true", help="only answered questions, and those closed by hand"
     )
+    parser.add_argument("-n", type=int, default=0, metavar="N", help="only the newest N (default: all)")
     parser.add_argument("--json", action="store_true", help="the questions as a JSON array")
 
 
@@ -27,6 +29,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         for question in file.questions
         if not (options.open and not question.open) and not (options.answered and question.open)
     ]
+    if options.n < 0:
+        raise UsageError("-n must be 1 or more")
+    if options.n:
+        newest = sorted(wanted, key=lambda question: question.at or 0.0, reverse=True)[: options.n]
+        wanted = [question for question in wanted if question in newest]
     shown = sorted(wanted, key=lambda question: not question.open)
     if options.json:
         output.show_json([views.question_as_json(question) for question in shown])

@@ -27,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", default="", metavar="NAME", help="only this project of the repository")
     parser.add_argument("--everywhere", action="store_true", help="in every project on this machine")
     parser.add_argument("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)")
+    parser.add_argument("--why", action="store_true", help="say how well each fits and by what")
     parser.add_argument("--json", action="store_true", help="the hits as JSON")
 
 
@@ -48,18 +49,22 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     if hits and hits[0].score < FLOOR:
         output.note("Nothing here is clearly about that. The nearest:")
-    for hit in hits:
-        _show(hit)
+    for number, hit in enumerate(hits):
+        if number:
+            output.line()
+        _show(hit, why=options.why, project=options.everywhere)
     if not hits:
         output.note("Nothing is known of that.")
     return 0
 
 
-def _show(hit: Hit) -> None:
+def _show(hit: Hit, *, why: bool, project: bool) -> None:
     first, *rest = [line for line in hit.text.split("\n") if line.strip()]
     output.heading(output.cut(first, LONGEST))
     for line in rest[:3]:
         output.line(f"  {output.cut(line, LONGEST)}")
     where = f"{hit.path}:{hit.line}" if hit.line else hit.path
-    signs = [f"{hit.score:.2f}", hit.kind, hit.date[:10], where, hit.session[:8], hit.project, hit.why]
+    signs = [hit.project if project else "", hit.kind, hit.date[:10], where]
+    if why:
+        signs += [f"session {hit.session[:8]}" if hit.session else "", f"fit {hit.score:.2f}", hit.why]
     output.aside(" · ".join(filter(None, signs)), indent=2)
