@@ -127,7 +127,7 @@ def test_a_newcomer_is_told_what_to_do(holdfast: Holdfast) -> None:
     assert "holdfast import" in holdfast("ledger", check=0).stdout
     assert "Did you mean 'ledger'" in holdfast("leger", check=2).stderr
     for command in ("--help", "help", "-h"):
-        assert "commands:" in holdfast(command, check=0).stdout
+        assert "every day:" in holdfast(command, check=0).stdout
     assert "examples:" in holdfast("import", "--help", check=0).stdout
     assert holdfast("--version", check=0).stdout.startswith("holdfast ")
 
@@ -170,6 +170,6 @@ def test_agents_that_are_not_here_are_named_in_one_line(holdfast: Holdfast, home
 def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -> None:
     holdfast("import", DEMO, check=0)
     status = holdfast(check=0).stdout
-    assert "hooks    silent here: this project is not enabled: holdfast install claude-code" in status
+    assert "hooks    silent here: this project is not enabled: holdfast init" in status
     holdfast("install", "claude-code", "--yes", check=0)
     assert "silent here" not in holdfast(check=0, env={"CI": ""}).stdout

@@ -39,7 +39,7 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
         raise UsageError(
             "memory is not enabled for this project; nothing was read or written",
             where=str(project.root),
-            fix="A person enables it: holdfast install claude-code",
+            fix="A person enables it: holdfast init",
         )
     settings = machine.settings()
     if any(settings.excludes(str(place), machine.user_home) for place in (directory, project.root)):

@@ -67,7 +67,7 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
     """Why a session started here now would be told nothing; '' when nothing stands in the way."""
     switches = switches_of(project)
     if not switches.enabled:
-        return "this project is not enabled: holdfast install claude-code"
+        return "this project is not enabled: holdfast init"
     if off := off_by_environment(machine):
         return off
     if machine.settings().excludes(str(directory), machine.user_home):

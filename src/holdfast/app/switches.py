@@ -64,7 +64,7 @@ def switch(project: Project, directory: Path, *, capture: bool | None, inject: b
         raise NotFound(
             "hooks are not enabled in this project, so there is nothing to switch",
             where=str(project.root),
-            fix="holdfast install claude-code enables them",
+            fix="holdfast init enables them",
         )
     path = os.path.abspath(directory)
 

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.all and options.paths:
         raise UsageError("--all takes no PATH", fix="Name files, or say --all")
     project = machine.project()
-    with _bar(show=not (options.quiet or options.json) and sys.stderr.isatty()) as progress:
+    with progress_bar(show=not (options.quiet or options.json) and sys.stderr.isatty()) as progress:
         if options.all:
             everything = import_everything(machine, options.agent, progress)
             report = everything.total()
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             report = import_into(machine, project, options.paths, options.agent, progress)
     if options.json:
         extra: dict[str, Any] = {} if everything is None else everything.details()
-        output.show_json({**_as_json(report), **extra})
+        output.show_json({**report_as_json(report), **extra})
         return 0
     _show(report)
     if everything is not None:
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     return 0
 
 
-def _as_json(report: ImportReport) -> dict[str, Any]:
+def report_as_json(report: ImportReport) -> dict[str, Any]:
     return {
         "sessions": report.sessions,
         "added": report.added,
@@ -105,7 +105,7 @@ def _size(count: int) -> str:
 
 
 @contextmanager
-def _bar(*, show: bool) -> Iterator[Progress | None]:
+def progress_bar(*, show: bool) -> Iterator[Progress | None]:
     """A bar with rate and remaining time, on the terminal only and gone when it is done."""
     if not show:
         yield None

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
     project = machine.project()
-    with _progress(show=not options.json and sys.stderr.isatty()) as progress:
+    with scan_progress(show=not options.json and sys.stderr.isatty()) as progress:
         found = look(machine, project, keep=options.verb == "scan", progress=progress)
     if options.verb == "context":
         return _context(found.knowledge.now, options.max, options.json)
@@ -212,7 +212,7 @@ def _row(one: Convention) -> list[str]:
 
 
 @contextmanager
-def _progress(*, show: bool) -> Iterator[Progress | None]:
+def scan_progress(*, show: bool) -> Iterator[Progress | None]:
     if not show:
         yield None
         return

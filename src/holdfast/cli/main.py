@@ -12,6 +12,7 @@ from holdfast import __version__
 # name -> (module, one line of help). The module is imported only when its command runs.
 COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
+    "init": ("holdfast.cli.init", "set this project up: read sessions, look around, wire your agents"),
     "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
     "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),
     "ledger": ("holdfast.cli.ledger", "list, show, add, share and summarise sessions"),
@@ -57,16 +58,30 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
 }
 
+# How the list is read: what one does every day first. Every command stands in one of them.
+GROUPS: dict[str, str] = {
+    "every day": "init status resume handoff why todo alerts demo",
+    "memory": "log search recall fact decide ask answer questions context import",
+    "lessons and knowledge": "lessons know classify",
+    "ledger": "ledger recommend similar roi",
+    "agents": "agents install uninstall on off",
+    "care": "doctor project history undo archive export restore forget index completion",
+    "for programs": "hook mcp",
+}
+
 USAGE = "usage: holdfast [COMMAND] [OPTIONS]\n"
 
 
 def help_text() -> str:
     width = max(len(name) for name in COMMANDS) + 2
-    rows = "\n".join(f"  {name:<{width}}{about}" for name, (_, about) in COMMANDS.items())
+    groups = "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}{COMMANDS[name][1]}" for name in names.split())])
+        for title, names in GROUPS.items()
+    )
     return (
         f"{USAGE}\nMemory that every coding agent shares: local, markdown, no daemon, no cloud.\n\n"
-        f"commands:\n{rows}\n\n"
-        "`holdfast COMMAND --help` says more. Every command that reads takes --json.\n"
+        f"{groups}\n\n"
+        "`holdfast COMMAND --help` says more. Every command that reads takes --json.\n\n"
         "options:\n  -h, --help     show this and exit\n  --version      show the version and exit\n"
     )
 

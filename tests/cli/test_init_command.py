@@ -1,0 +1,121 @@
+"""`holdfast init`: from nothing to a memory that agents are told, in one go, asked once, and not done twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.test_import_command import write_session
+from tests.cli.test_terminal import on_terminal
+from tests.conftest import Holdfast
+from tests.hot.enabled import run_hook
+
+import holdfast as package
+from holdfast.app.wiring import Machine
+from holdfast.cli.main import COMMANDS, GROUPS
+
+DEMO = Path(package.__file__).parent / "demo_sessions"
+
+
+@pytest.fixture
+def worked_with(home: Path, repo: Path) -> Path:
+    """A repository in which Claude Code and Codex have worked."""
+    shutil.copytree(DEMO / "claude-code", home / ".claude" / "projects" / "-shop")
+    shutil.copytree(DEMO / "codex", home / ".codex" / "sessions")
+    for path in home.rglob("*.jsonl"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("/home/dev/tidepool", str(repo)), encoding="utf-8")
+    (repo / "pyproject.toml").write_text('[project]\nname = "shop"\n[tool.ruff]\n', encoding="utf-8")
+    return repo
+
+
+def settings(home: Path) -> Path:
+    return home / ".claude" / "settings.json"
+
+
+@pytest.mark.promise("U4", "H1")
+def test_one_command_reads_looks_wires_and_shows_what_the_next_session_is_told(
+    holdfast: Holdfast, home: Path, worked_with: Path
+) -> None:
+    done = holdfast("init", "--yes", "--agents", "claude-code", check=0)
+    assert "shop is set up." in done.stdout
+    assert "5 (5 new): Claude Code 3, Codex CLI 2" in done.stdout
+    assert "The next session here is told:" in done.stdout
+    assert "uninstall --all" in done.stdout
+    payload = {"session_id": "s-1", "cwd": str(worked_with), "source": "startup", "transcript_path": ""}
+    told = run_hook("SessionStart", json.dumps(payload).encode(), cwd=worked_with).context
+    (_, *lines, _) = told.splitlines()
+    assert lines and all(line in done.stdout for line in lines), "what was shown is what is told"
+    assert Machine(cwd=worked_with).project().memory.joinpath("session.json").exists(), "it was looked at"
+    assert "holdfast" in settings(home).read_text(encoding="utf-8")
+
+
+def test_a_second_time_nothing_changes_and_nobody_is_asked(
+    holdfast: Holdfast, home: Path, worked_with: Path
+) -> None:
+    holdfast("init", "--yes", "--agents", "claude-code", check=0)
+    before = {path: path.read_bytes() for path in (settings(home), worked_with / ".holdfast" / "ledger.md")}
+    again = holdfast("init", "--agents", "claude-code", check=0)
+    assert "5 (0 new)" in again.stdout and "Set this up?" not in again.stderr
+    assert {path: path.read_bytes() for path in before} == before
+    holdfast("uninstall", "--all", "--yes", check=0)
+    assert not settings(home).exists()
+
+
+def test_a_script_that_does_not_say_yes_changes_nothing(
+    holdfast: Holdfast, home: Path, worked_with: Path
+) -> None:
+    refused = holdfast("init", "--agents", "claude-code", check=2)
+    assert "--yes" in refused.stderr and str(settings(home)) in refused.stdout
+    assert not settings(home).exists() and not (worked_with / ".holdfast").exists()
+    looked = holdfast("init", "--agents", "claude-code", "--dry-run", "--diff", check=0)
+    assert "+++" in looked.stdout
+    assert not settings(home).exists() and not (worked_with / ".holdfast").exists()
+
+
+def test_parts_can_be_left_out(holdfast: Holdfast, home: Path, worked_with: Path) -> None:
+    done = holdfast("init", "--json", "--no-import", "--no-scan", "--no-wire", check=0).json()
+    assert done["import"] is None and done["agents"] == [] and done["known"]["sessions"] == 0
+    assert not settings(home).exists()
+    silent = holdfast("why", "--json", check=0).json()["now"]
+    assert silent == "", "the project is enabled all the same"
+
+
+def test_an_agent_whose_file_is_broken_is_left_out_and_said_unless_it_was_named(
+    holdfast: Holdfast, home: Path, worked_with: Path
+) -> None:
+    settings(home).write_text("{broken", encoding="utf-8")
+    done = holdfast("init", "--yes", check=0)
+    assert "Claude Code is left out" in done.stderr and "5 (5 new)" in done.stdout
+    assert settings(home).read_text(encoding="utf-8") == "{broken"
+    holdfast("init", "--yes", "--agents", "claude-code", check=1)
+    holdfast("init", "--yes", "--agents", "nobody", check=2)
+    holdfast("init", "--agents", "claude-code", "--no-wire", check=2)
+
+
+def test_where_nothing_was_recorded_it_says_so(holdfast: Holdfast) -> None:
+    done = holdfast("init", check=0).stdout
+    assert "none recorded here yet" in done and "holdfast demo" in done
+
+
+def test_a_hostile_session_does_not_stop_it(holdfast: Holdfast, home: Path, repo: Path) -> None:
+    path = home / ".claude" / "projects" / "-shop" / "x.jsonl"
+    write_session(path, "11111111-aaaa-4aaa-8aaa-000000000001", "fix it \x1b]0;title\x07", str(repo))
+    with path.open("a", encoding="utf-8") as file:
+        file.write("{torn\n")
+    done = holdfast("init", "--yes", check=0)
+    assert "could not be read" in done.stdout and "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_end_fits_the_terminal(worked_with: Path, columns: int) -> None:
+    screen, _ = on_terminal(["init", "--yes", "--agents", "claude-code"], worked_with, columns, 80)
+    text = "\n".join(screen)
+    assert "is set up." in text and "next      start an agent" in text
+
+
+def test_every_command_stands_in_one_group_of_the_help() -> None:
+    grouped = [name for names in GROUPS.values() for name in names.split()]
+    assert sorted(grouped) == sorted(COMMANDS)
