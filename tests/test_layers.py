@@ -25,8 +25,9 @@ TIERS = (
 TIER_OF = {room: number for number, rooms in enumerate(TIERS) for room in rooms}
 SURFACES = TIERS[-1]
 APART = "hot"  # the hooks' path: imports nothing of ours but what is named below
-# The application prepares what hooks look up, so both must know a command again by the same rules.
-IMPORTS_APART = ("hosts", "app")
+# The application prepares what hooks look up, so both must know a command again by the same rules. The tools' server
+# answers a handshake before the application is loaded.
+IMPORTS_APART = ("hosts", "app", "mcp")
 # Standard library only, and loaded only when an agent puts a question to a person, who takes longer.
 SHARED_WITH_APART = {"distill.asking", "distill.likeness"}
 
