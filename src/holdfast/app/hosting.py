@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from holdfast.app.preparing import prepare
 from holdfast.app.switches import enable
@@ -27,6 +27,7 @@ SERVER = "holdfast"  # what our tools are called in a host's configuration
 # agent -> the module that knows its host. Loaded when it is asked for, as commands and importers are.
 HOSTS = {
     "claude-code": "holdfast.hosts.claude_code",
+    "codex": "holdfast.hosts.codex",
 }
 
 
@@ -153,7 +154,7 @@ def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Seque
             first = changes.get(change.path)
             before = change.before if first is None else first.before
             if first is None and before is not None and record.undoable(change.path):
-                after = record.before(change.path)
+                after = _as_it_was(host, where, scope, change.path, record.before(change.path))
             else:
                 after = change.after
             changes[change.path] = Change(path=change.path, before=before, after=after)
@@ -161,12 +162,19 @@ def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Seque
     return Plan(agent=agent, changes=tuple(changes.values()))
 
 
+def _as_it_was(host: Host, where: Where, scope: Scope, path: Path, before: bytes | None) -> bytes | None:
+    """A file before us. Somebody may have edited it between two installations: then the first is still in it."""
+    earlier = structs.replace(where, planned={**where.planned, path: before})
+    return next((one.after for one in host.uninstall(earlier, scope) if one.path == path), before)
+
+
 def uninstall(machine: Machine, plan: Plan) -> None:
     record = HostFiles(machine.home)
-    for change in reversed(
-        plan.changes
-    ):  # a folder goes with the file that it was made for, which came first
-        if not change.changes or record.undo(change.path):
+    # A folder goes with the file that it was made for, which came first.
+    for change in reversed(plan.changes):
+        if not change.changes:
+            continue
+        if change.after == record.before(change.path) and record.undo(change.path):
             continue
         if change.after is not None:
             record.put(change.path, change.before, change.after)

@@ -60,6 +60,7 @@ _TOOLS = {
     "bash": "Bash",
     "shell": "Bash",
     "exec_command": "Bash",
+    "request_user_input": "AskUserQuestion",  # Codex asks in the same shape
 }
 # By these a payload tells that a person is about to be asked something.
 ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')
@@ -70,9 +71,13 @@ _PROJECT = {
     "qwen": "QWEN_PROJECT_DIR",
     "cursor": "CURSOR_PROJECT_DIR",
     "opencode": "HOLDFAST_PROJECT_DIR",
+    "copilot": "COPILOT_PROJECT_DIR",
 }
-# Where the variable of a host says which process it is.
-_PROCESS = ("HOLDFAST_HOST_PID", "CLAUDE_PID")
+# These name none, and start a hook where the session is.
+_IN_PLACE = frozenset(("codex",))
+# Where a variable says which process the host is. That of one agent is inherited by another that it started.
+_PROCESS = {"claude-code": ("CLAUDE_PID",)}
+_PROCESS_OF_ANY = ("HOLDFAST_HOST_PID",)
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "timeout"))
 MOST_PARENTS = 4
 
@@ -136,6 +141,10 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
         inner: dict[str, object] = {"hookEventName": event}
         if context:
             inner["additionalContext"] = context
+        if host == "codex" and "updatedInput" in more:
+            inner["permissionDecision"] = (
+                "allow"  # it takes a change with this word only; nothing else follows
+            )
         output = {"hookSpecificOutput": {**inner, **more}}
         if notice:
             output = {"systemMessage": notice, **output}
@@ -147,9 +156,14 @@ def project_of(host: str, env: Mapping[str, str]) -> str:
     return env.get(_PROJECT.get(host, ""), "")
 
 
-def process_of(env: Mapping[str, str]) -> int:
+def place_of(host: str, env: Mapping[str, str]) -> str:
+    """Where a session is, as far as that can be told without its payload; else ''."""
+    return project_of(host, env) or (os.getcwd() if host in _IN_PLACE else "")
+
+
+def process_of(host: str, env: Mapping[str, str]) -> int:
     """The host's process: its end tells that a session was killed. 0 where it cannot be told."""
-    for name in _PROCESS:
+    for name in (*_PROCESS_OF_ANY, *_PROCESS.get(host, ())):
         number = env.get(name, "")
         if number.isdigit() and len(number) < 10:
             return int(number)

@@ -14,7 +14,7 @@ NAME = "hot.words"
 
 def may_be_known(raw: bytes, host: str, env: dict[str, str]) -> bool:
     """False where the payload holds no word without which nothing prepared here can fit."""
-    directory = dialect.project_of(host, env)
+    directory = dialect.place_of(host, env)
     if not os.path.isabs(directory) or any(name in raw for name in dialect.ASKS):
         return True
     found = place.find(directory, place.home_of(env))

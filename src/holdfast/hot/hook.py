@@ -275,7 +275,7 @@ def _envelope(call: Call, directories: list[str], env: dict[str, str]) -> dict[s
     """Only where to look: no word of the conversation is written before it was redacted."""
     wanted = {"session": "session_id", "transcript": "transcript_path"}
     kept = {key: call.text(name)[:4096] for key, name in wanted.items()}
-    process = dialect.process_of(env)
+    process = dialect.process_of(call.host, env)
     return {
         "host": call.host,
         "event": call.event,

@@ -1,0 +1,177 @@
+"""Codex: hooks in `hooks.json`, tools in `config.toml`, both in `~/.codex` or, for one repository, in its `.codex`.
+
+Codex runs a hook only after its person has trusted it, and asks again when its text has changed: keep it as it is.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import ConfigError
+from holdfast.hosts import json_hooks, toml_text
+from holdfast.hosts.contract import SERVER, Change, Host, Scope, Where, Wired
+from holdfast.hosts.json_file import FIX, JsonFile, followed, leads_elsewhere
+from holdfast.hosts.tracked import keep_out_of_git, refuse_tracked
+
+# Seconds until the host gives up on a hook. It gives an end no more than 3.
+TIMEOUTS = {
+    "SessionStart": 5,
+    "UserPromptSubmit": 5,
+    "PreToolUse": 5,
+    "Stop": 5,
+    "PreCompact": 5,
+    "SessionEnd": 3,
+}
+# Calls of other tools start no process of ours.
+MATCHERS = {"PreToolUse": "Bash|request_user_input"}
+KEYS = ("mcp_servers", SERVER)
+TRUST = (
+    "Codex runs hooks that you trust: start codex, type /hooks and trust those of holdfast. "
+    "Until then they do nothing, and codex exec does not say so."
+)
+TRUSTED_PROJECT = "Codex reads .codex in a project that you trust: start codex here once and say yes."
+
+
+class Codex:
+    agent = "codex"
+    title = "Codex"
+
+    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        hooks = self._hooks(where, scope)
+        refuse_tracked(where, scope, hooks.path)
+        changes = [json_hooks.installed(hooks, hooks.data(), entries(where.interpreter))]
+        if where.server:
+            refuse_tracked(where, scope, self._tool_path(where, scope))
+            changes.append(self._with_tools(where, scope))
+        return tuple(changes)
+
+    def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        hooks, tools = self._hooks(where, scope), self._tool_path(where, scope)
+        data = None if leads_elsewhere(tools, scope) else where.read(tools)
+        change = Change(path=tools, before=data, after=data)
+        if data is not None and b"holdfast" in data:
+            text = _text(tools, data)
+            less = toml_text.without_table(text, KEYS)
+            if _at(_parsed(tools, less)) is None:  # whoever wrote it otherwise takes it out as well
+                change = _change(tools, data, less)
+        return json_hooks.uninstalled(hooks, hooks.data()), change
+
+    def status(self, where: Where, scope: Scope) -> Wired:
+        hooks = self._hooks(where, scope)
+        data = hooks.data()
+        wanted = entries(where.interpreter)
+        missing = json_hooks.missing(hooks.value(data), wanted) if data is not None else list(wanted)
+        return Wired(
+            agent=self.agent,
+            scope=scope,
+            path=hooks.path,
+            installed=json_hooks.mentioned(data),
+            missing=tuple(missing),
+        )
+
+    def found(self, where: Where) -> bool:
+        return _folder(where, "user").is_dir()
+
+    def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        if scope == "user":
+            return (TRUST,)
+        return (TRUSTED_PROJECT, TRUST, *keep_out_of_git(where, ".codex/hooks.json", ".codex/config.toml"))
+
+    def _hooks(self, where: Where, scope: Scope) -> JsonFile:
+        path = _folder(where, scope) / "hooks.json"
+        if scope == "user":
+            path = followed(path)
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+
+    def _tool_path(self, where: Where, scope: Scope) -> Path:
+        path = _folder(where, scope) / "config.toml"
+        return followed(path) if scope == "user" else path
+
+    def _with_tools(self, where: Where, scope: Scope) -> Change:
+        path = self._tool_path(where, scope)
+        if leads_elsewhere(path, scope):
+            raise _error(path, "is a link, and what a repository links to is not followed")
+        data = where.read(path)
+        text = _text(path, data or b"")
+        before, wanted = _parsed(path, text), server(where)
+        if _fits(_at(before), wanted):
+            return Change(path=path, before=data, after=data)
+        added = toml_text.with_table(toml_text.without_table(text, KEYS), KEYS, wanted)
+        try:
+            fits = tomllib.loads(added) == _with(before, wanted)
+        except tomllib.TOMLDecodeError:
+            fits = False
+        if not fits:
+            problem = "mcp_servers is written in a way that no table can be added to"
+            raise _error(path, problem, fix=f"Write it as [{'.'.join(KEYS[:1])}.NAME] tables, or --no-mcp")
+        return _change(path, data, added)
+
+
+HOST: Host = Codex()
+
+
+def entries(interpreter: str) -> dict[str, dict[str, Any]]:
+    """One hook for each event, as Codex wants it."""
+    return json_hooks.groups(interpreter, Codex.agent, TIMEOUTS, MATCHERS)
+
+
+def server(where: Where) -> dict[str, Any]:
+    """The tools. Codex waits for those that are required, else they come too late for the first request.
+
+    It hands on a few variables only, so ours has to be named.
+    """
+    program, *words = where.server
+    values: dict[str, Any] = {"command": program, "args": words}
+    if where.env.get("HOLDFAST_HOME"):
+        values["env_vars"] = ["HOLDFAST_HOME"]
+    return {**values, "required": True}
+
+
+def _fits(found: object, wanted: Mapping[str, Any]) -> bool:
+    """What else a person says of our tools, such as how long to wait for them, is theirs to say."""
+    return isinstance(found, dict) and all(
+        found.get(name) == value for name, value in wanted.items() if name != "required"
+    )
+
+
+def _with(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    servers = value.get(KEYS[0], {})
+    return {**value, KEYS[0]: {**servers, SERVER: wanted}} if isinstance(servers, dict) else {}
+
+
+def _at(value: Mapping[str, Any]) -> object:
+    servers = value.get(KEYS[0])
+    return servers.get(SERVER) if isinstance(servers, dict) else None
+
+
+def _text(path: Path, data: bytes) -> str:
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise _error(path, "is not UTF-8") from error
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _error(path, f"is not valid TOML: {error}") from error
+
+
+def _change(path: Path, data: bytes | None, text: str) -> Change:
+    mark = b"\xef\xbb\xbf" if data is not None and data.startswith(b"\xef\xbb\xbf") else b""
+    return Change(path=path, before=data, after=mark + text.encode())
+
+
+def _error(path: Path, problem: str, fix: str = FIX) -> ConfigError:
+    return ConfigError(problem, where=str(path), fix=fix)
+
+
+def _folder(where: Where, scope: Scope) -> Path:
+    if scope == "project":
+        return where.project / ".codex"
+    configured = where.env.get("CODEX_HOME")
+    return (Path(configured).expanduser() if configured else where.home / ".codex").absolute()

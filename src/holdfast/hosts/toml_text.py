@@ -1,0 +1,144 @@
+"""Edits TOML as text: one table added at the end or taken out, everything else as the person wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+# What may stand between two places that matter. Strings and comments come first: brackets in them count for nothing.
+_PART = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|\#[^\n]*"
+    r"|[\[\]{}\n]",
+    re.DOTALL,
+)
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Section(Struct, frozen=True):
+    """A table with its header: where it begins, where its last statement's line ends, and its name."""
+
+    path: tuple[str, ...]
+    start: int
+    end: int
+
+
+def sections(text: str) -> Iterator[Section]:
+    """The tables of a text that is valid TOML, in order. Remarks after the last statement are not a table's own."""
+    headers = [start for start, is_header in _statements(text) if is_header]
+    for start, following in zip(headers, [*headers[1:], len(text)], strict=False):
+        path = _path(text[start : _line_end(text, start)].rstrip("\r"))
+        yield Section(path, start, _last_statement(text, start, following))
+
+
+def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
+    """The text with one more table at its end. Values are strings, truths, and lists of strings."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    header = "[" + ".".join(_key(part) for part in path) + "]"
+    lines = [header, *(f"{_key(name)} = {_value(value)}" for name, value in values.items())]
+    before = text if not text or text.endswith("\n") else text + newline
+    apart = newline if before.strip() else ""
+    return before + apart + newline.join(lines) + newline
+
+
+def without_table(text: str, path: Sequence[str]) -> str:
+    """The text without a table, those below it, and the blank line that set each apart."""
+    wanted = tuple(path)
+    for section in reversed(list(sections(text))):
+        if section.path[: len(wanted)] != wanted:
+            continue
+        before, after = text[: section.start], text[section.end :]
+        blank = re.search(r"(?:^|(?<=\n))[ \t]*\r?\n\Z", before)
+        if blank is not None:
+            before = before[: blank.start()]
+        elif not before:
+            after = re.sub(r"\A(?:[ \t]*\r?\n)+", "", after)
+        text = before + after
+    return text
+
+
+def _statements(text: str) -> Iterator[tuple[int, bool]]:
+    """Where each statement begins, and whether it is the header of a table."""
+    position, depth, fresh = 0, 0, True
+    while position < len(text):
+        if fresh and depth == 0:
+            position = _past_blanks(text, position)
+            sign = text[position : position + 1]
+            if sign and sign not in "\r\n#":
+                yield position, sign == "["
+            fresh = False
+            if sign == "[":  # brackets of a header are balanced on its line
+                position = _line_end(text, position)
+                continue
+        part = _PART.search(text, position)
+        if part is None:
+            return
+        position = part.end()
+        sign = part[0]
+        if sign in ("[", "{"):
+            depth += 1
+        elif sign in ("]", "}"):
+            depth -= 1
+        elif sign == "\n":
+            fresh = True
+
+
+def _last_statement(text: str, start: int, end: int) -> int:
+    """The end of the line on which the last statement of a section ends, its line break included."""
+    begins = [at for at, _ in _statements(text[start:end])]
+    position, depth = start + begins[-1], 0
+    while (part := _PART.search(text, position, end)) is not None:
+        position = part.end()
+        if part[0] in ("[", "{"):
+            depth += 1
+        elif part[0] in ("]", "}"):
+            depth -= 1
+        elif part[0] == "\n" and depth == 0:
+            return position
+    return end
+
+
+def _path(header: str) -> tuple[str, ...]:
+    found: Any = tomllib.loads(header)
+    names = []
+    while found:
+        ((name, found),) = found.items()
+        names.append(name)
+        if isinstance(found, list):
+            found = found[0]
+    return tuple(names)
+
+
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+def _past_blanks(text: str, position: int) -> int:
+    match = re.compile(r"[ \t]*").match(text, position)
+    return match.end() if match else position
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _string(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _string(value)
+    return "[" + ", ".join(_string(item) for item in value) + "]"
+
+
+def _string(value: str) -> str:
+    """JSON's strings are TOML's, but for two signs and the pairs that stand for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
