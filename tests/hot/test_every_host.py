@@ -160,12 +160,13 @@ def test_a_clock_in_the_future_changes_nothing(enabled: Enabled, call: tuple[str
 
 
 def test_the_process_of_a_host_is_found_through_the_shell_that_runs_the_hook(tmp_path: Path) -> None:
-    program = (
-        "import sys; sys.path.append(sys.argv[1]); from holdfast.hot import dialect; "
-        "print(dialect.process_of({}))"
+    program = tmp_path / "asks.py"
+    program.write_text(
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "from holdfast.hot import dialect\nprint(dialect.process_of('codex', {}))\n",
+        encoding="utf-8",
     )
-    package = str(Path(hook_entry.__file__).parents[2])
-    words = f"{sys.executable} -c '{program}' {package}"
+    words = f"{sys.executable} {program} {Path(hook_entry.__file__).parents[2]}"
     for shell in (["sh", "-c", words + " || true"], ["bash", "-c", f'sh -c "{words}"; true']):
         done = subprocess.run(shell, capture_output=True, encoding="utf-8", check=True)
         assert done.stdout.strip() in (str(os.getpid()), "0")
