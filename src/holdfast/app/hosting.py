@@ -27,6 +27,8 @@ SERVER = "holdfast"  # what our tools are called in a host's configuration
 # agent -> the module that knows its host. Loaded when it is asked for, as commands and importers are.
 HOSTS = {
     "claude-code": "holdfast.hosts.claude_code",
+    "gemini": "holdfast.hosts.gemini",
+    "qwen": "holdfast.hosts.qwen",
 }
 
 
