@@ -8,6 +8,7 @@ done again by the next one.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,9 @@ from holdfast.store.layout import Project
 QUIET_S = 30 * 60
 DAY_S = 24 * 60 * 60
 LOCK_S = 60.0
+# Hosts that say nothing when a run without a terminal is over: they are watched for a moment after each answer.
+UNANNOUNCED = frozenset(("qwen",))
+WATCHED_S = 30.0
 MOST_ROUNDS = 5  # hooks may post while we work; whoever comes later starts a capture of their own
 
 
@@ -38,6 +42,11 @@ class Captured(Struct):
     ended: list[str] = []
     going_on: list[str] = []
     problems: list[str] = []
+
+    def add(self, other: Captured) -> None:
+        self.ended += other.ended
+        self.going_on += other.going_on
+        self.problems += other.problems
 
 
 def capture(machine: Machine, project: Project) -> Captured:
@@ -94,6 +103,41 @@ def catch_up(machine: Machine, project: Project) -> None:
     lasts = [group[-1] for group in _by_session(letters)]
     if any(last.event == "SessionEnd" or not _alive(machine, last) for last in lasts):
         capture(machine, project)
+
+
+def has_left(project: Project) -> bool:
+    """Waits a moment for the end of hosts that do not announce it; whether one of them is gone by now."""
+    end = time.monotonic() + WATCHED_S
+    waiting = _watched(project)
+    while waiting and time.monotonic() < end:
+        if not all(_runs(letter.process) for letter in waiting):
+            return True
+        time.sleep(0.1)
+        # Whoever answers again has a newer envelope, and with it somebody else who watches.
+        waiting = [letter for letter in waiting if letter.path.exists()]
+    return False
+
+
+def _watched(project: Project) -> list[Envelope]:
+    letters, _ = envelopes(project.memory / "inbox")
+    lasts = [group[-1] for group in _by_session(letters)]
+    return [
+        last
+        for last in lasts
+        if last.host in UNANNOUNCED
+        and last.event == "Stop"
+        and last.process
+        and os.name != "nt"
+        and not _at_a_terminal(last.process)
+    ]
+
+
+def _at_a_terminal(process: int) -> bool:
+    """Whether a person types into it, who stays; and such a session does announce its end."""
+    try:
+        return os.readlink(f"/proc/{process}/fd/0").startswith(("/dev/pts/", "/dev/tty"))
+    except OSError:
+        return False
 
 
 def _by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from holdfast.app.capturing import capture
+from holdfast.app.capturing import capture, has_left
 from holdfast.app.refreshing import prepare_if_enabled
 from holdfast.app.wiring import Machine
 from holdfast.hot import trace
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str]) -> int:
             prepare_if_enabled(machine, project)
             return 0
         done = capture(machine, project)
+        if has_left(project):
+            done.add(capture(machine, project))
         for problem in done.problems:
             trace.log(memory, f"capture: {problem}")
         if machine.settings().extractor != "none":

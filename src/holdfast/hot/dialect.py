@@ -17,12 +17,18 @@ _SAME = {event: event for event in (START, PROMPT, MOMENT, STOP, COMPACT, END)}
 EVENTS = {
     "claude-code": _SAME,
     "codex": _SAME,
-    "qwen": _SAME,
+    "qwen": {
+        **{event: event for event in (START, PROMPT, STOP, COMPACT, END)},
+        "PostToolUse": MOMENT,
+        "PostToolUseFailure": MOMENT,
+        "StopFailure": STOP,
+    },
     "opencode": _SAME,  # a plugin of ours speaks for it
     "gemini": {
         "SessionStart": START,
         "BeforeAgent": PROMPT,
         "BeforeTool": MOMENT,
+        "AfterTool": MOMENT,
         "AfterAgent": STOP,
         "SessionEnd": END,
     },
@@ -61,7 +67,15 @@ _TOOLS = {
     "shell": "Bash",
     "exec_command": "Bash",
     "request_user_input": "AskUserQuestion",  # Codex asks in the same shape
+    "ask_user": "AskUserQuestion",
+    "ask_user_question": "AskUserQuestion",
 }
+# Events at which a tool has been called already.
+_AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure"))
+# What is said at these does not reach the model.
+_UNHEARD = frozenset((("gemini", "BeforeTool"),))
+# As a payload of each host has it, which no prompt can: quotes within a text are escaped.
+NO_PROMPT = b'"prompt":""'
 # By these a payload tells that a person is about to be asked something.
 ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')
 # The variable in which a host names the directory that it was started for.
@@ -90,6 +104,18 @@ class Call:
         self.theirs = theirs
         self.event = event
         self.payload = understood(host, payload)
+        self.afterwards = theirs in _AFTERWARDS
+        self.heard = (host, theirs) not in _UNHEARD  # whether what is said now reaches the model
+
+    def failed(self) -> bool:
+        """Whether a command that has run ended badly."""
+        if self.theirs == "PostToolUseFailure":
+            return True
+        answer = self.payload.get("tool_response")
+        if not isinstance(answer, dict):
+            return False
+        said = answer.get("llmContent")
+        return bool(answer.get("error")) or (isinstance(said, str) and "\nExit Code: " in said)
 
     def text(self, name: str) -> str:
         value = self.payload.get(name)
@@ -145,6 +171,8 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
             inner["permissionDecision"] = (
                 "allow"  # it takes a change with this word only; nothing else follows
             )
+        if host == "gemini" and "updatedInput" in more:
+            more = {"tool_input": more["updatedInput"]}
         output = {"hookSpecificOutput": {**inner, **more}}
         if notice:
             output = {"systemMessage": notice, **output}

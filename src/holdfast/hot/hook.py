@@ -48,8 +48,8 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
     raw = stdin.read(MOST_PAYLOAD)
     host, theirs = [*arguments, "", ""][:2]
     event = dialect.event_of(host, theirs)
-    if not event or switched_off(env):
-        return 0
+    if not event or switched_off(env) or (event == PROMPT and dialect.NO_PROMPT in raw):
+        return 0  # some clients ask again with nothing after each tool's answer
     found = None
     try:
         if event == MOMENT and not _worth_a_look(raw, host, env):
@@ -250,7 +250,7 @@ def _prompt(prepared: Prepared, call: Call, found: place.Place, stale: bool) -> 
 
     prompt = call.text("prompt")
     if not prompt.strip():
-        return b"", False  # some clients ask again with nothing after each tool's answer
+        return b"", False
     # A payload may hold half of a character pair, which SQLite does not take.
     prompt = prompt.encode("utf-8", "replace").decode()
     mine = call.text("session_id").encode("utf-8", "replace").decode()

@@ -36,15 +36,19 @@ def respond(prepared: Prepared, call: HostCall, directories: list[str], found: P
         return b""
     changed = None
     if tool == SHELL:
+        if call.afterwards and not call.failed():
+            return b""
         lines = _remedies(prepared, given.get("command"), directories[-1], found.root)
     elif tool == ASK and not payload.get("agent_id"):
         answers = _answers(prepared, given, payload, found)
         lines = [(row["text"], row["reason"]) for _, row in answers]
-        changed = _noted(given, answers)
+        changed = None if call.afterwards else _noted(given, answers)
     else:
         return b""
     if not lines:
         return b""
+    if not call.heard:
+        lines = []
     return _told(lines, changed, tool, call, found)
 
 

@@ -1,0 +1,165 @@
+"""Gemini CLI, and what its fork Qwen Code shares with it: hooks and tools in one `settings.json`.
+
+`~/.gemini/settings.json` is the user's; `.gemini/settings.json` belongs to a repository, which may share it in git.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.hosts import json_hooks
+from holdfast.hosts.contract import SERVER, Change, Host, Scope, Where, Wired
+from holdfast.hosts.json_file import JsonFile, followed, leads_elsewhere
+from holdfast.hosts.json_text import parse
+from holdfast.hosts.tracked import keep_out_of_git, refuse_tracked
+
+KEYS = ("mcpServers", SERVER)
+TRUSTED = ("TRUST_FOLDER", "TRUST_PARENT")
+
+
+class GeminiFamily:
+    """One client of the family.
+
+    `folder` is its own in a repository, `home` the user's. `timeouts` say how long the host waits for a hook, in its
+    own unit; ours end after 3 seconds. Calls of tools other than `matchers` name start no process of ours.
+    `server` is what its entry of our tools needs besides the command, `asks` whether it asks about folders unless it
+    is told not to.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        title: str,
+        *,
+        folder: str,
+        home: Callable[[Where], Path],
+        timeouts: Mapping[str, int],
+        matchers: Mapping[str, str],
+        server: Mapping[str, Any],
+        asks: bool,
+    ) -> None:
+        self.agent, self.title = agent, title
+        self._folder, self._home = folder, home
+        self._timeouts, self._matchers = timeouts, matchers
+        self._server, self._asks = server, asks
+
+    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        """Both in one file, so both in one change."""
+        file = self._settings(where, scope)
+        refuse_tracked(where, scope, file.path)
+        data = file.data()
+        hooks = json_hooks.installed(file, data, self.entries(where.interpreter))
+        if not where.server:
+            return (hooks,)
+        text, wanted = file.text(hooks.after), self.server(where)
+        if file.at(text, KEYS) == wanted:
+            return (hooks,)
+        return (file.change(data, file.with_member(text, KEYS, wanted)),)
+
+    def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        file = self._settings(where, scope)
+        data = file.data()
+        if data is None or not (json_hooks.mentioned(data) or f'"{SERVER}"'.encode() in data):
+            return (file.unchanged(data),)
+        text = json_hooks.without_groups(file, file.text(data))
+        return (file.change(data, file.without_member(text, KEYS)),)
+
+    def status(self, where: Where, scope: Scope) -> Wired:
+        file = self._settings(where, scope)
+        data = file.data()
+        wanted = self.entries(where.interpreter)
+        missing = json_hooks.missing(file.value(data), wanted) if data is not None else list(wanted)
+        return Wired(
+            agent=self.agent,
+            scope=scope,
+            path=file.path,
+            installed=json_hooks.mentioned(data),
+            missing=tuple(missing),
+        )
+
+    def found(self, where: Where) -> bool:
+        return self._home(where).is_dir()
+
+    def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        shared = keep_out_of_git(where, f"{self._folder}/settings.json") if scope == "project" else ()
+        return (*shared, *self._trust(where))
+
+    def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
+        return json_hooks.groups(interpreter, self.agent, self._timeouts, self._matchers)
+
+    def server(self, where: Where) -> dict[str, Any]:
+        """Without `trust`: whether tools run unasked is for the person to say."""
+        program, *words = where.server
+        return {"command": program, "args": words, **self._server}
+
+    def _settings(self, where: Where, scope: Scope) -> JsonFile:
+        if scope == "project":
+            path = where.project / self._folder / "settings.json"
+        else:
+            path = followed(self._home(where) / "settings.json")
+        linked = leads_elsewhere(path, scope)
+        return JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
+
+    def _trust(self, where: Where) -> tuple[str, ...]:
+        """In a folder that is not trusted the client runs neither hooks nor servers."""
+        settings = _read(where, self._home(where) / "settings.json")
+        asks = _at(settings, "security", "folderTrust", "enabled")
+        if asks is False or (asks is not True and not self._asks):
+            return ()
+        rules = _read(where, self._home(where) / "trustedFolders.json")
+        if any(_covers(where.project, rule, level) for rule, level in rules.items()):
+            return ()
+        return (
+            f"{self.title} runs hooks and tools only in folders that you trust: answer so when it asks you, "
+            "or use /permissions there.",
+        )
+
+
+def _home(where: Where) -> Path:
+    moved = where.env.get("GEMINI_CLI_HOME")
+    return (Path(moved) if moved else where.home).absolute() / ".gemini"
+
+
+# What a hook says before a tool runs does not reach the model; it can change what is asked, and that a person sees.
+# PreCompress comes before every request, so it is not listened to.
+HOST: Host = GeminiFamily(
+    "gemini",
+    "Gemini CLI",
+    folder=".gemini",
+    home=_home,
+    timeouts={  # milliseconds
+        "SessionStart": 5_000,
+        "BeforeAgent": 5_000,
+        "BeforeTool": 5_000,
+        "AfterTool": 5_000,
+        "AfterAgent": 5_000,
+        "SessionEnd": 10_000,
+    },
+    matchers={"BeforeTool": "^ask_user$", "AfterTool": "^(run_shell_command|ask_user)$"},
+    server={},
+    asks=True,
+)
+
+
+def _read(where: Where, path: Path) -> dict[str, Any]:
+    """What one of the client's own files says; nothing where it cannot be read."""
+    try:
+        data = where.read(path)
+        value = parse((data or b"{}").decode("utf-8-sig"), comments=True).value
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _at(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _covers(project: Path, rule: str, level: object) -> bool:
+    folder = Path(rule).parent if level == "TRUST_PARENT" else Path(rule)
+    return level in TRUSTED and project.is_relative_to(folder)
