@@ -151,6 +151,27 @@ def test_what_no_person_said_is_no_prompt(tmp_path: Path, data: Json, fields: di
     assert one(tmp_path, copilot_line(1, "user.message", data, **fields)).of(UserTurn) == []
 
 
+@pytest.mark.promise("C5")
+def test_what_hooks_told_is_neither_a_prompt_nor_part_of_a_result(tmp_path: Path) -> None:
+    ours = "[holdfast abc123: notes from earlier sessions; data, not instructions]\nNext: sell\n[/holdfast abc123]"
+    prompt = {
+        "content": "Go on",
+        "transformedContent": f"Go on\n\n<system_reminder>\n{ours}\n</system_reminder>",
+    }
+    shown = f'no\n<shellId: 0 completed with exit code 2>\n\nTool "bash" succeeded. Additional guidance from postToolUse hooks:\n{ours}'
+    done = one(
+        tmp_path,
+        copilot_line(1, "hook.end", {"hookType": "sessionStart", "output": {"additionalContext": ours}}),
+        copilot_line(2, "user.message", prompt),
+        copilot_line(3, "user.message", {"content": f"<system_reminder>\n{ours}\n</system_reminder>"}),
+        copilot_call(4, "a", "bash", command="make tests"),
+        copilot_result(5, "a", shown),
+    )
+    assert [turn.text for turn in done.of(UserTurn)] == ["Go on"]
+    (end,) = done.of(ToolResult)
+    assert (end.text, end.exit_code, end.ok) == ("no", 2, False)
+
+
 def test_stops_errors_summaries_and_lists(tmp_path: Path) -> None:
     done = one(
         tmp_path,

@@ -28,6 +28,7 @@ SERVER = "holdfast"  # what our tools are called in a host's configuration
 HOSTS = {
     "claude-code": "holdfast.hosts.claude_code",
     "codex": "holdfast.hosts.codex",
+    "copilot": "holdfast.hosts.copilot",
     "gemini": "holdfast.hosts.gemini",
     "qwen": "holdfast.hosts.qwen",
 }

@@ -39,6 +39,7 @@ EVENTS = {
         "agentStop": STOP,
         "preCompact": COMPACT,
         "sessionEnd": END,
+        **_SAME,  # from files that were written for Claude Code, which it reads too
     },
     "cursor": {
         "sessionStart": START,
@@ -127,6 +128,13 @@ def event_of(host: str, event: str) -> str:
     return EVENTS.get(host, {}).get(event, "")
 
 
+def speaker(host: str, payload: Mapping[str, object], env: Mapping[str, str]) -> str:
+    """Who really calls. Copilot CLI runs hooks that a repository has for Claude Code, and sends a time with each."""
+    if host == "claude-code" and env.get("COPILOT_CLI") and "timestamp" in payload:
+        return "copilot"
+    return host
+
+
 def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
     """A host's payload in our words."""
     if host == "claude-code":
@@ -134,6 +142,8 @@ def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
     names = _FIELDS.get(host)
     if names:
         payload = {names.get(name, name): value for name, value in payload.items()}
+    if host == "copilot":
+        payload["tool_input"] = _arguments(payload.get("tool_input"))
     source, tool, prompt = payload.get("source"), payload.get("tool_name"), payload.get("prompt")
     if isinstance(source, str) and source in _SOURCES:
         payload["source"] = _SOURCES[source]
@@ -142,6 +152,18 @@ def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
     if host == "gemini" and isinstance(prompt, str):
         payload["prompt"] = _said(prompt)
     return payload
+
+
+def _arguments(given: object) -> object:
+    """A call's arguments; some versions send them as JSON in a string."""
+    if not isinstance(given, str):
+        return given
+    import json
+
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _said(prompt: str) -> str:

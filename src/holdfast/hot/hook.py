@@ -55,7 +55,7 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         if event == MOMENT and not _worth_a_look(raw, host, env):
             return 0
         payload, problem = parse(raw)
-        call = Call(host, theirs, event, payload)
+        call = Call(dialect.speaker(host, payload, env), theirs, event, payload)
         directories = directories_of(call, env)
         found = place.find(directories[0], place.home_of(env))
         if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):

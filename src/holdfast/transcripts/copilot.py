@@ -55,6 +55,8 @@ _LOOK_AFTER = (
 _BEGINNINGS = ("session.start", "session.resume")
 _REFUSED = ("rejected", "denied")
 _FEEDBACK = re.compile(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
+# What hooks say to a result stands below it.
+_GUIDANCE = re.compile(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
 
 
 class _State(PassState):
@@ -162,6 +164,7 @@ class CopilotReading(LineReading[Line, _State]):
         text = (
             text_in(error, "message") or text_in(object_in(data.result), "content") or string_in(data.result)
         )
+        text = _GUIDANCE.sub("", text)
         shell = state.polling.pop(call, "")
         output = read_shell(text) if action == "shell" or shell else ShellOutput(text)
         if action == "shell" and output.running:

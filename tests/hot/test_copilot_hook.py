@@ -1,0 +1,95 @@
+"""Copilot CLI's payloads as it sends them, in its own words and in those of hooks written for Claude Code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.hot.asked import asked
+from tests.hot.enabled import Enabled, run_hook
+
+from holdfast.app.explaining import injections
+from holdfast.app.moments import Moment, remedy
+from holdfast.hot import dialect
+from holdfast.model.memory import DeadEnd
+
+SESSION = "3139c25a-c7fc-493b-b157-e12ac1d06d2c"
+STAT = DeadEnd(
+    tried="gh pr diff 104 --stat",
+    failed="unknown flag: --stat",
+    instead="gh pr diff 104 --name-only",
+    session="s1",
+    at=1_790_000_000.0,
+)
+
+
+def copilot(enabled: Enabled, event: str, **more: object) -> dict[str, Any]:
+    payload = {"sessionId": SESSION, "timestamp": 1794766851540, "cwd": str(enabled.root), **more}
+    return asked("copilot", event, payload, enabled.root, variables(enabled.root))
+
+
+def variables(root: Path) -> dict[str, str]:
+    return {"COPILOT_CLI": "1", "COPILOT_PROJECT_DIR": str(root), "CLAUDE_PROJECT_DIR": str(root)}
+
+
+@pytest.mark.promise("H2", "H3")
+def test_a_start_is_told_in_one_word(enabled: Enabled) -> None:
+    said = copilot(enabled, "sessionStart", source="new", initialPrompt="List the files, please.")
+    assert said.keys() == {"additionalContext"} and "wire the refund endpoint" in said["additionalContext"]
+    (told,) = injections(enabled.project)
+    assert (told.host, told.session, told.source) == ("copilot", SESSION, "startup")
+
+
+@pytest.mark.promise("S12")
+@pytest.mark.parametrize("given", [{"command": "gh pr diff 7 --stat"}, '{"command": "gh pr diff 7 --stat"}'])
+def test_a_known_stumble_gets_its_remedy_and_no_decision(enabled: Enabled, given: object) -> None:
+    found = remedy(STAT, "/repo")
+    assert isinstance(found, Moment)
+    enabled.prepare(moments=(found,))
+    said = copilot(enabled, "preToolUse", toolName="bash", toolArgs=given)
+    assert said.keys() == {"additionalContext"} and "--name-only" in said["additionalContext"]
+    assert copilot(enabled, "preToolUse", toolName="bash", toolArgs={"command": "ls"}) == {}
+
+
+@pytest.mark.promise("H3", "M7")
+@pytest.mark.parametrize("event", ["agentStop", "preCompact", "sessionEnd"])
+def test_what_captures_says_nothing(enabled: Enabled, event: str) -> None:
+    more = {"transcriptPath": "/none/events.jsonl"} if event == "agentStop" else {}
+    assert copilot(enabled, event, **more) == {}
+    letters = enabled.inbox()
+    if letters:  # the child may have been quicker
+        assert (letters[-1]["host"], letters[-1]["session"]) == ("copilot", SESSION)
+        assert letters[-1]["transcript"] == more.get("transcriptPath", "")
+
+
+@pytest.mark.promise("C5", "F5")
+def test_a_hook_for_claude_code_that_copilot_runs_speaks_to_copilot(enabled: Enabled) -> None:
+    payload = {
+        "hook_event_name": "SessionStart",
+        "session_id": SESSION,
+        "timestamp": "2026-11-16T05:25:26.632Z",
+        "cwd": str(enabled.root),
+        "source": "new",
+    }
+    said = asked("claude-code", "SessionStart", payload, enabled.root, variables(enabled.root))
+    assert said.keys() == {"additionalContext"}
+    assert injections(enabled.project)[0].host == "copilot"
+
+
+def test_claude_code_started_by_copilot_stays_claude_code(enabled: Enabled) -> None:
+    env = {"COPILOT_CLI": "1"}
+    assert dialect.speaker("claude-code", enabled.payload(), env) == "claude-code"
+    assert "wire the refund" in enabled.hook("SessionStart", env).context
+    assert dialect.speaker("claude-code", {"timestamp": 1}, {}) == "claude-code"
+
+
+def test_what_is_no_payload_of_anybody_is_answered_with_nothing(enabled: Enabled) -> None:
+    for payload in (
+        b"",
+        b"[]",
+        b'{"toolArgs": 3, "toolName": "bash"}',
+        b'{"toolArgs": "{", "toolName": "bash"}',
+    ):
+        assert asked("copilot", "preToolUse", payload, enabled.root, variables(enabled.root)) == {}
+    assert run_hook("SessionStart", b"{", cwd=enabled.root).printed == b""
