@@ -29,6 +29,7 @@ HOSTS = {
     "claude-code": "holdfast.hosts.claude_code",
     "codex": "holdfast.hosts.codex",
     "gemini": "holdfast.hosts.gemini",
+    "opencode": "holdfast.hosts.opencode",
     "qwen": "holdfast.hosts.qwen",
 }
 
