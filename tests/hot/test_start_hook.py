@@ -248,6 +248,7 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
                 ".dialect",
                 ".hook",
                 ".fence",
+                ".notices",
                 ".place",
                 ".prepared",
                 ".saying",

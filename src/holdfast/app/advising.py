@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from msgspec import Struct
 
 from holdfast.advise.alerts import Alert, Likes, Period, Running, amount_of, beyond_usual, over_budget
 from holdfast.advise.recommend import Objective, Recommendation, recommend
 from holdfast.advise.similar import Alike, Goal, similar
-from holdfast.app.roi import cost_of_record
 from holdfast.app.wiring import Machine
-from holdfast.distill.kind import explain_kind
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.capture import CaptureStore
+from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
 from holdfast.text.keywords import keywords
 
@@ -26,6 +26,8 @@ LATELY = timedelta(days=7)
 
 def goal_of(machine: Machine, text: str, entries: Sequence[LedgerEntry]) -> Goal:
     """A goal in the ledger's terms. Type and framework are those that the project's last sessions had."""
+    from holdfast.distill.kind import explain_kind
+
     clean = machine.clean(text)
     last = list(entries[-20:])
     return Goal(
@@ -113,11 +115,18 @@ def _running(entry: LedgerEntry) -> Running:
 
 def live_sessions(machine: Machine, project: Project) -> list[Running]:
     """Sessions that have been captured and have no row yet: they run, or ended without a word."""
-    return CaptureStore.glimpse(project.capture, _pending, [])
+    letters, _ = envelopes(project.memory / "inbox")
+    waiting = [letter.session for letter in letters]  # one letter stays there as long as a session goes on
+    return CaptureStore.glimpse(project.capture, partial(_live, waiting), [])
 
 
-def _pending(store: CaptureStore) -> list[Running]:
-    records = [record for session in store.pending() if (record := store.record(session)) is not None]
+def _live(waiting: Sequence[str], store: CaptureStore) -> list[Running]:
+    sessions = dict.fromkeys((*waiting, *store.pending()))
+    records = [record for session in sessions if (record := store.record(session)) is not None]
+    if not records:
+        return []
+    from holdfast.app.roi import cost_of_record
+
     return [
         Running(
             session=record.session,

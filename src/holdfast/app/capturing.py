@@ -24,7 +24,7 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, TranscriptError
 from holdfast.store import files
 from holdfast.store.capture import CaptureStore
-from holdfast.store.inbox import Envelope, envelopes, remove, sweep
+from holdfast.store.inbox import Envelope, envelopes, remove, sweep, sweep_aged
 from holdfast.store.layout import Project
 
 QUIET_S = 30 * 60
@@ -33,6 +33,8 @@ LOCK_S = 60.0
 # Hosts that say nothing when a run without a terminal is over: they are watched for a moment after each answer.
 UNANNOUNCED = frozenset(("qwen",))
 WATCHED_S = 30.0
+NOTES = ("said", "seen")  # what hooks told a person once, and how things stood when a session began
+NOTED_S = 60 * DAY_S  # a session may be resumed after weeks, and is not told again what it was told
 MOST_ROUNDS = 5  # hooks may post while we work; whoever comes later starts a capture of their own
 
 
@@ -57,6 +59,8 @@ def capture(machine: Machine, project: Project) -> Captured:
     inbox = project.memory / "inbox"
     with files.lock(project.lock("capture"), timeout=LOCK_S):
         sweep(inbox)
+        for notes in NOTES:
+            sweep_aged(project.memory / notes, NOTED_S)
         seen: set[Path] = set()
         for _ in range(MOST_ROUNDS):
             letters, broken = envelopes(inbox)

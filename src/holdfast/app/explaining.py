@@ -22,7 +22,8 @@ class Told(Struct, frozen=True):
 class Injection(Struct, frozen=True, kw_only=True):
     """One answer of a hook. `nothing` says why it was empty, `left_out` how many lines did not fit.
 
-    `tool` is the tool whose call was answered, `agent` the subagent that made it.
+    `tool` is the tool whose call was answered, `agent` the subagent that made it. `shown` is what the person was told
+    and the model was not.
     """
 
     time: str
@@ -37,6 +38,7 @@ class Injection(Struct, frozen=True, kw_only=True):
     lines: tuple[Told, ...] = ()
     left_out: int = 0
     nothing: str = ""
+    shown: tuple[Told, ...] = ()
 
 
 def injections(project: Project) -> list[Injection]:

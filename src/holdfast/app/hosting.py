@@ -62,7 +62,10 @@ class Wired(Struct, frozen=True, kw_only=True):
 
 
 class Where(Struct, frozen=True):
-    """What a host needs to know of the machine. `server` starts our tools, () where they are not wanted."""
+    """What a host needs to know of the machine. `server` starts our tools, () where they are not wanted.
+
+    `status_line`: a line of ours is wanted where the host has room for one and nobody else's is there.
+    """
 
     home: Path
     env: dict[str, str]
@@ -70,6 +73,7 @@ class Where(Struct, frozen=True):
     interpreter: str
     server: tuple[str, ...] = ()
     planned: dict[Path, bytes | None] = {}
+    status_line: bool = False
 
     def read(self, path: Path) -> bytes | None:
         """A file as it will be when what was planned so far is done."""
@@ -123,8 +127,16 @@ def agents_here(machine: Machine, project: Project) -> list[str]:
     return [agent for agent in HOSTS if host_for(agent).found(where)]
 
 
-def plan_install(machine: Machine, project: Project, agent: str, scope: Scope, *, tools: bool = True) -> Plan:
-    where = where_of(machine, project, tools=tools)
+def plan_install(
+    machine: Machine,
+    project: Project,
+    agent: str,
+    scope: Scope,
+    *,
+    tools: bool = True,
+    status_line: bool = False,
+) -> Plan:
+    where = where_of(machine, project, tools=tools, status_line=status_line)
     host = host_for(agent)
     changes = host.install(where, scope)
     warnings = _warnings(where.interpreter)
@@ -187,9 +199,9 @@ def uninstall(machine: Machine, plan: Plan) -> None:
         record.forget(change.path)
 
 
-def where_of(machine: Machine, project: Project, *, tools: bool = True) -> Where:
+def where_of(machine: Machine, project: Project, *, tools: bool = True, status_line: bool = False) -> Where:
     server = (sys.executable, "-m", "holdfast", "mcp") if tools and find_spec("mcp") else ()
-    return Where(machine.user_home, machine.env, project.root, sys.executable, server, {})
+    return Where(machine.user_home, machine.env, project.root, sys.executable, server, {}, status_line)
 
 
 def wired(machine: Machine, project: Project) -> list[Wired]:

@@ -16,6 +16,7 @@ from holdfast.app.briefings import Briefings, Happened, Line, briefings_of
 from holdfast.app.moments import Moment, words_of
 from holdfast.app.prompting import write_prompting
 from holdfast.app.switches import Switches, switches_of
+from holdfast.app.watching import watched
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
 from holdfast.hot import glance
@@ -72,6 +73,7 @@ def _database(machine: Machine, project: Project, switches: Switches, told: Brie
             "config": stamp(config),
             "current": current,
             "prepared": machine.now().isoformat(timespec="seconds"),
+            **watched(machine, project),
             "asked": write_prompting(db, machine, project, project.memory / "hot.db"),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())

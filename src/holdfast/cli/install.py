@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   holdfast install                               for every agent that is found here
   holdfast install claude-code codex             for all your sessions of these two
   holdfast install claude-code --scope project   only in this repository, in a file that git ignores
+  holdfast install claude-code --status-line     with a line on what is open and what the session costs
   holdfast install claude-code --dry-run         only show what would change
 """
 
@@ -27,6 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"any of: {', '.join(HOSTS)}")
     parser.add_argument("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)")
     parser.add_argument("--no-mcp", action="store_true", help="only hooks, no tools for the agent to call")
+    parser.add_argument(
+        "--status-line", action="store_true", help="also a status line in Claude Code, where none is set"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--json", action="store_true", help="what was changed as JSON; implies --yes")
@@ -39,8 +43,18 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         raise UsageError(
             "no agent was found on this machine", fix=f"Name one that you will use: {', '.join(HOSTS)}"
         )
+    if options.status_line and "claude-code" not in agents:
+        raise UsageError("only Claude Code has a status line", fix="Name claude-code, or leave it out")
     plans = [
-        plan_install(machine, project, agent, options.scope, tools=not options.no_mcp) for agent in agents
+        plan_install(
+            machine,
+            project,
+            agent,
+            options.scope,
+            tools=not options.no_mcp,
+            status_line=options.status_line,
+        )
+        for agent in agents
     ]
     if not options.json:
         for plan in plans:

@@ -54,6 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
+    "statusline": ("holdfast.cli.statusline", "a line for Claude Code's status line (machine interface)"),
     "mcp": ("holdfast.mcp.command", "memory as tools for agents, over MCP (machine interface)"),
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
 }
@@ -66,7 +67,7 @@ GROUPS: dict[str, str] = {
     "ledger": "ledger recommend similar roi",
     "agents": "agents install uninstall on off",
     "care": "doctor project history undo archive export restore forget index completion",
-    "for programs": "hook mcp",
+    "for programs": "hook statusline mcp",
 }
 
 USAGE = "usage: holdfast [COMMAND] [OPTIONS]\n"
@@ -130,6 +131,10 @@ def _main(arguments: Sequence[str] | None) -> int:
         from holdfast.cli.hook import run_hook
 
         run_hook(rest)  # ends the process, without the application being loaded
+    if name == "statusline" and not rest:
+        from holdfast.cli.statusline import show_line
+
+        show_line()  # as above
     if name == "resume":
         from holdfast.cli.prepared import print_resume
 

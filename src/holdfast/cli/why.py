@@ -42,9 +42,9 @@ def _show(entry: Injection) -> None:
     )
     where = f" ({visible(what)})" if what else ""
     count = f"{len(entry.lines)} line{'s' if len(entry.lines) != 1 else ''}, {entry.tokens} tokens"
-    amount = count if entry.lines else "nothing"
+    amount = count if entry.lines else "shown to the person only" if entry.shown else "nothing"
     output.heading(f"{entry.time}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}")
-    for line in entry.lines:
+    for line in (*entry.lines, *entry.shown):
         output.line(f"  {visible(line.text)}")
         if line.reason:
             output.line(f"      because: {visible(line.reason)}")

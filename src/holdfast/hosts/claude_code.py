@@ -25,6 +25,10 @@ TIMEOUTS = {
 MATCHERS = {"PreToolUse": "Bash|AskUserQuestion"}
 
 
+LINE = "statusLine"
+LOCAL = "settings.local.json"
+
+
 class ClaudeCode:
     agent = "claude-code"
     title = "Claude Code"
@@ -32,7 +36,7 @@ class ClaudeCode:
     def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         settings = self._settings(where, scope)
         hooks = json_hooks.installed(settings, settings.data(), entries(where.interpreter))
-        return (hooks, *self._tools(where, scope))
+        return (self._with_line(where, settings, hooks), *self._tools(where, scope))
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         settings, tools = self._settings(where, scope), self._tool_file(where)
@@ -41,13 +45,17 @@ class ClaudeCode:
         change = tools.unchanged(data)
         if data is not None and b"holdfast" in data and tools.at(tools.text(data), keys) is not None:
             change = tools.change(data, tools.without_member(tools.text(data), keys))
-        return json_hooks.uninstalled(settings, settings.data()), change
+        return _without_line(settings, json_hooks.uninstalled(settings, settings.data())), change
 
     def status(self, where: Where, scope: Scope) -> Wired:
         settings = self._settings(where, scope)
         data = settings.data()
         wanted = entries(where.interpreter)
-        missing = json_hooks.missing(settings.value(data), wanted) if data is not None else list(wanted)
+        value = settings.value(data) if data is not None else {}
+        missing = json_hooks.missing(value, wanted) if data is not None else list(wanted)
+        line = value.get(LINE)
+        if is_our_line(line) and line != status_line(where.interpreter):
+            missing.append(LINE)
         return Wired(
             agent=self.agent,
             scope=scope,
@@ -60,11 +68,36 @@ class ClaudeCode:
         return _folder(where).is_dir()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        if where.status_line and (other := self._another_line(where, scope)):
+            return (f"{other} has a status line already, which stays. Ours prints: holdfast statusline",)
         return ()
+
+    def _with_line(self, where: Where, settings: JsonFile, hooks: Change) -> Change:
+        """With our status line, where it is wanted and nobody else's is there, or where an old one of ours is."""
+        text = settings.text(hooks.after)
+        found = settings.at(text, (LINE,))
+        scope: Scope = "project" if settings.path.name == LOCAL else "user"
+        free = where.status_line and not self._another_line(where, scope)
+        wanted = status_line(where.interpreter)
+        if found == wanted or not (free or is_our_line(found)):
+            return hooks
+        return settings.change(hooks.before, settings.with_member(text, (LINE,), wanted))
+
+    def _another_line(self, where: Where, scope: Scope) -> Path | None:
+        """The file that has somebody else's status line, which ours would replace there or hide from here."""
+        places: list[Path] = [followed(_folder(where) / "settings.json")]
+        if scope == "project":
+            places += [where.project / ".claude" / name for name in ("settings.json", LOCAL)]
+        for path in places:
+            file = JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+            data = file.data()
+            if data is not None and (line := file.value(data).get(LINE)) and not is_our_line(line):
+                return path
+        return None
 
     def _settings(self, where: Where, scope: Scope) -> JsonFile:
         if scope == "project":
-            path = where.project / ".claude" / "settings.local.json"
+            path = where.project / ".claude" / LOCAL
         else:
             path = followed(_folder(where) / "settings.json")
         return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
@@ -91,6 +124,23 @@ HOST: Host = ClaudeCode()
 def entries(interpreter: str) -> dict[str, dict[str, Any]]:
     """One hook for each event, as Claude Code wants it."""
     return json_hooks.groups(interpreter, ClaudeCode.agent, TIMEOUTS, MATCHERS)
+
+
+def status_line(interpreter: str) -> dict[str, Any]:
+    return {"type": "command", "command": json_hooks.command(interpreter, "statusline")}
+
+
+def is_our_line(value: object) -> bool:
+    return isinstance(value, dict) and bool(json_hooks.OURS.search(str(value.get("command", ""))))
+
+
+def _without_line(settings: JsonFile, change: Change) -> Change:
+    if change.after is None or not json_hooks.mentioned(change.after):
+        return change
+    text = settings.text(change.after)
+    if not is_our_line(settings.at(text, (LINE,))):
+        return change
+    return settings.change(change.before, settings.without_member(text, (LINE,)))
 
 
 def server(where: Where) -> dict[str, Any]:

@@ -22,12 +22,12 @@ Groups = Mapping[str, dict[str, Any]]
 OURS = re.compile(r"holdfast[/\\]+hot[/\\]+hook_entry\.py\b")
 
 
-def command(interpreter: str, agent: str, event: str) -> str:
-    """What a host runs. The interpreter is named in full: a shim costs 300 ms."""
+def command(interpreter: str, *words: str) -> str:
+    """What a host runs, with the agent and the event. The interpreter is named in full: a shim costs 300 ms."""
     script = os.path.abspath(hook_entry.__file__)
     if os.name == "nt":  # hosts run hooks with the shell of Git for Windows
         interpreter, script = interpreter.replace("\\", "/"), script.replace("\\", "/")
-    parts = [interpreter, "-I", "-S", script, agent, event]
+    parts = [interpreter, "-I", "-S", script, *words]
     # Python ends with 2 when the script is gone (holdfast was removed and its hooks were not), and to Claude Code
     # a 2 means that the prompt is refused.
     return " ".join(shlex.quote(part) for part in parts) + " || true"

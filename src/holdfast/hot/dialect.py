@@ -79,6 +79,8 @@ _UNHEARD = frozenset((("gemini", "BeforeTool"),))
 NO_PROMPT = b'"prompt":""'
 # By these a payload tells that a person is about to be asked something.
 ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')
+# Hosts that show a message to the person: `systemMessage` beside whatever else a hook answers.
+SHOWS = frozenset(("claude-code", "codex", "gemini", "qwen"))
 # The variable in which a host names the directory that it was started for.
 _PROJECT = {
     "claude-code": "CLAUDE_PROJECT_DIR",
@@ -199,6 +201,16 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
         if notice:
             output = {"systemMessage": notice, **output}
     return json.dumps(output).encode() if output else b""
+
+
+def with_notice(answer: bytes, notice: str) -> bytes:
+    """A hook's answer with a message for the person, after the one that it has."""
+    import json
+
+    output = json.loads(answer) if answer else {}
+    before = output.get("systemMessage")
+    output = {**output, "systemMessage": f"{before}\n{notice}" if before else notice}
+    return json.dumps(output).encode()
 
 
 def project_of(host: str, env: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from holdfast.hot import dialect, place, trace
-from holdfast.hot.dialect import MOMENT, PROMPT, START, Call
+from holdfast.hot.dialect import MOMENT, PROMPT, START, STOP, Call
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> None:
     import gc
 
     gc.disable()  # the process ends before cycles could matter, and looking for them takes a part of its time
-    _thread.start_new_thread(_end_in_time, ())
+    _thread.start_new_thread(end_in_time, ())
     code = 0
     try:
         code = main(arguments, sys.stdin.buffer, sys.stdout.buffer, dict(os.environ))
@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> None:
     os._exit(code)  # nothing is left to be torn down, and that takes time
 
 
-def _end_in_time() -> None:
+def end_in_time() -> None:
     import time
 
     time.sleep(DEADLINE_S)
@@ -133,6 +133,7 @@ def respond(
         if not no_inject:
             try:
                 answer, wanted = _prompt(prepared, call, found, stale)
+                answer = _noticed(answer, prepared, call, found)
             except Exception as error:  # the prompt goes on, and what could not be read is made anew
                 _fail(found, call, error)
                 stale = True
@@ -147,11 +148,14 @@ def respond(
                     )
                     prepared = _renewed(prepared, found, env, crashed)
                 answer = _start(prepared, call, found, _why_not(stale, no_inject))
+                _begin(prepared, call, found)
             except Exception as error:  # a session that cannot be told anything is captured all the same
                 _fail(found, call, error)
                 stale = True
     else:
         wanted = not no_capture
+        if event == STOP and not (stale or no_inject):
+            answer = _noticed(b"", prepared, call, found)
     if not no_capture:
         trace.post(found.memory, _envelope(call, directories, env))
     if wanted or stale:
@@ -263,6 +267,22 @@ def _prompt(prepared: Prepared, call: Call, found: place.Place, stale: bool) -> 
     rest: dict[str, object] = {"class": told.kind, **({"files": told.files} if told.files else {})}
     rest |= {"left_out": told.left_out} if told.left_out else {}
     return say(told, call, found, rest), told.changed
+
+
+def _noticed(answer: bytes, prepared: Prepared, call: Call, found: place.Place) -> bytes:
+    from holdfast.hot.saying import noticed
+
+    return noticed(answer, prepared, call, found)
+
+
+def _begin(prepared: Prepared, call: Call, found: place.Place) -> None:
+    from holdfast.hot import notices
+    from holdfast.hot.saying import confess
+
+    try:
+        notices.begun(prepared, call, found)
+    except Exception as error:  # the session is only not told what changes around it
+        confess(found, call.event, error)
 
 
 def _fail(found: place.Place, call: Call, error: Exception) -> None:

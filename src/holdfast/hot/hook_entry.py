@@ -1,4 +1,7 @@
-"""What a host's configuration names: `python -I -S <this file> HOST EVENT`. Kept tiny, for it is compiled each time."""
+"""What a host's configuration names: `python -I -S <this file> HOST EVENT`, or `statusline`.
+
+Kept tiny, for it is compiled each time.
+"""
 
 import sys
 
@@ -7,6 +10,10 @@ if __name__ == "__main__":
     # stand in for a standard module.
     sys.path.append(__file__.replace("\\", "/").rpartition("/holdfast/hot/")[0] or ".")
     try:
+        if sys.argv[1:2] == ["statusline"]:
+            from holdfast.hot.statusline import run as show
+
+            show()
         from holdfast.hot.hook import run
 
         run(sys.argv[1:])

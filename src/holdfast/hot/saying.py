@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 from holdfast.hot import dialect, fence, trace
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.hot.dialect import Call
     from holdfast.hot.place import Place
+    from holdfast.hot.prepared import Prepared
     from holdfast.hot.telling import Told
 
 
@@ -26,6 +30,36 @@ def spoken(told: Told, call: Call, more: Mapping[str, object] | None = None) -> 
     context = fence.wrap("\n".join(line for line, _ in told.lines), fence.new_id()) if told.lines else ""
     notice = f"holdfast: {_counted(len(told.lines), 'line')}, {_counted(told.tokens, 'token')}"
     return dialect.answer(call.host, call.theirs, context, notice if context else "", more or {})
+
+
+SEEN = "seen"  # a folder of the memory: how things stood when each session began
+REST_S = 300.0  # between two looks at what changed since
+
+
+def noticed(answer: bytes, prepared: Prepared, call: Call, found: Place) -> bytes:
+    """The answer, with what the person should know now; nearly always there is nothing, and nothing is loaded."""
+    try:
+        if not prepared.meta.get("alerts") and not is_time(seen(found.memory, call)):
+            return answer
+        from holdfast.hot import notices
+
+        lines = notices.due(prepared, call, found)
+        return notices.said(answer, lines, call, found) if lines else answer
+    except Exception as error:  # what is for the person must not keep anything from the model
+        confess(found, call.event, error)
+        return answer
+
+
+def seen(memory: str, call: Call) -> str:
+    return os.path.join(memory, SEEN, f"{trace.session_name(call.text('session_id'))}.json")
+
+
+def is_time(path: str) -> bool:
+    """Whether somebody looked, and that was long enough ago."""
+    try:
+        return not 0 <= time.time() - os.stat(path).st_mtime < REST_S
+    except OSError:
+        return False
 
 
 def fail(found: Place, call: Call, error: Exception) -> None:

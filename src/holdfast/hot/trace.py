@@ -62,6 +62,13 @@ def spent(memory: str, session: str) -> int:
     return sum(amount for amount in amounts if isinstance(amount, int) and amount > 0)
 
 
+def lines_told(memory: str, session: str) -> int:
+    """How many lines a session was told, as far as the trace goes back."""
+    return sum(
+        len(lines) for entry in _told_to(memory, session) if isinstance(lines := entry.get("lines"), list)
+    )
+
+
 def _told_to(memory: str, session: str) -> list[dict[str, Any]]:
     """A session's lines of the trace, the newest first."""
     import json

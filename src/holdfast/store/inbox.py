@@ -81,3 +81,12 @@ def sweep(inbox: Path, now: float | None = None) -> None:
         for path in inbox.glob("*.tmp"):
             if now - path.stat().st_mtime > _STALE_S:
                 remove([path])
+
+
+def sweep_aged(folder: Path, age_s: float, now: float | None = None) -> None:
+    """Removes small notes of hooks that nobody will ask for any more."""
+    now = time.time() if now is None else now
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if now - path.stat().st_mtime > age_s:
+                remove([path])

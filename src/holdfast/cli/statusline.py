@@ -1,0 +1,30 @@
+"""`holdfast statusline`: one line for Claude Code's status line, without the application being loaded."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from holdfast.app.wiring import Machine
+
+DESCRIPTION = """Reads what Claude Code gives its status line as JSON from standard input and prints one line: what is
+open in this project, how many lines the session was told, what it costs so far and under what nine of ten of its like
+stay. Where memory is not enabled it prints nothing. `holdfast install claude-code --status-line` sets it up."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    show_line()
+    return 0
+
+
+def show_line() -> None:
+    """Does not return. Loaded by name: the hooks' path stands apart from every room."""
+    cast("Callable[[], None]", import_module("holdfast.hot.statusline").run)()
