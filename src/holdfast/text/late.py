@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import cast
 
 _METHODS = (
     "search",
@@ -36,4 +35,4 @@ class _Late:
 
 def late(source: str, flags: int = 0) -> re.Pattern[str]:
     """Used like `re.compile(source, flags)`; a source that is no pattern is an error only when it is used."""
-    return cast("re.Pattern[str]", _Late(source, flags))
+    return _Late(source, flags)  # type: ignore[return-value]
