@@ -8,7 +8,7 @@ from holdfast.advise.rates import Rate
 from holdfast.advise.report import FEWEST, Report, report_of
 from holdfast.advise.stats import UNKNOWN
 from holdfast.cli import output
-from holdfast.cli.ledger_views import EMPTY, decimal, dollars, percent, short_model
+from holdfast.cli.amounts import EMPTY, decimal, dollars, percent, short_model
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24

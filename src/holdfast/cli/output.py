@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
-
-from msgspec import Struct
+from typing import Any, Literal, NamedTuple
 
 from holdfast.cli.wrapping import on_screen
 from holdfast.cli.wrapping import width as _width
@@ -20,7 +18,7 @@ LEAST_WRAPPED = 36  # a text of a few words a line is no text
 NARROW = 100
 
 
-class Column(Struct, frozen=True):
+class Column(NamedTuple):
     title: str
     align: Literal["left", "right"] = "left"
     style: str = ""
@@ -29,7 +27,7 @@ class Column(Struct, frozen=True):
     dispensable: int = 0  # left out on a narrow terminal; the highest goes first
 
 
-class Table(Struct, frozen=True):
+class Table(NamedTuple):
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     title: str = ""

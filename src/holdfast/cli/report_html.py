@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from holdfast.advise.report import Report
+from holdfast.cli.amounts import short_model
 from holdfast.cli.ledger_report import MOST_MONTHS, sections
-from holdfast.cli.ledger_views import short_model
 from holdfast.cli.output import cut
 
 WIDTH, ROW, LEFT = 640, 26, 220

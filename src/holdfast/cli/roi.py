@@ -12,7 +12,7 @@ from holdfast.advise.roi import OBSERVED, Compression, Injected, Lines, Roi, Ses
 from holdfast.app.roi import roi
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.ledger_views import EMPTY
+from holdfast.cli.amounts import EMPTY
 from holdfast.errors import UsageError
 
 DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions

@@ -9,7 +9,8 @@ from holdfast.app.advising import like
 from holdfast.app.ledger import Filter
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.ledger_views import as_json, day, dollars, short_id, short_model
+from holdfast.cli.amounts import dollars, short_model
+from holdfast.cli.ledger_views import as_json, day, short_id
 from holdfast.cli.numbers import at_least_one
 from holdfast.cli.output import Column, Table
 from holdfast.errors import UsageError

@@ -37,7 +37,7 @@ _PLAIN_COSTS = late(rf"{_COST}(?:\|{_COST})*", re.ASCII)
 class Column:
     """A column's two directions. Readers get the cell as it stands in the row, blanks and all."""
 
-    __slots__ = ("field", "name", "reader", "repeats", "write")
+    __slots__ = ("field", "name", "reader", "repeats", "sure", "write")
 
     def __init__(
         self,
@@ -47,12 +47,14 @@ class Column:
         reader: Callable[[Decode], Read],
         *,
         repeats: bool = True,  # few distinct cells: worth remembering what each means
+        sure: bool = False,  # whatever stands in a cell can be read
     ) -> None:
         self.name = name
         self.field = field
         self.write = write
         self.reader = reader
         self.repeats = repeats
+        self.sure = sure
 
 
 def write_text(text: str | None) -> str:
@@ -109,10 +111,10 @@ def _parsed(parse: Read, decode: Decode) -> Read:
     return lambda cell: parse(decode(cell))
 
 
-_text = partial(Column, write=write_text, reader=text_reader)
+_text = partial(Column, write=write_text, reader=text_reader, sure=True)
 _number = partial(Column, write=values.render_number, reader=_number_reader)
 _time = partial(Column, write=values.render_time, reader=_time_reader, repeats=False)
-_words = partial(Column, write=table.encode_list, reader=partial(_list_reader, sep=" "))
+_words = partial(Column, write=table.encode_list, reader=partial(_list_reader, sep=" "), sure=True)
 
 # The seed's eight come first, so that its readers find what they know.
 _COLUMNS = (
@@ -136,7 +138,13 @@ _COLUMNS = (
     _text("Kind", "kind"),
     _number("Skipped", "skipped"),
     _text("Type", "project_type"),
-    Column("Failures", "failures", partial(table.encode_list, sep=", "), partial(_list_reader, sep=", ")),
+    Column(
+        "Failures",
+        "failures",
+        partial(table.encode_list, sep=", "),
+        partial(_list_reader, sep=", "),
+        sure=True,
+    ),
     _text("Complexity", "complexity"),
     _number("Input", "tokens.input", repeats=False),
     _number("Output", "tokens.output", repeats=False),

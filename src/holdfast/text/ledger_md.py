@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
 from holdfast.model.ledger import LedgerEntry
 from holdfast.text import table
 from holdfast.text.ledger_cells import COLUMNS
+from holdfast.text.ledger_columns import LONG_AGO
 from holdfast.text.ledger_row import RowReader, columns_for, render_row
 from holdfast.text.ledger_tables import FORMAT, MARKER, Header, Problem, read_tables, survey
 
@@ -79,8 +79,6 @@ def parse_ledger(data: bytes, name: str) -> LedgerFile:
 
 # --- what counts ---------------------------------------------------------------------------------------
 
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
 
 def current(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """One entry per session: the latest recorded, later lines winning ties; forgotten is final. By time."""
@@ -90,7 +88,7 @@ def current(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
         if entry.forgotten:
             forgotten.add(entry.session)
         known = latest.get(entry.session)
-        if known is None or (entry.recorded or _LONG_AGO) >= (known.recorded or _LONG_AGO):
+        if known is None or (entry.recorded or LONG_AGO) >= (known.recorded or LONG_AGO):
             latest[entry.session] = entry
     kept = [entry for session, entry in latest.items() if session not in forgotten]
-    return sorted(kept, key=lambda entry: entry.timestamp or _LONG_AGO)
+    return sorted(kept, key=lambda entry: entry.timestamp or LONG_AGO)
