@@ -50,7 +50,7 @@ class _Tally:
         "seconds",
         "sessions",
         "tasks",
-        "with_tasks",
+        *("with_tasks", "contradictions"),
     )
 
     def __init__(self) -> None:
@@ -62,11 +62,13 @@ class _Tally:
         self.with_tasks = 0
         self.tasks = 0
         self.failed_sessions = 0
+        self.contradictions = 0  # sessions whose tasks cannot be so
         self.clusters = Clusters()
 
     def add(self, tasks: int | None, failed: int | None, times: int) -> None:
         """So many sessions with these tasks; a rate needs one base, so it is over rows that know both."""
         self.sessions += times
+        self.contradictions += times * _contradict(tasks, failed)
         if tasks is None or tasks < 0:
             return
         self.with_tasks += times
@@ -121,7 +123,7 @@ def figures_of(columns: Columns) -> Figures:
             "total_tasks": whole.clusters.tasks,
             "total_failed_tasks": whole.clusters.failed,
             "avg_failed_tasks": _mean(whole.clusters.failed, judged),
-            "total_skipped_tasks": sum(map(_or_zero, columns["skipped"])),
+            "total_skipped_tasks": sum(filter(None, columns["skipped"])),
             "failure_rate": rate,
             "failure_interval": None if low is None else (low, high),
             "failed_sessions": failed,
@@ -135,8 +137,8 @@ def figures_of(columns: Columns) -> Figures:
             "by_kind": _counted(columns["kind"]),
             "by_outcome": _counted(columns["outcome"]),
             "model_performance": _performance(models),
-            "tokens": {name: sum(map(_or_zero, columns[f"tokens.{name}"])) for name in _TOKENS},
-            "impossible_rows": _impossible(columns),
+            "tokens": {name: sum(filter(None, columns[f"tokens.{name}"])) for name in _TOKENS},
+            "impossible_rows": _impossible(columns, whole),
         }
 
 
@@ -198,13 +200,12 @@ def _group(tally: _Tally) -> Figures:
     }
 
 
-def _impossible(columns: Columns) -> int:
+def _impossible(columns: Columns, whole: _Tally) -> int:
     """Rows with more failures than tasks, or less than nothing of something: a slip of somebody's hand."""
     fields = ("tasks", "failed", "cost_usd", "duration_s")
-    kinds = Counter(zip(columns["tasks"], columns["failed"], strict=True))
-    amounts = (value for name in fields[2:] for value in columns[name] if value is not None)
-    if not any(_contradict(*pair) for pair in kinds) and all(value >= 0 for value in amounts):
-        return 0
+    known_costs, known_durations = (whole.sessions - columns[name].count(None) for name in fields[2:])
+    if (known_costs, known_durations) == (whole.costs, whole.durations):
+        return whole.contradictions
     return sum(
         _contradict(tasks, failed) or _or_zero(cost) < 0 or _or_zero(seconds) < 0
         for tasks, failed, cost, seconds in zip(*[columns[name] for name in fields], strict=True)

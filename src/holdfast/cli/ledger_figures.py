@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.advise.tally import figures_of, groups_of, maturity
 from holdfast.cli import output
 from holdfast.cli.amounts import EMPTY, decimal, dollars, minutes, percent, short_model
 from holdfast.cli.output import Column, Table
 
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     from holdfast.advise.tally import Columns, Figures
     from holdfast.model.ledger import LedgerEntry

@@ -90,7 +90,7 @@ def _productive(report: Report) -> list[str]:
             f"{rate(one.failure)} failed",
             f"{dollars(one.avg_cost)} avg" if one.avg_cost is not None else "",
         ]
-        notes += [f"{one.sessions} session{'s' if one.sessions != 1 else ''}", one.note]
+        notes += [f"{one.sessions} session{'s' if one.sessions != 1 else ''}", _short_note(one.note)]
         lines.append(
             f"{short_model(one.model)} for {one.project_type} projects ({', '.join(filter(None, notes))})"
         )
@@ -101,6 +101,12 @@ def _productive(report: Report) -> list[str]:
             f"not enough evidence for {', '.join(unclear[:8])}{' …' if len(unclear) > 8 else ''} ({few})"
         )
     return lines
+
+
+def _short_note(note: str) -> str:
+    """The note without the release date of the model that it ends with."""
+    said, of, model = note.rpartition(" of ")
+    return f"{said}{of}{short_model(model)}" if of else note
 
 
 def _complexity(report: Report) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import re
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    import re
 
 _METHODS = (
     "search",
@@ -28,6 +30,8 @@ class _Late:
     def __getattr__(self, name: str) -> object:
         if name not in _METHODS:
             raise AttributeError(name)
+        import re  # not for free either: what uses no pattern need not pay for it
+
         compiled = re.compile(self.pattern, self.flags)
         self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
         return getattr(compiled, name)

@@ -5,15 +5,13 @@ Standard library only: figures over a ledger are to be had before anything large
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cache, partial
 
 from holdfast.text import ledger_values as values
 from holdfast.text import table
-from holdfast.text.late import late
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 50_000
 _BLANK = "  "  # how an empty cell stands in a row of ours
-_DURATION = r"(?: | (?:\d\d?h(?: \d\d?min)?(?: \d\d?s)?|\d\d?min(?: \d\d?s)?|\d\d?s)) "
-_COST = r" (?:\$\d{1,20}(?:\.\d{1,20})?|\?) "
-# Cells of a whole column, with a pipe between them as no cell has one.
-_PLAIN_DURATIONS = late(rf"{_DURATION}(?:\|{_DURATION})*", re.ASCII)
-_PLAIN_COSTS = late(rf"{_COST}(?:\|{_COST})*", re.ASCII)
+_LONGEST_COST = 40
+_AMOUNTS = " $.0123456789|"
+_DIGITS = dict.fromkeys(range(48, 58))
+# What is left of a duration without its digits, in the order in which we write it.
+_UNITS = frozenset({_BLANK, " h ", " min ", " s ", " h min ", " h s ", " min s ", " h min s "})
 
 
 class Column:
@@ -57,7 +55,7 @@ class Column:
         self.sure = sure
 
 
-def write_text(text: str | None) -> str:
+def cell_of_text(text: str | None) -> str:
     if text is None:
         return ""
     return table.encode_cell(text) or table.EMPTY
@@ -111,14 +109,14 @@ def _parsed(parse: Read, decode: Decode) -> Read:
     return lambda cell: parse(decode(cell))
 
 
-_text = partial(Column, write=write_text, reader=text_reader, sure=True)
+_text = partial(Column, write=cell_of_text, reader=text_reader, sure=True)
 _number = partial(Column, write=values.render_number, reader=_number_reader)
 _time = partial(Column, write=values.render_time, reader=_time_reader, repeats=False)
 _words = partial(Column, write=table.encode_list, reader=partial(_list_reader, sep=" "), sure=True)
 
 # The seed's eight come first, so that its readers find what they know.
 _COLUMNS = (
-    Column("Session", "session", write_text, _session_reader, repeats=False),
+    Column("Session", "session", cell_of_text, _session_reader, repeats=False),
     _text("Model", "model"),
     _number("Tasks", "tasks"),
     _number("Failed", "failed"),
@@ -220,12 +218,18 @@ class _Remembered(dict):  # type: ignore[type-arg]
 def reader_of(column: Column | None, decode: Decode) -> ReadAll:
     read = column.reader(decode) if column else text_reader(decode)
     if column and column.repeats:
-        return partial(_each, _Remembered(read).__getitem__)
+        return partial(_repeated, _Remembered(read).__getitem__)
     return (
         partial(_quickly, _QUICK[column.name], read)
         if column and column.name in _QUICK
         else partial(_each, read)
     )
+
+
+def _repeated(read: Read, cells: Sequence[str]) -> list[Any]:
+    """A column often says the same in a whole block, which is quicker to see than to look up cell by cell."""
+    first = cells[0]
+    return [read(first)] * len(cells) if cells.count(first) == len(cells) else list(map(read, cells))
 
 
 def _each(read: Read, cells: Iterable[str]) -> list[Any]:
@@ -265,19 +269,34 @@ def _quick_names(cells: Sequence[str]) -> list[Any]:
 
 def _quick_costs(cells: Sequence[str]) -> list[Any]:
     """`$0.12` and the like, `?` for unknown; whatever else a person writes is not one of them."""
-    text = "|".join(cells)
-    if not _PLAIN_COSTS.fullmatch(text):
+    if " ? " in cells:
+        some = [cell for cell in cells if cell != " ? "]
+        known = iter(_quick_costs(some) if some else ())
+        return [None if cell == " ? " else next(known) for cell in cells]
+    text, between = "|".join(cells), len(cells) - 1
+    if (
+        text.strip(_AMOUNTS)
+        or text[:2] != " $"
+        or text[-1:] != " "
+        or text.count("| $") != between
+        or text.count(" |") != between
+        or max(map(len, cells)) > _LONGEST_COST
+    ):
         raise ValueError("not plain")
-    if "?" in text:
-        return [None if cell == " ? " else Decimal(cell[2:-1]) for cell in cells]
-    return list(map(Decimal, [cell[2:-1] for cell in cells]))
+    try:
+        return list(map(Decimal, [cell[2:-1] for cell in cells]))
+    except InvalidOperation as error:
+        raise ValueError("not plain") from error
 
 
 def _quick_durations(cells: Sequence[str]) -> list[Any]:
     """`8min 12s`, by its parts, of which there are few; an empty cell is unknown."""
-    if not _PLAIN_DURATIONS.fullmatch("|".join(cells)):
+    if not _UNITS.issuperset("|".join(cells).translate(_DIGITS).split("|")):
         raise ValueError("not plain")
-    return list(map(_durations().__getitem__, cells))
+    try:
+        return list(map(_durations().__getitem__, cells))
+    except KeyError as error:
+        raise ValueError("not plain") from error
 
 
 @cache

@@ -62,7 +62,7 @@ def read_columns(data: bytes, name: str, fields: Iterable[str] = FIGURES) -> tup
 
 
 def joined(shown: Columns, own: Columns) -> Columns:
-    """The rows of two ledgers, each once: those of the second that the first does not have follow."""
+    """The rows of two ledgers, each once: those of the second that the first does not have are added to it."""
     if not own["session"]:
         return shown
     known = set(shown["session"])
@@ -72,7 +72,9 @@ def joined(shown: Columns, own: Columns) -> Columns:
         there = set(_keys(shown))
         last = {key: row for row, key in enumerate(_keys(own)) if key not in there}
         more = {field: [values[row] for row in last.values()] for field, values in own.items()}
-    return {field: [*values, *more[field]] for field, values in shown.items()}
+    for field, values in shown.items():
+        values += more[field]
+    return shown
 
 
 def _keys(columns: Columns) -> Iterable[tuple[str, datetime | None, str | None]]:

@@ -13,7 +13,7 @@ from msgspec.structs import fields
 from holdfast.errors import UsageError
 from holdfast.model.ledger import LedgerEntry, Tokens
 from holdfast.text import table
-from holdfast.text.ledger_cells import COLUMNS, TOKEN_FIELDS, CellReader, Column, assign, write_text
+from holdfast.text.ledger_cells import COLUMNS, TOKEN_FIELDS, CellReader, Column, assign, cell_of_text
 from holdfast.text.ledger_tables import Header
 
 _NO_COUNTS = (None, None, None, None)
@@ -56,7 +56,7 @@ def _take(extra: list[tuple[str, str]], name: str) -> str:
     for position, (column, text) in enumerate(extra):
         if column == name:
             del extra[position]
-            return write_text(text)
+            return cell_of_text(text)
     return ""
 
 

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import codecs
 import gc
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.text import table
-from holdfast.text.late import late
 
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.text.ledger_cells import CellReader
 
 FORMAT = 1
-_BLOCK = 500  # rows that are read together: enough to save time, few enough to take no room
+_PIECE = 1 << 17  # bytes that are read together: enough to save time, few enough to take no room
+_MOST_HELD = 1000  # lines
+_SIGNS = frozenset("-<")
+_SEPARATING = frozenset("-:")
 MARKER = f"<!-- holdfast ledger, format {FORMAT}: one row per session, append-only -->"
-_ANY_MARKER = late(r"<!-- holdfast ledger, format (\d{1,9})\b")
+_ANY_MARKER = "<!-- holdfast ledger, format "
+_MOST_DIGITS = 9
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _CONFLICT = frozenset({"<<<<<<<", "|||||||", "=======", ">>>>>>>"})
 _FIX_ROW = "Fix the row, or run holdfast doctor"
@@ -33,23 +37,25 @@ _FIX_CONFLICT = "Keep the rows of both sides and delete this line"
 _FIX_FILE = "Move it away, and holdfast starts a new one, or restore it from git"
 
 
-class Problem(NamedTuple):
+class Problem(namedtuple("Problem", ("line", "code", "message"))):
     """A line that could not be read. `message` is the whole sentence, place included."""
 
+    __slots__ = ()
     line: int
     code: str
     message: str
 
 
-class Header(NamedTuple):
+class Header(namedtuple("Header", ("columns", "foreign", "intact"), defaults=(True,))):
     """The columns that govern the rows below; `foreign` when they do not follow our escapes.
 
     Not `intact`: the separator has another width, so we understand the table and markdown does not.
     """
 
+    __slots__ = ()
     columns: tuple[str, ...]
     foreign: bool
-    intact: bool = True
+    intact: bool
 
     @property
     def names_sessions(self) -> bool:
@@ -59,45 +65,61 @@ class Header(NamedTuple):
 class Tables:
     """What reading the tables of a file found, beside the rows, which their reader has."""
 
-    def __init__(self, format: int | None, header: Header | None) -> None:
+    def __init__(self) -> None:
         self.lines: list[int] = []  # of every row that was read, its number
         self.problems: list[Problem] = []
-        self.format = format
-        self.header = header
+        self.format: int | None = None
+        self.header: Header | None = None
 
 
 # --- which tables there are ----------------------------------------------------------------------------
 
 
-class _Span:
-    """Lines `start` up to `stop`, counted from 0, that stand under `header`, or under none."""
+class _Region:
+    """The lines under one header, or under none, up to the next."""
 
-    def __init__(self, start: int, header: Header | None) -> None:
-        self.start = start
-        self.stop = start
+    def __init__(self, header: Header | None) -> None:
         self.header = header
+        self.reader: CellReader | None = None
+        self.told = False  # that it is no table of sessions
 
 
 class Survey:
     """Which tables a file has, found without reading a row."""
 
     def __init__(self) -> None:
-        self.spans = [_Span(0, None)]
+        self.region = _Region(None)
         self.format: int | None = None
         self.first = ""
+        self._names_sessions = False
 
     @property
     def header(self) -> Header | None:
-        """The header in force at the end."""
-        return self.spans[-1].header
+        """The header in force so far."""
+        return self.region.header
 
     @property
     def blank(self) -> bool:
         return not self.first
 
+    def look(self, lines: Sequence[str]) -> list[tuple[int, int, _Region]]:
+        """Goes on with these lines: from where to where they stand in which region. The first is no separator."""
+        spans, start = [], 0
+        for place in [place for place, line in enumerate(lines) if line.lstrip("| \t:")[:1] in _SIGNS]:
+            line = lines[place]
+            if table.is_separator(line):
+                header = _read_header(lines[place - 1] if place else "", line, self)
+                spans.append((start, place - 1 if header else place, self.region))
+                self.region, start = _Region(header or self.header), place + 1
+                self._names_sessions |= header is not None and header.names_sessions
+            elif line[:1] == "<" and (number := _format_of(line)) is not None:
+                self.format = max(self.format or 0, number)
+        self.first = self.first or next((line.strip() for line in lines if line.strip()), "")
+        return [*spans, (start, len(lines), self.region)]
+
     def refuse_tableless(self, name: str) -> None:
         """A text without a ledger's table is not ours to read or to continue, unless we began it."""
-        if self.blank or any(span.header and span.header.names_sessions for span in self.spans):
+        if self.blank or self._names_sessions:
             return
         torn_beginning = self.format is not None or MARKER.startswith(self.first)
         if not torn_beginning:
@@ -105,29 +127,39 @@ class Survey:
 
 
 def survey(raw_lines: Iterable[bytes], name: str) -> Survey:
-    """The tables of a file, line by line, so that a long one need not be held in memory."""
-    decoder = _Decoder(name)
-    found = _survey(decoder.decode(raw_lines))
+    """The tables of a file, some lines at a time, so that a long one need not be held in memory."""
+    decoder, found = _Decoder(name), Survey()
+    held: list[str] = []
+    for line in decoder.decode(raw_lines):
+        if len(held) > _MOST_HELD and not table.is_separator(line):
+            found.look(held)
+            held = []
+        held.append(line)
+    found.look(held)
     decoder.refuse_noise()
     found.refuse_tableless(name)
     return found
 
 
-def _survey(lines: Iterable[str]) -> Survey:
-    """Find markers and headers: a table line directly followed by a separator."""
-    found = Survey()
-    above, place = "", -1
-    for place, line in enumerate(lines):
-        if table.is_separator(line):
-            header = _read_header(above, line, found)
-            found.spans[-1].stop = place - 1 if header else place
-            found.spans.append(_Span(place + 1, header or found.header))
-        elif line[:1] == "<" and (marker := _ANY_MARKER.match(line)):
-            found.format = max(found.format or 0, int(marker[1]))
-        above = line
-        found.first = found.first or line.strip()
-    found.spans[-1].stop = place + 1
-    return found
+def regions(raw_lines: Iterable[bytes], name: str) -> list[tuple[int, int, Header | None]]:
+    """From which line to which, counted from 0, a file stands under which header."""
+    decoder, found = _Decoder(name), Survey()
+    spans = found.look(list(decoder.decode(raw_lines)))
+    decoder.refuse_noise()
+    found.refuse_tableless(name)
+    return [(start, stop, region.header) for start, stop, region in spans]
+
+
+def _format_of(line: str) -> int | None:
+    """The number in a line that says what format follows."""
+    if not line.startswith(_ANY_MARKER):
+        return None
+    rest = line[len(_ANY_MARKER) :]
+    after = rest.lstrip("0123456789")
+    number = rest[: len(rest) - len(after)]
+    if not 0 < len(number) <= _MOST_DIGITS or after[:1].isalnum() or after[:1] == "_":
+        return None
+    return int(number)
 
 
 def _read_header(line: str, separator: str, found: Survey) -> Header | None:
@@ -183,18 +215,42 @@ class _Decoder:
             raise LedgerError("not UTF-8 text", where=self.name, fix=_FIX_FILE)
 
 
-def _decode(data: bytes, name: str, problems: list[Problem]) -> list[str]:
+def _pieces(data: bytes, name: str, problems: list[Problem]) -> Iterator[str]:
+    """The text in pieces of whole lines, without the last one's end; no piece begins with a separator.
+
+    In pieces, because memory that is used again costs nothing, and new memory more than what is done in it.
+    """
+    if b"\r" in data or b"\0" in data or not _is_utf8(data):
+        decoder = _Decoder(name)
+        lines = list(decoder.decode(data.split(b"\n")))
+        decoder.refuse_noise()
+        problems += decoder.problems
+        yield "\n".join(lines)
+        return
+    place, size = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0, len(data)
+    while place < size:
+        end = data.rfind(b"\n", place, place + _PIECE)
+        if end < 0:
+            end = _line_end(data, place)
+        while end < size and table.is_separator(data[end + 1 : _line_end(data, end + 1)].decode()):
+            end = _line_end(data, end + 1)
+        yield data[place:end].decode()
+        place = end + 1
+
+
+def _line_end(data: bytes, start: int) -> int:
+    end = data.find(b"\n", start)
+    return end if end >= 0 else len(data)
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
     try:
-        text = data.decode()
+        data.decode()
     except UnicodeDecodeError:
-        text = "\0"
-    if "\0" not in text and "\r" not in text:
-        return text.removeprefix("\ufeff").split("\n")
-    decoder = _Decoder(name)
-    lines = list(decoder.decode(data.split(b"\n")))
-    decoder.refuse_noise()
-    problems += decoder.problems
-    return lines
+        return False
+    return True
 
 
 # --- reading -------------------------------------------------------------------------------------------
@@ -202,20 +258,24 @@ def _decode(data: bytes, name: str, problems: list[Problem]) -> list[str]:
 
 def read_tables(data: bytes, name: str, reader_for: Callable[[Header], CellReader]) -> Tables:
     """Hands every row to the reader of its table. LedgerError only when the file as a whole is no ledger."""
-    problems: list[Problem] = []
-    lines = _decode(data, name, problems)
-    found = _survey(lines)
-    found.refuse_tableless(name)
-    tables = Tables(found.format, found.header)
-    tables.problems = problems
-    rows = _RowsOf(lines, name, tables, reader_for)
+    tables, found = Tables(), Survey()
+    rows = _RowsOf(name, tables, reader_for)
+    number = 0
     with _no_collector():
-        for span in found.spans:
-            rows.read(span)
-    if found.header is None and not found.blank and not problems:
+        for text in _pieces(data, name, tables.problems):
+            if read := rows.read_plain(text, found.region, number):
+                number += read
+                continue
+            lines = text.split("\n")
+            for start, stop, region in found.look(lines):
+                rows.read(lines[start:stop], region, number + start)
+            number += len(lines)
+    found.refuse_tableless(name)
+    tables.format, tables.header = found.format, found.header
+    if found.header is None and not found.blank and not tables.problems:
         what = "the ledger breaks off before its table; the next session writes it"
-        problems.append(_problem(name, len(lines), "torn", what, fix=""))
-    problems.sort(key=lambda problem: problem.line)
+        tables.problems.append(_problem(name, data.count(b"\n") + 1, "torn", what, fix=""))
+    tables.problems.sort(key=lambda problem: problem.line)
     return tables
 
 
@@ -234,46 +294,49 @@ def _no_collector() -> Iterator[None]:
 class _RowsOf:
     """Reads spans of rows, a problem for each line that is broken."""
 
-    def __init__(
-        self, lines: Sequence[str], name: str, tables: Tables, reader_for: Callable[[Header], CellReader]
-    ) -> None:
-        self._lines = lines
+    def __init__(self, name: str, tables: Tables, reader_for: Callable[[Header], CellReader]) -> None:
         self._name = name
         self._tables = tables
         self._reader_for = reader_for
         self._in_conflict = False
 
-    def read(self, span: _Span) -> None:
-        if span.header is None or not span.header.names_sessions:
-            self._skip(span)
-            return
-        reader = self._reader_for(span.header)
-        for start in range(span.start, span.stop, _BLOCK):
-            stop = min(start + _BLOCK, span.stop)
-            if not self._read_plain(reader, start, stop):
-                self._read_with_care(reader, span.header, start, stop)
+    def _reader(self, region: _Region) -> CellReader | None:
+        if region.reader is None and region.header is not None and region.header.names_sessions:
+            region.reader = self._reader_for(region.header)
+        return region.reader
 
-    def _read_plain(self, reader: CellReader, start: int, stop: int) -> bool:
-        """All at once, where every line is a whole row without an escape; False where one is not, and nothing read."""
-        text = "\n".join(self._lines[start:stop])
-        if "\\" in text or text[:1] != "|" or text[-1:] != "|":
-            return False
-        number, step = stop - start, reader.width + 1
+    def read(self, lines: Sequence[str], region: _Region, before: int) -> None:
+        """Lines of one region, after so many others in the file."""
+        reader = self._reader(region)
+        if reader is None or region.header is None:
+            self._skip(lines, region, before)
+        elif lines and not self.read_plain("\n".join(lines), region, before):
+            self._read_with_care(reader, region.header, lines, before)
+
+    def read_plain(self, text: str, region: _Region, before: int) -> int:
+        """All at once, where every line is a whole row without an escape; 0 where one is not, and nothing read."""
+        reader = self._reader(region)
+        if reader is None or "\\" in text or text[:1] != "|" or text[-1:] != "|":
+            return 0
+        number, step = text.count("\n") + 1, reader.width + 1
         cells = text.split("|")
         # Each row gives its cells and what stands between it and the next, which must be the line's end alone.
         if len(cells) != number * step + 1 or cells[step:-1:step] != ["\n"] * (number - 1):
-            return False
+            return 0
+        # A separator's cells begin with one of these, after blanks or not.
+        if not _SEPARATING.isdisjoint([cell.lstrip(table.BLANKS)[:1] for cell in cells[1::step]]):
+            return 0
         try:
             reader.take([cells[place::step] for place in range(1, step)], number)
         except ValueError:
-            return False
-        self._tables.lines += range(start + 1, stop + 1)
-        return True
+            return 0
+        self._tables.lines += range(before + 1, before + number + 1)
+        return number
 
-    def _read_with_care(self, reader: CellReader, header: Header, start: int, stop: int) -> None:
+    def _read_with_care(self, reader: CellReader, header: Header, lines: Sequence[str], before: int) -> None:
         plain: list[list[str]] = []
         numbers: list[int] = []
-        for number, line in enumerate(self._lines[start:stop], start + 1):
+        for number, line in enumerate(lines, before + 1):
             if line[:1] == "|" and line[-1:] == "|" and "\\" not in line:
                 cells = line[1:-1].split("|")
             elif (found := self._cells(number, line, foreign=header.foreign)) is not None:
@@ -306,13 +369,16 @@ class _RowsOf:
         else:
             self._tables.lines.append(number)
 
-    def _skip(self, span: _Span) -> None:
+    def _skip(self, lines: Sequence[str], region: _Region, before: int) -> None:
         """Rows that no ledger header governs: stray ones are reported one by one, another table once."""
-        for number, line in enumerate(self._lines[span.start : span.stop], span.start + 1):
+        for number, line in enumerate(lines, before + 1):
+            if region.told:
+                return
             if self._is_conflict_marker(number, line) or not table.is_row(line):
                 continue
-            if span.header is not None:
+            if region.header is not None:
                 self._report(number, "no-session-column", "a table without a Session column is not read")
+                region.told = True
                 return
             self._report(number, "no-header", "a row without a header above it")
 
