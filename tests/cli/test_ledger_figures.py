@@ -20,7 +20,10 @@ from msgspec.structs import replace
 from tests.advise.ledgers import CLAUDE, GPT, fails, session, sessions, twelve_sessions
 from tests.cli.test_terminal import on_terminal
 from tests.conftest import Holdfast
+from tests.hot.enabled import Enabled
+from tests.transcripts.builders import ClaudeFile, claude_usage
 
+from holdfast.app.capturing import capture
 from holdfast.model.ledger import LedgerEntry, Tokens
 from holdfast.text.ledger_md import columns_for, render_beginning, render_row
 
@@ -361,6 +364,32 @@ def test_alerts_exit_with_3_when_a_session_is_beyond_its_like(holdfast: Holdfast
     old = datetime(2025, 1, 1, tzinfo=UTC)
     write_ledger(repo, [replace(e, timestamp=old) for e in (*recent(10, "0.10"), *recent(1, "4.00"))])
     assert "Nothing to say" in holdfast("alerts", check=0).stdout
+
+
+@pytest.mark.promise("L12")
+def test_a_session_that_goes_on_is_watched_until_it_ends(
+    holdfast: Holdfast, repo: Path, tmp_path: Path
+) -> None:
+    enabled = Enabled(repo)
+    write_ledger(repo, recent(10, "0.0001", duration_s=20))
+    transcript = ClaudeFile("running", str(repo))
+    transcript.user(0, "Fix the login bug")
+    transcript.assistant(60, "Looking.", usage=claude_usage(400_000, 9000))
+    path = transcript.save(tmp_path / "running.jsonl")
+    letter = {"format": 1, "host": "claude-code", "session": "running", "transcript": str(path), "process": 0}
+    letter |= {"cwd": str(repo), "time": datetime.now(UTC).timestamp()}
+    inbox = enabled.memory / "inbox"
+    inbox.mkdir(exist_ok=True)
+    (inbox / "running.1-1.json").write_text(json.dumps({**letter, "event": "Stop"}), encoding="utf-8")
+    capture(enabled.machine, enabled.project)
+    told = holdfast("alerts", check=3).stdout
+    assert "running (running): $" in told and "so far; 9 of 10 bugfix sessions stay under $0.0001" in told
+    assert "stay under 20s" in told and "running" not in holdfast("ledger", check=0).stdout
+    found = [(one["session"], one["live"]) for one in holdfast("alerts", "--json", check=3).json()["alerts"]]
+    assert set(found) == {("running", True)}
+    (inbox / "running.2-1.json").write_text(json.dumps({**letter, "event": "SessionEnd"}), encoding="utf-8")
+    capture(enabled.machine, enabled.project)
+    assert "(running)" not in holdfast("alerts").stdout and "running" in holdfast("ledger", check=0).stdout
 
 
 def test_budgets_stand_in_the_personal_configuration(holdfast: Holdfast, repo: Path, home: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Context, Decimal, localcontext
-from functools import cache
 
 from holdfast.advise.intervals import Clusters, wilson
 
@@ -234,17 +233,12 @@ def _named(values: Iterable[str | None]) -> list[str]:
 
 
 def _months(times: Iterable[datetime | None]) -> list[str]:
-    @cache
-    def name(year: int, month: int) -> str:
-        return f"{_first_of(year, month):%Y-%m}"
-
-    return [name(time.year, time.month) if time else UNKNOWN for time in times]
+    return [month_of(time) if time else UNKNOWN for time in times]
 
 
-def _first_of(year: int, month: int) -> datetime:
-    from datetime import datetime
-
-    return datetime(year, month, 1)
+def month_of(time: datetime) -> str:
+    """`2026-03`; strftime would leave the zeros of early years out."""
+    return f"{time.year:04d}-{time.month:02d}"
 
 
 def _reasons(failures: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:

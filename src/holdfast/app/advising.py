@@ -11,6 +11,7 @@ from msgspec import Struct
 from holdfast.advise.alerts import Alert, Likes, Period, Running, amount_of, beyond_usual, over_budget
 from holdfast.advise.recommend import Objective, Recommendation, recommend
 from holdfast.advise.similar import Alike, Goal, similar
+from holdfast.app.capturing import going_on
 from holdfast.app.roi import cost_of_record
 from holdfast.app.wiring import Machine
 from holdfast.distill.kind import explain_kind
@@ -112,12 +113,14 @@ def _running(entry: LedgerEntry) -> Running:
 
 
 def live_sessions(machine: Machine, project: Project) -> list[Running]:
-    """Sessions that have been captured and have no row yet: they run, or ended without a word."""
-    return CaptureStore.glimpse(project.capture, _pending, [])
+    """Sessions that go on, as far as hooks have had them read, and those that were captured and have no row yet."""
+    running = going_on(machine, project)
+    return CaptureStore.glimpse(project.capture, lambda store: _unfinished(store, running), [])
 
 
-def _pending(store: CaptureStore) -> list[Running]:
-    records = [record for session in store.pending() if (record := store.record(session)) is not None]
+def _unfinished(store: CaptureStore, running: Sequence[str]) -> list[Running]:
+    sessions = dict.fromkeys((*running, *store.pending()))
+    records = [record for session in sessions if (record := store.record(session)) is not None]
     return [
         Running(
             session=record.session,

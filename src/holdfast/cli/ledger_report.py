@@ -46,7 +46,7 @@ def _show(report: Report) -> None:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    yield f"# Usage patterns ({report.sessions} sessions)"
+    yield f"# Usage patterns ({report.sessions} session{'s' if report.sessions != 1 else ''})"
     for title, lines in sections(report):
         yield f"\n## {title}\n"
         yield from (f"- {line.strip()}" for line in lines)

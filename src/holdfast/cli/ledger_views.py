@@ -163,4 +163,4 @@ def day(moment: datetime | None) -> str:
         OverflowError, ValueError, OSError
     ):  # the first and the last year have no other zone
         moment = moment.astimezone()
-    return moment.strftime("%Y-%m-%d %H:%M")
+    return f"{moment.year:04d}{moment:-%m-%d %H:%M}"
