@@ -98,8 +98,11 @@ def _possible(keys: Sequence[str], values: Sequence[Any]) -> dict[str, list[Any]
     """The values of each group that are known and not below zero."""
     found: dict[str, list[Any]] = {key: [] for key in set(keys)}
     for key, value in zip(keys, values, strict=True):
-        if value is not None and value >= 0:
+        if value is not None:
             found[key].append(value)
+    for key, known in found.items():
+        if known and min(known) < 0:
+            found[key] = [value for value in known if value >= 0]
     return found
 
 

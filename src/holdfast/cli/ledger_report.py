@@ -12,6 +12,7 @@ from holdfast.cli.amounts import EMPTY, decimal, dollars, percent, short_model
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24
+MOST_NAMED = 36  # letters, so that what is said of it fits beside it
 MOST_PAIRINGS = 12
 MOST_MONTHS = 24
 _FULL, _PARTS = "█", " ▏▎▍▌▋▊▉"
@@ -140,7 +141,7 @@ def _refusals(report: Report) -> list[str]:
 
 def _pairings(report: Report) -> list[str]:
     shown = [one for one in report.pairings if one.sessions >= 2][:MOST_PAIRINGS]
-    names = [f"{one.framework} × {short_model(one.model)}" for one in shown]
+    names = [output.cut(f"{one.framework} × {short_model(one.model)}", MOST_NAMED) for one in shown]
     width = max(map(len, names), default=0)
     return [
         f"{name:<{width}}  {one.sessions:>3} sessions  {rate(one.failure)}"
@@ -151,7 +152,8 @@ def _pairings(report: Report) -> list[str]:
 def _trend(report: Report) -> list[str]:
     months = report.trend[-MOST_MONTHS:]
     most = max((one.sessions for one in months), default=1)
-    lines: list[str] = []
+    before = earlier(report)
+    lines = [f"earlier  {before} session{'s' if before != 1 else ''}"] if before else []
     empty: list[str] = []
     for one in months:
         if not one.sessions:
@@ -165,6 +167,11 @@ def _trend(report: Report) -> list[str]:
         drawn = f"{bar(one.sessions / most):<{BAR}}"
         lines.append(f"{one.month}  {drawn}  {number}, {cost}, {_failing(one.failure)}")
     return lines
+
+
+def earlier(report: Report) -> int:
+    """Sessions of months before those that are shown."""
+    return sum(one.sessions for one in report.trend[:-MOST_MONTHS])
 
 
 def _failing(of: Rate) -> str:

@@ -11,7 +11,7 @@ from html import escape
 from holdfast.advise.rates import Rate
 from holdfast.advise.report import Report
 from holdfast.cli.amounts import decimal, dollars, short_model
-from holdfast.cli.ledger_report import MOST_MONTHS, MOST_PAIRINGS, rate, sections
+from holdfast.cli.ledger_report import MOST_MONTHS, MOST_PAIRINGS, earlier, rate, sections
 
 MOST_LABELS = 4  # of months under the line: as many as a telephone has room for
 _STYLE = """
@@ -121,6 +121,8 @@ def _months(report: Report) -> str:
         )
         for one in months
     ]
+    if before := earlier(report):
+        rows.insert(0, _row("earlier", "", _sessions(before)))
     line = _line([(one.month, one.total_cost or 0.0) for one in months]) if len(months) > 1 else ""
     return line + _figure("Sessions of each month.", rows)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
+from operator import attrgetter
 
 from holdfast.text import ledger_values as values
 from holdfast.text import table
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 50_000
 _BLANK = "  "  # how an empty cell stands in a row of ours
+_ZONE, _IN_UTC = attrgetter("tzinfo"), frozenset({UTC})
 _LONGEST_COST = 40
 _AMOUNTS = " $.0123456789|"
 _DIGITS = dict.fromkeys(range(48, 58))
@@ -318,7 +320,7 @@ def _quick_times(cells: Sequence[str]) -> list[Any]:
         known = iter(_quick_times([cell for cell in cells if cell != _BLANK]))
         return [None if cell == _BLANK else next(known) for cell in cells]
     found = list(map(datetime.fromisoformat, map(str.strip, cells)))
-    if any(time.tzinfo is not UTC for time in found):
+    if not _IN_UTC.issuperset(map(_ZONE, found)):
         raise ValueError("zone")
     return found
 

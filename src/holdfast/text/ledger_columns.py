@@ -84,15 +84,13 @@ def _keys(columns: Columns) -> Iterable[tuple[str, datetime | None, str | None]]
 def counted(columns: Columns) -> Columns:
     """One row per session: the latest recorded, later lines winning ties; forgotten is final."""
     sessions = columns["session"]
-    rows = dict(zip(sessions, range(len(sessions)), strict=True))
-    if len(rows) == len(sessions) and FORGOTTEN not in columns["outcome"]:
+    if len(set(sessions)) == len(sessions) and FORGOTTEN not in columns["outcome"]:
         return columns
-    recorded, seen = columns["recorded"], set[str]()
+    recorded = columns["recorded"]
+    rows: dict[str, int] = {}
     for row, session in enumerate(sessions):
-        if session not in seen:
-            seen.add(session)
-            rows[session] = row
-        elif (recorded[row] or LONG_AGO) >= (recorded[rows[session]] or LONG_AGO):
+        known = rows.get(session)
+        if known is None or (recorded[row] or LONG_AGO) >= (recorded[known] or LONG_AGO):
             rows[session] = row
     gone = set(compress(sessions, [outcome == FORGOTTEN for outcome in columns["outcome"]]))
     kept = [row for session, row in rows.items() if session not in gone]

@@ -66,10 +66,15 @@ class Tables:
     """What reading the tables of a file found, beside the rows, which their reader has."""
 
     def __init__(self) -> None:
-        self.lines: list[int] = []  # of every row that was read, its number
+        self.numbers: list[Sequence[int]] = []  # of the rows that were read, in runs
         self.problems: list[Problem] = []
         self.format: int | None = None
         self.header: Header | None = None
+
+    @property
+    def lines(self) -> list[int]:
+        """Of every row that was read, its number."""
+        return [number for run in self.numbers for number in run]
 
 
 # --- which tables there are ----------------------------------------------------------------------------
@@ -330,7 +335,7 @@ class _RowsOf:
             reader.take([cells[place::step] for place in range(1, step)], number)
         except ValueError:
             return 0
-        self._tables.lines += range(before + 1, before + number + 1)
+        self._tables.numbers.append(range(before + 1, before + number + 1))
         return number
 
     def _read_with_care(self, reader: CellReader, header: Header, lines: Sequence[str], before: int) -> None:
@@ -359,7 +364,7 @@ class _RowsOf:
             for number, cells in zip(numbers, rows, strict=True):
                 self._read_row(reader, number, cells)
         else:
-            self._tables.lines += numbers
+            self._tables.numbers.append(numbers)
 
     def _read_row(self, reader: CellReader, number: int, cells: list[str]) -> None:
         try:
@@ -367,7 +372,7 @@ class _RowsOf:
         except ValueError:
             self._report(number, "value", reader.unreadable(cells))
         else:
-            self._tables.lines.append(number)
+            self._tables.numbers.append([number])
 
     def _skip(self, lines: Sequence[str], region: _Region, before: int) -> None:
         """Rows that no ledger header governs: stray ones are reported one by one, another table once."""
