@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from holdfast.cli.output import cut
 
+NONE_CHOSEN = "No session is as the filters say. holdfast ledger shows all."
 EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
 
 
@@ -40,6 +41,8 @@ def dollars(value: Decimal | float | None, *, exact: bool = False) -> str:
         return "unknown" if exact else "?"
     if exact:
         return f"${Decimal(str(value)).normalize():f}" if value else "$0.00"
+    if 0 < value < Decimal("0.0001"):
+        return "<$0.0001"
     if 0 < value < Decimal("0.01"):
         return f"${value:.4f}"
     return f"${value:,.2f}"
