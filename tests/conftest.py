@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import settings
 
 from holdfast.app.wiring import AGENT_SIGNS
 
 ROOT = Path(__file__).parents[1]
+
+# How long an example takes says how busy the machine is, and nothing of what is tested.
+settings.register_profile("holdfast", deadline=None)
+settings.load_profile("holdfast")
 
 # What would lead a test to the developer's own agents, repositories or switches.
 _PERSONAL = (

@@ -86,10 +86,13 @@ def test_every_figure_says_how_it_was_counted(holdfast: Holdfast, sessions: Path
     assert found["compression"]["transcripts"] | {"formula": ""} == {
         "value": size, "n": 12, "formula": "", "note": "",
     }  # fmt: skip
-    text = holdfast("roi", check=0).stdout
+    text, short = holdfast("roi", "--how", check=0).stdout, holdfast("roi", check=0).stdout
     for figure in every_figure(found):
         assert {"value", "n", "formula"} <= set(figure)
         assert figure["formula"] in text, "the report says each formula"
+        assert figure["formula"] not in short, "and only when it is asked"
+    assert 2 * len(short.splitlines()) < 1.4 * len(text.splitlines())
+    assert short.splitlines()[-1] == "holdfast roi --how says below each figure how it was counted."
 
 
 def every_figure(value: Any) -> list[dict[str, Any]]:

@@ -137,4 +137,6 @@ def amount_of(entry: LedgerEntry, what: Amount) -> float | None:
 
 
 def _amount(what: str, value: float) -> str:
-    return f"${value:,.2f}" if what == "cost" else f"{value:,.0f}min"
+    if what == "cost":
+        return f"${value:,.4f}" if 0 < value < 0.01 else f"${value:,.2f}"
+    return f"{value:,.0f}min" if value >= 1 else f"{60 * value:.0f}s"

@@ -11,7 +11,7 @@ from statistics import fmean, median
 
 from msgspec import Struct
 
-from holdfast.advise.rates import Z95, wilson
+from holdfast.advise.intervals import Z95, wilson
 
 FEWEST = 5  # sessions on each side, below which a difference is noise
 _MOST_PAIRS = 200_000

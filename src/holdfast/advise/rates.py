@@ -6,11 +6,11 @@ Only the standard library, and nothing left to chance: the same rows always give
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import exp, lgamma, log, sqrt
+from math import exp, lgamma, log
 
 from msgspec import Struct
 
-Z95 = 1.959964
+from holdfast.advise.intervals import Clusters, wilson
 
 
 class Rate(Struct, frozen=True, kw_only=True):
@@ -23,13 +23,6 @@ class Rate(Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-def wilson(rate: float, n: float) -> tuple[float, float]:
-    """Wilson's interval: it stays within 0 and 1, and says something even where nothing has failed yet."""
-    centre = (rate + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
-    half = Z95 / (1 + Z95**2 / n) * sqrt(rate * (1 - rate) / n + Z95**2 / (4 * n * n))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
 def rate_of(failed: int, n: int) -> Rate:
     """A rate over things that fail independently of each other: sessions."""
     if n <= 0:
@@ -38,57 +31,13 @@ def rate_of(failed: int, n: int) -> Rate:
     return Rate(failed=failed, n=n, value=failed / n, low=low, high=high)
 
 
-class Clusters(Struct):
-    """Sums over sessions (tasks and failed ones), enough for the interval of a rate whose tasks fail together."""
-
-    sessions: int = 0
-    bases: int = 0  # sessions that have a task at all
-    tasks: int = 0
-    failed: int = 0
-    tasks_squared: int = 0
-    failed_squared: int = 0
-    products: int = 0
-
-    def add(self, tasks: int, failed: int) -> None:
-        self.sessions += 1
-        self.bases += tasks > 0
-        self.tasks += tasks
-        self.failed += failed
-        self.tasks_squared += tasks * tasks
-        self.failed_squared += failed * failed
-        self.products += tasks * failed
-
-    def join(self, other: Clusters) -> None:
-        for name in Clusters.__struct_fields__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def rate(self) -> Rate:
-        """Tasks of one session are not independent: they count for as many as their spread over sessions shows."""
-        if self.tasks <= 0:
-            return Rate(failed=self.failed, n=self.tasks)
-        rate = min(max(self.failed / self.tasks, 0.0), 1.0)
-        low, high = wilson(rate, max(self._effective(rate), 1.0))
-        return Rate(failed=self.failed, n=self.tasks, value=rate, low=low, high=high)
-
-    def _effective(self, rate: float) -> float:
-        """How many independent tasks these are worth: at most all, at least what they are if sessions fail as a whole.
-
-        That least is taken where there are few sessions, or none or all failed, so that the spread says nothing.
-        Few sessions show their spread poorly, which Student's distribution allows for.
-        """
-        least = self.tasks**2 / self.tasks_squared
-        if self.bases < 5 or rate in (0.0, 1.0):
-            return least
-        squares = self.failed_squared - 2 * rate * self.products + rate * rate * self.tasks_squared
-        variance = self.bases / (self.bases - 1) * squares / self.tasks**2
-        worth = rate * (1 - rate) / variance if variance > 0 else least
-        return min(max(worth, least), self.tasks) * (Z95 / student(self.bases - 1)) ** 2
-
-
-def student(freedom: int) -> float:
-    """What 1.96 becomes when the spread itself is estimated from few (Cornish and Fisher's expansion)."""
-    z = Z95
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+def rate_of_tasks(clusters: Clusters) -> Rate:
+    """A rate over tasks, which fail together with the others of their session."""
+    known = clusters.interval()
+    if known is None:
+        return Rate(failed=clusters.failed, n=clusters.tasks)
+    value, low, high = known
+    return Rate(failed=clusters.failed, n=clusters.tasks, value=value, low=low, high=high)
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:

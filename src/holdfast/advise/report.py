@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from holdfast.advise.rates import Belief, Rate
 from holdfast.advise.stats import UNKNOWN, ModelStats, grouped, maturity, ranked, stats_of, task_rate
+from holdfast.advise.tally import month_of
 from holdfast.advise.topics import Topic, topics_of
 from holdfast.model.ledger import Complexity, FailureReason, LedgerEntry
 
@@ -215,7 +216,7 @@ def _pairings(entries: Sequence[LedgerEntry]) -> tuple[Pairing, ...]:
 def _trend(entries: Sequence[LedgerEntry]) -> tuple[Month, ...]:
     """Every month from the first to the last: one without a session is a month too."""
     dated = [entry for entry in entries if entry.timestamp]
-    rows_of = _by(dated, lambda entry: f"{entry.timestamp:%Y-%m}")
+    rows_of = _by(dated, lambda entry: month_of(entry.timestamp) if entry.timestamp else "")
     groups = grouped(dated, "month")
     return tuple(
         Month(
@@ -233,4 +234,4 @@ def _months(times: Sequence[datetime]) -> list[str]:
     numbers = sorted({time.year * 12 + time.month - 1 for time in times})
     if numbers and numbers[-1] - numbers[0] <= MOST_GAP:
         numbers = list(range(numbers[0], numbers[-1] + 1))
-    return [f"{datetime(number // 12, number % 12 + 1, 1):%Y-%m}" for number in numbers]
+    return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in numbers]

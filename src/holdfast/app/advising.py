@@ -15,7 +15,6 @@ from holdfast.advise.similar import Alike, Goal, similar
 from holdfast.app.wiring import Machine
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.capture import CaptureStore
-from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
 from holdfast.text.keywords import keywords
 
@@ -114,14 +113,15 @@ def _running(entry: LedgerEntry) -> Running:
 
 
 def live_sessions(machine: Machine, project: Project) -> list[Running]:
-    """Sessions that have been captured and have no row yet: they run, or ended without a word."""
-    letters, _ = envelopes(project.memory / "inbox")
-    waiting = [letter.session for letter in letters]  # one letter stays there as long as a session goes on
-    return CaptureStore.glimpse(project.capture, partial(_live, waiting), [])
+    """Sessions that go on, as far as hooks have had them read, and those that were captured and have no row yet."""
+    from holdfast.app.capturing import going_on  # which prepares, and with it what is said here
+
+    running = going_on(machine, project)
+    return CaptureStore.glimpse(project.capture, partial(_unfinished, running), [])
 
 
-def _live(waiting: Sequence[str], store: CaptureStore) -> list[Running]:
-    sessions = dict.fromkeys((*waiting, *store.pending()))
+def _unfinished(running: Sequence[str], store: CaptureStore) -> list[Running]:
+    sessions = dict.fromkeys((*running, *store.pending()))
     records = [record for session in sessions if (record := store.record(session)) is not None]
     if not records:
         return []

@@ -144,6 +144,13 @@ def _at_a_terminal(process: int) -> bool:
         return False
 
 
+def going_on(machine: Machine, project: Project) -> list[str]:
+    """Sessions of which hooks have left word, and not that they are over."""
+    letters, _ = envelopes(project.memory / "inbox")
+    lasts = [group[-1] for group in _by_session(letters)]
+    return [last.session for last in lasts if last.event != "SessionEnd" and _alive(machine, last)]
+
+
 def _by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:
     groups: dict[tuple[str, str], list[Envelope]] = {}
     for letter in letters:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.app.ledger import Filter, open_ledger, read_ledger, select
 from holdfast.app.wiring import Machine
-from holdfast.errors import NotFound
+from holdfast.errors import LedgerError, NotFound
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store import files
 from holdfast.store.layout import Project
@@ -103,4 +103,7 @@ def path_of(machine: Machine, place: str) -> Path:
 
 def _read(machine: Machine, place: str) -> LedgerFile:
     path = path_of(machine, place)
-    return parse_ledger(files.read(path) or b"", str(path))
+    try:
+        return parse_ledger(files.read(path) or b"", str(path))
+    except LedgerError as error:  # a file of somebody else's, which is not to be moved away for us
+        raise LedgerError(error.problem, where=error.where, fix=_FIX) from error

@@ -33,7 +33,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json(watch)
     elif not watch.alerts:
         days = f"no session of the last {watch.since_days} days is beyond its like"
-        output.line(f"Nothing to say: {days} ({watch.sessions} sessions).")
+        number = f"{watch.sessions} session{'s' if watch.sessions != 1 else ''}"
+        output.line(f"Nothing to say: {days} ({number} known).")
     for alert in watch.alerts if not options.json else ():
         name = short_id(alert.session) if alert.session else "budget"
         output.line(f"{name}{' (running)' if alert.live else ''}: {alert.text}")

@@ -12,6 +12,7 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import ledger_views as views
 from holdfast.cli import ledger_whole as whole
 from holdfast.cli import output
+from holdfast.cli.amounts import NONE_CHOSEN
 from holdfast.cli.numbers import at_least_one, count
 from holdfast.errors import UsageError
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
@@ -133,7 +134,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         entry = app.find_row(app.rows(ledger), options.session)
         views.show_session(entry, app.record_of(project, entry.session), as_json=options.json)
         return 0
-    views.show_rows(app.rows(ledger, wanted(options)), as_json=options.json)
+    rows = app.rows(ledger, wanted(options))
+    if not rows and not options.json and wanted(options) != app.Filter():
+        output.line(NONE_CHOSEN)
+    else:
+        views.show_rows(rows, as_json=options.json)
     return 0
 
 

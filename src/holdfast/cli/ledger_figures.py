@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from holdfast.advise.stats import LedgerStats, ModelStats, grouped, maturity, stats_of
+from holdfast.advise.tally import figures_of, groups_of, maturity
 from holdfast.cli import output
-from holdfast.cli.ledger_views import EMPTY, decimal, dollars, minutes, percent, short_model
+from holdfast.cli.amounts import EMPTY, decimal, dollars, minutes, percent, short_model
 from holdfast.cli.output import Column, Table
-from holdfast.model.ledger import LedgerEntry
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from holdfast.advise.tally import Columns, Figures
+    from holdfast.model.ledger import LedgerEntry
 
 MOST_SHOWN = 5
 MOST_GROUPS = 30
@@ -26,48 +29,51 @@ _TITLES = {
 
 
 def show_stats(rows: Sequence[LedgerEntry], by: str | None, *, as_json: bool) -> None:
-    if as_json:
-        import msgspec
+    from holdfast.advise.stats import columns_of
 
-        figures: dict[str, Any] = msgspec.to_builtins(stats_of(rows))
-        if by:
-            figures |= {"by": by, "groups": grouped(rows, by)}
-        output.show_json({**figures, "maturity": maturity(len(rows))})
-    elif not rows:
+    columns = columns_of(rows)
+    show_columns({**columns, **columns_of(rows, by)} if by else columns, len(rows), by, as_json=as_json)
+
+
+def show_columns(columns: Columns, sessions: int, by: str | None, *, as_json: bool) -> None:
+    if as_json:
+        groups = {"by": by, "groups": groups_of(columns, by)} if by else {}
+        output.show_json({**figures_of(columns), **groups, "maturity": maturity(sessions)})
+    elif not sessions:
         output.line(EMPTY)
     elif by:
-        _show_groups(grouped(rows, by), by, len(rows))
+        _show_groups(groups_of(columns, by), by, sessions)
     else:
-        _show_all(stats_of(rows))
+        _show_all(figures_of(columns))
 
 
-def _show_all(stats: LedgerStats) -> None:
-    number = stats.total_sessions
+def _show_all(stats: Figures) -> None:
+    number = stats["total_sessions"]
     output.heading(f"Ledger Statistics ({number} session{'s' if number != 1 else ''})")
     output.line()
-    output.show(_groups_table("model", stats.model_performance))
-    _show_counts("Top Frameworks", stats.top_frameworks, "sessions")
-    _show_counts("Top Failures", stats.top_failures, "tasks")
+    output.show(_groups_table("model", stats["model_performance"]))
+    _show_counts("Top Frameworks", stats["top_frameworks"], "sessions")
+    _show_counts("Top Failures", stats["top_failures"], "tasks")
     output.line()
     output.heading("Average per Session")
     output.item(
-        f"Tasks: {decimal(stats.avg_task_count)} | Cost: {dollars(stats.avg_cost)} | "
-        f"Duration: {minutes(stats.avg_duration_minutes)}"
+        f"Tasks: {decimal(stats['avg_task_count'])} | Cost: {dollars(stats['avg_cost'])} | "
+        f"Duration: {minutes(stats['avg_duration_minutes'])}"
     )
     output.item(
-        f"Failed Tasks: {_few(stats.avg_failed_tasks)} ({percent(stats.failure_rate)} failure rate: "
-        f"{stats.total_failed_tasks} of {stats.total_tasks} tasks{interval(stats.failure_interval)})"
+        f"Failed Tasks: {_few(stats['avg_failed_tasks'])} ({percent(stats['failure_rate'])} failure rate: "
+        f"{stats['total_failed_tasks']} of {stats['total_tasks']} tasks{interval(stats['failure_interval'])})"
     )
     output.item(
-        f"Sessions with a failed task: {stats.failed_sessions} of {stats.judged_sessions} "
-        f"({percent(stats.session_failure_rate)}{interval(stats.session_failure_interval)})"
+        f"Sessions with a failed task: {stats['failed_sessions']} of {stats['judged_sessions']} "
+        f"({percent(stats['session_failure_rate'])}{interval(stats['session_failure_interval'])})"
     )
-    if stats.total_cost is not None:
-        unknown = stats.total_sessions - stats.known_costs
+    if stats["total_cost"] is not None:
+        unknown = number - stats["known_costs"]
         note = f", {unknown} session{'s' if unknown != 1 else ''} of unknown cost left out" if unknown else ""
-        output.item(f"Total: {dollars(stats.total_cost)}{note}, {stats.tokens.total:,} tokens")
-    if stats.impossible_rows:
-        rows = f"{stats.impossible_rows} row{'s' if stats.impossible_rows != 1 else ''}"
+        output.item(f"Total: {dollars(stats['total_cost'])}{note}, {sum(stats['tokens'].values()):,} tokens")
+    if impossible := stats["impossible_rows"]:
+        rows = f"{impossible} row{'s' if impossible != 1 else ''}"
         output.line(
             f"  {rows} with impossible figures (more failures than tasks, or below zero): left out of them"
         )
@@ -83,7 +89,7 @@ def _few(value: float | None) -> str:
     return decimal(value, 2 if value is not None and 0 < value < 0.1 else 1)
 
 
-def _show_groups(groups: Mapping[str, ModelStats], by: str, sessions: int) -> None:
+def _show_groups(groups: Mapping[str, Figures], by: str, sessions: int) -> None:
     shown = dict(list(groups.items())[:MOST_GROUPS])
     output.show(_groups_table(by, shown))
     if len(groups) > len(shown):
@@ -94,7 +100,7 @@ def _show_groups(groups: Mapping[str, ModelStats], by: str, sessions: int) -> No
     output.item(maturity(sessions), 0)
 
 
-def _groups_table(by: str, groups: Mapping[str, ModelStats]) -> Table:
+def _groups_table(by: str, groups: Mapping[str, Figures]) -> Table:
     return Table(
         columns=(
             Column(_TITLES[by], style="cyan", flexible=True),
@@ -107,17 +113,25 @@ def _groups_table(by: str, groups: Mapping[str, ModelStats]) -> Table:
         rows=[
             (
                 short_model(name) if by == "model" else name,
-                f"{own.sessions:,}",
-                dollars(own.avg_cost)
-                + (f" (n={own.known_costs})" if own.known_costs != own.sessions else ""),
-                minutes(own.avg_duration),
-                f"{own.failed_tasks:,}/{own.tasks:,} {percent(own.failure_rate)}{interval(own.failure_interval)}",
-                f"{own.failed_sessions:,}/{own.judged_sessions:,} {percent(own.session_failure_rate)}"
-                f"{interval(own.session_failure_interval)}",
+                f"{own['sessions']:,}",
+                dollars(own["avg_cost"])
+                + (f" (n={own['known_costs']})" if own["known_costs"] != own["sessions"] else ""),
+                minutes(own["avg_duration"]),
+                _share(own["failed_tasks"], own["tasks"], own["failure_rate"], own["failure_interval"]),
+                _share(
+                    own["failed_sessions"],
+                    own["judged_sessions"],
+                    own["session_failure_rate"],
+                    own["session_failure_interval"],
+                ),
             )
             for name, own in groups.items()
         ],
     )
+
+
+def _share(failed: int, of: int, rate: float | None, bounds: tuple[float, float] | None) -> str:
+    return f"{failed:,}/{of:,} {percent(rate)}{interval(bounds)}"
 
 
 def interval(bounds: tuple[float, float] | None) -> str:

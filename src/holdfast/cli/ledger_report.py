@@ -8,10 +8,11 @@ from holdfast.advise.rates import Rate
 from holdfast.advise.report import FEWEST, Report, report_of
 from holdfast.advise.stats import UNKNOWN
 from holdfast.cli import output
-from holdfast.cli.ledger_views import EMPTY, decimal, dollars, percent, short_model
+from holdfast.cli.amounts import EMPTY, decimal, dollars, percent, short_model
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24
+MOST_NAMED = 36  # letters, so that what is said of it fits beside it
 MOST_PAIRINGS = 12
 MOST_MONTHS = 24
 _FULL, _PARTS = "█", " ▏▎▍▌▋▊▉"
@@ -46,7 +47,7 @@ def _show(report: Report) -> None:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    yield f"# Usage patterns ({report.sessions} sessions)"
+    yield f"# Usage patterns ({report.sessions} session{'s' if report.sessions != 1 else ''})"
     for title, lines in sections(report):
         yield f"\n## {title}\n"
         yield from (f"- {line.strip()}" for line in lines)
@@ -90,7 +91,7 @@ def _productive(report: Report) -> list[str]:
             f"{rate(one.failure)} failed",
             f"{dollars(one.avg_cost)} avg" if one.avg_cost is not None else "",
         ]
-        notes += [f"{one.sessions} session{'s' if one.sessions != 1 else ''}", one.note]
+        notes += [f"{one.sessions} session{'s' if one.sessions != 1 else ''}", _short_note(one.note)]
         lines.append(
             f"{short_model(one.model)} for {one.project_type} projects ({', '.join(filter(None, notes))})"
         )
@@ -101,6 +102,12 @@ def _productive(report: Report) -> list[str]:
             f"not enough evidence for {', '.join(unclear[:8])}{' …' if len(unclear) > 8 else ''} ({few})"
         )
     return lines
+
+
+def _short_note(note: str) -> str:
+    """The note without the release date of the model that it ends with."""
+    said, of, model = note.rpartition(" of ")
+    return f"{said}{of}{short_model(model)}" if of else note
 
 
 def _complexity(report: Report) -> list[str]:
@@ -134,7 +141,7 @@ def _refusals(report: Report) -> list[str]:
 
 def _pairings(report: Report) -> list[str]:
     shown = [one for one in report.pairings if one.sessions >= 2][:MOST_PAIRINGS]
-    names = [f"{one.framework} × {short_model(one.model)}" for one in shown]
+    names = [output.cut(f"{one.framework} × {short_model(one.model)}", MOST_NAMED) for one in shown]
     width = max(map(len, names), default=0)
     return [
         f"{name:<{width}}  {one.sessions:>3} sessions  {rate(one.failure)}"
@@ -145,7 +152,8 @@ def _pairings(report: Report) -> list[str]:
 def _trend(report: Report) -> list[str]:
     months = report.trend[-MOST_MONTHS:]
     most = max((one.sessions for one in months), default=1)
-    lines: list[str] = []
+    before = earlier(report)
+    lines = [f"earlier  {before} session{'s' if before != 1 else ''}"] if before else []
     empty: list[str] = []
     for one in months:
         if not one.sessions:
@@ -159,6 +167,11 @@ def _trend(report: Report) -> list[str]:
         drawn = f"{bar(one.sessions / most):<{BAR}}"
         lines.append(f"{one.month}  {drawn}  {number}, {cost}, {_failing(one.failure)}")
     return lines
+
+
+def earlier(report: Report) -> int:
+    """Sessions of months before those that are shown."""
+    return sum(one.sessions for one in report.trend[:-MOST_MONTHS])
 
 
 def _failing(of: Rate) -> str:

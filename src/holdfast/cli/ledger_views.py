@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output
+from holdfast.cli.amounts import EMPTY, dollars, number, short_duration, short_model
 from holdfast.cli.output import Column, Table, cut
 from holdfast.model.ledger import LedgerEntry
 from holdfast.text.ledger_values import render_duration, render_time
 
 if TYPE_CHECKING:
     from holdfast.model.session import DistilledSession
-
-EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
 
 
 def as_json(entry: LedgerEntry) -> dict[str, Any]:
@@ -159,11 +156,6 @@ def short_id(session: str) -> str:
     return session[:8] if len(session) == 36 and session.count("-") == 4 else cut(session, 18)
 
 
-def short_model(model: str | None) -> str:
-    """A model without the date of its release, which tells a reader nothing."""
-    return cut(re.sub(r"-20\d{6}$", "", model or "?"), 28)
-
-
 def day(moment: datetime | None) -> str:
     if moment is None:
         return "?"
@@ -171,40 +163,4 @@ def day(moment: datetime | None) -> str:
         OverflowError, ValueError, OSError
     ):  # the first and the last year have no other zone
         moment = moment.astimezone()
-    return moment.strftime("%Y-%m-%d %H:%M")
-
-
-def number(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"
-
-
-def decimal(value: float | None, places: int = 1) -> str:
-    return "?" if value is None else f"{value:.{places}f}"
-
-
-def minutes(value: float | None) -> str:
-    return "?" if value is None else f"{value:.1f}min"
-
-
-def percent(value: float | None) -> str:
-    return "?" if value is None else f"{value:.1%}"
-
-
-def dollars(value: Decimal | float | None, *, exact: bool = False) -> str:
-    """Cents for reading, every digit when asked; small amounts never read as nothing."""
-    if value is None:
-        return "unknown" if exact else "?"
-    if exact:
-        return f"${Decimal(str(value)).normalize():f}" if value else "$0.00"
-    if 0 < value < Decimal("0.01"):
-        return f"${value:.4f}"
-    return f"${value:,.2f}"
-
-
-def short_duration(seconds: int | None) -> str:
-    if seconds is None:
-        return "?"
-    if seconds < 60:
-        return f"{seconds}s"
-    minutes = round(seconds / 60)
-    return f"{minutes}min" if minutes < 60 else f"{minutes // 60}h {minutes % 60}min"
+    return f"{moment.year:04d}{moment:-%m-%d %H:%M}"

@@ -13,6 +13,8 @@ from holdfast.app import ledgers
 from holdfast.app.ledger import Filter, commit
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import NONE_CHOSEN
+from holdfast.errors import UsageError
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.layout import Project
 
@@ -66,7 +68,10 @@ def run(options: argparse.Namespace, machine: Machine, project: Project, wanted:
     gc.disable()  # rows form no cycles, and this process ends with them
     rows, problems = ledgers.read_all(machine, project, options.places, wanted)
     output.warn_all(problems)
-    if options.verb == "stats":
+    words = options.verb == "stats" or (options.verb == "report" and options.format != "html")
+    if words and not rows and wanted != Filter() and not options.json:
+        output.line(NONE_CHOSEN)
+    elif options.verb == "stats":
         from holdfast.cli.ledger_figures import show_stats
 
         show_stats(rows, options.by, as_json=options.json)
@@ -98,8 +103,11 @@ def _export(
     pieces = exported(rows, options.format, project.title)
     if options.output:
         path = machine.cwd / Path(options.output).expanduser()
+        if not path.parent.is_dir():
+            raise UsageError("there is no such folder", where=str(path.parent), fix="Make it first")
         write_export(project, path, pieces)
-        output.note(f"{len(rows)} session{'s' if len(rows) != 1 else ''} written to {path}")
+        what = f"{len(rows)} session{'s' if len(rows) != 1 else ''}"
+        output.note(f"{'a dashboard' if options.format == 'grafana' else what} written to {path}")
         return
     for piece in pieces:
         sys.stdout.buffer.write(piece)

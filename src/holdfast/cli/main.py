@@ -145,7 +145,15 @@ def _main(arguments: Sequence[str] | None) -> int:
 
         if print_context(rest):
             return 0
-    code = _run(name, rest)
+    if name == "ledger" and rest[:1] == ["stats"]:
+        from holdfast.cli.ledger_quick import print_stats
+
+        if print_stats(rest[1:]):
+            return _ended(0, arguments)
+    return _ended(_run(name, rest), arguments)
+
+
+def _ended(code: int, arguments: Sequence[str] | None) -> int:
     if arguments is None:
         gc.freeze()  # the process ends: a last search for cycles in all that was read would only hold it up
     return code

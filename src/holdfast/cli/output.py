@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections import namedtuple
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
-
-from msgspec import Struct
 
 from holdfast.cli.wrapping import on_screen
 from holdfast.cli.wrapping import width as _width
 from holdfast.guard.visible import visible
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 GAP = 3  # what stands between two columns on a terminal
 LEAST_FLEXIBLE = 14
@@ -20,20 +22,28 @@ LEAST_WRAPPED = 36  # a text of a few words a line is no text
 NARROW = 100
 
 
-class Column(Struct, frozen=True):
+class Column(
+    namedtuple(
+        "Column",
+        ("title", "align", "style", "flexible", "wrapped", "dispensable"),
+        defaults=("left", "", False, False, 0),
+    )
+):
+    __slots__ = ()
     title: str
-    align: Literal["left", "right"] = "left"
-    style: str = ""
-    flexible: bool = False  # may be shortened to fit the terminal
-    wrapped: bool = False  # if flexible: goes on in the next line instead of being cut
-    dispensable: int = 0  # left out on a narrow terminal; the highest goes first
+    align: Literal["left", "right"]
+    style: str
+    flexible: bool  # may be shortened to fit the terminal
+    wrapped: bool  # if flexible: goes on in the next line instead of being cut
+    dispensable: int  # left out on a narrow terminal; the highest goes first
 
 
-class Table(Struct, frozen=True):
+class Table(namedtuple("Table", ("columns", "rows", "title", "below"), defaults=("", ()))):
+    __slots__ = ()
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
-    title: str = ""
-    below: Sequence[str] = ()  # for each row, what a terminal shows faintly under its wrapped text
+    title: str
+    below: Sequence[str]  # for each row, what a terminal shows faintly under its wrapped text
 
 
 def on_terminal() -> bool:

@@ -14,9 +14,10 @@ from holdfast.app.advising import advise
 from holdfast.app.ledger import Filter
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import dollars, minutes, percent, short_model
+from holdfast.cli.amounts import number as number_of
 from holdfast.cli.ledger_figures import interval
-from holdfast.cli.ledger_views import as_json, day, dollars, minutes, percent, short_id, short_model
-from holdfast.cli.ledger_views import number as number_of
+from holdfast.cli.ledger_views import as_json, day, short_id
 from holdfast.cli.output import Column, Table
 from holdfast.errors import UsageError
 from holdfast.model.ledger import LedgerEntry

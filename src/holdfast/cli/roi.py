@@ -1,4 +1,4 @@
-"""`holdfast roi`: what memory saved, in figures that each say how they were counted."""
+"""`holdfast roi`: what memory saved, in figures that each say over how many, and when asked how, they were counted."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from holdfast.advise.roi import OBSERVED, Compression, Injected, Lines, Roi, Ses
 from holdfast.app.roi import roi
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.ledger_views import EMPTY
+from holdfast.cli.amounts import EMPTY
 from holdfast.errors import UsageError
 
 DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions
-and dead ends came up again. Every figure says how it was counted and over how many; nothing is estimated."""
+and dead ends came up again. Every figure says over how many it was counted, and with --how in which way; nothing is
+estimated."""
 EXAMPLES = """examples:
   holdfast roi                         the figures of this project
+  holdfast roi --how                   the same, each with how it was counted
   holdfast roi --since 2026-03-01      only sessions from that day on
   holdfast roi --json                  for scripts: every figure has value, n and formula
 """
 
 NOT_ENOUGH = f"not enough sessions yet: {FEWEST} of each are needed"
+RE_EXPLAINING = (
+    "What it means: this much of what a session opened or ran into, an earlier one already knew. Files known grow with "
+    "every session, so the first share rises by itself; dead ends that come again are pure loss."
+)
 _LABEL = 28
 NONE = "–"
 _GROUP = 20
@@ -33,7 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)"
     )
-    parser.add_argument("--json", action="store_true", help="the figures as JSON")
+    parser.add_argument("--how", action="store_true", help="below each figure, how it was counted")
+    parser.add_argument("--json", action="store_true", help="the figures as JSON, each with its formula")
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
@@ -43,7 +50,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     elif _empty(found):
         output.line(EMPTY if options.since is None else f"No sessions since {options.since}.")
     else:
-        _show(found)
+        _Page(how=options.how).show(found)
     return 0
 
 
@@ -67,144 +74,163 @@ def _empty(found: Roi) -> bool:
     )
 
 
-def _show(found: Roi) -> None:
-    _show_sessions(found.sessions)
-    _show_injected(found.injected, found.continued)
-    _show_lines(found.lines)
-    _show_compression(found.compression)
-    _show_questions(found.questions)
-    _show_stages(found.re_explaining)
-    # Where there is a difference to misread, the observation was said beside it.
-    notes = [note for note in found.notes if note != OBSERVED or found.sessions.difference is None]
-    if notes:
-        _section("Notes")
-        for note in notes:
-            output.aside(note, 2)
+class _Page:
+    """The figures, each with how it was counted where that is asked for."""
 
+    def __init__(self, *, how: bool) -> None:
+        self._told = how
 
-# --- sections ------------------------------------------------------------------------------------------
+    def show(self, found: Roi) -> None:
+        self._show_sessions(found.sessions)
+        self._show_injected(found.injected, found.continued)
+        self._show_lines(found.lines)
+        self._show_compression(found.compression)
+        self._show_questions(found.questions)
+        self._show_stages(found.re_explaining)
+        # Where there is a difference to misread, the observation was said beside it.
+        notes = [note for note in found.notes if note != OBSERVED or found.sessions.difference is None]
+        if notes:
+            _section("Notes")
+            for note in notes:
+                output.aside(note, 2)
+        if not self._told:
+            output.line()
+            output.aside("holdfast roi --how says below each figure how it was counted.")
 
+    def _show_sessions(self, found: Sessions) -> None:
+        told, others, apart = found.with_memory, found.without_memory, found.difference
+        output.heading("Sessions".ljust(_LABEL) + f"{'with memory':>{_GROUP}}{'without':>{_GROUP}}")
+        _pair("counted", f"{told.sessions.n:,}", f"{others.sessions.n:,}")
+        self._how(f"with: {told.sessions.formula}")
+        self._how(f"without: {others.sessions.formula}")
+        self._show_spreads("cost", told.cost, others.cost, apart.cost if apart else None, _dollars)
+        self._show_spreads(
+            "active time", told.minutes, others.minutes, apart.minutes if apart else None, _minutes
+        )
+        self._show_spreads("tokens", told.tokens, others.tokens, apart.tokens if apart else None, _amount)
+        self._show_spreads(
+            "files only opened", told.opened, others.opened, apart.opened if apart else None, _decimal
+        )
+        one, other = told.failures, others.failures
+        _pair(
+            "failure rate per task",
+            _with_n(one.value, one.n, _percent),
+            _with_n(other.value, other.n, _percent),
+        )
+        if apart and apart.failures:
+            self._show_difference(apart.failures, _points)
+        self._how(one.formula)
+        if apart is None:
+            counts = f"{told.sessions.n} with, {others.sessions.n} without"
+            output.line(f"  {'difference':<{_LABEL - 2}}{NOT_ENOUGH} ({counts})")
+            return
+        self._how(f"differences: {SHIFT}")
+        if apart.failures:
+            self._how(f"of rates: {RATE_SHIFT}")
+        output.aside(OBSERVED, 2)
 
-def _show_sessions(found: Sessions) -> None:
-    told, others, apart = found.with_memory, found.without_memory, found.difference
-    output.heading("Sessions".ljust(_LABEL) + f"{'with memory':>{_GROUP}}{'without':>{_GROUP}}")
-    _pair("counted", f"{told.sessions.n:,}", f"{others.sessions.n:,}")
-    _how(f"with: {told.sessions.formula}")
-    _how(f"without: {others.sessions.formula}")
-    _show_spreads("cost", told.cost, others.cost, apart.cost if apart else None, _dollars)
-    _show_spreads("active time", told.minutes, others.minutes, apart.minutes if apart else None, _minutes)
-    _show_spreads("tokens", told.tokens, others.tokens, apart.tokens if apart else None, _amount)
-    _show_spreads("files only opened", told.opened, others.opened, apart.opened if apart else None, _decimal)
-    one, other = told.failures, others.failures
-    _pair(
-        "failure rate per task", _with_n(one.value, one.n, _percent), _with_n(other.value, other.n, _percent)
-    )
-    if apart and apart.failures:
-        _show_difference(apart.failures, _points)
-    _how(one.formula)
-    if apart is None:
-        counts = f"{told.sessions.n} with, {others.sessions.n} without"
-        output.line(f"  {'difference':<{_LABEL - 2}}{NOT_ENOUGH} ({counts})")
-        return
-    _how(f"differences: {SHIFT}")
-    if apart.failures:
-        _how(f"of rates: {RATE_SHIFT}")
-    output.aside(OBSERVED, 2)
+    def _show_spreads(
+        self,
+        name: str,
+        one: Spread,
+        other: Spread,
+        difference: Difference | None,
+        shown: Callable[[float], str],
+    ) -> None:
+        _pair(f"{name}, median", _with_n(one.value, one.n, shown), _with_n(other.value, other.n, shown))
+        if self._told:
+            _pair("  mean", _value(one.mean, shown) or NONE, _value(other.mean, shown) or NONE)
+        if difference is not None:
+            self._show_difference(difference, shown)
+        self._how(one.formula)
 
+    def _show_difference(self, difference: Difference, shown: Callable[[float], str]) -> None:
+        """The unit is said once, after the last number, so that the line fits a terminal."""
+        value, low, high = (
+            _signed(number, shown) for number in (difference.value, difference.low, difference.high)
+        )
+        unit = high[high.index(" ") :] if " " in high else ""
+        clear = "" if difference.low > 0 or difference.high < 0 else "; may be chance"
+        interval = f"95%: {low.removesuffix(unit)} to {high}{clear}"
+        output.line(f"  {'  difference':<{_LABEL - 2}}{value.removesuffix(unit)} ({interval})")
 
-def _show_spreads(
-    name: str, one: Spread, other: Spread, difference: Difference | None, shown: Callable[[float], str]
-) -> None:
-    _pair(f"{name}, median", _with_n(one.value, one.n, shown), _with_n(other.value, other.n, shown))
-    _pair("  mean", _value(one.mean, shown) or NONE, _value(other.mean, shown) or NONE)
-    if difference is not None:
-        _show_difference(difference, shown)
-    _how(one.formula)
+    def _show_injected(self, found: Injected, continued: Figure) -> None:
+        _section("What the memory cost")
+        self._figure(
+            "tokens injected",
+            _value(found.tokens.value, _amount),
+            found.tokens.n,
+            "sessions",
+            found.tokens.formula,
+        )
+        each = found.per_session
+        if each.n:
+            means = f"{_value(each.value, _amount)} median, {_value(each.mean, _amount)} mean"
+            self._figure("per session", means, each.n, "sessions", each.formula)
+            share = found.share
+            said = _value(share.value, _percent) or share.note
+            self._figure("share of input", said, share.n, "sessions", share.formula)
+        _section("Sessions that continued from memory")
+        said = f"{continued.value} of {continued.n}" if continued.value is not None else continued.note
+        output.line(f"  {said}")
+        self._how(continued.formula)
 
+    def _show_lines(self, lines: Sequence[Lines]) -> None:
+        _section("What is kept".ljust(_LABEL) + f"{'lines':>10}{'files':>8}")
+        for row in lines:
+            output.line(f"  {row.category:<{_LABEL - 2}}{row.value:>10,}{row.files:>8,}")
+            self._how(row.formula)
+        total, files = sum(row.value for row in lines), sum(row.files for row in lines)
+        output.line(f"  {'total':<{_LABEL - 2}}{total:>10,}{files:>8,}")
 
-def _show_difference(difference: Difference, shown: Callable[[float], str]) -> None:
-    """The unit is said once, after the last number, so that the line fits a terminal."""
-    value, low, high = (
-        _signed(number, shown) for number in (difference.value, difference.low, difference.high)
-    )
-    unit = high[high.index(" ") :] if " " in high else ""
-    clear = "" if difference.low > 0 or difference.high < 0 else "; may be chance"
-    interval = f"95%: {low.removesuffix(unit)} to {high}{clear}"
-    output.line(f"  {'  difference':<{_LABEL - 2}}{value.removesuffix(unit)} ({interval})")
+    def _show_compression(self, found: Compression) -> None:
+        _section("Compression")
+        for name, figure, noun in (
+            ("transcripts read", found.transcripts, "files"),
+            ("memory kept", found.kept, "files"),
+            ("told to a session", found.told, "sessions"),
+        ):
+            self._figure(name, _value(figure.value, _bytes) or figure.note, figure.n, noun, figure.formula)
+        for name, figure, noun in (
+            ("read : kept", found.ratio, "files"),
+            ("read : told", found.told_ratio, "sessions"),
+        ):
+            value = f"{_times(figure.value)} : 1" if figure.value is not None else figure.note
+            self._figure(name, value, figure.n if figure.value is not None else 0, noun, figure.formula)
 
+    def _show_questions(self, found: Questions) -> None:
+        _section("Questions")
+        self._figure("answered from the record", _value(found.offered.value, _amount), found.offered.n, "repeats",
+                found.offered.formula)  # fmt: skip
+        self._figure("asked again all the same", _value(found.asked_again.value, _amount), found.asked_again.n, "asked",
+                found.asked_again.formula)  # fmt: skip
 
-def _show_injected(found: Injected, continued: Figure) -> None:
-    _section("What the memory cost")
-    _figure(
-        "tokens injected",
-        _value(found.tokens.value, _amount),
-        found.tokens.n,
-        "sessions",
-        found.tokens.formula,
-    )
-    each = found.per_session
-    if each.n:
-        means = f"{_value(each.value, _amount)} median, {_value(each.mean, _amount)} mean"
-        _figure("per session", means, each.n, "sessions", each.formula)
-        _figure("share of input", _value(found.share.value, _percent) or found.share.note, found.share.n, "sessions",
-                found.share.formula)  # fmt: skip
-    _section("Sessions that continued from memory")
-    said = f"{continued.value} of {continued.n}" if continued.value is not None else continued.note
-    output.line(f"  {said}")
-    _how(continued.formula)
+    def _show_stages(self, stages: Sequence[Stage]) -> None:
+        _section(
+            "Re-explaining".ljust(_LABEL) + f"{'files opened again':>{_GROUP}}{'dead ends again':>{_GROUP}}"
+        )
+        for stage in stages:
+            if stage.files.value is None and stage.dead_ends.value is None and stage.files.note:
+                output.line(f"  {'sessions ' + stage.sessions:<{_LABEL - 2}}{stage.files.note}")
+                continue
+            cells = [
+                _with_n(figure.value, figure.n, _percent) if figure.value is not None else "none"
+                for figure in (stage.files, stage.dead_ends)
+            ]
+            _pair(f"sessions {stage.sessions}", *cells)
+        self._how(f"files: {stages[0].files.formula}")
+        self._how(f"dead ends: {stages[0].dead_ends.formula}")
+        if self._told:
+            output.aside(RE_EXPLAINING, 4)
 
+    def _how(self, formula: str) -> None:
+        if self._told:
+            output.aside(f"= {formula}", 4)
 
-def _show_lines(lines: Sequence[Lines]) -> None:
-    _section("What is kept".ljust(_LABEL) + f"{'lines':>10}{'files':>8}")
-    for row in lines:
-        output.line(f"  {row.category:<{_LABEL - 2}}{row.value:>10,}{row.files:>8,}")
-        _how(row.formula)
-    total, files = sum(row.value for row in lines), sum(row.files for row in lines)
-    output.line(f"  {'total':<{_LABEL - 2}}{total:>10,}{files:>8,}")
-
-
-def _show_compression(found: Compression) -> None:
-    _section("Compression")
-    for name, figure, noun in (
-        ("transcripts read", found.transcripts, "files"),
-        ("memory kept", found.kept, "files"),
-        ("told to a session", found.told, "sessions"),
-    ):
-        _figure(name, _value(figure.value, _bytes) or figure.note, figure.n, noun, figure.formula)
-    for name, figure, noun in (
-        ("read : kept", found.ratio, "files"),
-        ("read : told", found.told_ratio, "sessions"),
-    ):
-        value = f"{_times(figure.value)} : 1" if figure.value is not None else figure.note
-        _figure(name, value, figure.n if figure.value is not None else 0, noun, figure.formula)
-
-
-def _show_questions(found: Questions) -> None:
-    _section("Questions")
-    _figure("answered from the record", _value(found.offered.value, _amount), found.offered.n, "repeats",
-            found.offered.formula)  # fmt: skip
-    _figure("asked again all the same", _value(found.asked_again.value, _amount), found.asked_again.n, "asked",
-            found.asked_again.formula)  # fmt: skip
-
-
-def _show_stages(stages: Sequence[Stage]) -> None:
-    _section("Re-explaining".ljust(_LABEL) + f"{'files opened again':>{_GROUP}}{'dead ends again':>{_GROUP}}")
-    for stage in stages:
-        if stage.files.value is None and stage.dead_ends.value is None and stage.files.note:
-            output.line(f"  {'sessions ' + stage.sessions:<{_LABEL - 2}}{stage.files.note}")
-            continue
-        cells = [
-            _with_n(figure.value, figure.n, _percent) if figure.value is not None else "none"
-            for figure in (stage.files, stage.dead_ends)
-        ]
-        _pair(f"sessions {stage.sessions}", *cells)
-    _how(f"files: {stages[0].files.formula}")
-    _how(f"dead ends: {stages[0].dead_ends.formula}")
-    output.aside(
-        "What it means: this much of what a session opened or ran into, an earlier one already knew. Files known grow "
-        "with every session, so the first share rises by itself; dead ends that come again are pure loss.",
-        4,
-    )
+    def _figure(self, name: str, value: str, n: int, noun: str, formula: str) -> None:
+        base = f"   n={n:,} {noun[:-1] if n == 1 and noun.endswith('s') else noun}" if n else ""
+        output.line(f"  {name:<{_LABEL - 2}}{value}{base}")
+        self._how(formula)
 
 
 # --- lines ---------------------------------------------------------------------------------------------
@@ -215,18 +241,8 @@ def _section(title: str) -> None:
     output.heading(title)
 
 
-def _how(formula: str) -> None:
-    output.aside(f"= {formula}", 4)
-
-
 def _pair(name: str, one: str, other: str) -> None:
     output.line(f"  {name:<{_LABEL - 2}}{one:>{_GROUP}}{other:>{_GROUP}}".rstrip())
-
-
-def _figure(name: str, value: str, n: int, noun: str, formula: str) -> None:
-    base = f"   n={n:,} {noun[:-1] if n == 1 and noun.endswith('s') else noun}" if n else ""
-    output.line(f"  {name:<{_LABEL - 2}}{value}{base}")
-    _how(formula)
 
 
 def _with_n(value: float | None, n: int, shown: Callable[[float], str]) -> str:

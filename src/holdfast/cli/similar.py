@@ -9,7 +9,8 @@ from holdfast.app.advising import like
 from holdfast.app.ledger import Filter
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.ledger_views import as_json, day, dollars, short_id, short_model
+from holdfast.cli.amounts import EMPTY, dollars, short_model
+from holdfast.cli.ledger_views import as_json, day, short_id
 from holdfast.cli.numbers import at_least_one
 from holdfast.cli.output import Column, Table
 from holdfast.errors import UsageError
@@ -40,6 +41,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     _, found = like(machine, options.goal, rows, options.most)
     if options.json:
         output.show_json([{**as_json(one.entry), "score": one.score, "why": one.why} for one in found])
+        return 0
+    if not rows:
+        output.line(EMPTY)
         return 0
     if not found:
         output.line(f"No session of {len(rows)} was about anything like this.")

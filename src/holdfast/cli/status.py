@@ -7,7 +7,8 @@ import argparse
 from holdfast.app.status import Status, status_of
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.ledger_views import as_json, day, dollars, short_id, short_model
+from holdfast.cli.amounts import dollars, short_model
+from holdfast.cli.ledger_views import as_json, day, short_id
 
 MOST_SHOWN = 3
 LONGEST = 110

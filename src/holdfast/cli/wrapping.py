@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from unicodedata import combining, east_asian_width
 
-_LABEL = re.compile(r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?")
-_PIECE = re.compile(r" *[^ ]+")
+from holdfast.text.late import late
+
+_LABEL = late(r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?")
+_PIECE = late(r" *[^ ]+")
 LEAST = 24  # a column of text that is narrower is none
 
 

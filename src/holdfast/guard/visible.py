@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from functools import cache
 
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    import re
+
+# What most lines of ours are made of: they are told to be harmless before a pattern could be compiled.
+_PLAIN = frozenset(" –—…·×→≥≤•?").union(map(chr, range(0x20, 0x7F)))
 _ZERO_WIDTH_NON_JOINER = "\u200c"
 _ZERO_WIDTH_JOINER = "\u200d"
 _TEXT_AND_EMOJI_STYLE = "\ufe0e\ufe0f"
@@ -40,6 +44,8 @@ _DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891
 @cache
 def _suspect() -> re.Pattern[str]:
     """Every character that may be hidden; most texts hold none and are done with one pass."""
+    import re
+
     return re.compile(
         "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
         "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -50,7 +56,7 @@ def _suspect() -> re.Pattern[str]:
 
 def visible(text: str) -> str:
     """The text with every hidden character as `\\x1b`, `\\u200b` or `\\U000e0041`; the rest is untouched."""
-    return _suspect().sub(_shown, text)
+    return text if _PLAIN.issuperset(text) else _suspect().sub(_shown, text)
 
 
 def has_hidden(text: str) -> bool:
@@ -91,6 +97,8 @@ def _is_hidden(match: re.Match[str]) -> bool:
 
 def _is_style(char: str, before: str, after: str) -> bool:
     """One selector after a sign that has two looks; a row of them carries a message."""
+    import unicodedata
+
     if not before or _is_selector(before):
         return False
     if before in "0123456789#*":
@@ -109,6 +117,8 @@ def _is_emoji_end(char: str) -> bool:
 
 
 def _is_joining(char: str) -> bool:
+    import unicodedata
+
     return _within(char, _JOINING_SCRIPTS) and unicodedata.category(char)[0] in "LM"
 
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from holdfast.model.ledger import Outcome
 from holdfast.model.memory import content_id
-from holdfast.text import current_md, ledger_md, log_md, questions_md, reference_md, style_md, table
+from holdfast.text import current_md, log_md, questions_md, reference_md, style_md, table
 from holdfast.text import memory_md as md
-from holdfast.text.ledger_md import Header
+from holdfast.text.ledger_tables import Header, regions
 from holdfast.text.log_md import Block, LogFile
 from holdfast.text.reference_md import KeptFact, Reference
 from holdfast.text.removal import Removal
@@ -155,13 +155,12 @@ def _torn(log: LogFile, block: Block, removal: Removal) -> str:
 def forget_in_ledger(data: bytes, removal: Removal, name: str = "ledger.md") -> bytes:
     """Rows of forgotten sessions become one tombstone, where the table has a column that can say so."""
     lines = data.split(b"\n")
-    found = ledger_md.survey([line + b"\n" for line in lines], name)
     written: list[bytes | None] = list(lines)
     buried: set[str] = set()
-    for span in found.spans:
-        if span.header is not None and span.header.names_sessions:
-            for number in range(span.start, min(span.stop, len(lines))):
-                written[number] = _row(lines[number], span.header, removal, buried)
+    for start, stop, header in regions([line + b"\n" for line in lines], name):
+        if header is not None and header.names_sessions:
+            for number in range(start, min(stop, len(lines))):
+                written[number] = _row(lines[number], header, removal, buried)
     return b"\n".join(line for line in written if line is not None)
 
 

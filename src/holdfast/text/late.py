@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import cast
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    import re
 
 _METHODS = (
     "search",
@@ -29,6 +30,8 @@ class _Late:
     def __getattr__(self, name: str) -> object:
         if name not in _METHODS:
             raise AttributeError(name)
+        import re  # not for free either: what uses no pattern need not pay for it
+
         compiled = re.compile(self.pattern, self.flags)
         self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
         return getattr(compiled, name)
@@ -36,4 +39,4 @@ class _Late:
 
 def late(source: str, flags: int = 0) -> re.Pattern[str]:
     """Used like `re.compile(source, flags)`; a source that is no pattern is an error only when it is used."""
-    return cast("re.Pattern[str]", _Late(source, flags))
+    return _Late(source, flags)  # type: ignore[return-value]

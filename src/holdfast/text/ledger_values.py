@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -10,15 +9,14 @@ from holdfast.text.late import late
 
 MOST_DIGITS = 24  # no count has so many; arithmetic on a longer one would have no end
 _UNKNOWN = frozenset({"", "?", "-", "unknown"})
-_COST = late(r"(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)", re.ASCII)
+_COST = late(r"(?a)(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)")
 _AMOUNT = r"(?:(\d+(?:\.\d+)?) ?{unit} ?)?"
 _DURATION = late(
-    "(-?)"
+    "(?a)(-?)"
     + _AMOUNT.format(unit="d(?:ays?)?")
     + _AMOUNT.format(unit="h(?:rs?|ours?)?")
     + _AMOUNT.format(unit="m(?:ins?|inutes?)?")
-    + _AMOUNT.format(unit="s(?:ecs?|econds?)?"),
-    re.ASCII,
+    + _AMOUNT.format(unit="s(?:ecs?|econds?)?")
 )
 _SECONDS = (86_400, 3_600, 60, 1)
 

@@ -6,10 +6,13 @@ nothing but `\\e` is the empty text, where an empty cell would mean "unknown".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.text.late import late
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    import re
 
 EMPTY = "\\e"
 BLANKS = " \t"
@@ -27,9 +30,8 @@ _SPECIAL = late(
 )
 _SHORT = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LONG = {"\\": "\\", "|": "|", "n": "\n", "r": "\r", "t": "\t"}
-_ESCAPE = late(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPE = late(r"(?s)\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _RULE = late(r":?-+:?")
-_SEPARATOR = late(r"[ \t]*\|[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _TRAILING_BACKSLASHES = late(r"\\*\Z")
 
 
@@ -106,7 +108,17 @@ def is_row(line: str) -> bool:
 def is_separator(line: str) -> bool:
     """Whether a line is the rule under a header: `|---|:--:|`."""
     # The cheap look first: this is asked of every line of a ledger.
-    return line.lstrip("| \t:")[:1] == "-" and _SEPARATOR.fullmatch(line) is not None
+    return line.lstrip("| \t:")[:1] == "-" and _is_rule(line.strip(BLANKS))
+
+
+def _is_rule(line: str) -> bool:
+    parts = line.split("|")
+    if parts[0] or len(parts) < 2:
+        return False
+    if len(parts) > 2 and not parts[-1]:
+        del parts[-1]
+    dashes = [part.strip(BLANKS).removeprefix(":").removesuffix(":") for part in parts[1:]]
+    return all(part and not part.strip("-") for part in dashes)
 
 
 def split_row(line: str, *, foreign: bool = False) -> tuple[list[str], bool]:

@@ -1,0 +1,81 @@
+"""`holdfast ledger stats` without the application, which takes longer to load than ten thousand rows to count.
+
+Whatever is not plainly the figures of this project's whole ledger is left to the application, as is every complaint.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+import sys
+from importlib import import_module
+
+from holdfast.advise.tally import FIELD_OF
+from holdfast.cli import output
+from holdfast.cli.ledger_figures import show_columns
+from holdfast.errors import HoldfastError
+from holdfast.text.ledger_columns import FIGURES, counted, joined, read_columns
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class _Application(Exception):
+    """This takes more than what is loaded here."""
+
+
+def print_stats(words: list[str]) -> bool:
+    """Prints the figures; False, with nothing printed, when the application has to look itself."""
+    rest = [word for word in words if word != "--json"]
+    by = rest[1] if len(rest) == 2 and rest[0] == "--by" and rest[1] in FIELD_OF else None
+    if (rest and by is None) or (sys.stdout.encoding or "").lower() != "utf-8":
+        return False
+    gc.disable()  # rows form no cycles, and this process ends with them
+    try:
+        shown, own = _ledgers()
+        fields = tuple(dict.fromkeys((*FIGURES, FIELD_OF[by]))) if by else FIGURES
+        columns, problems = read_columns(own, "ledger.md", fields)
+        if shown is not None:
+            repository, first = read_columns(shown, "ledger.md", fields)
+            columns, problems = joined(repository, columns), [*first, *problems]
+        columns = counted(columns)
+    except (_Application, HoldfastError, OSError):
+        gc.enable()
+        return False
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    output.warn_all(problem.message for problem in problems)
+    show_columns(columns, len(columns["session"]), by, as_json="--json" in words)
+    return True
+
+
+def _ledgers() -> tuple[bytes | None, bytes]:
+    """What the repository's own ledger holds, if it has one, and what this machine's does."""
+    place = import_module("holdfast.hot.place")  # by name: the hooks' path stands apart from every room
+    here, home = os.getcwd(), place.home_of(dict(os.environ))
+    found = place.find(here, home)
+    # Outside git an identity can have come with a download, and inside memory another project may be meant.
+    if found is None or not found.private or _is_below(here, home):
+        raise _Application
+    window = os.path.join(found.root, ".holdfast", "ledger.md")
+    shown = _content(window) if os.path.lexists(window) and not os.path.islink(window) else None
+    return shown, _content(os.path.join(found.memory, "ledger.md"))
+
+
+def _is_below(path: str, home: str) -> bool:
+    return f"{os.path.realpath(path)}{os.sep}".startswith(f"{os.path.realpath(home)}{os.sep}")
+
+
+def _content(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        return b""
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _Application
+        data = file.read()
+    if data and not data.endswith(b"\n"):
+        raise _Application  # its last line may be one that is being written just now
+    return data
