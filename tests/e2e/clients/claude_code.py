@@ -1,0 +1,32 @@
+"""Claude Code without a terminal."""
+
+from __future__ import annotations
+
+import json
+
+from tests.e2e.clients.contract import KEY, Client, write
+from tests.e2e.model_server import ModelServer
+
+
+class ClaudeCode(Client):
+    agent = "claude-code"
+
+    def settle(self) -> None:
+        write(self.home / ".claude" / "settings.json", '{\n   "includeCoAuthoredBy": false\n}')
+
+    def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
+        again = ["--resume", resume] if resume else []
+        allowed = ["--allowedTools", "Bash,Read,mcp__holdfast"]
+        return ["-p", *again, prompt, "--model", "claude-sonnet-4-5", *allowed, "--output-format", "json"]
+
+    def variables(self, server: ModelServer) -> dict[str, str]:
+        return {
+            "ANTHROPIC_BASE_URL": server.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def session_in(self, printed: str) -> str:
+        return str(json.loads(printed)["session_id"])
