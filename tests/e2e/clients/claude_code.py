@@ -7,17 +7,31 @@ import json
 from tests.e2e.clients.contract import KEY, Client, write
 from tests.e2e.model_server import ModelServer
 
+MODEL = "claude-sonnet-4-5"
+ALLOWED = "Bash,Read,mcp__holdfast"
+
 
 class ClaudeCode(Client):
     agent = "claude-code"
+    farewell = "/exit"
 
     def settle(self) -> None:
         write(self.home / ".claude" / "settings.json", '{\n   "includeCoAuthoredBy": false\n}')
+        known = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {str(self.repo): {"hasTrustDialogAccepted": True}},
+        }
+        write(self.home / ".claude.json", json.dumps(known, indent=2))
 
     def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
         again = ["--resume", resume] if resume else []
-        allowed = ["--allowedTools", "Bash,Read,mcp__holdfast"]
-        return ["-p", *again, prompt, "--model", "claude-sonnet-4-5", *allowed, "--output-format", "json"]
+        allowed = ["--allowedTools", ALLOWED]
+        return ["-p", *again, prompt, "--model", MODEL, *allowed, "--output-format", "json"]
+
+    def spoken(self, server: ModelServer, prompt: str) -> list[str]:
+        return ["--model", MODEL, "--allowedTools", ALLOWED, "--", prompt]
 
     def variables(self, server: ModelServer) -> dict[str, str]:
         return {

@@ -36,9 +36,15 @@ class Codex(Client):
         write(self.home / ".codex" / "config.toml", _SETTINGS.format(repo=self.repo))
 
     def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
+        again = ["resume", resume] if resume else []
+        return ["exec", *again, "--skip-git-repo-check", "--json", *self._flags(server), prompt]
+
+    def spoken(self, server: ModelServer, prompt: str) -> list[str]:
+        return [*self._flags(server), prompt]
+
+    def _flags(self, server: ModelServer) -> list[str]:
         where = f'model_providers.scripted.base_url="{server.url}/v1"'
-        flags = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--json", "-c", where]
-        return ["exec", *(["resume", resume] if resume else []), *flags, prompt]
+        return ["--dangerously-bypass-hook-trust", "-c", where]
 
     def variables(self, server: ModelServer) -> dict[str, str]:
         return {"SCRIPTED_KEY": KEY}

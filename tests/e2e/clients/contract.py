@@ -7,10 +7,12 @@ import signal
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e.model_server import ModelServer
+from tests.e2e.model_server import ModelServer, wait_until
+from tests.e2e.terminal import Terminal, terminal
 
 KEY = "no-real-key-0123456789abcdef"
 LONGEST_S = 150  # what takes longer hangs; two clients at once on a slow machine take a third of it
@@ -31,6 +33,7 @@ class Client(ABC):
     """
 
     agent: str  # as `holdfast install` calls it
+    farewell = "/quit"  # what a person types to leave
 
     def __init__(self, program: str, home: Path, repo: Path) -> None:
         self.program, self.home, self.repo = program, home, repo
@@ -43,6 +46,10 @@ class Client(ABC):
     @abstractmethod
     def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
         """The arguments of a session without a terminal. `resume` is the session to go on with."""
+
+    @abstractmethod
+    def spoken(self, server: ModelServer, prompt: str) -> list[str]:
+        """The arguments of a session in a terminal that begins with this prompt."""
 
     @abstractmethod
     def variables(self, server: ModelServer) -> dict[str, str]:
@@ -90,6 +97,20 @@ class Client(ABC):
         assert process.returncode == 0, f"{self.agent} ended with {process.returncode}\n{printed}\n{errors}"
         assert not server.missed, server.missed
         return Answer(self.session_in(printed), printed)
+
+    def terminal(self, server: ModelServer, prompt: str) -> AbstractContextManager[Terminal]:
+        env = {**self.env(server), "TERM": "xterm-256color"}
+        return terminal([self.program, *self.spoken(server, prompt)], self.repo, env)
+
+    def talk(self, server: ModelServer, prompt: str) -> None:
+        """A session in a terminal, as a person has it: from the prompt to its last answer, and out."""
+        with self.terminal(server, prompt) as shown:
+            ended = wait_until(lambda: len(server.turns()) >= len(server.steps), LONGEST_S)
+            assert ended, f"{self.agent} came to no end\n{shown.shown[-3000:]}"
+            assert not server.missed, server.missed
+            # Keys typed while a client is still busy are lost, so they are typed again.
+            left = wait_until(lambda: shown.process.poll() is not None or shown.type(self.farewell), 60)
+            assert left, f"{self.agent} does not leave\n{shown.shown[-3000:]}"
 
 
 def kill(process: subprocess.Popen[str]) -> None:

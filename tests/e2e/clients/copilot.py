@@ -19,6 +19,9 @@ class Copilot(Client):
         again = [f"--resume={resume}"] if resume else []
         return [*again, "-p", prompt, "--allow-all-tools", "--output-format", "json"]
 
+    def spoken(self, server: ModelServer, prompt: str) -> list[str]:
+        return ["--allow-all-tools", "-i", prompt]
+
     def variables(self, server: ModelServer) -> dict[str, str]:
         return {
             "COPILOT_OFFLINE": "true",

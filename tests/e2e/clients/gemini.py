@@ -7,6 +7,7 @@ import json
 from tests.e2e.clients.contract import KEY, Client, write
 from tests.e2e.model_server import ModelServer
 
+MODEL = "gemini-2.5-flash"
 _SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
     "privacy": {"usageStatisticsEnabled": False},
@@ -23,7 +24,10 @@ class Gemini(Client):
 
     def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
         again = ["--resume", resume] if resume else []
-        return [*again, "-p", prompt, "--model", "gemini-2.5-flash", "--yolo", "--output-format", "json"]
+        return [*again, "-p", prompt, "--model", MODEL, "--yolo", "--output-format", "json"]
+
+    def spoken(self, server: ModelServer, prompt: str) -> list[str]:
+        return ["--model", MODEL, "--yolo", "-i", prompt]
 
     def variables(self, server: ModelServer) -> dict[str, str]:
         return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": server.url}

@@ -31,12 +31,16 @@ _SETTINGS = """{
 
 class OpenCode(Client):
     agent = "opencode"
+    farewell = "/exit"
 
     def settle(self) -> None:
         write(self.home / ".config" / "opencode" / "opencode.json", _SETTINGS)
 
     def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
         return ["run", prompt, *(["--session", resume] if resume else []), "--format", "json"]
+
+    def spoken(self, server: ModelServer, prompt: str) -> list[str]:
+        return ["--prompt", prompt]
 
     def variables(self, server: ModelServer) -> dict[str, str]:
         return {

@@ -27,6 +27,9 @@ class Qwen(Client):
         again = ["--resume", resume] if resume else []
         return [*again, "-p", prompt, "--yolo", "--output-format", "json"]
 
+    def spoken(self, server: ModelServer, prompt: str) -> list[str]:
+        return ["--yolo", "-i", prompt]
+
     def variables(self, server: ModelServer) -> dict[str, str]:
         return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_MODEL": "scripted"}
 
