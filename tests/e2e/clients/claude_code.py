@@ -13,6 +13,7 @@ ALLOWED = "Bash,Read,mcp__holdfast"
 
 class ClaudeCode(Client):
     agent = "claude-code"
+    settings = (".claude/settings.json", ".claude.json")
     farewell = "/exit"
 
     def settle(self) -> None:

@@ -31,9 +31,12 @@ trust_level = "trusted"
 
 class Codex(Client):
     agent = "codex"
+    settings = (".codex/config.toml", ".codex/hooks.json")
 
     def settle(self) -> None:
         write(self.home / ".codex" / "config.toml", _SETTINGS.format(repo=self.repo))
+        own = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true", "timeout": 5}]}]}}
+        write(self.home / ".codex" / "hooks.json", json.dumps(own, indent=4) + "\n")
 
     def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
         again = ["resume", resume] if resume else []

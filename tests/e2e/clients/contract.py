@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from abc import ABC, abstractmethod
@@ -34,6 +35,8 @@ class Client(ABC):
 
     agent: str  # as `holdfast install` calls it
     farewell = "/quit"  # what a person types to leave
+    settings: tuple[str, ...]  # the files of its home that `settle` writes
+    note = '"noteOfMine": 1'  # what somebody adds to them
 
     def __init__(self, program: str, home: Path, repo: Path) -> None:
         self.program, self.home, self.repo = program, home, repo
@@ -58,6 +61,20 @@ class Client(ABC):
     @abstractmethod
     def session_in(self, printed: str) -> str:
         """The name of the session, from what the client printed."""
+
+    def edit(self, name: str) -> None:
+        """Changes a setting, as a person or the client itself does at any time."""
+        path = self.home / name
+        text = path.read_text(encoding="utf-8")
+        if name.endswith(".toml"):
+            path.write_text(f"{text}\n# {self.note}\n", encoding="utf-8")
+        else:
+            comma = "" if re.match(r"\{\s*\}", text[text.index("{") :]) else ","
+            path.write_text(text.replace("{", f"{{ {self.note}{comma}", 1), encoding="utf-8")
+
+    def edited(self, name: str) -> bool:
+        """Whether that change stands."""
+        return self.note in (self.home / name).read_text(encoding="utf-8")
 
     def env(self, server: ModelServer) -> dict[str, str]:
         """Nothing of the machine that runs the tests: CI=true there would switch our hooks off."""

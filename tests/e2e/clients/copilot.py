@@ -10,10 +10,12 @@ from tests.e2e.model_server import ModelServer
 
 class Copilot(Client):
     agent = "copilot"
+    settings = (".copilot/config.json", ".copilot/mcp-config.json")
 
     def settle(self) -> None:
         trusted = {"trustedFolders": [str(self.repo)], "banner": "never"}
         write(self.home / ".copilot" / "config.json", json.dumps(trusted, indent=2))
+        write(self.home / ".copilot" / "mcp-config.json", '{\n\t"mcpServers": {}\n}\n')
 
     def words(self, server: ModelServer, prompt: str, resume: str) -> list[str]:
         again = [f"--resume={resume}"] if resume else []

@@ -18,6 +18,7 @@ _SETTINGS = {
 
 class Gemini(Client):
     agent = "gemini"
+    settings = (".gemini/settings.json",)
 
     def settle(self) -> None:
         write(self.home / ".gemini" / "settings.json", json.dumps(_SETTINGS, indent=2))

@@ -31,6 +31,8 @@ _SETTINGS = """{
 
 class OpenCode(Client):
     agent = "opencode"
+    settings = (".config/opencode/opencode.json",)
+    note = '"username": "ada"'
     farewell = "/exit"
 
     def settle(self) -> None:

@@ -19,6 +19,7 @@ _SETTINGS = {
 
 class Qwen(Client):
     agent = "qwen"
+    settings = (".qwen/settings.json",)
 
     def settle(self) -> None:
         write(self.home / ".qwen" / "settings.json", json.dumps(_SETTINGS, indent=2))
