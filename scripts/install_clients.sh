@@ -21,6 +21,8 @@ program_of() { case $1 in
     *) echo "node_modules/.bin/$1" ;;
 esac; }
 
+scratch=
+trap 'rm -rf "$scratch"' EXIT
 [ $# -gt 0 ] || set -- claude-code codex copilot gemini opencode qwen
 
 for client in "$@"; do
@@ -34,7 +36,7 @@ for client in "$@"; do
         scratch=$(mktemp -d "$cache/.installing-XXXXXX")
         # A package of its own: npm would otherwise install into the nearest folder above that has one.
         (cd "$scratch" && echo '{"private": true}' >package.json &&
-            npm install --silent --no-audit --no-fund --no-save "$package" >&2)
+            npm install --loglevel=error --fetch-retries=1 --no-audit --no-fund --no-save "$package" >&2)
         # Whoever is first wins; the other copy is as good and goes.
         mv -T "$scratch" "$folder" 2>/dev/null || mv -n "$scratch" "$folder" 2>/dev/null || true
         rm -rf "$scratch"
