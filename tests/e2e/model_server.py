@@ -38,6 +38,7 @@ class Request:
 
     wire: Wire
     body: Body
+    at: float = 0.0  # on the monotonic clock
 
     @property
     def converses(self) -> bool:
@@ -127,13 +128,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._json({"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []})
 
     def do_POST(self) -> None:
+        came = time.monotonic()
         body = self._body()
         path = self.path.split("?")[0]
         wire = next((wire for pattern, wire in _ROUTES if re.search(pattern, path)), None)
         if wire is None:  # counting tokens, telemetry
             self._json({"input_tokens": 10, "totalTokens": 10})
             return
-        request = Request(wire, body)
+        request = Request(wire, body, came)
         self.server.requests.append(request)
         answer = self.server.answer(request)
         if answer is None:
