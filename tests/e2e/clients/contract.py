@@ -109,8 +109,6 @@ class Client(ABC):
         except subprocess.TimeoutExpired as late:
             kill(process)
             raise AssertionError(f"{self.agent} came to no end\n{late.stdout!r}\n{late.stderr!r}") from late
-        finally:
-            kill(process)
         assert process.returncode == 0, f"{self.agent} ended with {process.returncode}\n{printed}\n{errors}"
         assert not server.missed, server.missed
         return Answer(self.session_in(printed), printed)
