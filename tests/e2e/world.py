@@ -110,7 +110,9 @@ class World:
 
     def state(self) -> str:
         """For the message of a test that failed."""
-        return "\n".join([*self.rows(), self.confessed(), *self.processes(), *map(str, self.why()[-6:])])
+        waiting = [path.read_text(encoding="utf-8") for path in (self.memory / "inbox").glob("*")]
+        told = [str(entry) for entry in self.why()[-6:]]
+        return "\n".join([*self.rows(), self.confessed(), *waiting, *self.processes(), *told])
 
     def files(self) -> Iterator[Path]:
         """Every file of ours: the private folder and the one in the repository."""
