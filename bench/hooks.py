@@ -158,20 +158,7 @@ def bench_prompt_hook(folder: Path) -> bool:
     """A prompt that is told lessons and files, with 100 of those and the words of 1,000 sessions to look through."""
     from bench.run import report
 
-    repo = folder / "prompted"
-    (repo / ".git").mkdir(parents=True)
-    (repo / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-    env = {"HOME": str(folder), "HOLDFAST_HOME": str(folder / "prompted-memory"), "PATH": os.environ["PATH"]}
-    machine = Machine(env, repo)
-    project = machine.project()
-    install(machine, project, Plan(agent="claude-code", changes=()))
-    words = _thousand_sessions(project, repo)
-    _hundred_lessons(project, repo, words)
-    start = time.perf_counter()
-    prepare(machine, project)
-    seconds = time.perf_counter() - start
-    topic = 7
-    prompt = f"Fix the {words[topic]} {words[topic + 1]} handling: " + " ".join(words[topic::61][:60])
+    repo, env, project, prompt, seconds = a_thousand_sessions(folder)
     event = {"cwd": str(repo), "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "UserPromptSubmit"]
     told = {"session": "bench", "time": "2026", "source": "", "event": "UserPromptSubmit", "tokens": 1}
@@ -194,6 +181,25 @@ def bench_prompt_hook(folder: Path) -> bool:
         "prepare_s": round(seconds, 2),
     }
     return report("prompt_hook_1000_sessions", ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+
+
+def a_thousand_sessions(folder: Path) -> tuple[Path, dict[str, str], Project, str, float]:
+    """A repository with that much behind it, its environment, a prompt that is told something, and how long it took."""
+    repo = folder / "prompted"
+    (repo / ".git").mkdir(parents=True)
+    (repo / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    env = {"HOME": str(folder), "HOLDFAST_HOME": str(folder / "prompted-memory"), "PATH": os.environ["PATH"]}
+    machine = Machine(env, repo)
+    project = machine.project()
+    install(machine, project, Plan(agent="claude-code", changes=()))
+    words = _thousand_sessions(project, repo)
+    _hundred_lessons(project, repo, words)
+    start = time.perf_counter()
+    prepare(machine, project)
+    seconds = time.perf_counter() - start
+    topic = 7
+    prompt = f"Fix the {words[topic]} {words[topic + 1]} handling: " + " ".join(words[topic::61][:60])
+    return repo, env, project, prompt, seconds
 
 
 def _hundred_lessons(project: Project, repo: Path, words: list[str]) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.classify import bench_classify
+from bench.claude_overhead import bench_claude_overhead
 from bench.corpus import write_corpus, write_giant
 from bench.fingerprints import bench_fingerprints
 from bench.hooks import bench_moment_hook, bench_prompt_hook, bench_start_hook
@@ -260,6 +261,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "mcp": bench_mcp,
     "fingerprints": bench_fingerprints,
     "prompt_hook": bench_prompt_hook,
+    "claude_overhead": bench_claude_overhead,
     "replay_lessons": bench_replay_lessons,
     "ledger": bench_ledger,
     "recommend": bench_recommend,

@@ -1,29 +1,76 @@
-"""A scripted model on loopback that speaks Anthropic's Messages, streamed: real clients run without network or key."""
+"""A scripted model on loopback that speaks every client's protocol: real clients run without network or key."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import threading
 import time
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Step = str | tuple[str, dict[str, Any]] | None
-"""A final answer, a tool call (name and input), or None: the model never answers."""
+from tests.e2e.wire.anthropic import Anthropic
+from tests.e2e.wire.chat import Chat
+from tests.e2e.wire.contract import Body, Wire, steps_done
+from tests.e2e.wire.gemini import ERRAND, Gemini, wants_json
+from tests.e2e.wire.responses import Responses
+from tests.e2e.wire.steps import Ask, Call, Mcp, NotOffered, Read, Shell, Step, fitted
+
+__all__ = ["Ask", "Mcp", "ModelServer", "Read", "Request", "Shell", "Step", "serving", "wait_until"]
+
+ANTHROPIC, RESPONSES, CHAT, GEMINI = Anthropic(), Responses(), Chat(), Gemini()
+_ROUTES: tuple[tuple[str, Wire], ...] = (
+    (r"/messages$", ANTHROPIC),
+    (r"/responses$", RESPONSES),
+    (r"/chat/completions$", CHAT),
+    (r":(?:stream)?[gG]enerateContent$", GEMINI),
+)
+_LONGEST_WAIT_S = 60
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asked its model."""
+
+    wire: Wire
+    body: Body
+    at: float = 0.0  # on the monotonic clock
+
+    @property
+    def converses(self) -> bool:
+        """Whether it is the conversation itself. Without tools it is an errand of the client, such as a title."""
+        return bool(self.wire.tools(self.body))
+
+    @property
+    def offered(self) -> list[str]:
+        return [tool.name for tool in self.wire.tools(self.body)]
+
+    @property
+    def text(self) -> str:
+        """Every text that the model was given, tools' answers included."""
+        said = self.wire.messages(self.body)
+        return "\n".join(text for message in said for text in [*message.texts, *message.results])
+
+    @property
+    def results(self) -> list[str]:
+        """What tools answered."""
+        return [result for message in self.wire.messages(self.body) for result in message.results]
 
 
 class ModelServer(ThreadingHTTPServer):
-    """Answers the n-th request of a turn with the n-th step. Requests without tools are the client's own errands."""
+    """Answers the n-th request of a turn with the n-th step; after the last one, with that again."""
 
     daemon_threads = True
 
     def __init__(self, steps: Sequence[Step]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.steps = list(steps)
-        self.requests: list[dict[str, Any]] = []
+        self.requests: list[Request] = []
+        self.missed: list[str] = []  # steps for which a client had no tool
         self.stuck = threading.Event()
         self.released = threading.Event()
 
@@ -31,25 +78,26 @@ class ModelServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
-    def conversations(self) -> list[dict[str, Any]]:
+    def turns(self) -> list[Request]:
         """The requests that belong to the conversation itself."""
-        return [request for request in self.requests if request.get("tools")]
+        return [request for request in self.requests if request.converses]
 
-    def step_for(self, request: dict[str, Any]) -> Step:
-        if not request.get("tools"):
-            return "ok"
-        done = 0
-        for message in request["messages"]:
-            results = _results(message)
-            done = done + results if results or message["role"] != "user" else 0
-        return self.steps[min(done, len(self.steps) - 1)]
+    def conversations(self) -> list[Body]:
+        """The same, as they came."""
+        return [request.body for request in self.turns()]
 
-
-def _results(message: dict[str, Any]) -> int:
-    content = message.get("content")
-    if message["role"] != "user" or not isinstance(content, list):
-        return 0
-    return sum(block.get("type") == "tool_result" for block in content)
+    def answer(self, request: Request) -> str | Call | None:
+        if not request.converses:
+            return ERRAND if request.wire is GEMINI and wants_json(request.body) else "ok"
+        done = steps_done(request.wire.messages(request.body))
+        step = self.steps[min(done, len(self.steps) - 1)]
+        if step is None:
+            return None
+        try:
+            return fitted(step, request.wire.tools(request.body))
+        except NotOffered as error:
+            self.missed.append(f"{step}: {error}")
+            return f"I have no tool for that: {error}"
 
 
 @contextmanager
@@ -77,24 +125,45 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
-        self._json({"data": []})
+        self._json({"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []})
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        request: dict[str, Any] = json.loads(raw or b"{}")
-        if "/messages" not in self.path or self.path.split("?")[0].endswith("/count_tokens"):
-            self._json({"input_tokens": 10})
+        came = time.monotonic()
+        body = self._body()
+        path = self.path.split("?")[0]
+        wire = next((wire for pattern, wire in _ROUTES if re.search(pattern, path)), None)
+        if wire is None:  # counting tokens, telemetry
+            self._json({"input_tokens": 10, "totalTokens": 10})
             return
+        request = Request(wire, body, came)
         self.server.requests.append(request)
-        step = self.server.step_for(request)
-        if step is None:
+        answer = self.server.answer(request)
+        if answer is None:
             self.server.stuck.set()
-            self.server.released.wait(60)
+            self.server.released.wait(_LONGEST_WAIT_S)
             return
         try:
-            self._answer(request, step)
+            if body.get("stream") or ":stream" in path:
+                self._stream(wire.streamed(body, answer))
+            else:
+                self._json(wire.whole(body, answer))
         except (BrokenPipeError, ConnectionResetError):
             pass  # a client that was killed reads no answer
+
+    def _body(self) -> Body:
+        if (self.headers.get("transfer-encoding") or "").lower() == "chunked":
+            raw = b"".join(self._chunks())
+        else:
+            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.headers.get("content-encoding") == "gzip":
+            raw = gzip.decompress(raw)
+        body: Body = json.loads(raw or b"{}")
+        return body
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := int(self.rfile.readline().strip() or b"0", 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
 
     def _json(self, value: Any) -> None:
         data = json.dumps(value).encode()
@@ -104,52 +173,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _answer(self, request: dict[str, Any], step: str | tuple[str, dict[str, Any]]) -> None:
-        is_text = isinstance(step, str)
-        block: dict[str, Any] = (
-            {"type": "text", "text": step}
-            if is_text
-            else {
-                "type": "tool_use",
-                "id": f"toolu_{uuid.uuid4().hex[:20]}",
-                "name": step[0],
-                "input": step[1],
-            }
-        )
-        message: dict[str, Any] = {
-            "id": f"msg_{uuid.uuid4().hex[:20]}",
-            "type": "message",
-            "role": "assistant",
-            "model": request.get("model", "scripted"),
-            "content": [block],
-            "stop_reason": "end_turn" if is_text else "tool_use",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 100, "output_tokens": 10},
-        }
-        if request.get("stream"):
-            self._stream(message, block)
-        else:
-            self._json(message)
-
-    def _stream(self, message: dict[str, Any], block: dict[str, Any]) -> None:
+    def _stream(self, events: Iterator[tuple[str, Any]]) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
-        if block["type"] == "text":
-            empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            empty = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-        for event in (
-            {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
-            {"type": "content_block_start", "index": 0, "content_block": empty},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": stop, "usage": message["usage"]},
-            {"type": "message_stop"},
-        ):
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        for name, data in events:
+            head = f"event: {name}\n" if name else ""
+            text = data if isinstance(data, str) else json.dumps(data)
+            self.wfile.write(f"{head}data: {text}\n\n".encode())
         self.wfile.flush()
 
 
