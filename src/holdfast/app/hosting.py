@@ -30,6 +30,7 @@ HOSTS = {
     "codex": "holdfast.hosts.codex",
     "copilot": "holdfast.hosts.copilot",
     "gemini": "holdfast.hosts.gemini",
+    "opencode": "holdfast.hosts.opencode",
     "qwen": "holdfast.hosts.qwen",
 }
 

@@ -49,7 +49,8 @@ def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: 
     if source == "resume":
         return _resumed(prepared, memory, payload, session, branch)
     lines = prepared.digest("startup", branch)
-    heard = trace.heard(memory, session) if lines else set()
+    # Some hosts keep what was said at a start only as long as they run.
+    heard = trace.heard(memory, session) if lines and not payload.get("anew") else set()
     new = [line for line in lines if line[0] not in heard]
     return Told(new, "this session was told all of it already" if lines else "nothing is known here yet")
 
