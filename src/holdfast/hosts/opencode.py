@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.hosts.contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.hosts.json_file import JsonFile, followed, leads_elsewhere
+from holdfast.hosts.json_file import JsonFile, followed
 from holdfast.hosts.json_text import Span, append, member, remove
 from holdfast.hosts.tracked import keep_out_of_git, refuse_tracked
 from holdfast.hot import hook_entry
@@ -41,7 +41,7 @@ class OpenCode:
         file = self._chosen(where, scope)
         refuse_tracked(where, scope, file.path)
         data = file.data()
-        text = before = file.text(data) if data is not None else EMPTY
+        text = before = EMPTY if data is None and not file.linked else file.text(data)
         if self._missing(file, where):
             text = _with_plugin(file, _without_plugin(file, text), entry(where.interpreter))
         wanted = server(where)
@@ -90,7 +90,7 @@ class OpenCode:
         folder = where.project if scope == "project" else _folder(where)
         for name in NAMES[scope]:
             path = folder / name if scope == "project" else followed(folder / name)
-            linked = leads_elsewhere(path, scope)
+            linked = scope == "project" and path.is_symlink()
             yield JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
 
     def _chosen(self, where: Where, scope: Scope) -> JsonFile:
