@@ -30,9 +30,13 @@ def located(machine: Machine, project: Project, agent: str, session: str, transc
 
 
 def _in(path: Path, importer: Importer, session: str) -> list[Found]:
-    """What a file holds of the session: all of it, unless it holds others too."""
+    """What a file holds of the session: all of it, unless it holds others too. Its subagents follow it."""
     found = named([path], (importer,)).found
-    return [item for item in found if item.glance.part in ("", session)]
+    kept = [item for item in found if item.glance.part in ("", session)]
+    others = [item for item in found if item.glance.parent]
+    for item in kept:  # which grows on the way: subagents have subagents
+        kept += [other for other in others if other.glance.parent == item.glance.part and other not in kept]
+    return kept
 
 
 def _candidates(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:

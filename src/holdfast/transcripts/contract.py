@@ -39,7 +39,8 @@ class Glance(Struct, frozen=True):
     """What can be told of a session cheaply: enough to sort and to choose.
 
     A file that holds several sessions names them in `part`, each with its own `size` and `changed` (any
-    numbers that differ when the session differs); for one session per file the file's own are taken.
+    numbers that differ when the session differs); for one session per file the file's own are taken. `parent` is
+    the part whose subagent this one is.
     """
 
     cwd: str = ""
@@ -47,6 +48,7 @@ class Glance(Struct, frozen=True):
     part: str = ""
     size: int | None = None
     changed: int | None = None
+    parent: str = ""
 
 
 class Claims(Protocol):

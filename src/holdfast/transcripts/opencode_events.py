@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.guard.fence import strip_fences
 from holdfast.model.session import (
     Action,
     AgentTurn,
@@ -86,7 +87,7 @@ def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bo
         yield report
     if info.get("summary") is True:
         spoken = (text_in(part, "text") for part in parts if part.get("type") == "text")
-        yield Compaction(ended or at, "\n".join(part for part in spoken if part))
+        yield Compaction(ended or at, strip_fences("\n".join(part for part in spoken if part)))
         return
     for part in parts:
         kind = part.get("type")
@@ -147,9 +148,15 @@ def _tool(part: Record, at: float | None) -> Iterator[Event]:
             ended,
             call,
             ok=not (known and code),
-            text=excerpt(text_in(state, "output")) if action in ("shell", "ask") else "",
+            text=excerpt(_result(state)) if action in ("shell", "ask") else "",
             exit_code=code if known else None,
         )
+
+
+def _result(state: Record) -> str:
+    """What a tool said. A remedy of ours stands below it, and must go before a long output is cut."""
+    said = text_in(state, "output")
+    return strip_fences(said).rstrip("\n") if "[holdfast " in said else said
 
 
 def _failed(call: str, action: Action, problem: str, at: float | None) -> Iterator[Event]:

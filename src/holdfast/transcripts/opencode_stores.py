@@ -141,6 +141,7 @@ def stored_sessions(path: Path) -> Iterable[Glance]:
                 part=str(row["id"]),
                 size=count(sizes[row["id"]]),
                 changed=count(row.get("time_updated")),
+                parent=str(row.get("parent_id") or ""),
             )
 
 
