@@ -175,7 +175,7 @@ def test_a_file_that_git_tracks_never_names_this_machine(machine: Machine, repo:
     track(repo, "opencode.json")
     plan = plan_install(machine, machine.project(), "opencode", "project")
     assert [change.path.name for change in plan.changes] == ["opencode.jsonc"]
-    assert "opencode.jsonc" in plan.needs[0] and "exclude" in plan.needs[0]
+    assert "opencode.jsonc" in plan.needs[-1] and "exclude" in plan.needs[-1]
     wire(machine, "project")
     assert (repo / "opencode.json").read_text(encoding="utf-8") == COMMENTED
     assert not wire(machine, "project")
@@ -199,3 +199,11 @@ def test_a_link_that_came_with_a_repository_is_not_followed(
 
 def test_the_plugin_lies_in_the_package() -> None:
     assert PLUGIN.is_file()
+
+
+def test_what_opencode_fetches_for_any_plugin_is_said_until_it_is_there(
+    machine: Machine, folder: Path
+) -> None:
+    assert "npm registry" in plan_install(machine, machine.project(), "opencode", "user").needs[0]
+    (folder / "node_modules").mkdir()
+    assert plan_install(machine, machine.project(), "opencode", "user").needs == ()

@@ -32,6 +32,7 @@ HOSTS = {
     "gemini": "holdfast.hosts.gemini",
     "opencode": "holdfast.hosts.opencode",
     "qwen": "holdfast.hosts.qwen",
+    "cursor": "holdfast.hosts.cursor",
 }
 
 

@@ -13,6 +13,10 @@ from holdfast.store.layout import Project
 from holdfast.transcripts.contract import Importer
 
 SHORTEST_ID = 8  # some agents put only the beginning of an id into a file's name
+STORES = (".db", ".sqlite", ".vscdb")
+TWICE = frozenset(
+    ("cursor",)
+)  # these write a session into a file and, with its times and costs, into a store
 
 
 def located(machine: Machine, project: Project, agent: str, session: str, transcript: str) -> list[Found]:
@@ -21,11 +25,13 @@ def located(machine: Machine, project: Project, agent: str, session: str, transc
     path = Path(transcript)
     paths = (path,) if transcript and path.is_absolute() else _candidates(machine, project, importer, session)
     for candidate in paths:
-        if not candidate.is_file():
-            continue
-        found = _in(candidate, importer, session)
+        found = _in(candidate, importer, session) if candidate.is_file() else []
         if found:
-            return found
+            others = _stores(machine, project, importer, session) if agent in TWICE else ()
+            return [
+                *found,
+                *(item for path in others if path != candidate for item in _in(path, importer, session)),
+            ]
     return []
 
 
@@ -39,11 +45,25 @@ def _in(path: Path, importer: Importer, session: str) -> list[Found]:
     return kept
 
 
+def _stores(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:
+    """The files of many sessions that hold this one."""
+    for root in importer.roots(machine.places(project)):
+        for path in importer.candidates(root) if root.is_dir() else ():
+            if path.suffix in STORES and _holds(path, importer, session):
+                yield path
+
+
+def _holds(path: Path, importer: Importer, session: str) -> bool:
+    try:
+        return any(item.glance.part == session for item in named([path], (importer,)).found)
+    except TranscriptError:
+        return False  # not a store that this agent still writes
+
+
 def _candidates(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:
     """Files that carry the session's id in their name or folder, then those that may hold many sessions."""
     if len(session) < SHORTEST_ID:
         return
-    others = []
     short = []
     for root in importer.roots(machine.places(project)):
         for path in importer.candidates(root) if root.is_dir() else ():
@@ -52,12 +72,5 @@ def _candidates(machine: Machine, project: Project, importer: Importer, session:
                 yield path
             elif session[:SHORTEST_ID] in within:
                 short.append(path)
-            elif path.suffix in (".db", ".sqlite", ".vscdb"):
-                others.append(path)
     yield from short
-    for path in others:
-        try:
-            if any(item.glance.part == session for item in named([path], (importer,)).found):
-                yield path
-        except TranscriptError:
-            continue  # not a store that this agent still writes
+    yield from _stores(machine, project, importer, session)

@@ -76,8 +76,9 @@ def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
 
 
 def _is_ours(group: object) -> bool:
+    """Cursor has no groups: each is a hook itself."""
     hooks = group.get("hooks") if isinstance(group, dict) else None
-    return isinstance(hooks, list) and any(_is_our_hook(hook) for hook in hooks)
+    return _is_our_hook(group) or (isinstance(hooks, list) and any(_is_our_hook(hook) for hook in hooks))
 
 
 def _is_our_hook(hook: object) -> bool:

@@ -29,6 +29,10 @@ NAMES = {
     "project": ("opencode.jsonc", "opencode.json"),
 }
 NEW = "opencode.json"
+FETCHES = (
+    "At its next start OpenCode fetches @opencode-ai/plugin from the npm registry, once, as it does for any plugin. "
+    "Without a way there each start waits a minute and a half for it."
+)
 # OpenCode writes this into a file that has it not, which then could not be undone to the byte.
 EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 
@@ -78,7 +82,9 @@ class OpenCode:
         return _folder(where).is_dir() or (folder / "opencode").is_dir()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
-        return keep_out_of_git(where, self._chosen(where, scope).path.name) if scope == "project" else ()
+        fetched = (_folder(where) / "node_modules").is_dir()
+        told = keep_out_of_git(where, self._chosen(where, scope).path.name) if scope == "project" else ()
+        return told if fetched else (FETCHES, *told)
 
     def _missing(self, file: JsonFile, where: Where) -> bool:
         data = file.data()

@@ -43,7 +43,7 @@ EVENTS = {
     },
     "cursor": {
         "sessionStart": START,
-        "beforeSubmitPrompt": PROMPT,
+        "postToolUse": MOMENT,
         "stop": STOP,
         "preCompact": COMPACT,
         "sessionEnd": END,
@@ -66,13 +66,14 @@ _TOOLS = {
     "run_shell_command": "Bash",
     "bash": "Bash",
     "shell": "Bash",
+    "Shell": "Bash",
     "exec_command": "Bash",
     "request_user_input": "AskUserQuestion",  # Codex asks in the same shape
     "ask_user": "AskUserQuestion",
     "ask_user_question": "AskUserQuestion",
 }
 # Events at which a tool has been called already.
-_AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure"))
+_AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure", "postToolUse"))
 # What is said at these does not reach the model.
 _UNHEARD = frozenset((("gemini", "BeforeTool"),))
 # As a payload of each host has it, which no prompt can: quotes within a text are escaped.
@@ -114,6 +115,9 @@ class Call:
         """Whether a command that has run ended badly."""
         if self.theirs == "PostToolUseFailure":
             return True
+        if self.host == "cursor":
+            said = _arguments(self.payload.get("tool_output"))
+            return isinstance(said, dict) and said.get("exitCode", 0) not in (0, None)
         answer = self.payload.get("tool_response")
         if not isinstance(answer, dict):
             return False
@@ -134,6 +138,8 @@ def speaker(host: str, payload: Mapping[str, object], env: Mapping[str, str]) ->
     """Who really calls. Copilot CLI runs hooks that a repository has for Claude Code, and sends a time with each."""
     if host == "claude-code" and env.get("COPILOT_CLI") and "timestamp" in payload:
         return "copilot"
+    if host == "claude-code" and env.get("CURSOR_VERSION") and "cursor_version" in payload:
+        return "cursor"  # which runs a person's hooks for Claude Code, if they let it
     return host
 
 
@@ -146,6 +152,8 @@ def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
         payload = {names.get(name, name): value for name, value in payload.items()}
     if host == "copilot":
         payload["tool_input"] = _arguments(payload.get("tool_input"))
+    if host == "cursor":
+        _placed(payload)
     source, tool, prompt = payload.get("source"), payload.get("tool_name"), payload.get("prompt")
     if isinstance(source, str) and source in _SOURCES:
         payload["source"] = _SOURCES[source]
@@ -154,6 +162,15 @@ def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
     if host == "gemini" and isinstance(prompt, str):
         payload["prompt"] = _said(prompt)
     return payload
+
+
+def _placed(payload: dict[str, object]) -> None:
+    """Cursor names the folders of a window where others name one, and says of a session that nobody sits before it."""
+    roots = payload.get("workspace_roots")
+    if not payload.get("cwd") and isinstance(roots, list) and roots:
+        payload["cwd"] = roots[0]
+    if payload.get("is_background_agent") is True:
+        payload["agent_id"] = payload.get("session_id")
 
 
 def _arguments(given: object) -> object:
