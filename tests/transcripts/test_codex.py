@@ -338,6 +338,23 @@ def test_a_compaction_counts_once(file: CodexFile, path: Path) -> None:
     assert compaction.summary == "We added a basket."
 
 
+def test_a_summary_is_not_the_agent_s_last_word(file: CodexFile, path: Path) -> None:
+    """Codex writes it as a message of the agent, then as what the history was replaced with."""
+    report, summary = "All pass.\n\nNext steps:\n- wire the refund endpoint\n", "The tests were made to pass."
+    file.message(1, "user", "Make the tests pass")
+    file.message(2, "assistant", report)
+    file.started(3)
+    file.message(4, "assistant", summary)
+    file.line(4, "compacted", {"message": f"Another model began.\n{summary}", "replacement_history": []})
+    assert [turn.text for turn in read_codex(file.save(path)).of(AgentTurn)][-1] == report.strip()
+    assert digest(path).turns[-1].final == report.strip()
+    file.message(5, "user", "Go on")
+    file.message(6, "assistant", summary)
+    file.line(6, "compacted", {"message": f"Another model began.\n{summary}"})
+    turns = [turn.text for turn in read_codex(file.save(path)).of(AgentTurn)]
+    assert turns[-1] == summary, "nothing was said before it in this turn"
+
+
 # --- tools: gotcha 10 -------------------------------------------------------------------------------------
 
 

@@ -29,8 +29,8 @@ TIMEOUTS = {
 MATCHERS = {"PreToolUse": "Bash|request_user_input"}
 KEYS = ("mcp_servers", SERVER)
 TRUST = (
-    "Codex runs hooks that you trust: start codex, type /hooks and trust those of holdfast. "
-    "Until then they do nothing, and codex exec does not say so."
+    "Codex runs only hooks that you trust: start codex, which asks about new ones (later: /hooks). "
+    "Until then ours do nothing, and codex exec does not say so."
 )
 TRUSTED_PROJECT = "Codex reads .codex in a project that you trust: start codex here once and say yes."
 

@@ -52,6 +52,7 @@ from holdfast.transcripts.jsonl import (
     string_in,
 )
 
+LONGEST_WORDS = 20_000
 REPLAY_SECONDS = 1.0  # how long after the first line a fork without dated turn ids may still be replaying
 _SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
 # As in `loose`, which would be loaded for this line alone.
@@ -139,6 +140,7 @@ class _State(LineCount):
     waiting: dict[str, str] = field(default_factory=dict)  # call that polls -> background process
     questions: dict[str, list[OpenQuestion]] = field(default_factory=dict)
     plan: str = ""  # proposed and not answered yet
+    words: tuple[str, str] = ("", "")  # the agent's last two messages since a person spoke
     # A person's words -> which of the two copies of them was seen.
     said: dict[str, str] = field(default_factory=dict)
 
@@ -219,7 +221,7 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             if payload.cwd:
                 yield Began(at, cwd=payload.cwd)
         elif line.type == "compacted":
-            yield Compaction(at, string_in(payload.message))
+            yield from self._compacted(string_in(payload.message), at)
         elif line.type == "token_usage_record" and payload.thread_token_usage is not None:
             yield from self._usage(payload.thread_token_usage, None, at)
         elif line.type == "event_msg":
@@ -251,6 +253,7 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             yield from self._person(_message_text(payload.content), "item", at)
         elif kind == "message" and payload.role == "assistant":
             if text := _message_text(payload.content):
+                self._state.words = (self._state.words[1], text.strip()[-LONGEST_WORDS:])
                 yield AgentTurn(at, text)
                 yield from self._proposed(text, at)
         elif kind == "function_call":
@@ -275,10 +278,20 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         other = self._state.said.pop(words, copy)
         if other == copy:
             self._state.said[words] = copy
+            self._state.words = ("", "")
             yield UserTurn(at, words)
             if self._state.plan and words.casefold().startswith(GO_AHEAD):
                 yield Planned(at, self._state.plan, approved=True)
             self._state.plan = ""
+
+    def _compacted(self, summary: str, at: float | None) -> Iterator[Event]:
+        """A summary is written as the agent's message first. What the agent said before it is still its last word."""
+        before, last = self._state.words
+        yield Compaction(at, summary)
+        if last and summary.rstrip().endswith(last):
+            self._state.words = ("", before)
+            if before:
+                yield AgentTurn(at, before)
 
     def _proposed(self, text: str, at: float | None) -> Iterator[Event]:
         """Plan mode: the plan stands in the agent's message, and the person's next words decide on it."""
