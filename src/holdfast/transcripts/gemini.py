@@ -48,7 +48,8 @@ _OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a documen
 _CANCELLED = ("Request cancelled.", "User cancelled the request.")
 _GO_ON = "System: Please continue."  # what the client itself says when the model fell silent
 _CLIENT_COMMAND = re.compile(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")
-_SNAPSHOT = "<state_snapshot>"
+# A summary that replaces the history, as the model wrote it: it may have thought aloud first.
+_SNAPSHOT = re.compile(r"(?:<scratchpad>.*</scratchpad>\s*)?(<state_snapshot>)", re.DOTALL)
 
 
 class _Tokens(Struct):
@@ -192,8 +193,8 @@ class GeminiReading(LineReading[_Line, _State]):
             yield Tick(at)
 
     def _person(self, words: str, at: float | None) -> Iterator[Event]:
-        if words.startswith(_SNAPSHOT):
-            yield Compaction(at, words)
+        if summary := _SNAPSHOT.match(words):
+            yield Compaction(at, words[summary.start(1) :])
         elif words and words != _GO_ON and not _CLIENT_COMMAND.match(words) and not self._state.subagent:
             yield UserTurn(at, words)
         elif at is not None:
