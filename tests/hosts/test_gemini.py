@@ -152,6 +152,20 @@ def test_tools_run_unasked_only_where_a_person_says_so(agent: str) -> None:
     assert server.get("alwaysLoadTools", False) == (agent == "qwen")
 
 
+def test_what_a_person_set_for_our_tools_is_kept(machine: Machine, agent: str, settings_file: Path) -> None:
+    wire(machine, agent)
+    value = read(settings_file)
+    value["mcpServers"]["holdfast"] |= {"trust": True, "alwaysLoadTools": False, "command": "/gone/python"}
+    settings_file.write_text(json.dumps(value), encoding="utf-8")
+    assert wire(machine, agent)
+    server = read(settings_file)["mcpServers"]["holdfast"]
+    assert server["command"] == sys.executable
+    assert server["trust"] is True and server["alwaysLoadTools"] is False
+    assert not wire(machine, agent)
+    assert unwire(machine, agent)
+    assert "holdfast" not in settings_file.read_text(encoding="utf-8")
+
+
 def test_what_comes_before_every_request_is_not_listened_to() -> None:
     assert "PreCompress" not in entries("gemini")["hooks"]
 
