@@ -28,8 +28,10 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
+from holdfast.transcripts.claude_tools import questions_in
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places, Warned
 from holdfast.transcripts.gemini_project import project_root
+from holdfast.transcripts.gemini_questions import by_number
 from holdfast.transcripts.gemini_shape import (
     API_ERROR,
     answer_of,
@@ -238,6 +240,8 @@ class GeminiReading(LineReading[_Line, _State]):
             text = answer_of(call.result)
             ended = seconds(call.timestamp) or at
             yield judged(identity, made.action, status, text, ended)
+            if made.action == "ask":
+                yield from by_number(ended, questions_in(arguments), text)
             if status == "cancelled" and stopped(text):
                 yield Interruption(ended)
 
