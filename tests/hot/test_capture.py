@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 from tests.e2e.model_server import wait_until
 from tests.hot.enabled import SESSION, Enabled
 
-from holdfast.app.capturing import QUIET_S, capture
+from holdfast.app import capturing
+from holdfast.app.capturing import QUIET_S, capture, has_left
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.preparing import prepare
 from holdfast.app.status import latest_record
@@ -74,11 +76,18 @@ def transcript(enabled: Enabled, home: Path) -> Path:
     return write_transcript(home / ".claude" / "projects" / "-shop" / f"{SESSION}.jsonl", enabled.root)
 
 
-def leave(enabled: Enabled, event: str, transcript: Path, process: int = 0, session: str = SESSION) -> None:
+def leave(
+    enabled: Enabled,
+    event: str,
+    transcript: Path,
+    process: int = 0,
+    session: str = SESSION,
+    host: str = "claude-code",
+) -> None:
     """An envelope as a hook leaves it, without the child that would work for it."""
     from holdfast.hot import trace
 
-    envelope = {"host": "claude-code", "event": event, "session": session, "transcript": str(transcript)}
+    envelope = {"host": host, "event": event, "session": session, "transcript": str(transcript)}
     trace.post(str(enabled.memory), {**envelope, "cwd": str(enabled.root), "process": process})
 
 
@@ -231,6 +240,50 @@ def test_the_hooks_child_does_the_work_and_ends(enabled: Enabled, transcript: Pa
     assert wait_until(lambda: rows_of(enabled) == [SESSION] and not enabled.inbox())
     assert wait_until(lambda: children_of(enabled.memory) == [], 10)
     assert enabled.log() == ""
+
+
+def write_qwen(enabled: Enabled, home: Path) -> Path:
+    path = home / ".qwen" / "projects" / "-shop" / "chats" / f"{SESSION}.jsonl"
+    base = {"sessionId": SESSION, "cwd": str(enabled.root), "version": "0.24.4", "provenance": "real_user"}
+    message = {"role": "user", "parts": [{"text": "Fix the refund rounding"}]}
+    line = {"uuid": "u1", **base, "type": "user", "timestamp": "2026-11-10T10:00:00.000Z", "message": message}
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.promise("M7", "F5")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_who_leaves_without_a_word_after_an_answer_is_waited_for(enabled: Enabled, home: Path) -> None:
+    """Qwen Code without a terminal has no other end."""
+    client = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    leave(enabled, "Stop", write_qwen(enabled, home), client.pid, host="qwen")
+    command = [sys.executable, "-I", "-m", "holdfast.hosts.capture", str(enabled.memory), str(enabled.root)]
+    child = subprocess.Popen(command)
+    assert wait_until(lambda: latest_record(enabled.project) is not None)
+    assert rows_of(enabled) == [], "it may go on"
+    client.communicate(b"\n")
+    assert child.wait(40) == 0
+    assert rows_of(enabled) == [SESSION] and enabled.inbox() == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_nobody_is_waited_for_who_tells_of_the_end_or_has_answered_again(
+    enabled: Enabled, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capturing, "WATCHED_S", 1_000.0)
+    path = write_qwen(enabled, home)
+    leave(enabled, "Stop", path, os.getpid())
+    assert not has_left(enabled.project), "Claude Code tells"
+    leave(enabled, "Stop", path, os.getpid(), session="again", host="qwen")
+    watcher = threading.Thread(target=has_left, args=(enabled.project,))
+    watcher.start()
+    for letter in (enabled.memory / "inbox").glob("again.*"):
+        letter.unlink()  # as the capture of a newer one does
+    watcher.join(60)
+    assert not watcher.is_alive()
+    leave(enabled, "Stop", path, GONE, session="gone", host="qwen")
+    assert has_left(enabled.project)
 
 
 @pytest.mark.promise("F5")

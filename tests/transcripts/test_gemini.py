@@ -200,6 +200,15 @@ def test_stops_service_errors_and_summaries_are_told_apart(tmp_path: Path) -> No
     assert len(done.of(Interruption)) == len(done.of(ApiFailure)) == len(done.of(Compaction)) == 1
 
 
+def test_a_summary_that_begins_with_thoughts_is_no_prompt(tmp_path: Path) -> None:
+    text = "<scratchpad>let me see</scratchpad>\n<state_snapshot><goal>x</goal></state_snapshot>"
+    done = one(tmp_path, gemini_message(1, "a", "user", text))
+    assert [event.summary for event in done.of(Compaction)] == [
+        "<state_snapshot><goal>x</goal></state_snapshot>"
+    ]
+    assert done.of(UserTurn) == []
+
+
 def test_a_subagent_joins_its_parent(tmp_path: Path) -> None:
     path = gemini_folder(tmp_path) / SESSION / "helper-1.jsonl"
     records = [gemini_header("helper-1", kind="subagent"), *gemini_messages()]

@@ -1,4 +1,4 @@
-"""Questions with their answers, and plans with what became of them, as Claude Code and Codex write them."""
+"""Questions with their answers, and plans with what became of them, as each agent writes them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.contracts.samples_a import (
+    gemini_call,
+    gemini_folder,
+    gemini_header,
+    gemini_message,
+    qwen_call,
+    qwen_model,
+    qwen_result,
+    write_lines,
+)
 from tests.transcripts.builders import SESSION, ClaudeFile, CodexFile, Json, read
 
 from holdfast.model.session import Asked, Event, Planned
 from holdfast.transcripts.claude_code import ClaudeCode
 from holdfast.transcripts.codex import Codex
+from holdfast.transcripts.gemini import Gemini
+from holdfast.transcripts.qwen import Qwen
 
 pytestmark = pytest.mark.promise("C4")
 
@@ -103,6 +115,51 @@ def test_codex_s_questions_come_with_the_person_s_answers(tmp_path: Path) -> Non
         OPTIONS,
     )
     assert second.answer == ""
+
+
+REMARK = "\n\n[System] Tool input parameters (questions) were modified by a hook before execution."
+
+
+@pytest.mark.parametrize(
+    ("answer", "answers"),
+    [
+        ('{"answers":{"0":"Redis"}}', ["Redis", ""]),
+        ('{"answers":{"1":"yes","0":"Redis"}}' + REMARK, ["Redis", "yes"]),
+        ('{"answers":["Redis"]}', ["", ""]),
+        ("User dismissed ask_user dialog without answering.", ["", ""]),
+    ],
+)
+def test_gemini_s_questions_come_with_the_person_s_answers(
+    tmp_path: Path, answer: str, answers: list[str]
+) -> None:
+    call = gemini_call(2, "c", "ask_user", {"questions": [STORE, LIMIT]}, answer)
+    message = gemini_message(1, "m", "gemini", "", toolCalls=[call])
+    path = write_lines(gemini_folder(tmp_path) / "session-x.jsonl", [gemini_header(), message, message])
+    first, second = settled(read(Gemini(), path).events)
+    assert isinstance(first, Asked) and isinstance(second, Asked)
+    assert (first.question, first.options) == ("Where are sessions kept?", OPTIONS)
+    assert [first.answer, second.answer] == answers
+
+
+@pytest.mark.parametrize(
+    ("shown", "answers"),
+    [
+        ({"answers": [{"question": STORE["question"], "answer": "Redis"}]}, ["Redis", ""]),
+        ({"answers": [{"question": LIMIT["question"], "answer": 10}, 7]}, ["", ""]),
+        ({"answers": {}}, ["", ""]),
+        ({}, ["", ""]),
+    ],
+)
+def test_qwen_s_questions_come_with_the_person_s_answers(
+    tmp_path: Path, shown: Json, answers: list[str]
+) -> None:
+    result = qwen_result(2, "a", "ask_user_question", "User has provided the following answers")
+    result["toolCallResult"]["resultDisplay"] = {"type": "ask_user_question_answers", **shown}
+    records = [qwen_model(1, qwen_call("a", "ask_user_question", questions=[STORE, LIMIT])), result]
+    first, second = settled(read(Qwen(), write_lines(tmp_path / "chats" / "x.jsonl", records)).events)
+    assert isinstance(first, Asked) and isinstance(second, Asked)
+    assert (first.question, first.options) == ("Where are sessions kept?", OPTIONS)
+    assert [first.answer, second.answer] == answers
 
 
 @pytest.mark.parametrize(

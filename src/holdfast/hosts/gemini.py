@@ -54,8 +54,10 @@ class GeminiFamily:
         hooks = json_hooks.installed(file, data, self.entries(where.interpreter))
         if not where.server:
             return (hooks,)
-        text, wanted = file.text(hooks.after), self.server(where)
-        if file.at(text, KEYS) == wanted:
+        text = file.text(hooks.after)
+        known = file.at(text, KEYS)
+        wanted = self.server(where, known if isinstance(known, dict) else {})
+        if known == wanted:
             return (hooks,)
         return (file.change(data, file.with_member(text, KEYS, wanted)),)
 
@@ -90,10 +92,11 @@ class GeminiFamily:
     def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
         return json_hooks.groups(interpreter, self.agent, self._timeouts, self._matchers)
 
-    def server(self, where: Where) -> dict[str, Any]:
-        """Without `trust`: whether tools run unasked is for the person to say."""
+    def server(self, where: Where, known: Mapping[str, Any]) -> dict[str, Any]:
+        """The entry of our tools, with what a person set there: whether they run unasked (`trust`) is theirs to say."""
         program, *words = where.server
-        return {"command": program, "args": words, **self._server}
+        ours = {"command": program, "args": words}
+        return {**ours, **self._server, **known, **ours}
 
     def _settings(self, where: Where, scope: Scope) -> JsonFile:
         if scope == "project":

@@ -76,6 +76,8 @@ _TOOLS = {
 _AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure", "postToolUse"))
 # What is said at these does not reach the model.
 _UNHEARD = frozenset((("gemini", "BeforeTool"),))
+# Whose sessions are compacted without a word.
+UNTOLD_COMPACTION = frozenset(("gemini",))
 # As a payload of each host has it, which no prompt can: quotes within a text are escaped.
 NO_PROMPT = b'"prompt":""'
 # By these a payload tells that a person is about to be asked something.
@@ -119,9 +121,9 @@ class Call:
             said = _arguments(self.payload.get("tool_output"))
             return isinstance(said, dict) and said.get("exitCode", 0) not in (0, None)
         answer = self.payload.get("tool_response")
-        if not isinstance(answer, dict):
-            return False
-        said = answer.get("llmContent")
+        if self.theirs != "AfterTool" or not isinstance(answer, dict):
+            return self.theirs == "PostToolUseFailure"
+        said = answer.get("llmContent")  # with the code of those only that ended badly
         return bool(answer.get("error")) or (isinstance(said, str) and "\nExit Code: " in said)
 
     def text(self, name: str) -> str:
@@ -186,11 +188,11 @@ def _arguments(given: object) -> object:
 
 
 def _said(prompt: str) -> str:
-    """What the person said: Gemini CLI puts what hooks told at the start before the first prompt."""
+    """What the person said: before it stands what hooks told at the start, after it what files were named hold."""
     begin, end = "<hook_context>", "</hook_context>"
     while prompt.startswith(begin) and end in prompt:
         prompt = prompt.partition(end)[2].lstrip()
-    return prompt
+    return prompt.partition("\n--- Content from referenced files ---")[0]
 
 
 def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, object]) -> bytes:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from holdfast.hot.prepared import Prepared
+    from holdfast.hot.prompting import Heard
+    from holdfast.hot.telling import Told
 
 DEADLINE_S = 3.0
 RENEWED_S = 2.0
@@ -259,14 +261,26 @@ def _prompt(prepared: Prepared, call: Call, found: place.Place, stale: bool) -> 
     prompt = prompt.encode("utf-8", "replace").decode()
     mine = call.text("session_id").encode("utf-8", "replace").decode()
     heard = heard_by(found.memory, mine)
+    again, rest = (None, {}) if stale else _after_compaction(prepared, call, found, heard)
     if stale:
         told = Answered("", [], _why_not(stale, False))
     else:
         project = prepared.project_of(mine, found.branch())
         told = choose(prepared.db, prompt, mine, heard, found.root, project=project)
-    rest: dict[str, object] = {"class": told.kind, **({"files": told.files} if told.files else {})}
+    rest |= {"class": told.kind, **({"files": told.files} if told.files else {})}
     rest |= {"left_out": told.left_out} if told.left_out else {}
-    return say(told, call, found, rest), told.changed
+    return say(told, call, found, rest, again), told.changed
+
+
+def _after_compaction(
+    prepared: Prepared, call: Call, found: place.Place, heard: Heard
+) -> tuple[Told | None, dict[str, object]]:
+    """What has to be told again where the host does not say that it forgot, and what the next prompt must know."""
+    if call.host not in dialect.UNTOLD_COMPACTION:
+        return None, {}
+    from holdfast.hot.compaction import lost, read_so_far
+
+    return lost(prepared, call, found, heard), read_so_far(call)
 
 
 def _noticed(answer: bytes, prepared: Prepared, call: Call, found: place.Place) -> bytes:

@@ -44,7 +44,8 @@ _NO = word_set("no nope n wait stop false hm hmm")
 class Heard:
     """What a session was told before: files and lines since its last compaction, tokens and prompts in all.
 
-    `kind` is the class of its last prompt that had one: what goes on with it has the same.
+    `kind` is the class of its last prompt that had one: what goes on with it has the same. `read` is how long its
+    transcript was then, where that is looked at.
     """
 
     def __init__(self) -> None:
@@ -53,6 +54,7 @@ class Heard:
         self.tokens = 0
         self.prompted = False
         self.kind = ""
+        self.read: int | None = None
 
 
 class Answered(Told):
@@ -225,6 +227,8 @@ def heard_by(memory: str, session: str) -> Heard:
                 continue
             found.tokens += int(entry["tokens"])
             found.prompted |= entry["event"] == "UserPromptSubmit"
+            if found.read is None and isinstance(entry.get("read"), int):
+                found.read = entry["read"]
             if not found.kind and entry.get("class") in CLASSED:
                 found.kind = entry["class"]
             if not compacted and not entry.get("agent"):

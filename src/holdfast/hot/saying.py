@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from holdfast.hot.telling import Told
 
 
-def say(told: Told, call: Call, found: Place, rest: Mapping[str, object]) -> bytes:
-    """The host's answer, nothing where there is nothing to say; `rest` is for the trace."""
+def say(
+    told: Told, call: Call, found: Place, rest: Mapping[str, object], before: Told | None = None
+) -> bytes:
+    """The host's answer, nothing where there is nothing to say; `rest` is for the trace, where `before` is already."""
     lines = [{"text": line, "reason": why} for line, why in told.lines]
     more = {**rest, "nothing": told.nothing} if told.nothing else rest
     trace.explain(found.memory, {**entry(call, found), "tokens": told.tokens, "lines": lines, **more})
+    if before is not None:
+        told = type(before)([*before.lines, *told.lines])
     return spoken(told, call) if told.lines else b""
 
 

@@ -28,8 +28,10 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
+from holdfast.transcripts.claude_tools import questions_in
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places, Warned
 from holdfast.transcripts.gemini_project import project_root
+from holdfast.transcripts.gemini_questions import by_number
 from holdfast.transcripts.gemini_shape import (
     API_ERROR,
     answer_of,
@@ -48,7 +50,8 @@ _OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a documen
 _CANCELLED = ("Request cancelled.", "User cancelled the request.")
 _GO_ON = "System: Please continue."  # what the client itself says when the model fell silent
 _CLIENT_COMMAND = re.compile(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")
-_SNAPSHOT = "<state_snapshot>"
+# A summary that replaces the history, as the model wrote it: it may have thought aloud first.
+_SNAPSHOT = re.compile(r"(?:<scratchpad>.*</scratchpad>\s*)?(<state_snapshot>)", re.DOTALL)
 
 
 class _Tokens(Struct):
@@ -192,8 +195,8 @@ class GeminiReading(LineReading[_Line, _State]):
             yield Tick(at)
 
     def _person(self, words: str, at: float | None) -> Iterator[Event]:
-        if words.startswith(_SNAPSHOT):
-            yield Compaction(at, words)
+        if summary := _SNAPSHOT.match(words):
+            yield Compaction(at, words[summary.start(1) :])
         elif words and words != _GO_ON and not _CLIENT_COMMAND.match(words) and not self._state.subagent:
             yield UserTurn(at, words)
         elif at is not None:
@@ -237,6 +240,8 @@ class GeminiReading(LineReading[_Line, _State]):
             text = answer_of(call.result)
             ended = seconds(call.timestamp) or at
             yield judged(identity, made.action, status, text, ended)
+            if made.action == "ask":
+                yield from by_number(ended, questions_in(arguments), text)
             if status == "cancelled" and stopped(text):
                 yield Interruption(ended)
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from holdfast.guard.fence import strip_fences
 from holdfast.model.session import Action, ToolCall, ToolResult
 from holdfast.transcripts.jsonl import decoded, excerpt, string_in
 from holdfast.transcripts.lines import target_of
@@ -108,13 +109,18 @@ def spoken(parts: Iterable[ContentPart]) -> str:
 
 def own_words(text: str) -> str:
     """A person's words without what hooks and the client put around them."""
-    return _REFERENCED.sub("", _INJECTED.sub("", text)).strip()
+    return _REFERENCED.sub("", _not_ours(_INJECTED.sub("", text))).strip()
+
+
+def _not_ours(text: str) -> str:
+    """Qwen Code puts what a hook says after a tool's answer without any mark of its own."""
+    return strip_fences(text) if "[holdfast " in text else text
 
 
 def answer_of(raw: Raw) -> str:
     """What a tool answered: the text under `output` or `error`, or the parts of a list of responses."""
     value = decoded(_anything, raw, None) if bytes(raw) else None
-    return _INJECTED.sub("", _answer(value)).strip()
+    return _not_ours(_INJECTED.sub("", _answer(value))).strip()
 
 
 def _answer(value: Any) -> str:

@@ -28,7 +28,9 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
+from holdfast.transcripts.claude_tools import OpenQuestion, questions_in
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
+from holdfast.transcripts.gemini_questions import by_words
 from holdfast.transcripts.gemini_shape import (
     answer_of,
     described,
@@ -95,6 +97,7 @@ class _State(PassState):
     began: tuple[str, str, str, str] = ("", "", "", "")
     subagent: bool = False
     open_calls: dict[str, Action] = field(default_factory=dict)
+    asked: dict[str, tuple[OpenQuestion, ...]] = field(default_factory=dict)
 
 
 _lines = msgspec.json.Decoder(_Line)
@@ -155,6 +158,8 @@ class QwenReading(LineReading[_Line, _State]):
                 call = described(name, arguments, part.functionCall.id or "", at)
                 self._state.open_calls[call.call] = call.action
                 yield call
+                if call.action == "ask":
+                    self._state.asked[call.call] = questions_in(arguments)
                 if call.action == "todo" and (items := todo_items(arguments.get("todos"))):
                     yield TodoList(at, items)
 
@@ -169,9 +174,11 @@ class QwenReading(LineReading[_Line, _State]):
         text = "\n".join(filter(None, (answer_of(response.response) for response in responses)))
         text = text or answer_of(result.error)
         action = self._state.open_calls.pop(call, "other")
-        code = object_in(result.resultDisplay).get("exitCode")
+        shown = object_in(result.resultDisplay)
+        code = shown.get("exitCode")
         status = result.status or ""
         yield judged(call, action, status, text, at, code if isinstance(code, int) else None)
+        yield from by_words(at, self._state.asked.pop(call, ()), shown)
         if status == "cancelled" and stopped(text):
             yield Interruption(at)
 
