@@ -19,6 +19,7 @@ from holdfast.store import files
 from holdfast.store.host_files import HostFiles
 from holdfast.store.layout import Project, find_git
 from holdfast.text.diff import unified
+from holdfast.text.outline import outline
 
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
@@ -50,6 +51,10 @@ class Change(Struct, frozen=True, kw_only=True):
     def diff(self) -> str:
         """What changes, as `diff -u` shows it."""
         return unified(self.before, self.after, str(self.path))
+
+    def outline(self) -> list[str]:
+        """What changes by name, as `+ hooks: SessionStart, Stop`."""
+        return outline(self.before, self.after)
 
 
 class Wired(Struct, frozen=True, kw_only=True):

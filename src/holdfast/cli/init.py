@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, host_for, plan_install, rewire
+from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, host_for, rewire
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
-from holdfast.cli.install import as_json, show
-from holdfast.errors import HoldfastError, UsageError
+from holdfast.cli.install import as_json, planned, show
+from holdfast.errors import UsageError
 from holdfast.store.layout import Project
 
 if TYPE_CHECKING:
@@ -83,21 +83,14 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def _plans(options: argparse.Namespace, machine: Machine, project: Project) -> tuple[list[Plan], list[str]]:
-    """What is to be wired. An agent that was named must work; of those that are merely here, one may be in a mess."""
+    """What is to be wired, and what had to be left out."""
     if options.no_wire:
         if options.agents:
             raise UsageError("--agents and --no-wire contradict each other", fix="Leave one of them out")
         return [], []
     named = [name.strip() for names in options.agents for name in names.split(",") if name.strip()]
-    plans, problems = [], []
-    for agent in dict.fromkeys(named) if options.agents else agents_here(machine, project):
-        try:
-            plans.append(plan_install(machine, project, agent, options.scope, tools=not options.no_mcp))
-        except HoldfastError as error:
-            if named:
-                raise
-            problems.append(f"{host_for(agent).title} is left out: {error.line()}")
-    return plans, problems
+    agents = dict.fromkeys(named) if options.agents else agents_here(machine, project)
+    return planned(machine, project, list(agents), options.scope, bool(named), tools=not options.no_mcp)
 
 
 def _show_plans(plans: list[Plan], options: argparse.Namespace) -> None:

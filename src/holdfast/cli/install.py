@@ -5,11 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, host_for, install, plan_install
+from holdfast.app.hosting import (
+    HOSTS,
+    SCOPES,
+    Change,
+    Plan,
+    Scope,
+    agents_here,
+    host_for,
+    install,
+    plan_install,
+)
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
-from holdfast.errors import UsageError
+from holdfast.errors import HoldfastError, UsageError
+from holdfast.store.layout import Project
 
 DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
 configuration and enables this project. Without an agent, all that are found on this machine. The change is shown
@@ -21,6 +32,7 @@ EXAMPLES = """examples:
   holdfast install claude-code --scope project   only in this repository, in a file that git ignores
   holdfast install claude-code --status-line     with a line on what is open and what the session costs
   holdfast install claude-code --dry-run         only show what would change
+  holdfast install --dry-run --diff              the same for every agent, line by line
 """
 
 
@@ -30,6 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-mcp", action="store_true", help="only hooks, no tools for the agent to call")
     parser.add_argument(
         "--status-line", action="store_true", help="also a status line in Claude Code, where none is set"
+    )
+    parser.add_argument(
+        "--diff",
+        action="store_true",
+        help="show every line that changes; several agents are shown by name else",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
@@ -45,20 +62,13 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         )
     if options.status_line and "claude-code" not in agents:
         raise UsageError("only Claude Code has a status line", fix="Name claude-code, or leave it out")
-    plans = [
-        plan_install(
-            machine,
-            project,
-            agent,
-            options.scope,
-            tools=not options.no_mcp,
-            status_line=options.status_line,
-        )
-        for agent in agents
-    ]
+    wanted = {"tools": not options.no_mcp, "status_line": options.status_line}
+    plans, problems = planned(machine, project, agents, options.scope, bool(options.agents), **wanted)
     if not options.json:
-        for plan in plans:
-            show(plan)
+        show_all(plans, full=options.diff)
+    output.warn_all(problems)
+    if not plans:
+        return 1
     for warning in dict.fromkeys(warning for plan in plans for warning in plan.warnings):
         output.warn(warning)
     if not options.dry_run:
@@ -85,6 +95,40 @@ def tell(plans: Sequence[Plan], name: str) -> None:
             output.line(f"  {need}")
     output.line(f"{name} is enabled on this machine.")
     output.line("holdfast why shows what a session was told, holdfast off stops it here.")
+
+
+def planned(
+    machine: Machine, project: Project, agents: Sequence[str], scope: Scope, named: bool, **wanted: bool
+) -> tuple[list[Plan], list[str]]:
+    """What is to be wired. An agent that was named must work; of those that are merely here, one may be in a mess."""
+    plans, problems = [], []
+    for agent in agents:
+        try:
+            plans.append(plan_install(machine, project, agent, scope, **wanted))
+        except HoldfastError as error:
+            if named:
+                raise
+            problems.append(f"{host_for(agent).title} is left out: {error.line()}")
+    return plans, problems
+
+
+def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
+    """Every line of one agent; of several what comes and goes by name, or nobody would read it."""
+    changing = [plan for plan in plans if plan.is_change]
+    if full or len(changing) < 2:
+        for plan in changing:
+            show(plan)
+        return
+    for plan in changing:
+        for change in plan.changes:
+            if change.changes:
+                output.show_diff("\n".join([_heading(plan, change), *change.outline()]))
+    output.line("--diff shows every line. All else in these files stays as it is.")
+
+
+def _heading(plan: Plan, change: Change) -> str:
+    made = ", new file" if change.before is None else ", goes" if change.after is None else ""
+    return f"{'---' if change.after is None else '+++'} {change.path} ({host_for(plan.agent).title}{made})"
 
 
 def show(plan: Plan) -> None:

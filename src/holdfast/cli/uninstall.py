@@ -11,7 +11,7 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
-from holdfast.cli.install import as_json, show
+from holdfast.cli.install import as_json, show_all
 from holdfast.errors import UsageError
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
@@ -28,6 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--purge", action="store_true", help="also remove this project's memory, after a backup"
     )
     parser.add_argument("--no-backup", action="store_true", help="with --purge: remove it without a backup")
+    parser.add_argument(
+        "--diff",
+        action="store_true",
+        help="show every line that changes; several agents are shown by name else",
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument(
@@ -43,8 +48,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     plans = [plan_uninstall(machine, project, agent, scopes) for agent in agents]
     purged = plan_purge(project) if options.purge else None
     if not options.json:
-        for plan in plans:
-            show(plan)
+        show_all(plans, full=options.diff)
         _show_purge(purged, options)
     if options.dry_run:
         if options.json:

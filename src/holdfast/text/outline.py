@@ -1,0 +1,78 @@
+"""What came into a file of settings and what went, by name: a change of seventy lines that a person takes in at once.
+
+Settings are JSON, TOML or much like it, a name on each line; what is written on one line has no names here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+
+DEEPEST = 2  # names of names: what is within is counted for them
+_NAME = re.compile(r'([ \t]*)(?:"((?:[^"\\]|\\.)*)"\s*:|([\w.-]+)\s*=|\[+\s*([^\]]+?)\s*\]+\s*$)')
+_ONLY_SIGNS = re.compile(r"[\s{}\[\](),;]*")
+Path = tuple[str, ...]
+
+
+def outline(before: bytes | None, after: bytes | None) -> list[str]:
+    """`+ hooks: SessionStart, Stop`, `- mcpServers: holdfast`; what has no name is a number of lines."""
+    old, new = _lines(before), _lines(after)
+    went: list[int] = []
+    came: list[int] = []
+    # A comma after what was the last of a list is no change to anybody.
+    matcher = SequenceMatcher(None, [line.rstrip(", ") for line in old], [line.rstrip(", ") for line in new])
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind != "equal":
+            went += range(a, b)
+            came += range(c, d)
+    return [*_told("-", old, went), *_told("+", new, came)]
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return [] if data is None else data.decode("utf-8", "replace").splitlines()
+
+
+def _told(sign: str, lines: list[str], chosen: Iterable[int]) -> list[str]:
+    paths = _paths(lines)
+    named: dict[str, dict[str, None]] = {}
+    nameless = 0
+    for number in chosen:
+        if _ONLY_SIGNS.fullmatch(lines[number]):
+            continue
+        if not paths[number]:
+            nameless += 1
+            continue
+        first, *rest = paths[number]
+        named.setdefault(first, {}).update(dict.fromkeys(rest))
+    shown = [f"{sign} {name}{': ' if inner else ''}{', '.join(inner)}" for name, inner in named.items()]
+    return shown + ([f"{sign} {nameless} line{'s' * (nameless != 1)}"] if nameless else [])
+
+
+def _paths(lines: list[str]) -> list[Path]:
+    """The names that each line stands under, its own last; an indentation tells how deep.
+
+    What a list holds has no name in it.
+    """
+    found: list[Path] = []
+    table: Path = ()
+    above: list[tuple[int, str, bool]] = []
+    for line in lines:
+        match = _NAME.match(line)
+        depth = len(line) - len(line.lstrip())
+        while above and above[-1][0] >= depth and line.strip():
+            above.pop()
+        if match and match[4] and not line.lstrip().startswith('["'):
+            table = tuple(part.strip().strip("\"'") for part in match[4].split("."))
+            above = []
+        elif match:
+            above.append((depth, match[2] if match[2] is not None else match[3], line.rstrip()[-1:] == "["))
+        found.append((*table, *_names(above))[:DEEPEST])
+    return found
+
+
+def _names(above: list[tuple[int, str, bool]]) -> Iterator[str]:
+    for _, name, holds_list in above:
+        yield name
+        if holds_list:
+            return
