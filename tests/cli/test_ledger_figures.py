@@ -104,7 +104,7 @@ def test_filters_narrow_the_figures(holdfast: Holdfast, repo: Path) -> None:
     assert number("--model", "claude") == 8 and number("--framework", "Go") == 4
     assert number("--goal", "rate limiting") == 2 and number("--since", "2026-01-14") == 3
     assert number("--agent", "nobody") == 0
-    assert "No sessions" in holdfast("ledger", "stats", "--agent", "nobody", check=0).stdout
+    assert "No session is as" in holdfast("ledger", "stats", "--agent", "nobody", check=0).stdout
 
 
 @pytest.mark.promise("L8")

@@ -24,12 +24,12 @@ class _Application(Exception):
     """This takes more than what is loaded here."""
 
 
-def print_stats(words: list[str]) -> bool:
-    """Prints the figures; False, with nothing printed, when the application has to look itself."""
+def print_stats(words: list[str]) -> int | None:
+    """Prints the figures, and says the exit code; None, with nothing printed, where the application has to look."""
     rest = [word for word in words if word != "--json"]
     by = rest[1] if len(rest) == 2 and rest[0] == "--by" and rest[1] in FIELD_OF else None
     if (rest and by is None) or (sys.stdout.encoding or "").lower() != "utf-8":
-        return False
+        return None
     gc.disable()  # rows form no cycles, and this process ends with them
     try:
         shown, own = _ledgers()
@@ -41,13 +41,17 @@ def print_stats(words: list[str]) -> bool:
         columns = counted(columns)
     except (_Application, HoldfastError, OSError):
         gc.enable()
-        return False
+        return None
+    except KeyboardInterrupt:
+        from holdfast.cli.run import interrupted
+
+        return interrupted()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     output.warn_all(problem.message for problem in problems)
     show_columns(columns, len(columns["session"]), by, as_json="--json" in words)
-    return True
+    return 0
 
 
 def _ledgers() -> tuple[bytes | None, bytes]:

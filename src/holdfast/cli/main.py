@@ -148,8 +148,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     if name == "ledger" and rest[:1] == ["stats"]:
         from holdfast.cli.ledger_quick import print_stats
 
-        if print_stats(rest[1:]):
-            return _ended(0, arguments)
+        if (code := print_stats(rest[1:])) is not None:
+            return _ended(code, arguments)
     return _ended(_run(name, rest), arguments)
 
 

@@ -88,8 +88,7 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
         _complain(error.line())
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
-        _complain("interrupted; what was written is whole, and the next run goes on from there.")
-        return INTERRUPTED
+        return interrupted()
     except Exception as error:
         if isinstance(error, OSError) and streams.is_ours(error):
             return streams.give_up(error)
@@ -100,6 +99,11 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
         )
         streams.abandon()
         return 1
+
+
+def interrupted() -> int:
+    _complain("interrupted; what was written is whole, and the next run goes on from there.")
+    return INTERRUPTED
 
 
 def _complain(text: str) -> None:
