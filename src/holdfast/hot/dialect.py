@@ -81,7 +81,7 @@ NO_PROMPT = b'"prompt":""'
 # By these a payload tells that a person is about to be asked something.
 ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')
 # Hosts that show a message to the person: `systemMessage` beside whatever else a hook answers.
-SHOWS = frozenset(("claude-code", "codex", "gemini", "qwen"))
+SHOWS = frozenset(("claude-code", "codex", "gemini", "qwen", "opencode"))
 # The variable in which a host names the directory that it was started for.
 _PROJECT = {
     "claude-code": "CLAUDE_PROJECT_DIR",
