@@ -11,6 +11,7 @@ from msgspec import Struct
 from holdfast.app.hosting import plan_install, rewire, wired
 from holdfast.app.ledger import open_ledger
 from holdfast.app.lesson_states import lesson_store
+from holdfast.app.plugging import make, outdated
 from holdfast.app.projects import known_projects
 from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.errors import HoldfastError
@@ -46,6 +47,10 @@ def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
     """Hooks are wired as they should be, old formats upgraded with a backup, missing links and git rules made again,
     scanner rules compiled."""
     fixes = _rewire(machine, project, dry_run=dry_run)
+    for agent in outdated(machine, project):
+        fixes.append(f"make the plugin for {agent} anew; take it over in the agent: holdfast plugin {agent}")
+        if not dry_run:
+            make(machine, project, agent)
     if not project.known:
         return fixes
     done = upgrade(project, dry_run=dry_run)
@@ -245,6 +250,9 @@ def _hooks(machine: Machine, project: Project) -> Iterator[Finding]:
             )
         elif host.installed:
             yield Finding("ok", "hooks", f"{host.agent} in {host.path}")
+    for agent in outdated(machine, project):
+        said = f"the plugin for {agent} was made by another installation or version"
+        yield Finding("problem", "hooks", f"{said}. Run holdfast doctor --fix or holdfast plugin {agent}.")
     log = project.memory / "hook.log"
     if log.is_file() and machine.now().timestamp() - log.stat().st_mtime < RECENT_S:
         last = (files.read(log) or b"").decode("utf-8", "replace").strip().splitlines()[-1:]

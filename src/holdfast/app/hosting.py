@@ -145,7 +145,7 @@ def plan_install(
     where = where_of(machine, project, tools=tools, status_line=status_line)
     host = host_for(agent)
     changes = host.install(where, scope)
-    warnings = _warnings(where.interpreter)
+    warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
         warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
@@ -215,7 +215,7 @@ def wired(machine: Machine, project: Project) -> list[Wired]:
     return [host_for(agent).status(where, scope) for agent in HOSTS for scope in SCOPES]
 
 
-def _warnings(interpreter: str) -> tuple[str, ...]:
+def interpreter_warnings(interpreter: str) -> tuple[str, ...]:
     inside = find_git(Path(interpreter).parent)
     if inside is None:
         return ()

@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "know": ("holdfast.cli.know", "how things are done in this repository, with the files that show it"),
     "install": ("holdfast.cli.install", "let an agent remember and be told: hooks in its own configuration"),
     "uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
+    "plugin": ("holdfast.cli.plugin", "the same as a plugin of the agent, with commands and a skill"),
     "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
     "off": ("holdfast.cli.switch", "switch hooks off in this directory"),
     "why": ("holdfast.cli.why", "what a session was told, and for what reason"),
@@ -54,6 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
+    "fenced": ("holdfast.cli.fenced", "what a command prints as notes for an agent (machine interface)"),
     "statusline": ("holdfast.cli.statusline", "a line for Claude Code's status line (machine interface)"),
     "mcp": ("holdfast.mcp.command", "memory as tools for agents, over MCP (machine interface)"),
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
@@ -65,9 +67,9 @@ GROUPS: dict[str, str] = {
     "memory": "log search recall fact decide ask answer questions context import",
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger recommend similar roi",
-    "agents": "agents install uninstall on off",
+    "agents": "agents install uninstall plugin on off",
     "care": "doctor project history undo archive export restore forget index completion",
-    "for programs": "hook statusline mcp",
+    "for programs": "hook statusline fenced mcp",
 }
 
 USAGE = "usage: holdfast [COMMAND] [OPTIONS]\n"

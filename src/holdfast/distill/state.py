@@ -70,7 +70,12 @@ def _take(state: Current, record: DistilledSession, project: str, dismissed: Col
 
 
 def did_something(record: DistilledSession) -> bool:
-    """Whether there is a deed to tell: a host's helper that writes a title or a commit message leaves none."""
+    """Whether there is a deed to tell: a host's helper that writes a title or a commit message leaves none.
+
+    Nor does a session in which nobody said a word but a command of ours or of the client.
+    """
+    if not goal_line(record, 100):
+        return False
     return bool(record.tool_calls or record.files or len(record.prompts) > 1) or not _FOR_A_PROGRAM.match(
         record.goal
     )

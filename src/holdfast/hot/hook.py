@@ -62,6 +62,8 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         found = place.find(directories[0], place.home_of(env))
         if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
             return 0
+        if arguments[2:] and _leaves_it(host, found.root, env):
+            return 0
         answer = respond(call, problem, directories, found, env)
     except BaseException as error:
         from holdfast.hot.saying import confess
@@ -77,6 +79,12 @@ def _worth_a_look(raw: bytes, host: str, env: dict[str, str]) -> bool:
     from holdfast.hot.glance import may_be_known
 
     return may_be_known(raw, host, env)
+
+
+def _leaves_it(host: str, root: str, env: dict[str, str]) -> bool:
+    from holdfast.hot.plugged import leaves_it_to_settings
+
+    return leaves_it_to_settings(host, root, env)
 
 
 def switched_off(env: dict[str, str]) -> bool:

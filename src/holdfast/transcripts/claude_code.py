@@ -453,8 +453,8 @@ def _human(text: str, at: float | None) -> Iterator[Event]:
 
 
 def commanded(name: str, text: str, at: float | None) -> Iterator[Event]:
-    """A command with what was given to it, unless the client answers it itself."""
-    if name not in LOCAL_COMMANDS:
+    """A command with what was given to it, unless the client answers it itself, or we do."""
+    if name not in LOCAL_COMMANDS and not name.startswith("holdfast:"):
         arguments = _COMMAND_ARGS.search(text)
         yield UserTurn(at, arguments[1].strip() if arguments else "", command=f"/{name}")
 

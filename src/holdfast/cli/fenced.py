@@ -1,0 +1,40 @@
+"""`holdfast fenced COMMAND …`: what a command prints, fenced as notes, for slash commands of agents.
+
+Capture leaves fenced blocks out, so what an agent was shown does not come back as something a person said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from contextlib import redirect_stdout
+from secrets import token_hex
+
+from holdfast.app.wiring import Machine
+from holdfast.errors import UsageError
+
+READS = ("resume", "ledger", "lessons", "why")
+DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints what it says as notes for an agent: data between two marks,
+which holdfast leaves out when it reads the session. The slash commands of plugins call it."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND …", help="with its own options")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    from holdfast.cli.main import COMMANDS
+    from holdfast.cli.run import run_command
+    from holdfast.guard.fence import wrap
+
+    name, *words = options.words or [""]
+    if name not in READS:
+        raise UsageError(f"{name or 'nothing'} cannot be fenced", fix=f"One of: {', '.join(READS)}")
+    said = io.StringIO()
+    with redirect_stdout(said):
+        code = run_command(name, *COMMANDS[name], words)
+    lines = said.getvalue().strip("\n").split("\n")
+    # Not wrapped to a terminal, which is only the host's: a line is a line.
+    sys.stdout.write(wrap(lines if any(lines) else ["Nothing is known here yet."], token_hex(3)) + "\n")
+    return code

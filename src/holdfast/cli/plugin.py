@@ -1,0 +1,58 @@
+"""`holdfast plugin AGENT`: hooks, tools, commands and a skill as a plugin of the agent itself."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from holdfast.app.plugging import AGENTS, Made, make
+from holdfast.app.wiring import Machine
+from holdfast.cli import output
+
+DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
+hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the
+agent when to use the tools. It is made for this machine in ~/.holdfast/plugins, and you add it in the agent with the
+commands that are shown. Run it again after holdfast was moved or upgraded. Memory is enabled in each repository by
+holdfast init --no-wire. OpenCode gets its plugin by holdfast install opencode."""
+EXAMPLES = """examples:
+  holdfast plugin claude-code                  make it, and say how to add it
+  holdfast plugin codex --to ~/plugins/codex   in a folder of your choice
+  claude --plugin-dir "$(holdfast plugin claude-code --path)/plugins/holdfast"   for one session
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agent", metavar="AGENT", help=f"one of: {', '.join(AGENTS)}")
+    parser.add_argument("--to", type=Path, metavar="DIR", help="make it there (default: ~/.holdfast/plugins)")
+    parser.add_argument("--no-mcp", action="store_true", help="without tools")
+    parser.add_argument("--path", action="store_true", help="print nothing but the folder, for scripts")
+    parser.add_argument("--json", action="store_true", help="what was made as JSON")
+
+
+def run(options: argparse.Namespace, machine: Machine) -> int:
+    folder = (machine.cwd / options.to.expanduser()).absolute() if options.to else None
+    made = make(machine, machine.project(), options.agent, folder, tools=not options.no_mcp)
+    output.warn_all(made.warnings)
+    if options.json:
+        output.show_json(
+            {name: getattr(made, name) for name in made.__struct_fields__} | {"folder": str(made.folder)}
+        )
+    elif options.path:
+        output.line(str(made.folder))
+    else:
+        _tell(made)
+    return 0
+
+
+def _tell(made: Made) -> None:
+    state = "made" if made.new else "made anew" if made.changed else "up to date"
+    output.line(f"The plugin for {made.title} is {state}: {made.folder}")
+    if made.changed and not made.new and made.update:
+        output.line("Take it over in the agent:")
+        output.line(f"  {made.update}")
+        return
+    output.line("Add it in the agent, once:")
+    output.line(f"  {' && '.join(made.commands)}")
+    for need in made.needs:
+        output.line(need)
+    output.line("Then enable memory in each repository where you want it: holdfast init --no-wire")
