@@ -157,3 +157,43 @@ def test_a_command_that_a_guide_states_is_no_lesson(machine: Machine, repo: Path
     (repo / "CLAUDE.md").write_text("# Shop\n\n```sh\nnpm test\n```\n", encoding="utf-8")
     taken_in(machine, tmp_path / "t", stumbling(5, repo))
     assert rules(machine) == {FLAG}
+
+
+@pytest.mark.promise("H7")
+def test_what_imported_sessions_were_shown_of_a_guide_is_no_candidate(tmp_path: Path) -> None:
+    """A history without its checkout: the guide is known as far as a session read it."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    machine, away = Machine(cwd=folder), Path("/home/ada/shop")
+    reader = stumbling(3, away)
+    call = reader.call(DAY * 3 + 50, "Read", {"file_path": f"{away}/CLAUDE.md"})
+    reader.result(DAY * 3 + 51, call, "     1→# Shop\n     2→\n     3→- `npm test` runs all tests\n")
+    taken_in(machine, tmp_path / "t", stumbling(1, away), stumbling(2, away))
+    assert "tests: `npm test`" in rules(machine)
+    taken_in(machine, tmp_path / "t", reader)
+    assert rules(machine) == {FLAG}  # a stumble happened in spite of every guide
+
+
+@pytest.mark.promise("H7")
+def test_a_rule_of_a_person_that_a_guide_states_is_no_candidate(
+    machine: Machine, repo: Path, tmp_path: Path
+) -> None:
+    said = "Always use US English in comments and docs."
+    (repo / "docs").mkdir()
+    (repo / "CLAUDE.md").write_text("# Shop\n\n@docs/words.md\n", encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(1, repo, said))
+    assert any("US English" in rule for rule in rules(machine))
+    (repo / "docs" / "words.md").write_text(
+        "- Always use US English in comments and docs\n", encoding="utf-8"
+    )
+    taken_in(machine, tmp_path / "t", stumbling(2, repo))
+    assert not any("US English" in rule for rule in rules(machine))
+
+
+def test_a_command_that_only_the_readme_states_is_a_lesson(
+    machine: Machine, repo: Path, tmp_path: Path
+) -> None:
+    """No agent is given the README unasked: what stands there costs a look."""
+    (repo / "README.md").write_text("Run `npm test`.\n", encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(1, repo), stumbling(2, repo))
+    assert "tests: `npm test`" in rules(machine)

@@ -18,6 +18,7 @@ from holdfast.model.session import (
     Began,
     DistilledSession,
     Event,
+    Guided,
     Lived,
     ToolCall,
     ToolResult,
@@ -420,9 +421,51 @@ def test_the_usual_tests_are_named_only_where_there_are_no_others() -> None:
 
 def test_a_tool_beside_the_task_that_most_sessions_use_is_no_lesson() -> None:
     task, tool_itself = ("mise run lint", True, "0 issues."), ("golangci-lint run ./cart", True, "0 issues.")
-    many = [session(number, task) for number in range(3, 8)]
+    many = [session(3, "mise tasks", task), *(session(number, task) for number in range(4, 8))]
     assert rules(*twice(tool_itself), kind="command") == ["lint: `golangci-lint run <path>`"]
     assert rules(*twice(tool_itself), *many, kind="command") == ["lint: `mise run lint`"]
+
+
+LINT = ("mise run lint", True, "0 issues.")
+
+
+def test_a_command_that_every_session_runs_at_once_is_no_lesson() -> None:
+    """Would it have saved a call? Nobody looked for it, so nobody would have been saved one."""
+    at_once = [session(number, LINT) for number in range(1, 6)]
+    assert rules(*at_once[:4]) == ["lint: `mise run lint`"]  # too few to tell
+    known = learned(at_once, lambda path: True)
+    assert not known.lessons
+    assert [lesson.rules[0] for lesson in known.usual] == ["lint: `mise run lint`"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["mise tasks"],
+        ["cat mise.toml"],
+        [*tool(1, "read", f"{HOME}/package.json", "{}")],
+        [("mise run linting", False, "mise ERROR no task linting found")],
+    ],
+)
+def test_a_command_that_one_of_many_had_to_find_is_a_lesson(before: list[Event | Call]) -> None:
+    at_once = [session(number, LINT) for number in range(1, 8)]
+    assert "lint: `mise run lint`" in rules(*at_once, session(9, *before, LINT), kind="command")
+
+
+def test_looking_at_a_guide_is_no_search_for_a_command() -> None:
+    read = tool(1, "read", f"{HOME}/CLAUDE.md", "We are kind.")
+    assert not rules(*(session(number, *read, LINT) for number in range(1, 8)))
+
+
+def test_sessions_show_what_the_instructions_state() -> None:
+    text = "     1→# Shop\n     2→```sh\n     3→$ make check  # all of it\n     4→```\n     5→One: `go test -run TestSum ./cart`\n"
+    shown = session(1, *tool(1, "read", f"{HOME}/CLAUDE.md", text))
+    assert shown.experience.stated == ("make check", "go test -run <name> <path>")
+    assert session(2, ("cat AGENTS.md", True, "Run `npm run lint`.")).experience.stated == ("npm run lint",)
+    told = session(3, Guided(None, "# AGENTS.md instructions for /home/ada/shop\n\nRun `npm run lint`."))
+    assert told.experience.stated == ("npm run lint",)
+    other = session(4, *tool(1, "read", f"{HOME}/docs/notes.md", text), ("cat README.md", True, text))
+    assert other.experience.stated == ()
 
 
 def test_a_letter_is_read_as_its_program_means_it() -> None:

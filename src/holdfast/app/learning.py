@@ -32,15 +32,34 @@ WITHDRAWN = "lessons contradicted"
 def learn(machine: Machine, project: Project, group: str = "") -> None:
     """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn.
 
-    So are commands that the repository's guides state: every agent is told them as it is.
+    So is what agents know as it is: what the repository's guides state, and what every session runs at once.
     """
-    found, guides = lessons_of(project), Guides(project)
-    new = [lesson for lesson in found.lessons if not guides.state(lesson)]
-    if new:
-        propose(machine, project, new, group)
-    stated = [rule for lesson in found.lessons if lesson not in new for rule in lesson.rules]
-    if gone := [*found.contradicted, *stated]:
+    found = offered(project)
+    if found.lessons:
+        propose(machine, project, found.lessons, group)
+    known = [rule for lesson in found.usual for rule in lesson.rules]
+    if gone := [*found.contradicted, *known]:
         _withdraw(machine, project, gone, group)
+
+
+def offered(project: Project) -> Learned:
+    """What a person is asked about; what the guides state is moved to what is known as it is."""
+    lived = lived_here(project)
+    found, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
+    stated = {lesson.id for lesson in found.lessons if guides.state(lesson)}
+    return Learned(
+        tuple(lesson for lesson in found.lessons if lesson.id not in stated),
+        found.contradicted,
+        (*found.usual, *(lesson for lesson in found.lessons if lesson.id in stated)),
+    )
+
+
+def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesson]:
+    """Commands that sessions use here and nobody had to learn: no lessons, but worth a few words before code is
+    changed, where no guide says them. None that somebody rejected or muted."""
+    rejected = choices.rejected_rules()
+    known = (lesson for lesson in offered(project).usual if lesson.kind == "command")
+    return [lesson for lesson in known if not _unwanted(lesson, choices, rejected, now)]
 
 
 def lessons_of(project: Project) -> Learned:

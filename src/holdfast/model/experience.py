@@ -29,7 +29,11 @@ class Stumble(Struct, frozen=True, kw_only=True):
 
 
 class Ran(Struct, frozen=True, kw_only=True):
-    """A command that does a job here (test, build, lint, …): how often it worked, and how often it did not."""
+    """A command that does a job here (test, build, lint, …): how often it worked, and how often it did not.
+
+    `sought` when the session had to find it: it looked where tasks are defined just before, or called another in vain.
+    None where nobody watched for that.
+    """
 
     command: str
     purpose: str
@@ -37,6 +41,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     failed: int = 0
     line: str = ""
     at: float | None = None
+    sought: bool | None = None
 
 
 class Correction(Struct, frozen=True, kw_only=True):
@@ -51,3 +56,6 @@ class Experience(Struct, frozen=True, kw_only=True):
     stumbles: tuple[Stumble, ...] = ()
     commands: tuple[Ran, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    stated: tuple[
+        str, ...
+    ] = ()  # commands that the repository's instructions name, as the session was shown them
