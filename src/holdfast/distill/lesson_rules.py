@@ -96,7 +96,8 @@ def rule_of(item: Recurring) -> str:
             return f"test `{token}` is flaky: failed, then passed without an edit → run it again before you debug it"
         case "variable":
             return f"`{tried}` needs `{token}` to be set{then}"
-    why = f" ({item.failed})" if item.failed else ""
+    # Another way to do a job helped, and nothing says what was wrong: the output is not quoted.
+    why = f" ({item.failed})" if item.failed and item.cause != "switch" else ""
     return f"`{tried}` fails here{why}{then}"
 
 
