@@ -62,7 +62,7 @@ def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> S
 def _same_intent(tried: Simple, part: Simple) -> bool:
     """Two commands of which each does a job must do the same one: a check is not remedied by a formatter."""
     some, other = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
-    return not some or not other or some == other
+    return not some or not other or some == other or _bare(tried)[1:] == _bare(part)[1:]
 
 
 def _purpose(part: Simple) -> str:
