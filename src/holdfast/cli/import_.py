@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.all and options.paths:
         raise UsageError("--all takes no PATH", fix="Name files, or say --all")
     project = machine.project()
-    with _bar(show=not (options.quiet or options.json) and sys.stderr.isatty()) as progress:
+    with reading_bar(show=not (options.quiet or options.json) and sys.stderr.isatty()) as progress:
         if options.all:
             everything = import_everything(machine, options.agent, progress)
             report = everything.total()
@@ -105,7 +105,7 @@ def _size(count: int) -> str:
 
 
 @contextmanager
-def _bar(*, show: bool) -> Iterator[Progress | None]:
+def reading_bar(*, show: bool) -> Iterator[Progress | None]:
     """A bar with rate and remaining time, on the terminal only and gone when it is done."""
     if not show:
         yield None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.distill.harvest_state import Gathered
 from holdfast.distill.lesson_notes import stumbles_of
-from holdfast.model.experience import Correction, Experience, Ran, Stumble
+from holdfast.model.experience import EXPERIENCE_FORMAT, Correction, Experience, Ran, Stumble
 
 MOST_STUMBLES = 40
 MOST_COMMANDS = 40
@@ -41,6 +41,7 @@ def experience_of(main: Sequence[Gathered], all_of_them: Sequence[Gathered]) -> 
     stated = dict.fromkeys(command for state in all_of_them for command in state.stated)
     worked = sorted((item for item in ran.values() if item.worked), key=lambda item: -item.worked)
     return Experience(
+        format=EXPERIENCE_FORMAT,
         stumbles=tuple(stumbles.values())[:MOST_STUMBLES],
         commands=tuple(worked[:MOST_COMMANDS]),
         corrections=tuple(said.values())[:MOST_CORRECTIONS],

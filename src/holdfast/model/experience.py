@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+EXPERIENCE_FORMAT = 2  # what a session is watched for; one that was read with less can be read again
+
 
 class Stumble(Struct, frozen=True, kw_only=True):
     """A call that failed for a reason of tool, place or environment, and the call that worked ('' when none did).
@@ -56,6 +58,5 @@ class Experience(Struct, frozen=True, kw_only=True):
     stumbles: tuple[Stumble, ...] = ()
     commands: tuple[Ran, ...] = ()
     corrections: tuple[Correction, ...] = ()
-    stated: tuple[
-        str, ...
-    ] = ()  # commands that the repository's instructions name, as the session was shown them
+    stated: tuple[str, ...] = ()  # commands of the repository's instructions, as far as it was shown them
+    format: int = 0
