@@ -46,6 +46,10 @@ class Guides:
             return all(any(same_rule(rule, line) for line in self._lines) for rule in lesson.rules)
         return False
 
+    def name(self, path: str) -> bool:
+        """Whether the guides name a file."""
+        return path in self._text
+
     def _has(self, command: str) -> bool:
         if command in self._commands:
             return True

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from msgspec.structs import replace
+
 from holdfast.app.guides import Guides
 from holdfast.app.lesson_states import alike, lesson_store
 from holdfast.app.lessons import propose
@@ -34,17 +36,31 @@ def learn(machine: Machine, project: Project, group: str = "") -> None:
 
     So is what agents know as it is: what the repository's guides state, and what every session runs at once.
     """
-    found = offered(project)
-    if found.lessons:
-        propose(machine, project, found.lessons, group)
+    lived = lived_here(project)
+    found = offered(project, lived)
+    if new := [*found.lessons, *_registrations(machine, project, lived)]:
+        propose(machine, project, new, group)
     known = [rule for lesson in found.usual for rule in lesson.rules]
     if gone := [*found.contradicted, *known]:
         _withdraw(machine, project, gone, group)
 
 
-def offered(project: Project) -> Learned:
+def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -> list[Lesson]:
+    """Asked of git's history once for each commit that is checked out."""
+    from holdfast.app.registering import head_of, registration_lessons
+
+    store = lesson_store(machine, project)
+    head = head_of(project)
+    if not head or store.read().record.registered == head:
+        return []
+    found = registration_lessons(project, lived, Guides(project))
+    store.note(lambda record: replace(record, registered=head))
+    return found
+
+
+def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
     """What a person is asked about; what the guides state is moved to what is known as it is."""
-    lived = lived_here(project)
+    lived = lived_here(project) if lived is None else lived
     found, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
     stated = {lesson.id for lesson in found.lessons if guides.state(lesson)}
     return Learned(

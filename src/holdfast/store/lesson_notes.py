@@ -122,6 +122,7 @@ class Record(Struct, frozen=True, kw_only=True):
     baseline: dict[
         str, dict[str, str]
     ] = {}  # of lessons whose file has no digests: as it was at the first look
+    registered: str = ""  # the commit whose history was asked where new files are registered
     paid: dict[str, str] = {}  # sessions whose payback is counted, and until when
 
     def against(self, lesson: Lesson) -> tuple[Fingerprint, ...]:
