@@ -197,3 +197,31 @@ def test_a_command_that_only_the_readme_states_is_a_lesson(
     (repo / "README.md").write_text("Run `npm test`.\n", encoding="utf-8")
     taken_in(machine, tmp_path / "t", stumbling(1, repo), stumbling(2, repo))
     assert "tests: `npm test`" in rules(machine)
+
+
+def linting(number: int, cwd: Path, *commands: str) -> ClaudeFile:
+    at = DAY * number
+    file = ClaudeFile(f"{number:08x}-58a4-4c4e-9b53-0d9f6b7e2a11", str(cwd), prefix=f"p{number}")
+    file.user(at, f"Tidy part {number} of the shop")
+    for place, command in enumerate(commands):
+        file.run(at + 10 + 10 * place, command, "0 issues.")
+    file.assistant(at + 90, "Tidied it.")
+    return file
+
+
+@pytest.mark.promise("S2")
+def test_sessions_one_by_one_teach_what_they_teach_together(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule is as strong as the evidence of all sessions: one that only the first of them showed does not stay."""
+    files = [linting(number, repo, "golangci-lint run ./cart") for number in (1, 2)]
+    files += [linting(number, repo, "mise tasks", "mise run lint") for number in range(3, 9)]
+    files += [stumbling(9, repo), stumbling(10, repo)]
+    seen = []
+    for name, batches in (("together", [files]), ("one by one", [[file] for file in files])):
+        monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / name))
+        machine = Machine(cwd=repo)
+        for batch in batches:
+            taken_in(machine, tmp_path / f"t {name}", *batch)
+        seen.append(rules(machine))
+    assert seen[0] == seen[1] == {"lint: `mise run lint`", FLAG, "tests: `npm test`"}
