@@ -37,7 +37,8 @@ def answer(request: dict[str, object]) -> str:
         import_into(machine, project, [Path(str(path)) for path in new])
     if int(str(request["turn"])):
         return ""
-    return "\n".join(opening(lessons_of(project).lessons, int(str(request["budget_tokens"]))))
+    found = lessons_of(project)
+    return "\n".join(opening((*found.lessons, *found.usual), int(str(request["budget_tokens"]))))
 
 
 def measured(corpus: str) -> Iterator[dict[str, object]]:

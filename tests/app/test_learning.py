@@ -157,3 +157,71 @@ def test_a_command_that_a_guide_states_is_no_lesson(machine: Machine, repo: Path
     (repo / "CLAUDE.md").write_text("# Shop\n\n```sh\nnpm test\n```\n", encoding="utf-8")
     taken_in(machine, tmp_path / "t", stumbling(5, repo))
     assert rules(machine) == {FLAG}
+
+
+@pytest.mark.promise("H7")
+def test_what_imported_sessions_were_shown_of_a_guide_is_no_candidate(tmp_path: Path) -> None:
+    """A history without its checkout: the guide is known as far as a session read it."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    machine, away = Machine(cwd=folder), Path("/home/ada/shop")
+    reader = stumbling(3, away)
+    call = reader.call(DAY * 3 + 50, "Read", {"file_path": f"{away}/CLAUDE.md"})
+    reader.result(DAY * 3 + 51, call, "     1→# Shop\n     2→\n     3→- `npm test` runs all tests\n")
+    taken_in(machine, tmp_path / "t", stumbling(1, away), stumbling(2, away))
+    assert "tests: `npm test`" in rules(machine)
+    taken_in(machine, tmp_path / "t", reader)
+    assert rules(machine) == {FLAG}  # a stumble happened in spite of every guide
+
+
+@pytest.mark.promise("H7")
+def test_a_rule_of_a_person_that_a_guide_states_is_no_candidate(
+    machine: Machine, repo: Path, tmp_path: Path
+) -> None:
+    said = "Always use US English in comments and docs."
+    (repo / "docs").mkdir()
+    (repo / "CLAUDE.md").write_text("# Shop\n\n@docs/words.md\n", encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(1, repo, said))
+    assert any("US English" in rule for rule in rules(machine))
+    (repo / "docs" / "words.md").write_text(
+        "- Always use US English in comments and docs\n", encoding="utf-8"
+    )
+    taken_in(machine, tmp_path / "t", stumbling(2, repo))
+    assert not any("US English" in rule for rule in rules(machine))
+
+
+def test_a_command_that_only_the_readme_states_is_a_lesson(
+    machine: Machine, repo: Path, tmp_path: Path
+) -> None:
+    """No agent is given the README unasked: what stands there costs a look."""
+    (repo / "README.md").write_text("Run `npm test`.\n", encoding="utf-8")
+    taken_in(machine, tmp_path / "t", stumbling(1, repo), stumbling(2, repo))
+    assert "tests: `npm test`" in rules(machine)
+
+
+def linting(number: int, cwd: Path, *commands: str) -> ClaudeFile:
+    at = DAY * number
+    file = ClaudeFile(f"{number:08x}-58a4-4c4e-9b53-0d9f6b7e2a11", str(cwd), prefix=f"p{number}")
+    file.user(at, f"Tidy part {number} of the shop")
+    for place, command in enumerate(commands):
+        file.run(at + 10 + 10 * place, command, "0 issues.")
+    file.assistant(at + 90, "Tidied it.")
+    return file
+
+
+@pytest.mark.promise("S2")
+def test_sessions_one_by_one_teach_what_they_teach_together(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule is as strong as the evidence of all sessions: one that only the first of them showed does not stay."""
+    files = [linting(number, repo, "golangci-lint run ./cart") for number in (1, 2)]
+    files += [linting(number, repo, "mise tasks", "mise run lint") for number in range(3, 9)]
+    files += [stumbling(9, repo), stumbling(10, repo)]
+    seen = []
+    for name, batches in (("together", [files]), ("one by one", [[file] for file in files])):
+        monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / name))
+        machine = Machine(cwd=repo)
+        for batch in batches:
+            taken_in(machine, tmp_path / f"t {name}", *batch)
+        seen.append(rules(machine))
+    assert seen[0] == seen[1] == {"lint: `mise run lint`", FLAG, "tests: `npm test`"}

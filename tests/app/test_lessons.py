@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.app import lessons as app
 from holdfast.app.lesson_states import active_lessons, lesson_store, states
+from holdfast.app.undoing import undo
 from holdfast.app.wiring import Machine
 from holdfast.model.lesson import Lesson, LessonEvidence
 from holdfast.store.layout import Project
@@ -229,3 +231,66 @@ def test_what_sessions_taught_goes_back_and_comes_again(bench: Bench) -> None:
     assert bench.candidate("testing").read_bytes() != grown
     undo(bench.machine, bench.project, None)
     assert bench.candidate("testing").read_bytes() == grown
+
+
+# --- words, and words that change ------------------------------------------------------------------------
+
+
+ENGLISH = "Always use US English in comments"
+
+
+def said(session: str) -> Lesson:
+    return replace(lesson(ENGLISH, name="user-english", session=session), kind="correction")
+
+
+@pytest.mark.promise("S4")
+def test_what_a_person_said_in_three_sessions_waits_until_they_were_shown_it(bench: Bench) -> None:
+    """Words may have been pasted: only what calls prove becomes active unseen."""
+    bench.propose(*(said(f"s{number}") for number in range(3)), lesson(PNPM), lesson(PNPM, session="s2"))
+    assert bench.states() == {"user-english": "candidate", "testing": "active"}
+    bench.show()
+    assert bench.states()["user-english"] == "active"
+
+
+OTHER_REMEDY = "`npm test` fails here → `bun test` works"
+
+
+def taught(rule: str, *sessions: str) -> Lesson:
+    evidence = tuple(LessonEvidence(session=session, line="seen") for session in sessions)
+    return replace(lesson(rule), evidence=evidence)
+
+
+def test_an_active_lesson_says_the_remedy_that_sessions_find_now(bench: Bench) -> None:
+    bench.propose(taught(PNPM, "s1", "s2"))
+    app.promote(bench.machine, bench.project, ["testing"])
+    bench.propose(taught(OTHER_REMEDY, "s1", "s2", "s3", "s4", "s5"))
+    assert bench.active()["testing"].rules == (OTHER_REMEDY,)
+    assert bench.states() == {"testing": "active"}  # and no second one beside it
+    undo(bench.machine, bench.project, None)
+    assert bench.active()["testing"].rules == (PNPM,)
+
+
+def test_what_somebody_worded_by_hand_keeps_its_words(bench: Bench) -> None:
+    bench.propose(taught(PNPM, "s1", "s2"))
+    app.promote(bench.machine, bench.project, ["testing"])
+    path = bench.project.memory / "lessons" / "testing.md"
+    own = PNPM.replace("works", "is what we use")
+    path.write_text(path.read_text(encoding="utf-8").replace(PNPM, own), encoding="utf-8")
+    bench.propose(taught(OTHER_REMEDY, "s1", "s2", "s3"))
+    assert bench.active()["testing"].rules == (own,)
+
+
+def test_one_session_alone_changes_no_active_lesson(bench: Bench) -> None:
+    bench.propose(taught(PNPM, "s1", "s2"))
+    app.promote(bench.machine, bench.project, ["testing"])
+    bench.propose(taught(OTHER_REMEDY, "s3"))
+    assert bench.active()["testing"].rules == (PNPM,)
+
+
+def test_a_candidate_in_new_words_keeps_its_clock(bench: Bench) -> None:
+    bench.propose(taught(PNPM, "s1"))
+    bench.show()
+    bench.propose(taught(OTHER_REMEDY, "s1"))
+    assert bench.states() == {"testing": "candidate"}
+    bench.at(NOW + timedelta(days=8))
+    assert bench.active()["testing"].rules == (OTHER_REMEDY,)

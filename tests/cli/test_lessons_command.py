@@ -439,3 +439,37 @@ def test_review_without_a_terminal_says_what_to_do_instead(holdfast: Holdfast, b
         "suite",
         "testing",
     ]
+
+
+def staged(repo: Path) -> str:
+    command = ["git", "diff", "--cached", "--name-only"]
+    return subprocess.run(command, cwd=repo, capture_output=True, encoding="utf-8", check=True).stdout
+
+
+def test_undo_takes_a_share_back_and_brings_it_back(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("lessons", "add", "testing", "--rule", "run make test")
+    holdfast("lessons", "share", "testing")
+    shared = repo / ".holdfast" / "lessons" / "testing.md"
+    assert "testing.md" in staged(repo)
+    text = holdfast("undo").stdout
+    assert "lessons share" in text and "taken out of git" in text
+    assert not shared.exists()
+    assert "testing.md" not in staged(repo)
+    assert "run make test" in holdfast("lessons", "show", "testing").stdout  # it is still one's own
+    holdfast("undo")
+    assert shared.exists() and "testing.md" in staged(repo)
+
+
+@pytest.mark.parametrize("verb", ["promote", "reject", "mute", "rm"])
+def test_undo_takes_back_what_was_done_to_a_lesson(holdfast: Holdfast, bench: Bench, verb: str) -> None:
+    before = bench.states()
+    holdfast("lessons", verb, "testing")
+    assert bench.states() != before
+    assert f"lessons {verb}" in holdfast("undo").stdout
+    assert bench.states() == before
+
+
+def test_sessions_of_an_older_holdfast_are_learned_from(holdfast: Holdfast) -> None:
+    assert "Nothing to read again" in holdfast("lessons", "learn").stdout
+    said = holdfast("lessons", "learn", "--all", "--json", check=0).json()
+    assert said == {"sessions": 0, "read": 0, "gone": 0, "lessons": 0}

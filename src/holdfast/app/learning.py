@@ -7,11 +7,15 @@ is contradicted goes away; nothing is counted up that could go wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from holdfast.app.guides import Guides
 from holdfast.app.lesson_states import alike, lesson_store
 from holdfast.app.lessons import propose
 from holdfast.app.wiring import Machine
+from holdfast.distill.lesson_form import is_registration
 from holdfast.distill.lesson_rules import Learned, learned
 from holdfast.distill.lesson_telling import STUMBLES, by_worth
 from holdfast.distill.state import to_minute
@@ -32,15 +36,50 @@ WITHDRAWN = "lessons contradicted"
 def learn(machine: Machine, project: Project, group: str = "") -> None:
     """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn.
 
-    So are commands that the repository's guides state: every agent is told them as it is.
+    So is what agents know as it is: what the repository's guides state, and what every session runs at once.
     """
-    found, guides = lessons_of(project), Guides(project)
-    new = [lesson for lesson in found.lessons if not guides.state(lesson)]
-    if new:
+    lived = lived_here(project)
+    found = offered(project, lived)
+    if new := [*found.lessons, *_registrations(machine, project, lived)]:
         propose(machine, project, new, group)
-    stated = [rule for lesson in found.lessons if lesson not in new for rule in lesson.rules]
-    if gone := [*found.contradicted, *stated]:
-        _withdraw(machine, project, gone, group)
+    known = [rule for lesson in found.usual for rule in lesson.rules]
+    held = {rule for lesson in found.lessons for rule in lesson.rules}
+    _withdraw(
+        machine, project, _Now([*found.contradicted, *known], held, {one.session for one in lived}), group
+    )
+
+
+def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -> list[Lesson]:
+    """Asked of git's history once for each commit that is checked out."""
+    from holdfast.app.registering import head_of, registration_lessons
+
+    store = lesson_store(machine, project)
+    head = head_of(project)
+    if not head or store.read().record.registered == head:
+        return []
+    found = registration_lessons(project, lived, Guides(project))
+    store.note(lambda record: replace(record, registered=head))
+    return found
+
+
+def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
+    """What a person is asked about; what the guides state is moved to what is known as it is."""
+    lived = lived_here(project) if lived is None else lived
+    found, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
+    stated = {lesson.id for lesson in found.lessons if guides.state(lesson)}
+    return Learned(
+        tuple(lesson for lesson in found.lessons if lesson.id not in stated),
+        found.contradicted,
+        (*found.usual, *(lesson for lesson in found.lessons if lesson.id in stated)),
+    )
+
+
+def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesson]:
+    """Commands that sessions use here and nobody had to learn: no lessons, but worth a few words before code is
+    changed, where no guide says them. None that somebody rejected or muted."""
+    rejected = choices.rejected_rules()
+    known = (lesson for lesson in offered(project).usual if lesson.kind == "command")
+    return [lesson for lesson in known if not _unwanted(lesson, choices, rejected, now)]
 
 
 def lessons_of(project: Project) -> Learned:
@@ -72,14 +111,40 @@ def known_here(
     return exists
 
 
-def _withdraw(machine: Machine, project: Project, rules: Sequence[str], group: str) -> None:
-    """Takes back candidates that later sessions contradict. What a person made active is theirs."""
+class _Now(NamedTuple):
+    """What all sessions together teach: rules that are over, rules that hold, and which sessions these are."""
+
+    over: Sequence[str]
+    held: Collection[str]
+    sessions: Collection[str]
+
+    def drops(self, rule: str, lesson: Lesson, *, taught: bool) -> bool:
+        """Whether a rule of a candidate goes: it is over, or the sessions that taught it say something else by now."""
+        if any(alike(rule, gone) for gone in self.over):
+            return True
+        if (
+            not taught
+            or rule in self.held
+            or is_registration(rule)
+            or len(lesson.witnesses) < len(lesson.sessions)
+        ):
+            return False
+        known = bool(lesson.sessions) and all(session in self.sessions for session in lesson.sessions)
+        return known and not any(alike(rule, other) for other in self.held)
+
+
+def _withdraw(machine: Machine, project: Project, now: _Now, group: str) -> None:
+    """Takes back candidates that sessions no longer teach. What a person made active is theirs."""
 
     def decide(shelf: Shelf) -> Changes:
         changes = Changes(lenient=True)
         for found in shelf.candidates.lessons:
-            if all(any(alike(rule, gone) for gone in rules) for rule in found.lesson.rules):
-                changes.lessons["candidates", found.lesson.name] = None
+            lesson, record = found.lesson, shelf.record
+            left = tuple(
+                rule for rule in lesson.rules if not now.drops(rule, lesson, taught=record.seen_in(rule) > 0)
+            )
+            if left != lesson.rules:
+                changes.lessons["candidates", lesson.name] = replace(lesson, rules=left) if left else None
         return changes
 
     store = lesson_store(machine, project, group)

@@ -10,12 +10,13 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 from msgspec import Struct
 
 from holdfast.app.fingerprints import known_stamps
+from holdfast.app.guides import guide_text
 from holdfast.app.lesson_states import Counts, counting, lesson_store, looked_at
 from holdfast.app.pointing import is_checkout
 from holdfast.app.postings import prompt_words
@@ -34,6 +35,7 @@ from holdfast.repo.fingerprint import Stamp, check, places_of
 from holdfast.repo.fingerprint_content import Place
 from holdfast.store.layout import Project
 from holdfast.store.lesson_notes import Record
+from holdfast.store.lessons import Shelf
 
 SCHEMA = """
 CREATE TABLE lesson (
@@ -51,14 +53,6 @@ USUAL_JOBS = ("test", "check", "lint", "format", "build", "types")  # with which
 MOST_USUAL = 3
 _CANNOT_TELL = -1
 _KINDS = {"correction": 0, "command": 1}
-_INSTRUCTIONS = (
-    "CLAUDE.md",
-    "AGENTS.md",
-    ".claude/CLAUDE.md",
-    "GEMINI.md",
-    ".github/copilot-instructions.md",
-)
-_MOST_INSTRUCTIONS = 200_000
 _SPACE = re.compile(r"\s+")
 _QUOTED = re.compile(r"`([^`]+)`")
 
@@ -91,12 +85,22 @@ def counted(machine: Machine, project: Project) -> Told:
             one.lesson.name for one in seen if one.state == "active" and one.place != "candidates"
         )
         counts = tuple(counting(seen))
+        counts += tuple(_usual(machine, project, shelf, {rule for one in seen for rule in one.lesson.rules}))
         told = {rule for one in counts for rule in one.lesson.rules}
         silent = (one for one in seen if one.state in ("stale", "muted", "rejected"))
         silenced = frozenset(rule for one in silent for rule in one.lesson.rules if rule not in told)
         return Told(counts, shelf.record, kept, silenced)
     except (HoldfastError, OSError):
         return Told()
+
+
+def _usual(machine: Machine, project: Project, shelf: Shelf, known: Set[str]) -> Iterator[Counts]:
+    """Commands that every session uses: no lessons, and told as such where no guide of the checkout says them."""
+    from holdfast.app.learning import usual_commands
+
+    for lesson in usual_commands(project, shelf.choices, machine.now().timestamp()):
+        if not known & set(lesson.rules):
+            yield Counts(lesson, "local", "active")
 
 
 def strong_rules(machine: Machine, told: Told, instructions: str = "") -> list[Rule]:
@@ -256,11 +260,4 @@ def _stamps_in(before: Path | None) -> list[tuple[str, str, str, int, int]]:
 
 def instructions(root: Path) -> str:
     """What agents are told by the repository's own files, in one flat text."""
-    texts = []
-    for name in _INSTRUCTIONS:
-        try:
-            with open(root / name, encoding="utf-8", errors="replace") as file:
-                texts.append(file.read(_MOST_INSTRUCTIONS))
-        except OSError:
-            continue
-    return _SPACE.sub(" ", "\n".join(texts)).casefold()
+    return _SPACE.sub(" ", guide_text(root)).casefold()

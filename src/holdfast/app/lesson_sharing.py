@@ -14,6 +14,7 @@ from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, StoreError, UsageError
 from holdfast.model.lesson import Lesson
 from holdfast.store.layout import Project, git, git_complaint
+from holdfast.store.lesson_notes import Choices
 from holdfast.store.lessons import Changes, Place, Shelf
 
 _RULES = (".holdfast/.gitignore", ".holdfast/.gitattributes")
@@ -47,13 +48,19 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
         return changes
 
     store.change(change, "lessons share")
-    project.write_ignore_rules(lessons=True)
-    written = store.read()
-    ours = {name: found.data for name in chosen if (found := written.shared.get(name)) is not None}
-    written.trust.give(ours, machine.now().timestamp(), "share")
-    staged = [*(f".holdfast/lessons/{name}.md" for name in chosen), *_RULES]
-    _git_or_fail(project, "add", "--force", *staged)
+    staged = _staged(machine, project, chosen)
     refresh(machine, project)
+    return staged
+
+
+def _staged(machine: Machine, project: Project, names: Sequence[str]) -> list[str]:
+    """Lets git track what was written there; it is trusted, for this machine wrote it."""
+    project.write_ignore_rules(lessons=True)
+    written = lesson_store(machine, project).read()
+    ours = {name: found.data for name in names if (found := written.shared.get(name)) is not None}
+    written.trust.give(ours, machine.now().timestamp(), "share")
+    staged = [*(f".holdfast/lessons/{name}.md" for name in ours), *_RULES]
+    _git_or_fail(project, "add", "--force", *staged)
     return staged
 
 
@@ -75,6 +82,7 @@ def _share(machine: Machine, shelf: Shelf, one: Seen, changes: Changes, *, inste
             fix=f"Look at it: holdfast lessons trust {name}. Say --replace to put yours in its place",
         )
     changes.lessons["shared", name] = _for_others(machine, one.lesson)
+    changes.choices = (changes.choices or shelf.choices).share(name)
 
 
 def _for_others(machine: Machine, lesson: Lesson) -> Lesson:
@@ -97,18 +105,48 @@ def unshare(machine: Machine, project: Project, names: Sequence[str]) -> list[Ha
         for name in dict.fromkeys(names):
             one = pick(seen, name, places)
             changes.lessons["shared", one.lesson.name] = None
+            changes.choices = (changes.choices or shelf.choices).unshare(one.lesson.name)
             if one.state in ("active", "muted") and shelf.local.get(one.lesson.name) is None:
                 changes.lessons["local", one.lesson.name] = one.found.data
             done.append(Handled(one.lesson, "shared", "local"))
         return changes
 
-    paths = [f".holdfast/lessons/{one.name}.md" for one in _named(machine, project, names)]
-    _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *paths)
+    _untrack(project, [one.name for one in _named(machine, project, names)])
     store.change(change, "lessons share --undo")
     if not store.read().shared.lessons:
         project.write_ignore_rules(lessons=False)
     refresh(machine, project)
     return done
+
+
+def _untrack(project: Project, names: Sequence[str]) -> None:
+    paths = [f".holdfast/lessons/{name}.md" for name in names]
+    _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *paths)
+
+
+def share_as_before(
+    machine: Machine, project: Project, was: Choices, now: Choices
+) -> tuple[list[str], list[str]]:
+    """After `undo`: the repository has what was shared then. Names that were taken out, and those put back."""
+    store = lesson_store(machine, project)
+    shelf = store.read()
+    gone = [name for name in was.shared if name not in now.shared and shelf.shared.get(name) is not None]
+    again = {
+        name: _for_others(machine, found.lesson)
+        for name in now.shared
+        if name not in was.shared and shelf.shared.get(name) is None and (found := shelf.local.get(name))
+    }
+    if gone:
+        _untrack(project, gone)
+    if gone or again:
+        made: dict[tuple[Place, str], Lesson | bytes | None] = {("shared", name): None for name in gone}
+        made |= {("shared", name): lesson for name, lesson in again.items()}
+        store.change(lambda shelf: Changes(lessons=made), "undo")
+    if again:
+        _staged(machine, project, list(again))
+    elif gone and not store.read().shared.lessons:
+        project.write_ignore_rules(lessons=False)
+    return gone, list(again)
 
 
 def _named(machine: Machine, project: Project, names: Sequence[str]) -> list[Lesson]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from holdfast.repo.fingerprint import Verdict
 
 _DAY_S = 86_400.0
+PROVEN_BY_CALLS = frozenset(
+    ["command", "stumble", "pitfall", "convention"]
+)  # a correction is words, perhaps pasted ones
 _SCOPES: dict[Place, Scope] = {
     "personal": "personal",
     "local": "local",
@@ -192,11 +195,14 @@ class _Clock:
         return all(map(self._record.seen_in, lesson.rules))
 
     def due(self, lesson: Lesson) -> tuple[str, ...]:
-        return tuple(rule for rule in lesson.rules if self._is_due(rule))
+        proven = lesson.kind in PROVEN_BY_CALLS
+        return tuple(rule for rule in lesson.rules if self._is_due(rule, proven=proven))
 
-    def _is_due(self, rule: str) -> bool:
+    def _is_due(self, rule: str, *, proven: bool) -> bool:
+        """What calls prove counts once it is seen often enough; words only after somebody was shown them."""
         seen, at = self._record.seen_in(rule), self._at(rule)
-        return seen > 0 and ((at is not None and at <= self._now) or 0 < self._often <= seen)
+        known = proven or self._record.shown_at(rule) is not None
+        return seen > 0 and ((at is not None and at <= self._now) or (known and 0 < self._often <= seen))
 
     def last(self, lesson: Lesson) -> float | None:
         """When all its rules will be active; None when one of them never will be by itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -15,7 +16,9 @@ from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, NotFound, UsageError
 from holdfast.store.layout import Project
+from holdfast.store.lesson_notes import CHOICES, decode_choices
 from holdfast.store.memory import MemoryStore
+from holdfast.store.undoing import Step
 from holdfast.store.versions import UNDO, UNSAVED, Change
 from holdfast.text.diff import count, unified
 
@@ -106,9 +109,29 @@ def undo(
         named = _named(machine, file) if file is not None else None
         steps = store.steps_back(named) if dry_run else store.undo(named)
         done = [_undone(store, step.file, step.now, step.then, step.changes) for step in steps]
+        if not dry_run:
+            done += _shared_as_before(machine, project, steps)
     if done and not dry_run:
         refresh(machine, project)
     return done
+
+
+def _shared_as_before(machine: Machine, project: Project, steps: Sequence[Step]) -> list[Undone]:
+    """Lessons lie in git, which keeps their versions: what was chosen then says which of them belong there."""
+    step = next((step for step in steps if step.file == f"lessons/{CHOICES}"), None)
+    if step is None:
+        return []
+    from holdfast.app.lesson_sharing import share_as_before
+
+    path = project.memory / "lessons" / CHOICES
+    was, now = (decode_choices(data, path) for data in (step.now, step.then))
+    gone, again = share_as_before(machine, project, was, now)
+    return [
+        Undone(
+            file=f".holdfast/lessons/{name}.md", changes=(), added=0, removed=0, diff="", gone=name in gone
+        )
+        for name in (*gone, *again)
+    ]
 
 
 def undo_personal(machine: Machine, project: Project, *, dry_run: bool = False) -> list[Undone]:

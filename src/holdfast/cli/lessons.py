@@ -17,6 +17,7 @@ from holdfast.cli import output
 from holdfast.cli.memory_views import flat
 from holdfast.cli.numbers import at_least_one
 from holdfast.errors import UsageError
+from holdfast.store.layout import Project
 from holdfast.store.lessons import Place
 from holdfast.text.lesson_md import KINDS
 
@@ -98,10 +99,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     extract.add_argument(
         "--dry-run", action="store_true", help="show what would be sent, and where to; nothing is sent"
     )
+    learn = verbs.add_parser("learn", help="read sessions again that an older holdfast could not learn from")
+    learn.add_argument("--all", action="store_true", help="all of them, whoever read them")
     add = verbs.add_parser("add", help="write a lesson by hand, active at once")
     _configure_add(add)
     parser.add_argument("--json", action="store_true", help="the result as JSON")
-    for verb in (listing, show, stale, fresh, trust, extract, add, *named.values()):
+    for verb in (listing, show, stale, fresh, trust, extract, learn, add, *named.values()):
         verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the result as JSON")
     review.add_argument(
         "--json",
@@ -151,6 +154,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         from holdfast.cli import lessons_extract
 
         return lessons_extract.run(options, machine)
+    if verb == "learn":
+        from holdfast.cli import lessons_learn
+
+        return lessons_learn.run(options, machine)
     if verb in ("stale", "refresh"):
         from holdfast.cli import lessons_stale
 
@@ -185,11 +192,21 @@ def _list(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     if not seen:
         output.line(_nothing(bool(listed.lessons)))
+        _say_behind(project)
         return 0
     views.show_list(seen)
     app.shown(machine, project, [one.lesson for one in seen if one.state == "candidate"])
     _advise(seen)
+    _say_behind(project)
     return 0
+
+
+def _say_behind(project: Project) -> None:
+    from holdfast.app.relearning import behind
+
+    if count := behind(project):
+        sessions = "One session was" if count == 1 else f"{count} sessions were"
+        output.note(f"{sessions} read by an older holdfast: holdfast lessons learn learns from them.")
 
 
 def _nothing(any_at_all: bool) -> str:

@@ -66,6 +66,8 @@ def _show(done: list[Undone], options: argparse.Namespace) -> None:
     width = max(len(undone.file) for undone in done)
     for undone in done:
         what = "removed, as it was new" if undone.gone else f"{lines(undone.added, undone.removed)} lines"
+        if undone.file.startswith(".holdfast/"):
+            what = "taken out of git" if undone.gone else "tracked in git again, not committed"
         numbers = ", ".join(str(change.n) for change in undone.changes[:5])
         more = " …" if len(undone.changes) > 5 else ""
         of = f"  (change {numbers}{more})" if numbers and not options.to else ""

@@ -6,6 +6,7 @@ import os
 
 from holdfast.context.reading import is_file, is_inside, names_in, text_of
 from holdfast.context.text_files import MOST_FILES, Found, TextFiles
+from holdfast.model.guides import GUIDES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,25 +14,6 @@ if TYPE_CHECKING:
 
     from holdfast.context.contract import Here, Value
 
-# In any directory from the current one up to the top of the repository.
-NAMES = (
-    "AGENTS.override.md",
-    "AGENTS.md",
-    "CLAUDE.local.md",
-    "CLAUDE.md",
-    ".claude/CLAUDE.md",
-    "GEMINI.md",
-    "QWEN.md",
-    "CONVENTIONS.md",
-    ".github/copilot-instructions.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".roorules",
-    ".goosehints",
-    ".rules",
-    ".junie/guidelines.md",
-)
 # Folders whose files are all meant.
 FOLDERS = (
     (".cursor/rules", (".mdc", ".md")),
@@ -83,7 +65,7 @@ class InstructionsSource(TextFiles):
 def _places(here: Here) -> Iterator[tuple[str, str, str]]:
     """How a file is called, its path, and the folder that it must not lead out of."""
     for directory in _upwards(here.cwd, here.root):
-        for name in NAMES:
+        for name in GUIDES:
             path = os.path.join(directory, *name.split("/"))
             if is_file(path):
                 yield _shown(path, here.root), path, here.root

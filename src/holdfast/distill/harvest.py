@@ -30,11 +30,13 @@ from holdfast.distill.harvest_state import (
     words_of,
 )
 from holdfast.distill.lesson_corrections import corrections_in
+from holdfast.distill.lesson_seeking import looks_up
+from holdfast.distill.lesson_stated import is_guide, note_stated, shows_guide
 from holdfast.distill.shell_line import from_here
 from holdfast.guard.fence import strip_fences
 from holdfast.guard.private import strip_private
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
-from holdfast.model.session import Action, AgentTurn, Asked, Compaction, Planned, ToolResult, UserTurn
+from holdfast.model.session import Action, AgentTurn, Asked, Compaction, Guided, Planned, ToolResult, UserTurn
 
 MOST = 6
 MOST_COMMITS_SHOWN = 20
@@ -73,6 +75,9 @@ class Harvester:
         if event.summary:
             _read(self.state, public(event.summary)[:LONGEST_SUMMARY], event.at)
 
+    def guided(self, event: Guided) -> None:
+        note_stated(self.state, public(event.text))
+
     def asked(self, event: Asked) -> None:
         state = self.state
         event = replace(event, question=public(event.question), answer=public(event.answer))
@@ -99,6 +104,9 @@ class Harvester:
         """A call came to its end, whatever that was."""
         state = self.state
         event, target = _spoken(event), public(target)
+        state.calls += 1
+        if looks_up(action, target):
+            state.looked_at = state.calls
         if action == "shell":
             if not event.own_fault and not event.rejected:
                 here = from_here(target, self.cwd)
@@ -106,6 +114,8 @@ class Harvester:
                 stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
                 if event.ok:
                     facts.watch_command(state, target, event.text, event.at)
+                    if shows_guide(here):
+                        note_stated(state, event.text)
         elif action == "edit":
             if event.ok is not False:
                 state.edited = True
@@ -118,6 +128,8 @@ class Harvester:
             else:
                 paths.watch_listing(state, event.text, target)
         elif action == "read":
+            if event.ok is not False and event.text and is_guide(from_here(target, self.cwd)):
+                note_stated(state, event.text)
             if (state.slips or event.ok is False) and not event.rejected:
                 here = from_here(target, self.cwd)
                 paths.watch_file(state, here, event.text, ok=event.ok, at=event.at)

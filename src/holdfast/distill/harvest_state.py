@@ -86,6 +86,7 @@ class Job(Struct):
     worked: int = 0
     failed: int = 0
     line: str = ""
+    sought: bool = False  # the session looked for it, or called another in vain, before it first worked
 
 
 class Gathered(Struct):
@@ -108,6 +109,9 @@ class Gathered(Struct):
     shaky: dict[str, str] = {}  # tests that failed, and the command: one that passes unchanged is no proof
     jobs: dict[str, Job] = {}
     corrections: list[Correction] = []
+    stated: list[str] = []  # commands in the repository's own instructions
+    calls: int = 0
+    looked_at: int = 0  # the call that last looked where commands are defined
 
     def seal(self, clean: Clean) -> None:
         """Cleans every text."""
@@ -174,6 +178,7 @@ class Gathered(Struct):
             job.line = line(job.line)
         self.jobs = {line(command): job for command, job in self.jobs.items()}
         self.corrections = [replace(item, text=line(item.text)) for item in self.corrections]
+        self.stated = [line(command) for command in self.stated]
 
 
 def _sealed_question(item: Question, line: Callable[[str], str]) -> Question:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from holdfast.distill.lesson_fingerprints import Exists, depends_on
 from holdfast.distill.lesson_form import evidence_of, slug
@@ -13,6 +14,9 @@ from holdfast.model.session import Lived
 
 MOST_OF_A_PURPOSE = 2
 MOST_TESTS = 3
+KNOWN_ANYWAY = (
+    5  # sessions that ran a command at once: when none had to find it, no call is saved by telling it
+)
 _LABELS = {
     "test": "tests",
     "one test": "one test",
@@ -39,8 +43,17 @@ _DEFAULT = re.compile(  # what anybody tries first: the tool's own word for it, 
 Uses = list[tuple[Lived, Ran]]
 
 
-def command_lessons(lived: Sequence[Lived], exists: Exists) -> tuple[list[Lesson], list[str]]:
-    """For each job the commands that most sessions did it with; and rules for those that are no longer defined."""
+class Commands(NamedTuple):
+    """What does the jobs here: commands that had to be found, those that sessions ran at once, and rules for those
+    that are no longer defined."""
+
+    found: list[Lesson]
+    usual: list[Lesson]
+    undefined: list[str]
+
+
+def command_lessons(lived: Sequence[Lived], exists: Exists) -> Commands:
+    """For each job the commands that most sessions did it with, the most used first."""
     used: dict[tuple[str, str], Uses] = {}
     gone: dict[str, int] = {}
     for number, session in enumerate(lived):
@@ -62,8 +75,12 @@ def command_lessons(lived: Sequence[Lived], exists: Exists) -> tuple[list[Lesson
         elif _tells(purpose, command, uses, known):
             known.append((command, uses))
     chosen = ((purpose, *one) for purpose, known in kept.items() for one in _best(purpose, known))
-    lessons = [(len(uses), of_command(purpose, command, uses, exists)) for purpose, command, uses in chosen]
-    return [lesson for _, lesson in sorted(lessons, key=lambda pair: -pair[0])], undefined
+    most = sorted(chosen, key=lambda one: -len(one[2]))
+    made = [
+        (_known_anyway(uses), of_command(purpose, command, uses, exists)) for purpose, command, uses in most
+    ]
+    found = [lesson for known_anyway, lesson in made if not known_anyway]
+    return Commands(found, [lesson for known_anyway, lesson in made if known_anyway], undefined)
 
 
 def _rule_for(purpose: str, command: str) -> str:
@@ -78,6 +95,12 @@ def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]
         return sum(ran.worked for _, ran in uses) > 1 and not known
     beside = next((len(others) for other, others in known if _TASK.match(other)), 0)
     return purpose in ("test", "one test") or 2 * len(uses) >= beside or bool(_TASK.match(command))
+
+
+def _known_anyway(uses: Uses) -> bool:
+    """Whether sessions know a command from elsewhere: many ran it, and none looked it up or tried another first."""
+    watched = [ran.sought for _, ran in uses if ran.sought is not None]
+    return len(watched) >= KNOWN_ANYWAY and not any(watched)
 
 
 def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]:

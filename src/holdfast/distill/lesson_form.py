@@ -28,3 +28,8 @@ def slug(*texts: str) -> str:
             break
         name = f"{name}-{word}" if name else word
     return name or "lesson"
+
+
+def is_registration(rule: str) -> bool:
+    """A rule of this kind: git's history is not asked each time, so it is not unlearned by silence."""
+    return rule.startswith("a new `") and "` is registered in `" in rule

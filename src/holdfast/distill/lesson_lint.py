@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from holdfast.guard.lesson_text import instructs
 from holdfast.text.late import late
 
 _FOUND = tuple(
@@ -48,5 +49,7 @@ def rules_in(output: str) -> Iterator[tuple[str, str]]:
 
 
 def _general(message: str) -> str:
+    if instructs(message):
+        return ""
     text = _NUMBER.sub("n", _QUOTED.sub("…", _DETAIL.sub("", message)))
     return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + "…"

@@ -79,6 +79,7 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
     merged = [_merged(group) for group in groups.values()]
     now = [(item, _still(item, lived, touched)) for item in merged]
     held = [item for item in _without_prefix(left for _, left in now if left is not None) if _worth(item)]
+    held = [item for item in held if not _other_place_works(item, held)]
     return Stumbles(
         held=tuple(sorted(held, key=lambda item: (-item.sessions, -(item.at or 0.0), item.key))),
         contradicted=tuple(item for item, left in now if left is None and _worth(item)),
@@ -133,6 +134,17 @@ def _worth(item: Recurring) -> bool:
     if item.sessions >= 2:
         return bool(item.instead) or item.cause in UNRESOLVED
     return bool(item.instead) and (item.cause in ALONE or _other_ending(item))
+
+
+def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
+    """A place that one session went to, where more sessions found another for the same tool: it is the other's part."""
+    if item.cause != "place" or item.sessions > 1:
+        return False
+    tool = item.subject.partition(" ")[0]
+    return any(
+        other.cause == "place" and other.sessions > 1 and other.subject.partition(" ")[0] == tool
+        for other in held
+    )
 
 
 def _other_ending(item: Recurring) -> bool:

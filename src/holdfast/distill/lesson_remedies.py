@@ -17,9 +17,26 @@ _LOOKS = frozenset(["view", "list", "status", "diff", "checks", "show", "get", "
 _ASKING = names(
     "which type whereis command man ls find fd tree cat head tail wc rg grep egrep sed awk jq stat file echo"
 )
-_QUESTIONS = frozenset(["--version", "--help", "-h", "which", "where", "help", "tasks"])
+_QUESTIONS = frozenset(["--version", "-version", "-V", "--help", "-h", "which", "where", "help", "tasks"])
+_TELLS_OF = frozenset(
+    ["info", "search", "show", "list", "ls", "view", "desc", "describe", "outdated", "why", "docs"]
+)
+_LISTS = frozenset(["run", "task", "tasks", "scripts"])  # with nothing after it: what there is
 _INSTALLS = frozenset(["install", "add", "i", "get", "download"])
 _SETS_UP = _INSTALLS | {"ci", "sync"}
+_INSTALLERS = names(
+    "npm pnpm yarn bun deno pip pip3 pipx uv poetry pdm conda mamba brew apt apt-get dnf yum apk pacman zypper nix-env"
+    " choco winget scoop cargo go gem bundle composer mise asdf volta corepack rustup mix dotnet flutter dart python"
+    " python3 npx bunx"
+)
+_WITH_SUBCOMMANDS = names(
+    "git gh glab hub docker podman kubectl helm npm pnpm yarn bun cargo go mise asdf uv poetry pip pip3 pdm brew apt"
+    " apt-get systemctl aws gcloud az terraform tofu flutter dart dotnet mix composer bundle rails rustup deno"
+)
+_JOBS = {"one test": "test", "check": "test"}  # as far as the intent goes
+_OF_ONE_INTENT = frozenset(
+    ["flag", "task", "command", "target", "place", "usage", "refused", "program", "switch"]
+)
 
 
 def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
@@ -35,15 +52,37 @@ def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> S
             rule is not None
             and changed
             and not _asks(part, (tried.program, token))
+            and (cause not in _OF_ONE_INTENT or _same_intent(tried, part))
             and rule(token, tried, part)
         ):
             return part
     return None
 
 
+def _same_intent(tried: Simple, part: Simple) -> bool:
+    """Two commands of which each does a job must do the same one: a check is not remedied by a formatter."""
+    some, other = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
+    return not some or not other or some == other or _bare(tried)[1:] == _bare(part)[1:]
+
+
+def _purpose(part: Simple) -> str:
+    """What a command is for, with or without a wrapper before it."""
+    if (kind := purpose_of(part)) or len(part.words) < 3:
+        return kind
+    return purpose_of(Simple(part.words[1:], part.directory))
+
+
 def _asks(part: Simple, meant: tuple[str, str]) -> bool:
     """Whether a command only asks where or what something is: it remedies nothing, unless that was meant."""
-    return bool(_QUESTIONS & set(part.words)) or (part.program in _ASKING and part.program not in meant)
+    if _QUESTIONS & set(part.words) or (part.program in _ASKING and part.program not in meant):
+        return True
+    plain = [word for word in part.words[1:] if not word.startswith("-")]
+    return len(plain) <= 1 and bool(_LISTS & set(plain)) and part.program in _WITH_SUBCOMMANDS
+
+
+def _installs(part: Simple, wanted: frozenset[str] = _INSTALLS) -> bool:
+    """Whether a package manager brings something: `git add` adds nothing that was missing."""
+    return part.program in _INSTALLERS and bool(wanted & set(part.words[1:4]))
 
 
 def _bare(part: Simple) -> list[str]:
@@ -65,6 +104,8 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
     called = [name_of(word) for word in part.words]
     if called[0] == token:
         return False
+    if _TELLS_OF & set(called[1:3]):
+        return False  # whether it could be had is no way to run it
     if token in called[1:6]:
         return True  # run through something: a version manager, a package runner, an installer
     if min(len(called[0]), len(token)) >= 3 and (called[0].startswith(token) or token.startswith(called[0])):
@@ -81,10 +122,23 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
         return False
     if part.program == tried.program:
         others = [word for word in _bare(tried)[1:] if word != token]
-        if subject_of(part) == subject_of(tried, token):
+        subject = subject_of(tried, token)
+        if subject == tried.program:
+            return _same_call_of(token, tried, part)
+        if subject_of(part) == subject:
             return True
-        return part.words[1:2] == tried.words[1:2] and _share(others, words) >= HALF
+        asked = subject_of(part).split()[:2] == subject.split()[:2]
+        return asked and _share(others, words) >= HALF
     return same_job(tried, part)
+
+
+def _same_call_of(token: str, tried: Simple, part: Simple) -> bool:
+    """Of a program that is asked nothing but its arguments: the same, none on both sides, or one flag for another."""
+    if tried.program in _WITH_SUBCOMMANDS:
+        return False  # what it was asked to do is not known, so nothing is known to be the same
+    some, other = ([word for word in _bare(one)[1:] if not word.startswith("-")] for one in (tried, part))
+    swapped = all(sum(word.startswith("-") for word in one.words) == 1 for one in (tried, part))
+    return swapped or (_share(some, other) >= HALF if some else not other)
 
 
 def _other_task(token: str, tried: Simple, part: Simple) -> bool:
@@ -117,21 +171,25 @@ def _other_place(token: str, tried: Simple, part: Simple) -> bool:
 
 def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
     words = _bare(part)
-    if _INSTALLS & set(words) and any(token in word for word in words):
+    if _installs(part) and any(token in word for word in words):
         return True
-    return _share(_bare(tried), words) >= HALF or same_job(tried, part)
+    moved = part.program != tried.program or part.directory != tried.directory
+    return moved and (_share(_bare(tried), words) >= HALF or same_job(tried, part))
 
 
 def _module_there(token: str, tried: Simple, part: Simple) -> bool:
     """It was installed, or another interpreter or place has it; the same tool on other files only avoids it."""
-    if _SETS_UP & set(part.words[:3]):
+    if _installs(part, _SETS_UP):
         return True
     moved = part.program != tried.program or part.directory != tried.directory
     return moved and (_share(_bare(tried), _bare(part)) >= HALF or same_job(tried, part))
 
 
 def _quoted(token: str, tried: Simple, part: Simple) -> bool:
-    return part.program == tried.program and _share(_bare(tried), _bare(part)) >= HALF
+    quoted = any(word[:1] in "\"'" and token.lstrip("-") in word for word in part.words) or any(
+        "\\" in word for word in part.words
+    )
+    return quoted and part.program == tried.program and _share(_bare(tried), _bare(part)) >= HALF
 
 
 def _variable_set(token: str, tried: Simple, part: Simple) -> bool:
@@ -139,7 +197,7 @@ def _variable_set(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _other_usage(token: str, tried: Simple, part: Simple) -> bool:
-    return part.program == tried.program and _share(_bare(tried), _bare(part)) >= SOME
+    return subject_of(part) == subject_of(tried) and _share(_bare(tried), _bare(part)) >= SOME
 
 
 def _another_way(token: str, tried: Simple, part: Simple) -> bool:

@@ -29,25 +29,30 @@ _OF_A_PLACE = re.compile(r"cd (\S+) && ")
 
 
 class Learned(Struct, frozen=True):
-    """Lessons, the strongest first, and rules that were true once and are not any more."""
+    """Lessons, the strongest first, and rules that were true once and are not any more.
+
+    `usual` are commands that many sessions ran and none had to find: true, and nothing that anybody has to learn.
+    """
 
     lessons: tuple[Lesson, ...]
     contradicted: tuple[str, ...] = ()
+    usual: tuple[Lesson, ...] = ()
 
 
 def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
     """What these sessions (oldest first) teach: stumbles, pitfalls, commands, corrections, conventions."""
     stumbles = recurring(lived)
     found = [_of_stumble(item, exists) for item in stumbles.held]
-    commands, undefined = command_lessons(lived, exists)
-    found += [*commands, *_corrections(lived)]
+    commands = command_lessons(lived, exists)
+    found += [*commands.found, *_corrections(lived)]
     named: dict[str, Lesson] = {}
     for lesson in found:
         name = (
             lesson.name if lesson.name not in named else f"{lesson.name}-{lesson.id.rpartition('-')[2][:4]}"
         )
         named[name] = replace(lesson, name=name)
-    return Learned(tuple(named.values()), (*(rule_of(item) for item in stumbles.contradicted), *undefined))
+    contradicted = (rule_of(item) for item in stumbles.contradicted)
+    return Learned(tuple(named.values()), (*contradicted, *commands.undefined), tuple(commands.usual))
 
 
 # --- stumbles ---
@@ -91,7 +96,8 @@ def rule_of(item: Recurring) -> str:
             return f"test `{token}` is flaky: failed, then passed without an edit → run it again before you debug it"
         case "variable":
             return f"`{tried}` needs `{token}` to be set{then}"
-    why = f" ({item.failed})" if item.failed else ""
+    # Another way to do a job helped, and nothing says what was wrong: the output is not quoted.
+    why = f" ({item.failed})" if item.failed and item.cause != "switch" else ""
     return f"`{tried}` fails here{why}{then}"
 
 

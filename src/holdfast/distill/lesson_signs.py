@@ -21,7 +21,8 @@ _NAME = r"(?P<name>[\w@][\w@:./+-]*)"
 
 
 class Sign(Struct, frozen=True):
-    """The cause of a failure, the name in question, and the line that says so."""
+    """The cause of a failure, the name in question, and the words of the tool that say so: no more of its line than
+    the sign itself, up to the name, for the rest of an output is anybody's text."""
 
     cause: str
     name: str
@@ -29,11 +30,11 @@ class Sign(Struct, frozen=True):
 
 
 _SIGNS: tuple[tuple[str, int, str], ...] = (
-    ("managed", re.I, r"^.*externally[- ]managed[- ]environment.*$"),
+    ("managed", re.I, r"(?P<why>externally[- ]managed[- ]environment)"),
     (
         "untrusted",
         re.I,
-        r"^.*\b(?:config(?:uration)? files?|directory|workspace)\b.{0,120}\bnot trusted.*$",
+        r"\b(?:config(?:uration)? files?|directory|workspace)\b.{0,120}\b(?P<why>not trusted)",
     ),
     (
         "program",
@@ -61,10 +62,11 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
     (
         "target",
         re.I,
-        r"^.*\bno (?:bin|binary|test|example|bench|lib|library) targets? (?:named |found).*$",
+        r"\b(?P<why>no (?:bin|binary|test|example|bench|lib|library) targets? "
+        r"(?:named [`'\"]?[\w-]{1,40}[`'\"]?|found))",
     ),
-    ("target", re.I, r"^.*\bno projects? (?:matched|found).*$"),
-    ("target", re.I, rf"^.*package ID specification {_Q}{_NAME}.*did not match.*$"),
+    ("target", re.I, r"\b(?P<why>no projects? (?:matched|found))"),
+    ("target", re.I, rf"package ID specification {_Q}{_NAME}(?={_Q}[^\n]{{0,200}}did not match)"),
     ("command", re.I, rf"\bunknown (?:sub)?command:? {_Q}{_NAME}"),
     ("command", re.I, rf"\bunrecogni[sz]ed (?:sub)?command:? {_Q}{_NAME}"),
     ("command", re.I, rf"\bno such (?:sub)?command:? {_Q}{_NAME}"),
@@ -100,14 +102,14 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
     (
         "place",
         re.I,
-        r"^.*\b(?:go\.mod file not found|cannot find main module|does not contain main module"
+        r"\b(?P<why>go\.mod file not found|cannot find main module|does not contain main module"
         r"|does not contain package|outside (?:main module|of the workspace)|not one of the"
         r" workspace modules"
         r"|could not find [`'\"]?(?:Cargo\.toml|pyproject\.toml|Gemfile|package\.json)"
         r"|no package\.json|could not read package\.json|no makefile found|no justfile found|no"
         r" rakefile found"
         r"|no configuration file provided|no pyproject\.toml|no project found|did not find any"
-        r" tests?).*$",
+        r" tests?)",
     ),
     (
         "module",
@@ -146,20 +148,20 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
     (
         "usage",
         re.I,
-        r"^.*\b(?:none of the others can be|mutually exclusive|cannot be used with|(?:accepts"
+        r"\b(?P<why>none of the others can be|mutually exclusive|cannot be used with|(?:accepts"
         r"|requires) "
         r"(?:at (?:least|most) |exactly |between )?\d+ arg|required flag|missing required|too many"
         r" arguments"
         r"|could not determine executable to run|not enough arguments\b(?! in call)|requires an?"
-        r" (?:value|argument)).*$",
+        r" (?:value|argument))",
     ),
-    ("refused", 0, r"^(?:GraphQL: |gh: ).{5,}$"),
+    ("refused", 0, r"^(?P<why>GraphQL|gh): .{5,}$"),
     (
         "format",
         re.I,
-        r"^.*\b(?:not (?:properly )?formatted|would (?:reformat|be reformatted)|formatter would have|"
+        r"\b(?P<why>not (?:properly )?formatted|would (?:reformat|be reformatted)|formatter would have|"
         r"code style issues|is not tidy|file is not .{0,12}-?(?:gofmt|goimports|gofumpt)|run"
-        r" (?:`?\S+ ){0,3}?`?(?:fmt|format|--fix))\b.*$",
+        r" (?:`?\S+ ){0,3}?`?(?:fmt|format|--fix))\b",
     ),
 )
 _WORDS = (
@@ -270,13 +272,28 @@ def signs_in(output: str) -> list[Sign]:
             continue
         pattern = _compiled(text, re.MULTILINE | flags)
         for match in pattern.finditer(output):
-            line = line_of(output, match.start("name") if "name" in pattern.groupindex else match.start())
-            if line:
-                name = match["name"] if "name" in pattern.groupindex else ""
-                found.append(Sign(cause, (name or "").rstrip(".:,"), line))
+            key = "name" if "name" in pattern.groupindex else "why"
+            if line_of(output, match.start(key)):
+                name = match["name"].rstrip(".:,") if key == "name" else ""
+                found.append(Sign(cause, name, _words(cause, match, key, name)))
             if len(found) > 8:
                 return found
     return found
+
+
+def _words(cause: str, match: re.Match[str], key: str, name: str) -> str:
+    """The sign in the tool's words, and nothing around it; in ours where anything might stand before the name."""
+    if cause == "program":
+        return f"command not found: {name}"
+    if cause == "path":
+        return "no such file or directory"
+    if cause == "refused":
+        return f"{match[key]} refused it"
+    said = " ".join((match[key] if key == "why" else match[0]).split()).lstrip(".:,;- ")
+    if key == "why" and sum(said.count(sign) for sign in "`'\"") == 1:
+        said = said.translate({ord(sign): None for sign in "`'\""})
+    quote = said[-len(name) - 1 : -len(name)] if name and said.endswith(name) else ""
+    return said + quote if quote in "'\"`" else said
 
 
 def line_of(text: str, position: int) -> str:

@@ -14,6 +14,7 @@ from holdfast.distill.lesson_lint import rules_in
 from holdfast.distill.lesson_notes import grow_older, keep, note, wait
 from holdfast.distill.lesson_paths import paths_in, watch_listing
 from holdfast.distill.lesson_remedies import remedy, same_file
+from holdfast.distill.lesson_seeking import was_sought
 from holdfast.distill.lesson_signs import excerpt
 from holdfast.distill.lesson_slips import SOFT, slip_of, worker
 from holdfast.distill.lesson_words import elsewhere, job, purpose_of, shown, with_flags
@@ -154,6 +155,8 @@ def _jobs(
         if known is None and len(state.jobs) < MOST_JOBS:
             known = state.jobs[text] = Job(purpose, at)
         if known is not None:
+            if worked and not known.worked:
+                known.sought = was_sought(state, text, purpose)
             known.worked += worked
             known.failed += not worked
             known.at = at or known.at

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from holdfast.distill import checks
 from holdfast.distill.shell_line import Simple, name_of, names, unquoted
+from holdfast.guard.lesson_text import instructs
 from holdfast.text.late import late
 
 LONGEST = 90
@@ -53,6 +55,10 @@ _PICKS_PACKAGE = frozenset(
     ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
 )
 _SHORT_FOR = {"-w": ("npm", "pnpm", "yarn"), "-F": ("pnpm",)}  # letters that mean other things elsewhere
+_ANYWHERE = names(  # options with a value that stand before, or within, what a program is asked to do
+    "-C -R --repo --git-dir --work-tree --prefix --dir --directory --cwd --filter -F --workspace --namespace"
+    " --context --kubeconfig --profile --region --project-directory --chdir"
+)
 _HOME = late(r"\A/(?:home|Users)/[^/]+/")
 _GIVEN = late(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
 _CARGO_TEST = late(r"(?:test|t|nextest run)\b")
@@ -95,9 +101,20 @@ def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> s
 def with_flags(part: Simple, tried: Simple) -> str:
     """The same subcommand with the flags that the failing call did not have; plain when it was only left out."""
     old = {unquoted(word).partition("=")[0] for word in tried.words}
-    new = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
-    flags = [_general(word, (), False) for word in new if word.partition("=")[0] not in old]
-    return " ".join([subject_of(part), *flags])[:LONGEST]
+    given = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
+    new = [word for word in given if word.partition("=")[0] not in old]
+    # Of several new ones nobody can tell which took its place: then it was just left out.
+    flags = [_general(word, (), False) + _value_of(part, word) for word in new] if len(new) == 1 else []
+    both = zip(subject_of(part).split(), subject_of(tried).split(), strict=False)
+    asked = [word for word, other in takewhile(lambda pair: pair[0] == pair[1], both)]
+    return " ".join([*asked, *flags])[:LONGEST]
+
+
+def _value_of(part: Simple, flag: str) -> str:
+    """That a long option has a value which follows it."""
+    words = [unquoted(word) for word in part.words]
+    after = words[words.index(flag) + 1 :][:1] if flag in words else []
+    return f" {REST}" if flag.startswith("--") and "=" not in flag and after and after[0][:1] != "-" else ""
 
 
 def _general(word: str, keep: tuple[str, ...], paths: bool) -> str:
@@ -142,8 +159,15 @@ def elsewhere(part: Simple) -> bool:
 def subject_of(part: Simple, until: str = "") -> str:
     """The program and what it is asked to do: words before the one in question, without flags and files."""
     words = [name_of(part.words[0])]
+    value = False
     for word in part.words[1:]:
         text = unquoted(word)
+        if value:
+            value = False
+            continue
+        if text in _ANYWHERE and text != until:
+            value = True  # `git -C web push`: what it is asked to do comes after
+            continue
         if text == until or len(words) == 3 or text.isupper() or _GIVEN.search(text):
             break
         if text.startswith("-") or _PATH.match(text) or not _PLAIN.fullmatch(text) or _NUMBER.fullmatch(text):
@@ -154,9 +178,11 @@ def subject_of(part: Simple, until: str = "") -> str:
     return " ".join(words)
 
 
-def reason(line: str, longest: int = 70) -> str:
-    """The line in which a tool complained, short, without places of one machine."""
+def reason(line: str, longest: int = 80) -> str:
+    """What a tool complained of, short, without places of one machine; nothing that speaks to whoever reads it."""
     text = " ".join(word for word in line.replace("`", "'").split() if not specific(word))
+    if instructs(text):
+        return ""
     return text if len(text) <= longest else text[:longest].rpartition(" ")[0] + REST
 
 

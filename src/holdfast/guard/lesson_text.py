@@ -46,6 +46,21 @@ def why_line_refused(line: str) -> str:
     return ""
 
 
+@cache
+def _orders() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
+        r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
+        r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",
+        re.IGNORECASE,
+    )
+
+
+def instructs(text: str) -> bool:
+    """Whether words of a tool speak to whoever reads them, instead of saying what is wrong."""
+    return bool(_orders().search(text))
+
+
 def why_target_refused(target: str) -> str:
     """Why something cannot be depended on: a fingerprint stays inside the repository; '' when it does."""
     path = target.partition("#")[0].replace("\\", "/")

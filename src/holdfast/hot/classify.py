@@ -8,7 +8,7 @@ finding carries a weight and a reason; the class with the most wins if it is cle
 from __future__ import annotations
 
 from holdfast.hot import classify_words as w
-from holdfast.hot.classify_abroad import ABROAD
+from holdfast.hot.classify_abroad import ABROAD, WISHES
 from holdfast.hot.classify_reading import Said
 from holdfast.hot.classify_sentence import judge, skip
 
@@ -35,18 +35,22 @@ def classify(prompt: str) -> tuple[str, float, str]:
     _go_on(said, findings)
     last = len(said.sentences) - 1
     closing = bool(said.sentences) and _closes_with_a_question(said.sentences[-1])
+    looking = False
     for place, (words, asked) in enumerate(said.sentences):
         found: Findings = []
         act = judge(words, asked, found)
         # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
         middle = 5 < place < last - 1
         for kind, weight, why in found:
-            if closing and act == "statement":
+            if closing and (act == "statement" or (kind == "code-gen" and weight <= 3.0)):
                 weight *= 0.6  # what is wrong was said to ask something about it
             elif middle or (kind != "code-gen" and 1 < place < last):
                 weight *= 0.5
             elif place == 0 and kind == "exploration" and weight >= 2.5:
                 weight *= 1.2
+                looking = True
+            elif looking and place and kind == "code-gen" and weight <= 3.0:
+                weight *= 0.5  # what the look is about
             findings.append((kind, weight, why))
         if place == 0 and found and len(words) <= 3 and found[0][0] == "exploration":
             findings.append(("code-gen", -3.0, ""))  # "brainstorm: …", "review: …": the rest is its subject
@@ -72,6 +76,12 @@ def _slash(said: Said) -> tuple[str, float, str]:
 
 def _go_on(said: Said, findings: Findings) -> None:
     """Short answers: thanks and assent are nobody's order; "do it" and "option 2" go on with what was proposed."""
+    if said.words > 12 and said.sentences:
+        first = [word for word in said.sentences[0][0] if word not in w.ASSENT and word not in w.MANNERLY]
+        start = " ".join(first[:2])
+        phrase = next((phrase for phrase in w.GOES_ON if start == phrase or first[:1] == [phrase]), "")
+        if phrase and first[len(phrase.split()) :][:1] in ([], [","], ["and"], ["with"]):
+            findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
     if said.words > 12 or not said.sentences:
         return
     words = [word for sentence, _ in said.sentences for word in sentence if word != ","]
@@ -83,13 +93,20 @@ def _go_on(said: Said, findings: Findings) -> None:
     rest = " ".join(words[skip(words, 0) :])
     assented = next((at for at, word in enumerate(words) if word not in w.ASSENT), 0)
     plain = " ".join(words[assented:])
-    phrase = next((phrase for phrase in w.GO_ON if rest.startswith(phrase) or plain.startswith(phrase)), "")
+    phrase = next((phrase for phrase in w.GO_ON if _begins(rest, phrase) or _begins(plain, phrase)), "")
     if phrase:
         findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
     elif sum(_is_choice(word) for word in words) > 1 and any(word in w.ASSENT for word in words):
         findings.append(("code-gen", 1.6, "choices among what was offered"))
+    elif len(words) == 1 and words[0].isdigit():
+        return  # from whatever list: to look at it, as often as to do it
     elif len(words) < 8 and all(word in w.CHOOSING or word in w.ASSENT or _is_choice(word) for word in words):
         findings.append(("code-gen", 1.6, "a choice among what was offered"))
+
+
+def _begins(text: str, phrase: str) -> bool:
+    """Whether it goes on so; "all" and "both" are a choice only where nothing is said of them."""
+    return text == phrase if phrase in ("all", "both") else text.startswith(phrase)
 
 
 def _is_choice(word: str) -> bool:
@@ -98,17 +115,23 @@ def _is_choice(word: str) -> bool:
 
 def _shape(said: Said, findings: Findings) -> None:
     edges = said.text if len(said.text) < 900 else said.text[:500] + " … " + said.text[-300:]
+    spoken = (
+        " ".join(word for words, _ in said.sentences for word in words)
+        if said.pasted or said.traces
+        else edges
+    )
     strong = any(kind == "code-gen" and weight >= 4 for kind, weight, _ in findings)
     # "Implement it, but don't edit the tests" is an order all the same.
-    phrase = next(
-        (phrase for phrase in (w.HANDS_OFF if strong else w.HANDS_OFF + w.NOT_THAT) if phrase in edges), ""
-    )
+    stopping = w.HANDS_OFF if strong else w.HANDS_OFF + w.NOT_THAT
+    phrase = next((phrase for phrase in stopping if phrase in spoken), "")
     if phrase:
         findings.append(("code-gen", -6.0, ""))
         findings.append(("exploration", 1.5, f'"{phrase}"'))
     phrase = next((phrase for phrase in w.CLOSING if phrase in edges), "")
     if phrase and said.words < 20:
         findings.append(("other", 5.0, f'"{phrase}"'))
+    if any(phrase in edges for phrase in w.FOR_A_PROGRAM):
+        findings.append(("other", 5.0, "an answer for a program"))
     if said.arrows and said.words < 15:
         findings.append(("code-gen", 1.6, "an arrow from what is to what shall be"))
     if any(phrase in said.text for phrase in w.SETTLED):
@@ -121,7 +144,7 @@ def _shape(said: Said, findings: Findings) -> None:
     if said.headings > 1 and not asked and said.words > 40:
         findings.append(("code-gen", 1.0, "a plan with headings"))
     if not asked and said.words >= 20 and said.code:
-        findings.append(("code-gen", 1.5, "a description of code without a question"))
+        findings.append(("code-gen", 1.2, "a description of code without a question"))
 
 
 def _abroad(said: Said, findings: Findings) -> None:
@@ -130,7 +153,7 @@ def _abroad(said: Said, findings: Findings) -> None:
         return
     words = frozenset(word for sentence, _ in said.sentences for word in sentence)
     for kind, weight, known, parts in ABROAD:
-        common = words & known
+        common = words & known if words - WISHES else frozenset()  # a bare "I want" wants nothing yet
         if common:
             findings.append((kind, weight, f'"{min(common)}"'))
         elif not said.text.isascii():

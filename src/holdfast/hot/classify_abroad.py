@@ -97,3 +97,4 @@ ABROAD = (
     ("other", 2.0, CHAT_ABROAD, CHAT_PARTS),
     ("other", 2.2, CHORE_ABROAD, CHORE_PARTS),
 )
+WISHES = frozenset(("хочу", "quiero", "möchte", "veux", "vorrei", "quero", "chcę", "wil"))

@@ -40,6 +40,13 @@ PASTED_STARTS = (
 )  # fmt: skip
 
 
+BARE = {
+    "wont": "won't", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't", "arent": "aren't",
+    "wasnt": "wasn't", "shouldnt": "shouldn't", "couldnt": "couldn't", "wouldnt": "wouldn't", "hasnt": "hasn't",
+    "havent": "haven't", "cant": "can't", "im": "i'm", "ive": "i've", "thats": "that's", "whats": "what's",
+}  # fmt: skip
+
+
 class Said:
     """`sentences` are (words, whether it ended with a question mark); the rest are counts."""
 
@@ -116,7 +123,8 @@ class Said:
                 is_code = _is_code(raw, core)
                 self.code += is_code
                 self.traces += core.endswith(("Error", "Exception")) and core not in ("Error", "Exception")
-                sentence.append(CODE if is_code else core.lower())
+                low = core.lower()
+                sentence.append(CODE if is_code else BARE.get(low, low))
             if raw[-1] == ",":
                 sentence.append(",")
             elif raw[-1] in ENDS or raw in DASHES or raw.endswith(("?)", '?"', '."', ".)")):

@@ -24,14 +24,15 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     )
     plain = " ".join(words)
     doubt = next((doubt for doubt in w.DOUBTS if doubt in plain), "")
-    questioned = asked or inverted or bool(doubt)
+    tagged = (
+        len(words) > 4 and words[-1] == "right" and words[-2] not in ("the", "all", "not", "to", "is", "in")
+    )
+    questioned = asked or inverted or bool(doubt) or tagged
     frames = _frames(words, start if inverted else len(words))
     if questioned:  # "do we need to add": asked, not wished
         frames = {at: frame for at, frame in frames.items() if frame.partition(" ")[0] not in w.WISHING}
     ordered = _orders(words, start, questioned, frames, findings)
-    embedded = next(
-        (at for at in range(1, len(words) - 1) if words[at] in w.WH and words[at + 1] in w.AUXILIARIES), 0
-    )
+    embedded = next((at for at in range(1, len(words) - 1) if _is_embedded(words, at)), 0)
     if embedded and not questioned and not ordered:
         _question(words, embedded, False, "", plain, findings)
         return "question"
@@ -43,6 +44,13 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     if not ordered:
         _question(words, start, inverted, doubt, plain, findings)
     return "order" if ordered else "question"
+
+
+def _is_embedded(words: list[str], at: int) -> bool:
+    """A question inside a statement: "tell me what is"; but "a theme, which is different" only says more of it."""
+    if words[at] not in w.WH or words[at + 1] not in w.AUXILIARIES:
+        return False
+    return words[at] not in ("which", "who", "whose") or words[at - 1] in w.ASKS
 
 
 def skip(words: list[str], at: int) -> int:
@@ -65,6 +73,8 @@ def _is_inverted(words: list[str], at: int) -> bool:
         return after in w.AUXILIARIES or (
             head == "how" and after in ("much", "many", "hard", "long", "to", "come")
         )
+    if head == "do" and after in w.IT and words[at + 2 : at + 3] in ([], [","], ["and"]):
+        return False  # "do it, and push"
     if head in ("do", "have", "had", "don't", "can", "could", "would", "will"):
         nouns = head not in ("do", "have", "don't") and after in ("the", "these", "those", "this", "that")
         return len(words) > at + 2 and (after in w.SUBJECTS or nouns)
@@ -78,7 +88,11 @@ def _frames(words: list[str], asked_from: int) -> dict[int, str]:
         after = _frame(words, at)
         inside = at > asked_from and words[at - 1] not in CLAUSES  # "which one would you recommend?"
         if after and not inside:
-            found[skip(words, after)] = " ".join(words[at:after])
+            polite = words[after : after + 1] == ["not"] and words[at] in (
+                "can",
+                "could",
+            )  # "can we not just …"
+            found[skip(words, after + polite)] = " ".join(words[at:after])
     return found
 
 
@@ -88,6 +102,14 @@ def _frame(words: list[str], at: int) -> int:
     before = words[at - 1] if at else ""
     if before in ("what", "whether", "why", "how", "where", "which", "when", "if"):
         return 0
+    if word in ("need", "want", "needs") and before in w.NOT:
+        return 0  # "we might not need to redeploy"
+    if (
+        word == "you"
+        and after == "can"
+        and words[at + 2 : at + 3] in (["see"], ["tell"], ["notice"], ["find"])
+    ):
+        return 0  # "you can see that it is off": shown, not asked for
     if word in ("can", "could", "would", "will", "can't", "couldn't"):
         if after in ("you", "u") or (after == "we" and word not in ("would", "will")):
             return at + 3 if words[at + 2 : at + 3] == ["mind"] else at + 2
@@ -173,13 +195,22 @@ def _order(words: list[str], at: int, frame: str, findings: Findings) -> bool:
         verb, after = after, words[at + 2] if at + 2 < len(words) else ""
         if verb == "not":
             verb = after
+        kind, thing = _object(words, words.index(verb, at) if verb in words[at:] else at, verb)
+        if kind == "other":
+            findings.append((kind, 2.0, f'"{words[at]} {verb}" … "{thing}"'))
+            return True
         if _stem(verb) in w.CHANGE or verb in ("need", "want"):
             findings.append(("code-gen", 2.0, f'"{words[at]} {verb}"'))
             return True
         return False
     stem = verb if bare else _stem(verb)
-    if bare and _is_noun(stem, after):
+    if bare and _is_noun(stem, after) and (stem, after) != ("comment", "on"):
         return False
+    if bare and at + 2 == len(words) and after.endswith("ed") and verb not in w.CHANGE:
+        return False  # "scope confirmed", "review finished": what is done already
+    if stem in w.DELEGATES and "to" in words[at + 2 : at + 8]:
+        at = words.index("to", at + 2) + 1  # whoever does it, this is what is wanted
+        stem = words[at] if at < len(words) else ""
     kind, weight, what = _meaning(words, at, stem, frame)
     if not kind:
         return False
@@ -210,13 +241,25 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
                 return ("code-gen", 2.0, "") if after not in ("me", "us") else ("qa", 1.6, after)
             return ("code-gen", 2.0, "") if frame not in ("", "and") else ("", 0.0, "")
         if stem == "use" and any(word in w.HELPERS for word in words[at + 1 : at + 7]):
-            return "code-gen", 0.5, "a helper"
+            return _with_help(words, at)
+        if stem == "test":
+            return "exploration", 2.0, after  # to try it: tests are added or written
+        if (stem, after) in (("comment", "on"), ("ignore", "that"), ("ignore", "this"), ("ignore", "it")):
+            return "other", 2.5, after
+        if stem in ("make", "have", "get", "let") and any(word in w.CHORE for word in words[at + 2 : at + 5]):
+            return "other", 2.5, "somebody"  # "make the agent rerun it"
         if (stem, after) in w.IDIOMS:
             return "", 0.0, ""
+        if stem == "mention":
+            return "code-gen", 2.0, ""  # in a text; or in a pull request
         if wished:
             return "code-gen", 2.0 if subject in ("it", "they") else 3.0, ""
         return "code-gen", 2.5 if stem == "do" or stem in w.NOUNISH else 4.0, ""
-    if after == "the" and words[at + 2 : at + 3] in (["user"], ["users"], ["caller"], ["customer"]):
+    if (
+        stem in w.SPEAKS
+        and after == "the"
+        and words[at + 2 : at + 3] in (["user"], ["users"], ["caller"], ["customer"])
+    ):
         return "code-gen", 2.5, "the user"  # "tell the user which file": what the program is to do
     if stem == "go" and after in ("through", "over"):
         return "exploration", 2.5, after
@@ -227,13 +270,17 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
         return "code-gen", 2.0, after
     if stem in ("respond", "reply") and after == "with":
         return "other", 5.0, after  # a program speaks to a model
-    if subject in ("it", "they") or (wished and (stem in w.PRODUCT or stem not in w.LOOK | w.TELL | w.CHORE)):
+    if subject in ("it", "they") or (
+        wished and (stem in w.PRODUCT or stem not in w.LOOK | w.TELL | w.CHORE | w.TALK)
+    ):
         return "code-gen", 2.0, ""  # "it should send", "we want to show": what the program is to do
     if stem == "consider" and after.endswith("ing"):
         return "code-gen", 1.5, after  # as reviewers put it
     if stem in w.LOOK:
         soft = stem in ("look", "check") and after in (",", "", "again")
         return "exploration", 1.5 if soft else 2.5, ""
+    if wished and stem in w.TALK:
+        return "qa", 1.6, ""
     if stem in w.TELL:
         explores = frame == "and" or any(word in w.IN_CODE for word in words)
         return ("exploration", 1.2 if frame == "and" else 2.3, "") if explores else ("qa", 2.3, "")
@@ -242,6 +289,18 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
     if subject in ("let's", "lets") and stem not in w.TALK:
         return "code-gen", 1.6, ""
     return "", 0.0, ""
+
+
+def _with_help(words: list[str], at: int) -> tuple[str, float, str]:
+    """ "use the skill to improve it", "use the reviewer on it": what the helper is for, or is called, tells."""
+    rest = words[at + 1 : at + 12]
+    for place, word in enumerate(rest[:-1]):
+        if word == "to" and rest[place + 1] in w.CHANGE:
+            return "code-gen", 3.0, rest[place + 1]
+    looks = any(word in w.LOOK or word in w.LOOK_OBJECTS for word in rest)
+    return (
+        ("exploration", 1.5, "a helper") if looks else ("code-gen", 1.6 if "on" in rest else 0.5, "a helper")
+    )
 
 
 def _stem(verb: str) -> str:
@@ -257,32 +316,46 @@ def _stem(verb: str) -> str:
 def _object(words: list[str], at: int, stem: str) -> tuple[str, str]:
     """The thing that is made, where that tells a chore or a look: a pull request, a branch, a plan."""
     after = words[at + 1] if at + 1 < len(words) else ""
+    if (
+        stem in ("get", "take", "bring")
+        and after == "back"
+        and any(word in w.BRANCHES for word in words[at:])
+    ):
+        return "other", "back"
     if stem in ("update", "switch", "sync", "move") and after in ("from", "to", "with"):
         place = next((word for word in words[at + 2 : at + 7] if word in w.BRANCHES), "")
         return ("other", place) if place else ("", "")
     if stem == "add" and after in ("all", "everything") and "commit" in words:
         return "other", "commit"
+    chores = w.CHORE_OBJECTS | w.BRANCHES
+    if stem == "ensure" and CODE not in words and any(word in chores for word in words[at:]):
+        return "other", "ensure"
     if stem not in w.MAKERS:
         return "", ""
     end = at + 1
     while end < len(words) and end < at + 9 and words[end] not in w.NAMED:
         end += 1
     thing = words[end - 1] if end > at + 1 else ""
+    if thing in ("up", "out", "open", "ready") and end > at + 2:
+        thing = words[end - 2]  # "get a pr up"
     if thing in ("message", "description", "title") and ("commit" in words[at:end] or "pr" in words[at:end]):
         return "other", thing
     if stem == "do":
         thing = next((word for word in words[at + 1 : end] if word in w.LOOK_OBJECTS), thing)
+    to_do = words[end + 1] if words[end : end + 1] == ["to"] and end + 1 < len(words) else ""
+    if thing in ("pr", "branch") and to_do in w.CHANGE:
+        return "", ""  # "make a pr to fix it"
     if thing in w.CHORE_OBJECTS:
         return "other", thing
     written = words[end : end + 1] in (["to"], ["in"], ["into"]) and CODE in words[end : end + 5]
-    if thing in w.LOOK_OBJECTS and not written:
+    if thing in w.LOOK_OBJECTS and not written and "implementation" not in words[end : end + 3]:
         return "exploration", thing
     return "", ""
 
 
 def _nearly(verb: str, frame: str, at: int) -> bool:
     """A verb of change with one slip of the keyboard, where an order would stand."""
-    if len(verb) < 6 or verb in w.FILLERS or not verb.isalpha() or not (frame not in ("", "and") or at == 0):
+    if len(verb) < 6 or verb in w.FILLERS or not verb.isalpha() or not (frame or at == 0):
         return False
     if verb in w.LOOK or verb in w.CHORE or verb in w.TELL or verb.endswith(("s", "ed", "ing", "er")):
         return False
@@ -338,7 +411,9 @@ def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
     for at, word in enumerate(words):
         after = words[at + 1] if at + 1 < len(words) else ""
         named = after in w.NAMES_OF_ERRORS  # "error handling" is nothing wrong
-        if word in w.MUST or (word in w.BROKEN and not named):
+        referred = word in w.NAMES_OF_FAULTS and at and words[at - 1] in w.REFERRED
+        mine = word == "missing" and at and words[at - 1] in ("am", "i'm", "we're", "i")
+        if (word in w.MUST and not ordered) or (word in w.BROKEN and not (named or referred or mine)):
             best, why = 2.0, f'"{word}"'
             break
         if at and words[at - 1] in w.WH:
@@ -346,10 +421,17 @@ def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
         weight = _wrong_or_wished(word, after, words[at + 2 :], at, ordered)
         if weight > best:
             best, why = weight, f'"{word} {after}"'
+    if best and w.HEDGES & set(words[:3]):
+        best = 1.2  # "maybe it's better to …": an opinion
     if best:
-        findings.append(("code-gen", best, why))
+        git = CODE not in words and any(word in w.GIT for word in words) and why.strip('"') not in w.BROKEN
+        findings.append(("other" if git else "code-gen", best, why))
         return
-    if words[0] in w.OPENERS or (words[0] in w.MORE_OR_LESS and len(words) < 7):
+    if any(word in w.REMARKS for word in words[1:]) and any(word in w.REMARKED for word in words):
+        findings.append(("code-gen", 1.6, '"comments"'))  # what reviewers left is to be dealt with
+        return
+    opens = words[0] in w.OPENERS and not any(word in w.SUBJECTS for word in words[1:3])
+    if opens or (words[0] in w.MORE_OR_LESS and len(words) < 7):
         findings.append(("code-gen", 1.6, f'"{words[0]}"'))
     elif (
         words[0] == "now"
@@ -368,11 +450,28 @@ def _wrong_or_wished(word: str, after: str, rest: list[str], at: int, ordered: b
         after = rest[0]
     if word in ("i", "we") and after in ("get", "got", "receive", "keep"):
         return 1.7
-    if (word in w.NOT and after in w.WORKS) or (word == "you" and after in w.SLIPS):
+    if word in w.UNABLE and after and after not in w.OF_THE_MIND:
+        return 1.7
+    if word in ("not", "isn't", "aren't", "wasn't") and after.endswith("ed") and after not in w.STATES:
+        return 1.7  # "it is not updated"
+    if word in ("need", "want") or (after in ("need", "want") and rest[:1] == ["to"]):
+        return 0.0
+    if (word in w.NOT and after in w.WORKS and "sense" not in rest) or (
+        word in ("you", "u") and after in w.SLIPS
+    ):
         return 2.0
     if word in ("i", "we", "i'd", "we'd", "users") and after in w.WISH_HEADS and after != "have":
         return 0.0 if ordered else 2.0
-    if word in w.FALLS_SHORT and at and after not in ("matter", "need", "mean"):
+    if word == "no" and after == "need":
+        return 0.0
+    if word == "does" and after == "not" and at:
+        return 1.7
+    if (
+        word in w.FALLS_SHORT
+        and at
+        and after not in ("matter", "need", "mean")
+        and (word, after) != ("never", "be")
+    ):
         return 1.7
     if (word == "too" and after not in ("", ",") and after not in CLAUSES) or (
         word == "could" and after == "be"

@@ -9,7 +9,7 @@ def word_set(words: str) -> frozenset[str]:
 
 def phrases(listed: str) -> tuple[str, ...]:
     """Phrases that stand in a text in these very words, separated by commas."""
-    return tuple([phrase.strip() for phrase in listed.split(",")])
+    return tuple([" ".join(phrase.split()) for phrase in listed.split(",")])
 
 
 CHANGE = word_set(
@@ -34,7 +34,7 @@ CHANGE = word_set(
     call name code program develop craft redirect route rewire unskip re-enable reenable readd re-add
     reintroduce autogenerate automate include exclude mark flag bind map link unlink attach detach pin unpin
     vendor reuse share hardcode tidy nuke eliminate substitute redact mask obfuscate minify containerize
-    dockerize autocomplete prefill clamp round pad colour color recolor theme darken lighten reword rephrase"""
+    mention dockerize autocomplete prefill clamp round pad colour color recolor theme darken lighten reword rephrase"""
 )
 LOOK = word_set(
     """look check review double websearch investigate analyze analyse explore find search read examine inspect
@@ -43,7 +43,7 @@ LOOK = word_set(
     double-check doublecheck recheck re-check browse grep inventory estimate scope outline propose suggest
     recommend discuss walk reproduce monitor watch critique crawl visit count rank ultrathink reflect ideate
     sketch gather collect reread re-read understand sanity-check crosscheck cross-check familiarize skim
-    eval judge"""
+    eval judge strategize strategise"""
 )
 TELL = word_set(
     """explain describe summarize summarise tell know learn hear clarify elaborate define recap answer remind
@@ -58,7 +58,8 @@ CHORE = word_set(
 # What is made, and yet changes no file: with these a verb of change is a chore or a look.
 CHORE_OBJECTS = word_set(
     """pr prs pull-request pullrequest branch branches worktree worktrees commit commits issue issues ticket
-    tickets tag release stash bead beads mr gist milestone screenshot email request"""
+    tickets tag release stash bead beads mr gist milestone screenshot email request session sessions checkpoint
+    checkpoints untracked"""
 )
 LOOK_OBJECTS = word_set(
     """plan plans proposal summary overview report analysis review estimate comparison list recommendation
@@ -67,7 +68,7 @@ LOOK_OBJECTS = word_set(
 )
 MAKERS = word_set(
     """create make open write draft do submit raise file prepare put delete remove update generate give get
-    take have set cut close rename"""
+    take have set cut close rename revert save clean"""
 )
 # Where the thing that is made has been named.
 NAMED = word_set(
@@ -94,7 +95,7 @@ FILLERS = word_set(
     firstly next maybe and but or hmm hm uh uhh um great cool nice perfect good right sure alright finally
     again quickly simply kindly instead still oh ah thanks thx additionally afterwards secondly lastly
     second third last btw meanwhile otherwise basically anyway honestly sorry dude man wait possibly already
-    really too go ahead to try"""
+    really too go ahead to try somehow perhaps"""
 )
 WISH_HEADS = word_set(
     """want need needs wants like love prefer wanna gotta must should ought have wish needed wanted"""
@@ -116,7 +117,7 @@ BROKEN = word_set(
     complaining deadlock deadlocks segfault segfaults timeouts garbled duplicated mismatch unreadable
     misleading oddity weird glitch glitches ugly invalid inconsistent omits undefined vulnerable unreachable
     race outdated red unhappy unused hardcoded conflicts conflict improperly slow off corrupt corrupted lost
-    issue issues problem problems fault"""
+    issue issues problem problems fault gaps gone vanished disappeared"""
 )
 NOT = word_set(
     """isn't aren't doesn't don't didn't can't cannot won't wasn't weren't never not no nothing nowhere cant
@@ -174,7 +175,11 @@ SLASH = {
 # Said of one's own doubt: a question without its mark.
 DOUBTS = phrases(
     """i wonder, wondering, not sure if, not sure whether, do you think, i'm considering, any idea, curious,
-    don't understand, don't get why, want to know, want to understand, no idea, any thoughts"""
+    don't understand, don't get why, want to know, want to understand, no idea, any thoughts, starting to feel,
+    i feel that, i feel like, was thinking, am thinking, i'm thinking, thinking out loud, playing with ideas,
+    toying with, misunderstanding, make a lot of sense, not convinced, i thought, doesn't that, isn't that,
+    shouldn't we, wouldn't it, wouldn't that, don't we, aren't we, let me know if you agree, let me know what,
+    let me know your"""
 )
 SETTLED = phrases(
     """it's working, works now, working now, is working fine, i've fixed, i fixed, that worked, it worked, what
@@ -239,7 +244,32 @@ NAMES_OF_ERRORS = word_set(
     """handling message messages page pages code codes boundary type types state states handler log"""
 )
 FALLS_SHORT = word_set("doesn't isn't aren't wasn't won't never doesnt")
-TALK = word_set("say talk assume chat me pretend hope")
+TALK = word_set("say talk assume chat me pretend hope ask note")
+# What is wrong with these is wrong with the state of a repository, not with its files.
+GIT = word_set("branch branches main master merged rebased rebase worktree upstream origin stash")
+REFERRED = word_set("this that these those")  # "debugging this issue": known, and not reported
+NAMES_OF_FAULTS = word_set("issue issues problem problems bug bugs error errors")
+REMARKS = word_set("comments comment feedback findings suggestions nits remarks")
+REMARKED = word_set("there has have left came come back new some got more few another")
+DELEGATES = word_set("spawn respawn delegate dispatch assign ask tell instruct")  # … somebody to do it
+UNABLE = word_set("cannot can't")
+OF_THE_MIND = word_set("remember think decide tell wait believe imagine recall help say guess agree")
+STATES = word_set(
+    "decided convinced interested required related needed involved concerned finished supposed mistaken"
+)
+HEDGES = word_set("maybe perhaps might")
+IT = word_set("it that this so both all")
+MANNERLY = word_set("please pls plz , now then just so")
+GOES_ON = ("go ahead", "do it", "do that", "do both", "do all", "do so", "proceed", "continue", "go for it")
+PEOPLE = (["user"], ["users"], ["caller"], ["customer"])
+SPEAKS = word_set(
+    "tell show ask notify warn inform let give send alert remind help prompt invite offer explain"
+)
+FOR_A_PROGRAM = phrases(
+    """return a json, respond with only, respond only with, return only, output only, reply only with, reply with
+    exactly, respond with exactly, with the exact, return the required"""
+)
+ASKS = word_set("know see sure tell check show understand wonder say explain asked asking")
 OPENERS = word_set("""also next nit todo nitpick feature feat bug task improvement enhancement requirement""")
 MORE_OR_LESS = word_set(
     """fewer shorter longer smaller bigger larger wider simpler cleaner faster darker lighter"""

@@ -210,21 +210,13 @@ def is_file(top: str, path: str) -> bool:
 
 
 def heard_by(memory: str, session: str) -> Heard:
-    """From the end of the trace; a torn or foreign line says nothing."""
-    import json
-
+    """From the trace; a torn or foreign line says nothing."""
     found = Heard()
-    if not session:
-        return found
-    mark = json.dumps(session, ensure_ascii=False).encode("utf-8", "replace")
     compacted = False
-    for raw in reversed(trace._end(os.path.join(memory, "why.jsonl"), trace.MOST_LOOKED_AT).split(b"\n")):
-        if mark not in raw:
-            continue
+    total = 0
+    for entry in trace.told_to(memory, session):
         try:
-            entry = json.loads(raw)
-            if entry["session"] != session:
-                continue
+            total = max(total, int(entry.get("total", 0)))
             found.tokens += int(entry["tokens"])
             found.prompted |= entry["event"] == "UserPromptSubmit"
             if found.read is None and isinstance(entry.get("read"), int):
@@ -235,6 +227,7 @@ def heard_by(memory: str, session: str) -> Heard:
                 found.lines.update(line["text"] for line in entry["lines"])
                 found.files.update(entry.get("files", ()))
             compacted |= entry.get("source") == "compact"
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             continue
+    found.tokens = max(found.tokens, total)  # older lines may be gone
     return found

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 MOST_LOG = 64 * 1024
 MOST_WHY = 256 * 1024
 MOST_ENVELOPES = 512
-MOST_LOOKED_AT = 64 * 1024
+MOST_LINE = 64 * 1024
+MOST_QUIET = 40  # lines that told nothing: they only repeat the total
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
@@ -31,6 +32,11 @@ def explain(memory: str, entry: dict[str, object]) -> None:
     """One line for `holdfast why`."""
     import json
 
+    session, tokens = entry.get("session"), entry.get("tokens")
+    if isinstance(session, str) and (
+        total := spent(memory, session) + (tokens if isinstance(tokens, int) else 0)
+    ):
+        entry = {**entry, "total": total}  # so that it is known when older lines are gone
     line = json.dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
     _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
 
@@ -38,12 +44,11 @@ def explain(memory: str, entry: dict[str, object]) -> None:
 def heard(memory: str, session: str, until: float | None = None, agent: str = "") -> set[str]:
     """What a session was told since its last compaction, and before a time; a torn or foreign line says nothing.
 
-    Only the end of the trace is looked at: this is for a session that begins again soon. A subagent (`agent`) has a
-    context of its own, so what was told to it the others have not heard.
+    A subagent (`agent`) has a context of its own, so what was told to it the others have not heard.
     """
     last = "~" if until is None else moment(until)
     texts: set[str] = set()
-    for entry in _told_to(memory, session):
+    for entry in told_to(memory, session):
         try:
             if entry.get("agent", "") != agent:
                 continue
@@ -57,29 +62,44 @@ def heard(memory: str, session: str, until: float | None = None, agent: str = ""
 
 
 def spent(memory: str, session: str) -> int:
-    """The tokens of all that a session was told, with its subagents: what it may still be told depends on it."""
-    amounts = [entry.get("tokens") for entry in _told_to(memory, session)]
-    return sum(amount for amount in amounts if isinstance(amount, int) and amount > 0)
+    """The tokens of all that a session was told, with its subagents: what it may still be told depends on it.
+
+    Each line has the total so far, which outlives older lines; hooks that ran at once may not have seen each other, so
+    what the lines themselves add up to counts where it is more.
+    """
+    known = added = 0
+    for entry in told_to(memory, session):
+        total, tokens = entry.get("total"), entry.get("tokens")
+        if isinstance(total, int) and total > known:
+            known = total
+        if isinstance(tokens, int) and tokens > 0:
+            added += tokens
+    return max(known, added)
 
 
 def lines_told(memory: str, session: str) -> int:
     """How many lines a session was told, as far as the trace goes back."""
     return sum(
-        len(lines) for entry in _told_to(memory, session) if isinstance(lines := entry.get("lines"), list)
+        len(lines) for entry in told_to(memory, session) if isinstance(lines := entry.get("lines"), list)
     )
 
 
-def _told_to(memory: str, session: str) -> list[dict[str, Any]]:
-    """A session's lines of the trace, the newest first."""
+def told_to(memory: str, session: str) -> list[dict[str, Any]]:
+    """A session's lines of the trace, the newest first; of many that told nothing only the newest are read."""
     import json
 
     if not session:
         return []
     mark = json.dumps(session, ensure_ascii=False).encode("utf-8", "replace")
-    found = []
-    for line in reversed(_end(os.path.join(memory, "why.jsonl"), MOST_LOOKED_AT).split(b"\n")):
+    found: list[dict[str, Any]] = []
+    quiet = 0
+    for line in reversed(_whole(os.path.join(memory, "why.jsonl")).split(b"\n")):
         if mark not in line:
             continue
+        if b'"tokens": 0' in line and b'"compact"' not in line:
+            quiet += 1
+            if quiet > MOST_QUIET:
+                continue
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
@@ -89,19 +109,15 @@ def _told_to(memory: str, session: str) -> list[dict[str, Any]]:
     return found
 
 
-def _end(path: str, most: int) -> bytes:
-    """The last bytes of a trace, with those of the file that was moved aside when it was full."""
+def _whole(path: str) -> bytes:
+    """A trace, with the file that was moved aside when it was full: twice `MOST_WHY` at most."""
     data = b""
     for name in (path, f"{path}.1"):
         try:
             with open(name, "rb") as file:
-                start = max(0, os.fstat(file.fileno()).st_size - (most - len(data)))
-                file.seek(start)
-                data = file.read(most - len(data)) + data
+                data = file.read(MOST_WHY + MOST_LINE) + data
         except OSError:
             continue
-        if start:
-            break
     return data
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+EXPERIENCE_FORMAT = 2  # what a session is watched for; one that was read with less can be read again
+
 
 class Stumble(Struct, frozen=True, kw_only=True):
     """A call that failed for a reason of tool, place or environment, and the call that worked ('' when none did).
@@ -29,7 +31,11 @@ class Stumble(Struct, frozen=True, kw_only=True):
 
 
 class Ran(Struct, frozen=True, kw_only=True):
-    """A command that does a job here (test, build, lint, …): how often it worked, and how often it did not."""
+    """A command that does a job here (test, build, lint, …): how often it worked, and how often it did not.
+
+    `sought` when the session had to find it: it looked where tasks are defined just before, or called another in vain.
+    None where nobody watched for that.
+    """
 
     command: str
     purpose: str
@@ -37,6 +43,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     failed: int = 0
     line: str = ""
     at: float | None = None
+    sought: bool | None = None
 
 
 class Correction(Struct, frozen=True, kw_only=True):
@@ -51,3 +58,5 @@ class Experience(Struct, frozen=True, kw_only=True):
     stumbles: tuple[Stumble, ...] = ()
     commands: tuple[Ran, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    stated: tuple[str, ...] = ()  # commands of the repository's instructions, as far as it was shown them
+    format: int = 0

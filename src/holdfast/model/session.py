@@ -145,6 +145,13 @@ class Compaction(Struct, frozen=True, gc=False):
     summary: str = ""
 
 
+class Guided(Struct, frozen=True, gc=False):
+    """What the repository's own instructions (AGENTS.md and its kin) tell the agent, where a transcript records it."""
+
+    at: float | None
+    text: str
+
+
 class Interruption(Struct, frozen=True, gc=False):
     at: float | None
 
@@ -171,6 +178,7 @@ Event = (
     | Planned
     | UsageReport
     | Compaction
+    | Guided
     | Interruption
     | ApiFailure
     | Tick

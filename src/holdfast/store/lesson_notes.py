@@ -34,11 +34,12 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """`muted` has the moment at which a lesson may speak again, None for never."""
+    """`muted` has the moment at which a lesson may speak again, None for never; `shared` what was put into git."""
 
     format: int = FORMAT
     muted: dict[str, float | None] = {}
     rejected: tuple[Rejected, ...] = ()
+    shared: tuple[str, ...] = ()
 
     def is_muted(self, name: str, now: float) -> bool:
         return name in self.muted and ((until := self.muted[name]) is None or until > now)
@@ -51,6 +52,12 @@ class Choices(Struct, frozen=True, kw_only=True):
 
     def unmute(self, name: str) -> Choices:
         return replace(self, muted={key: until for key, until in self.muted.items() if key != name})
+
+    def share(self, name: str) -> Choices:
+        return replace(self, shared=tuple(sorted({*self.shared, name})))
+
+    def unshare(self, name: str) -> Choices:
+        return replace(self, shared=tuple(known for known in self.shared if known != name))
 
     def reject(self, lesson: Lesson, at: float) -> Choices:
         new = Rejected(name=lesson.name, rules=lesson.rules, at=at, sessions=lesson.sessions)
@@ -115,6 +122,7 @@ class Record(Struct, frozen=True, kw_only=True):
     baseline: dict[
         str, dict[str, str]
     ] = {}  # of lessons whose file has no digests: as it was at the first look
+    registered: str = ""  # the commit whose history was asked where new files are registered
     paid: dict[str, str] = {}  # sessions whose payback is counted, and until when
 
     def against(self, lesson: Lesson) -> tuple[Fingerprint, ...]:
@@ -146,6 +154,18 @@ class Record(Struct, frozen=True, kw_only=True):
             new = dict.fromkeys((*known, *(rule_key(session)[:12] for session in sessions)))
             captured[key] = tuple(new)[: max(_MOST_SESSIONS, len(known))]
         return self if captured == self.captured else replace(self, captured=captured)
+
+    def reword(self, rules: Iterable[tuple[str, str]]) -> Record:
+        """A rule in its new words is as old as in its former ones: who taught it, and when it was first shown."""
+        captured, shown = dict(self.captured), dict(self.shown)
+        for before, after in rules:
+            old, new = rule_key(before), rule_key(after)
+            if old in captured:
+                captured.setdefault(new, captured[old])
+            if old in shown:
+                shown.setdefault(new, shown[old])
+        same = captured == self.captured and shown == self.shown
+        return self if same else replace(self, captured=captured, shown=shown)
 
     def show(self, rules: Iterable[str], at: float) -> Record:
         new = {key: at for rule in rules if (key := rule_key(rule)) not in self.shown}

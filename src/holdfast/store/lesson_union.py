@@ -34,11 +34,17 @@ class Proposed(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, kw_only=True):
-    """The lessons of this machine's project by name; those of `elsewhere` are known and not ours to change."""
+    """The lessons of this machine's project by name; those of `elsewhere` are known and not ours to change.
+
+    `taught` tells whether sessions worded a rule as it stands: only such a one is worded anew by sessions. `reworded`
+    has what became of which rule.
+    """
 
     active: dict[str, Lesson]
     candidates: dict[str, Lesson]
     elsewhere: tuple[Lesson, ...] = ()
+    taught: Callable[[str], bool] = lambda rule: False
+    reworded: list[tuple[str, str]] = []
 
 
 class _Told(Struct):
@@ -137,6 +143,14 @@ class _Rules:
             self._exact[rule] = (place, name)
         lessons: dict[str, Lesson] = getattr(self._standing, place)
         before = lessons.get(name)
+        if before is not None and worded != rule and self._is_better(place, worded, rule, lesson):
+            before = replace(before, rules=tuple(rule if one == worded else one for one in before.rules))
+            lessons[name] = before
+            self._standing.reworded.append((worded, rule))
+            self._places = [(place, name, rule) if one[2] == worded else one for one in self._places]
+            self._exact[rule] = (place, name)
+            worded = rule
+            told.grown.append(name)
         after = united(before, replace(lesson, name=name, rules=(worded,)))
         if before is None:
             told.added.append(name)
@@ -146,6 +160,12 @@ class _Rules:
             told.known += 1
         lessons[name] = after
         return worded
+
+    def _is_better(self, place: str, worded: str, rule: str, lesson: Lesson) -> bool:
+        """Whether sessions now name another remedy for what they were the ones to word: in a candidate at once, in what
+        is active when several sessions showed it."""
+        names_remedy = "→" in rule
+        return names_remedy and self._standing.taught(worded) and (place == "candidates" or lesson.strong)
 
     def _where(self, rule: str) -> tuple[str, str, str]:
         if rule in self._exact:

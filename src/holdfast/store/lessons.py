@@ -155,9 +155,11 @@ class LessonStore:
 
         def decide(shelf: Shelf) -> Changes:
             standing, before = self._standing(shelf)
+            standing.taught = lambda rule: shelf.record.seen_in(rule) > 0
             done, taken = lesson_union.propose(standing, wanted, shelf.choices.rejected_rules(), alike)
             told.append(done)
-            changes = Changes(record=shelf.record.capture(taken), lenient=True)
+            record = shelf.record.reword(standing.reworded).capture(taken)
+            changes = Changes(record=record, lenient=True)
             for place, lessons in (("local", standing.active), ("candidates", standing.candidates)):
                 for name, lesson in lessons.items():
                     known = before.get((place, name))

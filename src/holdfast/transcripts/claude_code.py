@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
+from holdfast.model.guides import may_be_guide
 from holdfast.model.session import (
     Action,
     AgentTurn,
@@ -44,6 +45,8 @@ from holdfast.transcripts.claude_tools import (
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
 from holdfast.transcripts.jsonl import (
+    LONGEST_GUIDE,
+    LONGEST_OUTPUT,
     JsonLinesReading,
     LineCount,
     decoded,
@@ -181,7 +184,7 @@ class _Line(Struct):
 class _OpenCall(Struct):
     action: Action
     tool: str
-    subject: str = ""  # what the task, or the plan, says
+    subject: str = ""  # what the task, or the plan, says; the path of a guide that is read
     questions: tuple[OpenQuestion, ...] = ()
 
 
@@ -279,6 +282,8 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         elif action == "ask":
             opened.questions = questions_in(arguments)
         target = _target(action, arguments)
+        if action == "read" and may_be_guide(target):
+            opened.subject = target
         paths = (target,) if action in ("edit", "read") and target else ()
         events: list[Event] = [ToolCall(at, call, name, action, target, paths)]
         if name == "TodoWrite":
@@ -337,8 +342,10 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         call = block.tool_use_id or ""
         opened = self._state.open_calls.pop(call, None)
         failed = bool(block.is_error)
-        wanted = failed or (opened is not None and opened.action in _SPEAKING)
-        text = excerpt(_text_of(block.content)) if wanted else ""
+        speaks = opened is not None and opened.action in _SPEAKING
+        guide = opened is not None and opened.action == "read" and bool(opened.subject)
+        wanted = failed or speaks or guide
+        text = excerpt(_text_of(block.content), LONGEST_GUIDE if guide else LONGEST_OUTPUT) if wanted else ""
         rejected = failed and text.startswith(_REJECTED)
         code = _EXIT_CODE.match(text) if failed else None
         events.append(

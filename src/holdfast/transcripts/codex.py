@@ -21,6 +21,7 @@ from holdfast.model.session import (
     Began,
     Compaction,
     Event,
+    Guided,
     Interruption,
     Planned,
     Tick,
@@ -43,6 +44,7 @@ from holdfast.transcripts.codex_questions import (
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
 from holdfast.transcripts.jsonl import (
+    LONGEST_GUIDE,
     JsonLinesReading,
     LineCount,
     decoded,
@@ -62,6 +64,7 @@ _SCRIPTED_COMMAND = re.compile(
 )
 _IMAGE = re.compile(r"<image\b[^>]*>|</image>")
 _IDE_REQUEST = "## My request for Codex:"
+_GUIDE = ("# AGENTS.md instructions", "<user_instructions>")
 _NOT_HUMAN = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<permissions",
     "<recommended_plugins>", "<skill>", "<INSTRUCTIONS>", "<collaboration_mode>", "<user_action>", "<subagent",
@@ -273,6 +276,8 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         if _IDE_REQUEST in text:
             text = text.split(_IDE_REQUEST, 1)[1]
         words = text.strip()
+        if words.startswith(_GUIDE) and not self._state.parent:
+            yield Guided(at, words[:LONGEST_GUIDE])
         if not words or words.startswith(_NOT_HUMAN) or self._state.parent:
             return
         other = self._state.said.pop(words, copy)

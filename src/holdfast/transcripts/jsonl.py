@@ -272,7 +272,11 @@ def seconds(stamp: object) -> float | None:
     return value if 0 < value < 1e11 else None
 
 
-def excerpt(text: str, limit: int = 4000) -> str:
+LONGEST_OUTPUT = 4000
+LONGEST_GUIDE = 40_000  # of the repository's own instructions
+
+
+def excerpt(text: str, limit: int = LONGEST_OUTPUT) -> str:
     """Head and tail of a long text: commands announce themselves first and say how they ended last."""
     if len(text) <= limit:
         return text

@@ -1,0 +1,95 @@
+"""Prepares a second reading of lessons: every candidate of a history with its evidence and the transcripts to hold it to.
+
+    python -m bench.lessons_reading CORPUS… [--first N]      from the repository
+
+One JSON line for each lesson: rule, kind, state, how many sessions showed it, and for each of them the file, the moment and the line
+that showed it. A last line for each history has the counts, and the commands that are known as it is and so not proposed. The
+rubric and what was read so far are in docs/lessons-reading.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from holdfast.app.importing import import_into
+from holdfast.app.learning import offered
+from holdfast.app.lessons import read_lessons
+from holdfast.app.wiring import Machine
+from holdfast.errors import TranscriptError
+from holdfast.store.capture import CaptureStore
+
+_DATED = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d")
+
+
+def in_order(corpus: Path, first: int) -> list[Path]:
+    """The first transcripts by the first moment that each names; subagents go with their session."""
+    found = [path for path in corpus.rglob("*") if path.is_file() and "subagents" not in path.parts]
+    return sorted(found, key=lambda path: (_begun(path), path.name))[:first]
+
+
+def _begun(path: Path) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        match = _DATED.search(file.read(200_000))
+    return match[0] if match else "~"
+
+
+def read(corpus: Path, first: int) -> Iterator[dict[str, object]]:
+    with tempfile.TemporaryDirectory() as scratch:
+        work = Path(scratch) / "work"
+        work.mkdir()
+        machine = Machine(env={"HOME": scratch, "HOLDFAST_HOME": f"{scratch}/home"}, cwd=work)
+        project = machine.project()
+        for path in in_order(corpus, first):
+            try:
+                import_into(machine, project, [path])
+            except TranscriptError:
+                continue  # not a transcript
+        files = _files(project.capture)
+        seen = read_lessons(machine, project).lessons
+        for one in seen:
+            lesson = one.lesson
+            yield {
+                "corpus": corpus.name,
+                "rule": "; ".join(lesson.rules),
+                "kind": lesson.kind,
+                "state": one.state,
+                "sessions": len(lesson.sessions),
+                "evidence": [
+                    {
+                        "file": files.get(item.session, ""),
+                        "at": datetime.fromtimestamp(item.at, UTC).isoformat() if item.at else None,
+                        "line": item.line,
+                    }
+                    for item in lesson.evidence
+                ],
+            }
+        usual = [rule for lesson in offered(project).usual for rule in lesson.rules]
+        yield {"corpus": corpus.name, "of": len(set(files)), "lessons": len(seen), "known_as_it_is": usual}
+
+
+def _files(capture: Path) -> dict[str, str]:
+    store = CaptureStore(capture)
+    try:
+        return {session: path for path, (_, session) in store.stamps().items()}
+    finally:
+        store.close()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("corpora", nargs="+", type=Path, help="folders of transcripts")
+    options.add_argument("--first", type=int, default=50, help="sessions of each, in time order (default 50)")
+    chosen = options.parse_args()
+    for corpus in chosen.corpora:
+        for row in read(corpus, chosen.first):
+            print(json.dumps(row, ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Whether a session had to find the command that does a job: only then would knowing it have saved a call."""
+
+from __future__ import annotations
+
+from holdfast.distill.harvest_state import Gathered
+from holdfast.distill.lesson_words import purpose_of
+from holdfast.distill.shell_line import simple_commands
+from holdfast.model.guides import may_be_guide
+from holdfast.text.late import late
+
+RECENT = 8  # calls between a look and the command that it was for
+_DEFINED_IN = late(
+    r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
+    r"|[Tt]askfile\.ya?ml|[Rr]akefile|composer\.json|deno\.jsonc?|turbo\.json|nx\.json|noxfile\.py|tox\.ini"
+    r"|pyproject\.toml|CONTRIBUTING\.\w+|README\.\w+|\.github/workflows|lefthook\.ya?ml|hk\.pkl)(?=$|[\s\"'/:])"
+)
+_LISTS = late(
+    r"\bmise (?:tasks|run\s*(?:$|[|&;2])|ls)|\b(?:npm|bun|pnpm|yarn) run\s*(?:$|[|&;2])|\bmake (?:-n|help)\b"
+    r"|\bjust (?:--list|-l)\b|\btask (?:--list|-l|-a)\b|\brake -T\b|(?:^|\s)--help\b"
+)
+
+
+def looks_up(action: str, target: str) -> bool:
+    """Whether a call looks where commands are defined. A guide is no such place: what it says is known."""
+    if action == "read":
+        return bool(_DEFINED_IN.search(target)) and not may_be_guide(target)
+    if action != "shell" or len(target) > 600:
+        return False
+    return bool(_LISTS.search(target)) or ("." in target and _reads_definition(target))
+
+
+def _reads_definition(command: str) -> bool:
+    reading = ("cat ", "head ", "tail ", "sed ", "grep ", "rg ", "jq ", "less ", "bat ")
+    return any(word in command for word in reading) and bool(_DEFINED_IN.search(command))
+
+
+def was_sought(state: Gathered, command: str, purpose: str) -> bool:
+    """Whether this session looked for what does a job just now, or called something else for it in vain."""
+    if state.looked_at and state.calls - state.looked_at <= RECENT:
+        return True
+    if any(slip.part is not None and purpose_of(slip.part) == purpose for slip in state.slips):
+        return True
+    if any(item.instead == command for item in state.stumbles.values()):
+        return True
+    tried = (part for item in state.stumbles.values() if item.instead for part in simple_commands(item.tried))
+    return any(part.words and purpose_of(part) == purpose for part in tried)
