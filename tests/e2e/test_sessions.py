@@ -6,7 +6,7 @@ import os
 
 import pytest
 from tests.e2e.clients import kill
-from tests.e2e.model_server import Shell, serving
+from tests.e2e.model_server import Shell, serving, wait_until
 from tests.e2e.story import (
     AGENTS,
     CODING,
@@ -94,5 +94,5 @@ def test_a_session_that_was_killed_is_caught_up_by_the_next_start(agent: str, wo
     assert world.rows() == []
     with serving(["Hello."]) as server:
         client.run(server, "Say hello")
+    assert wait_until(lambda: any("cart" in row for row in world.rows())), world.state()
     world.captured(2)
-    assert any("cart" in row for row in world.rows())

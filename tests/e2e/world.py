@@ -84,15 +84,19 @@ class World:
         lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
         return [line for line in lines if line.startswith("|")][2:]
 
-    def captured(self, sessions: int, seconds: float = 30) -> None:
-        """Waits until so many sessions are in the ledger and nothing is left to be done."""
-        assert wait_until(lambda: len(self.rows()) >= sessions and self.settled(), seconds), self.state()
-        assert len(self.rows()) == sessions, self.rows()
+    def captured(self, sessions: int, seconds: float = 40) -> None:
+        """Waits until nothing is left to be done, and counts the sessions in the ledger.
 
-    def settled(self) -> bool:
-        inbox = self.memory / "inbox"
-        waiting = inbox.is_dir() and any(inbox.iterdir())
-        return not waiting and not self.processes()
+        Some clients never say that a session is over: that is noticed by the next one, or by a command.
+        """
+        assert wait_until(lambda: not self.processes(), seconds), self.state()
+        if self.waiting():
+            self.holdfast("resume")
+        assert len(self.rows()) == sessions and not self.waiting(), self.state()
+
+    def waiting(self) -> list[str]:
+        """What hooks left in the inbox."""
+        return [path.read_text(encoding="utf-8") for path in (self.memory / "inbox").glob("*.json")]
 
     def processes(self) -> list[str]:
         """Processes of ours that were started with this home, by their command lines."""
@@ -110,9 +114,8 @@ class World:
 
     def state(self) -> str:
         """For the message of a test that failed."""
-        waiting = [path.read_text(encoding="utf-8") for path in (self.memory / "inbox").glob("*")]
         told = [str(entry) for entry in self.why()[-6:]]
-        return "\n".join([*self.rows(), self.confessed(), *waiting, *self.processes(), *told])
+        return "\n".join([*self.rows(), self.confessed(), *self.waiting(), *self.processes(), *told])
 
     def files(self) -> Iterator[Path]:
         """Every file of ours: the private folder and the one in the repository."""

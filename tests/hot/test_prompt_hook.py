@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.hot.enabled import SESSION, Answer, Enabled, everything_below
 
 import holdfast as package
+from holdfast.app.decisions import decide
 from holdfast.app.explaining import Injection, injections
 from holdfast.app.facts import add_fact
 from holdfast.app.importing import import_into
@@ -165,6 +166,18 @@ def test_facts_that_the_prompt_speaks_of_come_first_and_only_for_work_on_code(sh
     assert told[0] == "Payments run against sandbox.example:8443"
     assert "The linter is called with make lint" not in told
     assert shop.ask("Where do payments run against the sandbox example?").printed == b""
+
+
+@pytest.mark.promise("H2")
+def test_a_decision_that_the_prompt_speaks_of_is_told_with_its_reason(shop: Prompted) -> None:
+    decide(Machine(cwd=shop.root), "Refunds go through the ledger service", because="audits need one place")
+    decide(Machine(cwd=shop.root), "Vouchers expire at midnight", because="so " * 60)
+    shop.made_ready()
+    told = shop.asked("Implement the refunds: they should go through the ledger service")
+    assert told[0] == "Decided: Refunds go through the ledger service (because audits need one place)"
+    assert not any("Vouchers" in line for line in told)
+    assert "Decided: Vouchers expire at midnight" in shop.asked("Implement that vouchers expire at midnight")
+    assert shop.ask("Where do refunds go through the ledger service?").printed == b""
 
 
 def test_a_fact_that_the_instructions_say_already_is_not_told(shop: Prompted) -> None:

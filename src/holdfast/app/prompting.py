@@ -9,17 +9,30 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from holdfast.app.lesson_lines import flat, instructions, write_lessons
 from holdfast.app.pointing import is_checkout, pointer_sessions
 from holdfast.app.postings import TABLES, prompt_words, write_postings
 from holdfast.app.projects import known_projects, naming
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
-from holdfast.hot.prompting import CLASSED, MOST_TOKENS, Answered, Heard, choose, class_of, heard_by
+from holdfast.hot.prompting import (
+    CLASSED,
+    FACT_TOKENS,
+    MOST_TOKENS,
+    Answered,
+    Heard,
+    choose,
+    class_of,
+    heard_by,
+)
+from holdfast.model.memory import Decision
 from holdfast.repo.cochange import changed_together
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
 from holdfast.text.reference_md import KeptFact
+from holdfast.text.tokens import count_tokens
 
 SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
     words TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
@@ -103,30 +116,60 @@ def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
     return True
 
 
+class _Kept(Struct, frozen=True):
+    """A fact or a decision that may be told: whose, its words, when it was last known to hold."""
+
+    project: str
+    id: str
+    said: str
+    line: str
+    reason: str
+    at: float
+
+
 def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
-    """Facts that stand and that no instruction file says already: whose, with their words and how rare those are."""
+    """What stands and no instruction file says already: whose, with its words and how rare those are."""
     kept = _standing(project)
-    worded = {one.fact.id: set(prompt_words(one.fact.text)) for _, one in kept}
+    worded = {one.id: set(prompt_words(one.said)) for one in kept}
     often = Counter(word for found in worded.values() for word in found)
-    for name, one in kept:
-        text = flat(one.fact.text)
-        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", text).casefold() in said:
+    for one in kept:
+        text = flat(one.line)
+        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(one.said)).casefold() in said:
             continue
-        found = worded[one.fact.id]
+        found = worded[one.id]
         weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
-        reason = f"a fact of this project ({one.fact.id}, {one.fact.category})"
-        yield name, text, reason, " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
+        weighed = " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
+        yield one.project, text, one.reason, weighed
 
 
-def _standing(project: Project) -> list[tuple[str, KeptFact]]:
-    """With the project that each belongs to: a repository may hold several."""
-    found: list[tuple[str, KeptFact]] = []
+def _standing(project: Project) -> list[_Kept]:
+    """Facts and decisions, with the project that each belongs to: a repository may hold several."""
+    found: list[_Kept] = []
     for name in known_projects(project):
         try:
-            found += [(name, one) for one in MemoryStore(project, name).facts().reference.facts]
+            reference = MemoryStore(project, name).facts().reference
         except HoldfastError:
             continue  # a broken file is doctor's; the others are told all the same
-    standing = [pair for pair in found if pair[1].retired_at is None and pair[1].did_not_show is None]
-    return sorted(standing, key=lambda pair: -(pair[1].fact.verified_at or pair[1].fact.at or 0.0))[
-        :MOST_FACTS
-    ]
+        found += [_fact(name, one) for one in reference.facts if _stands(one)]
+        found += [_decision(name, one) for one in reference.decisions]
+    return sorted(found, key=lambda one: -one.at)[:MOST_FACTS]
+
+
+def _stands(kept: KeptFact) -> bool:
+    return kept.retired_at is None and kept.did_not_show is None
+
+
+def _fact(project: str, kept: KeptFact) -> _Kept:
+    fact = kept.fact
+    reason = f"a fact of this project ({fact.id}, {fact.category})"
+    return _Kept(project, fact.id, fact.text, fact.text, reason, fact.verified_at or fact.at or 0.0)
+
+
+def _decision(project: str, decision: Decision) -> _Kept:
+    """With its reason where that fits: what was decided counts more."""
+    line = f"Decided: {decision.text}"
+    whole = f"{line} (because {decision.rationale})"
+    if decision.rationale and count_tokens(whole) <= FACT_TOKENS:
+        line = whole
+    reason = f"a decision of this project ({decision.id})"
+    return _Kept(project, decision.id, decision.text, line, reason, decision.at or 0.0)

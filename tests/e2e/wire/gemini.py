@@ -36,11 +36,8 @@ class Gemini:
         said = [Message("system", texts_of((body.get("systemInstruction") or {}).get("parts")))]
         for content in body.get("contents", []):
             parts = content.get("parts", [])
-            results = [
-                json.dumps(part["functionResponse"].get("response"), ensure_ascii=False)
-                for part in parts
-                if "functionResponse" in part
-            ]
+            answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
+            results = ["\n".join(map(str, answer.get("response", {}).values())) for answer in answers]
             said.append(Message(content.get("role", "user"), texts_of(parts), results))
         return said
 
