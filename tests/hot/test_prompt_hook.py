@@ -24,7 +24,7 @@ from holdfast.app.preparing import prepare
 from holdfast.app.prompting import as_prompt
 from holdfast.app.switches import switch
 from holdfast.app.wiring import Machine
-from holdfast.hot.prompting import FIRST_BAR, HEADING, LATER_BAR, MOST_IN_SESSION
+from holdfast.hot.prompting import FIRST_BAR, HEADING, LATER_BAR, MOST_IN_SESSION, Heard
 from holdfast.model.session import FileTouch
 from holdfast.store.capture import CaptureStore
 from holdfast.text.tokens import count_tokens
@@ -174,6 +174,33 @@ def test_a_fact_that_the_instructions_say_already_is_not_told(shop: Prompted) ->
     )
     shop.made_ready()
     assert shop.ask("Fix the payments: they run against the wrong sandbox example").printed == b""
+
+
+def test_the_words_after_a_command_for_work_on_code_are_a_prompt_and_a_path_is_no_command(
+    shop: Prompted,
+) -> None:
+    assert "shop/refunds.py" in shop.asked("/fix the voucher that is missing from the refund total")
+    assert shop.ask("/fix").printed == b"" and "without words" in shop.last().nothing
+    assert shop.ask("/model voucher refund total").printed == b""
+    shop.worked("other", "Fix the invoice header of the annual report", "shop/invoices.py")
+    shop.made_ready()
+    (shop.root / "shop" / "invoices.py").write_text("x\n", encoding="utf-8")
+    broken = "/srv/shop/app.log shows a traceback: fix the invoice header of the annual report"
+    assert "shop/invoices.py" in shop.asked(broken)
+
+
+def test_a_fact_does_not_repeat_a_command_that_the_session_was_told_in_other_words(shop: Prompted) -> None:
+    add_fact(Machine(cwd=shop.root), "`make check` runs the payments tests", "seen")
+    prompt = "Fix the payments tests, the run of the check fails"
+    for line, told in {
+        "Test passed with: make check": False,
+        "tests: `make check` [L-aaaaaa]": False,
+        "Test passed with: make check-all": True,
+    }.items():
+        heard = Heard()
+        heard.lines.add(line)
+        said = as_prompt(shop.machine, shop.project, prompt, heard=heard)
+        assert any("runs the payments tests" in text for text, _ in said.lines) is told, line
 
 
 def test_why_shows_what_a_prompt_was_told_and_why_another_was_told_nothing(shop: Prompted) -> None:

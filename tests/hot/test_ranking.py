@@ -155,6 +155,15 @@ def test_files_of_one_folder_are_listed_under_its_name() -> None:
     )
 
 
+def test_several_folders_are_said_once_each_and_a_bare_name_never_stands_for_a_file() -> None:
+    deep = [f"services/billing/internal/{name}/main.go" for name in ("a", "b", "c")]
+    flat = [f"services/billing/{name}.go" for name in ("one", "two", "three")]
+    assert "\n".join(line for line, _ in path_lines([flat[0], *deep, *flat[1:], "web/app/x.ts"])) == (
+        "web/app/x.ts\nin services/\n  billing/one.go\n  billing/two.go\n  billing/three.go\n"
+        "in services/billing/internal/\n  a/main.go\n  b/main.go\n  c/main.go"
+    )
+
+
 def test_a_chance_too_small_is_not_worth_a_line() -> None:
     prompt = "the total of a refund in the search box on invoices"
     chances = [one.chance for one in ranked(prompt)]

@@ -84,13 +84,14 @@ def choose(
     text = prompt.strip()
     if not text:
         return Answered("", [], "the prompt is empty")
-    if text.startswith("/"):
-        return Answered("", [], "a command of the client")
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
     kind, _ = class_of(text, heard.kind)  # why is said in words of the prompt, which nobody has redacted
     if kind not in (CODE, LOOKING):
         return Answered(kind, [], f"the prompt is {kind}, not work on code")
+    text = _asked(text)
+    if not text:
+        return Answered(kind, [], "a command without words of its own")
     budget = min(most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
@@ -123,6 +124,12 @@ def class_of(text: str, last: str) -> tuple[str, str]:
     if last in CLASSED and (sure == UNSURE or _assents(text)):
         return last, f"goes on with a prompt that was {last}"
     return kind, why
+
+
+def _asked(text: str) -> str:
+    """What a prompt asks for in words: a client's command says by its name what kind of work it is, not which files."""
+    name, _, rest = text.partition(" ")
+    return rest.strip() if name.startswith("/") and "/" not in name[1:] and "." not in name else text
 
 
 def _assents(text: str) -> bool:
