@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from bench.hooks import a_thousand_sessions
+from bench.hooks import with_sessions
 from holdfast.hot import hook_entry
 
 PROMPTS = 25
@@ -33,7 +33,7 @@ def bench_claude_overhead(folder: Path) -> bool:
     if not program:
         print("claude_overhead: left out, npm cannot install Claude Code here", file=sys.stderr)
         return True
-    repo, env, project, prompt, _ = a_thousand_sessions(folder)
+    repo, env, project, prompt, _ = with_sessions(folder)
     bare = f"{sys.executable} -I -S -c 'import json, sqlite3'"
     ours = f"{sys.executable} -I -S {hook_entry.__file__} claude-code UserPromptSubmit"
     hooks = {"none": "", "true": "true", "yardstick": bare, "ours": ours}

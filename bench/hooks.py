@@ -155,10 +155,19 @@ def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str,
 
 
 def bench_prompt_hook(folder: Path) -> bool:
-    """A prompt that is told lessons and files, with 100 of those and the words of 1,000 sessions to look through."""
+    """A prompt that is told lessons and files, with 100 lessons; sessions as they are after months, and after decades.
+
+    A session makes about five chunks, so 20,000 of them stand for 100,000. The hook reads what was prepared of the
+    latest 1,000, whatever else there is.
+    """
+    few = _bench_prompt(folder / "few", "prompt_hook_1000_sessions", 1_000, 1.6)
+    return _bench_prompt(folder / "many", "prompt_hook_100000_chunks", 20_000, 2.0) and few
+
+
+def _bench_prompt(folder: Path, name: str, sessions: int, bound: float) -> bool:
     from bench.run import report
 
-    repo, env, project, prompt, seconds = a_thousand_sessions(folder)
+    repo, env, project, prompt, seconds = with_sessions(folder, sessions)
     event = {"cwd": str(repo), "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "UserPromptSubmit"]
     told = {"session": "bench", "time": "2026", "source": "", "event": "UserPromptSubmit", "tokens": 1}
@@ -180,10 +189,10 @@ def bench_prompt_hook(folder: Path) -> bool:
         "hot_db_mb": round((project.memory / "hot.db").stat().st_size / 1e6, 2),
         "prepare_s": round(seconds, 2),
     }
-    return report("prompt_hook_1000_sessions", ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+    return report(name, ratio, 'x python -I -S -c "import json, sqlite3"', bound, **more)
 
 
-def a_thousand_sessions(folder: Path) -> tuple[Path, dict[str, str], Project, str, float]:
+def with_sessions(folder: Path, sessions: int = 1_000) -> tuple[Path, dict[str, str], Project, str, float]:
     """A repository with that much behind it, its environment, a prompt that is told something, and how long it took."""
     repo = folder / "prompted"
     (repo / ".git").mkdir(parents=True)
@@ -192,7 +201,7 @@ def a_thousand_sessions(folder: Path) -> tuple[Path, dict[str, str], Project, st
     machine = Machine(env, repo)
     project = machine.project()
     install(machine, project, Plan(agent="claude-code", changes=()))
-    words = _thousand_sessions(project, repo)
+    words = _many_sessions(project, repo, sessions)
     _hundred_lessons(project, repo, words)
     start = time.perf_counter()
     prepare(machine, project)
@@ -217,7 +226,7 @@ def _hundred_lessons(project: Project, repo: Path, words: list[str]) -> None:
         (folder / f"lesson-{number}.md").write_text(text, encoding="utf-8")
 
 
-def _thousand_sessions(project: Project, repo: Path) -> list[str]:
+def _many_sessions(project: Project, repo: Path, count: int) -> list[str]:
     """Records with 150 words each by a skewed choice, and 12 files of 3,000: like the real ones, without their words."""
     rng = random.Random(5)
     words = [
@@ -233,7 +242,7 @@ def _thousand_sessions(project: Project, repo: Path) -> list[str]:
     sample = CaptureStore.glimpse(elsewhere.project().capture, lambda store: store.records(1), [])[0]
     store = CaptureStore(project.capture)
     with store.transaction():
-        for number in range(1000):
+        for number in range(count):
             said = [words[int(rng.paretovariate(0.6)) % len(words)] for _ in range(150)]
             topic = rng.randrange(200)
             said += [words[topic], words[topic + 1]] * 2
@@ -242,7 +251,7 @@ def _thousand_sessions(project: Project, repo: Path) -> list[str]:
             store.put_record(
                 replace(
                     sample,
-                    session=f"bench-{number:04}",
+                    session=f"bench-{number:05}",
                     cwd=str(repo),
                     started=1.7e9 + number * 3600,
                     prompts=(" ".join(said[:100]), " ".join(said[100:])),

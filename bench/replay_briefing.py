@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,8 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT.parent / "shared" / "eval"))
 BASELINES = ("frequency", "recency", "bm25", "hybrid")
+PAIRED = ("coverage", "coverage_file_later", "precision")
+DRAWN = 2000
 MEASURES = (
     "coverage",
     "coverage_stumble",
@@ -69,6 +72,7 @@ def measured(corpus: str, way: str) -> list[dict[str, object]]:
 
     rows = []
     told = briefings(replay, corpus, way)
+    ours: list[dict[str, Any]] = []
     for memory in (way, *BASELINES):
         ran = (
             replay.run(corpus, briefings=told, per_prompt=True)
@@ -78,6 +82,9 @@ def measured(corpus: str, way: str) -> list[dict[str, object]]:
         found = replay.score(ran, boot=200).get("all")
         if found is None:
             continue
+        if memory == way:
+            ours = ran
+        gains = {} if memory == way else {f"gain_{name}": gain(replay, ours, ran, name) for name in PAIRED}
         values = {name: found[name]["value"] for name in MEASURES}
         amounts = {f"n_{name}": found[name]["n"] for name in MEASURES}
         rows.append(
@@ -86,10 +93,42 @@ def measured(corpus: str, way: str) -> list[dict[str, object]]:
                 "memory": memory,
                 **values,
                 "tokens": found["tokens_mean"],
+                **gains,
                 **amounts,
             }
         )
     return rows
+
+
+def gain(
+    replay: Any, ours: list[dict[str, Any]], theirs: list[dict[str, Any]], name: str
+) -> list[float] | None:
+    """What we have more of than a baseline, and from where to where (95%): sessions drawn again, both sides together."""
+    pairs = [
+        (*_part(replay, mine, name), *_part(replay, other, name))
+        for mine, other in zip(ours, theirs, strict=True)
+    ]
+    whole = _difference(pairs)
+    if whole is None:
+        return None
+    rng = random.Random(7)
+    drawn = [_difference(rng.choices(pairs, k=len(pairs))) for _ in range(DRAWN)]
+    spread = sorted(value for value in drawn if value is not None)
+    ends = (spread[int(len(spread) * share)] for share in (0.025, 0.975))
+    return [round(value, 3) for value in (whole, *ends)]
+
+
+def _part(replay: Any, row: dict[str, Any], name: str) -> tuple[float, float]:
+    """What one session adds above and below the line."""
+    if name == "precision":
+        return row["used"], row["offered"]
+    above, below = replay.agg([row], ("file_later",)) if name == "coverage_file_later" else replay.agg([row])
+    return above, below
+
+
+def _difference(pairs: list[tuple[float, float, float, float]]) -> float | None:
+    mine, all_mine, other, all_other = (sum(column) for column in zip(*pairs, strict=True))
+    return mine / all_mine - other / all_other if all_mine and all_other else None
 
 
 def main() -> None:

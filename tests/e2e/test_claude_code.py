@@ -484,7 +484,7 @@ def test_a_prompt_is_told_the_files_of_like_work_once_and_small_talk_nothing(
     refunds.write_text("TOTAL = 1\n", encoding="utf-8")
     assert command("install", "claude-code", "--yes") == 0
     look: Step = ("Read", {"file_path": str(refunds)})
-    line = "- shop/refunds.py"
+    line = "shop/refunds.py"
 
     with serving([look, "The refund takes the voucher off now."]) as server:
         first = client.run(server, "Fix the refund: its total ignores the voucher")

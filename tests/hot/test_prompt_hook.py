@@ -25,7 +25,7 @@ from holdfast.app.preparing import prepare
 from holdfast.app.prompting import as_prompt
 from holdfast.app.switches import switch
 from holdfast.app.wiring import Machine
-from holdfast.hot.prompting import FIRST_BAR, HEADING, LATER_BAR, MOST_IN_SESSION
+from holdfast.hot.prompting import FIRST_BAR, HEADING, LATER_BAR, MOST_IN_SESSION, Heard
 from holdfast.model.session import FileTouch
 from holdfast.store.capture import CaptureStore
 from holdfast.text.tokens import count_tokens
@@ -81,7 +81,7 @@ def shop(repo: Path, tmp_path: Path) -> Prompted:
 @pytest.mark.promise("R8")
 def test_a_prompt_is_told_the_files_of_the_session_that_was_asked_alike(shop: Prompted) -> None:
     answer = shop.ask(VOUCHER)
-    assert answer.context.split("\n")[1:-1] == [HEADING, "- shop/refunds.py", "- tests/test_refunds.py"]
+    assert answer.context.split("\n")[1:-1] == [HEADING, "shop/refunds.py", "tests/test_refunds.py"]
     assert json.loads(answer.printed)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
 
 
@@ -111,7 +111,7 @@ def test_a_file_is_named_once_until_the_session_is_compacted(shop: Prompted) -> 
 @pytest.mark.promise("R8")
 def test_only_files_that_exist_here_are_named(shop: Prompted) -> None:
     (shop.root / "tests/test_refunds.py").unlink()
-    assert shop.asked(VOUCHER) == [HEADING, "- shop/refunds.py"]
+    assert shop.asked(VOUCHER) == [HEADING, "shop/refunds.py"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
@@ -119,24 +119,24 @@ def test_a_link_that_leads_out_of_the_checkout_is_no_file_of_it(shop: Prompted, 
     (tmp_path / "secret").write_text("x", encoding="utf-8")
     (shop.root / "tests/test_refunds.py").unlink()
     (shop.root / "tests/test_refunds.py").symlink_to(tmp_path / "secret")
-    assert shop.asked(VOUCHER) == [HEADING, "- shop/refunds.py"]
+    assert shop.asked(VOUCHER) == [HEADING, "shop/refunds.py"]
 
 
 def test_what_the_prompt_names_itself_is_not_repeated(shop: Prompted) -> None:
-    assert "- shop/refunds.py" not in shop.asked(VOUCHER + ", see shop/refunds.py")
+    assert "shop/refunds.py" not in shop.asked(VOUCHER + ", see shop/refunds.py")
 
 
 def test_what_the_session_has_touched_itself_it_knows(shop: Prompted) -> None:
     shop.worked(SESSION, "Fix the refund", "shop/refunds.py")
     shop.made_ready()
-    assert shop.asked(VOUCHER) == [HEADING, "- tests/test_refunds.py"]
+    assert shop.asked(VOUCHER) == [HEADING, "tests/test_refunds.py"]
 
 
 def test_a_later_prompt_that_says_little_goes_by_the_ones_before_it(shop: Prompted) -> None:
     shop.worked(SESSION, "The refund total ignores the voucher")
     shop.made_ready()
     assert shop.ask("now implement it for gift cards as well", session_id="another").printed == b""
-    assert "- shop/refunds.py" in shop.asked("now implement it for gift cards as well")
+    assert "shop/refunds.py" in shop.asked("now implement it for gift cards as well")
 
 
 def test_a_first_prompt_needs_surer_files_than_a_later_one() -> None:
@@ -189,11 +189,38 @@ def test_a_fact_that_the_instructions_say_already_is_not_told(shop: Prompted) ->
     assert shop.ask("Fix the payments: they run against the wrong sandbox example").printed == b""
 
 
+def test_the_words_after_a_command_for_work_on_code_are_a_prompt_and_a_path_is_no_command(
+    shop: Prompted,
+) -> None:
+    assert "shop/refunds.py" in shop.asked("/fix the voucher that is missing from the refund total")
+    assert shop.ask("/fix").printed == b"" and "without words" in shop.last().nothing
+    assert shop.ask("/model voucher refund total").printed == b""
+    shop.worked("other", "Fix the invoice header of the annual report", "shop/invoices.py")
+    shop.made_ready()
+    (shop.root / "shop" / "invoices.py").write_text("x\n", encoding="utf-8")
+    broken = "/srv/shop/app.log shows a traceback: fix the invoice header of the annual report"
+    assert "shop/invoices.py" in shop.asked(broken)
+
+
+def test_a_fact_does_not_repeat_a_command_that_the_session_was_told_in_other_words(shop: Prompted) -> None:
+    add_fact(Machine(cwd=shop.root), "`make check` runs the payments tests", "seen")
+    prompt = "Fix the payments tests, the run of the check fails"
+    for line, told in {
+        "Test passed with: make check": False,
+        "tests: `make check` [L-aaaaaa]": False,
+        "Test passed with: make check-all": True,
+    }.items():
+        heard = Heard()
+        heard.lines.add(line)
+        said = as_prompt(shop.machine, shop.project, prompt, heard=heard)
+        assert any("runs the payments tests" in text for text, _ in said.lines) is told, line
+
+
 def test_why_shows_what_a_prompt_was_told_and_why_another_was_told_nothing(shop: Prompted) -> None:
     shop.ask(VOUCHER)
     told = shop.last()
     assert told.event == "UserPromptSubmit" and told.tokens > 0
-    assert [line.text for line in told.lines][1] == "- shop/refunds.py"
+    assert [line.text for line in told.lines][1] == "shop/refunds.py"
     assert "edited in 1 of 3 sessions" in told.lines[1].reason and "refund" in told.lines[1].reason
     shop.ask("thanks!")
     assert "not work on code" in shop.last().nothing
@@ -241,7 +268,7 @@ def test_a_prompt_leaves_no_envelope_and_no_word_of_itself(shop: Prompted) -> No
 
 @pytest.mark.promise("R9")
 def test_the_hook_the_command_and_the_application_rank_alike(shop: Prompted) -> None:
-    hook = [line[2:] for line in shop.asked(VOUCHER)[1:]]
+    hook = shop.asked(VOUCHER)[1:]
     assert as_prompt(shop.machine, shop.project, VOUCHER).files == hook
     ranked = pointers_for(shop.machine, shop.project, VOUCHER, least=FIRST_BAR)
     assert [pointer.path for pointer in ranked] == hook

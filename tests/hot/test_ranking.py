@@ -144,14 +144,23 @@ def test_the_budget_is_kept_and_every_path_can_be_read_back(given_paths: list[st
         if line.startswith("in "):
             folder = line[3:]
         else:
-            read.add(folder + line[2:])
+            read.add(folder + line[2:] if line.startswith("  ") else line)
     assert read == set(taken)
 
 
 def test_files_of_one_folder_are_listed_under_its_name() -> None:
     deep = [f"services/billing/internal/{name}/main.go" for name in ("a", "b", "c")]
     assert "\n".join(line for line, _ in path_lines(["README.md", *deep])) == (
-        "- README.md\nin services/billing/internal/\n- a/main.go\n- b/main.go\n- c/main.go"
+        "README.md\nin services/billing/internal/\n  a/main.go\n  b/main.go\n  c/main.go"
+    )
+
+
+def test_several_folders_are_said_once_each_and_a_bare_name_never_stands_for_a_file() -> None:
+    deep = [f"services/billing/internal/{name}/main.go" for name in ("a", "b", "c")]
+    flat = [f"services/billing/{name}.go" for name in ("one", "two", "three")]
+    assert "\n".join(line for line, _ in path_lines([flat[0], *deep, *flat[1:], "web/app/x.ts"])) == (
+        "web/app/x.ts\nin services/\n  billing/one.go\n  billing/two.go\n  billing/three.go\n"
+        "in services/billing/internal/\n  a/main.go\n  b/main.go\n  c/main.go"
     )
 
 

@@ -17,7 +17,8 @@ from holdfast.app.meanwhile import or_nothing
 from holdfast.app.recovery import state_of
 from holdfast.app.wiring import Machine
 from holdfast.context.contract import Here
-from holdfast.context.instructions import NAMES, PERSONAL, InstructionsSource
+from holdfast.context.instructions import PERSONAL, InstructionsSource
+from holdfast.model.guides import GUIDES
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store import knowledge
 from holdfast.store.layout import Project
@@ -88,7 +89,7 @@ def _files(machine: Machine, project: Project) -> list[tuple[str, str]]:
     here = Here(cwd=root, root=root, home=str(machine.user_home), now=0.0, env=machine.env)
     found = {one.shown: os.path.relpath(one.path, root) if _within(one.path, root) else one.path
              for one in InstructionsSource().files(here)}  # fmt: skip
-    for name in NAMES:
+    for name in GUIDES:
         found.setdefault(name, name)
     for variable, folder, name in PERSONAL:
         base = machine.env.get(variable, "") if variable else ""

@@ -67,7 +67,7 @@ def gemini_plugin(where: Where, folder: Path) -> Plugin:
     host = cast(GeminiFamily, gemini.HOST)
     manifest: dict[str, Any] = {"name": NAME, "version": __version__, "description": ABOUT}
     if where.server:
-        manifest["mcpServers"] = {SERVER: host.server(where)}
+        manifest["mcpServers"] = {SERVER: host.server(where, {})}
     hooks = _plugged(host.entries(where.interpreter))
     holdfast = slash.program(where.interpreter)
     return Plugin(

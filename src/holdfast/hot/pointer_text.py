@@ -9,22 +9,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONSIDERED = 40  # more than a budget ever holds
+_MOST_FOLDERS = 4
 
 
 def fitting(paths: Sequence[str], budget: int) -> list[str]:
     """As many as the budget holds when written by `path_lines`, the first ones first."""
     paths = paths[:CONSIDERED]
-    folder = _common_folder(paths)
+    folders = _folders(paths)
     left = budget
     taken: list[str] = []
-    opened = not folder
+    opened = {""}
     for path in paths:
-        inside = bool(folder) and _is_under(path, folder)
-        cost = count_tokens(_line(path, folder if inside else ""))
-        cost += 0 if opened or not inside else count_tokens(_heading(folder))
+        folder = folders[path]
+        cost = count_tokens(_line(path, folder))
+        cost += 0 if folder in opened else count_tokens(_heading(folder))
         if cost <= left:
             left -= cost
-            opened |= inside
+            opened.add(folder)
             taken.append(path)
     # Fewer files may share no folder: then they are written out, which must fit as well.
     while taken and sum(count_tokens(line) for line, _ in path_lines(taken)) > budget:
@@ -33,16 +34,14 @@ def fitting(paths: Sequence[str], budget: int) -> list[str]:
 
 
 def path_lines(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Each line with the path that it stands for; '' for a folder's name, under which the rest is listed."""
-    folder = _common_folder(paths)
-    inside = [path for path in paths if folder and _is_under(path, folder)]
-    within = set(inside)
-    lines = [(_line(path, ""), path) for path in paths if path not in within]
-    return [
-        *lines,
-        *([(_heading(folder), "")] if inside else []),
-        *((_line(path, folder), path) for path in inside),
-    ]
+    """Each line with the path that it stands for; '' for a folder's name, under which its files are listed."""
+    folders = _folders(paths)
+    lines: list[tuple[str, str]] = []
+    for folder in sorted(set(folders.values())):
+        if folder:
+            lines.append((_heading(folder), ""))
+        lines += [(_line(path, folder), path) for path in paths if folders[path] == folder]
+    return lines
 
 
 def _heading(folder: str) -> str:
@@ -50,26 +49,37 @@ def _heading(folder: str) -> str:
 
 
 def _line(path: str, folder: str) -> str:
-    return f"- {path[len(folder) + 1 :]}" if folder else f"- {path}"
+    return f"  {path[len(folder) + 1 :]}" if folder else path
 
 
-def _is_under(path: str, folder: str) -> bool:
-    """In the folder, and deep enough in it that a folder is left: a bare name could be any file's."""
-    return path.startswith(folder + "/") and "/" in path[len(folder) + 1 :]
+def _folders(paths: Sequence[str]) -> dict[str, str]:
+    """For each path the folder that it is listed under, '' for none: those whose names, said once, save most.
 
-
-def _common_folder(paths: Sequence[str]) -> str:
-    """The folder whose name, said once, saves most; '' when none saves anything."""
-    holding: dict[str, int] = {}
-    for path in paths:
-        parts = path.split("/")[:-2]
-        for size in range(len(parts)):
-            folder = "/".join(parts[: size + 1])
-            holding[folder] = holding.get(folder, 0) + 1
-    shared = [folder for folder, count in holding.items() if count > 1]
-    saved = {
-        folder: (count_tokens(folder) + 1) * holding[folder] - count_tokens(_heading(folder))
-        for folder in shared
-    }
-    best = max(saved, key=lambda folder: (saved[folder], folder), default="")
-    return best if best and saved[best] > 0 else ""
+    A folder is left in what is listed: a bare name could be any file's.
+    """
+    chosen = dict.fromkeys(paths, "")
+    left = list(chosen)
+    for _ in range(_MOST_FOLDERS):
+        holding: dict[str, int] = {}
+        for path in left:
+            end = path.find("/")
+            last = path.rfind("/")
+            while 0 <= end < last:
+                folder = path[:end]
+                holding[folder] = holding.get(folder, 0) + 1
+                end = path.find("/", end + 1)
+        best, most = "", 0
+        for folder, count in holding.items():
+            if count > 1:
+                size = count_tokens(folder)
+                saved = (
+                    (size + 1) * count - size - 2
+                )  # its name and a stroke each time; `in`, name and stroke once
+                if (saved, folder) > (most, best) and saved > 0:
+                    best, most = folder, saved
+        if not best:
+            break
+        inside = [path for path in left if path.startswith(best + "/") and "/" in path[len(best) + 1 :]]
+        chosen.update(dict.fromkeys(inside, best))
+        left = [path for path in left if not chosen[path]]
+    return chosen

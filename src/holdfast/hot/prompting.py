@@ -34,7 +34,7 @@ MOST_FACTS = 2
 # The level was chosen together with the commands that are told beside them, over six histories (docs/benchmarks.md).
 FIRST_BAR, LATER_BAR = 0.08, 0.016
 FACT_SHARE = 0.6  # of what a fact says, by rarity, that the prompt must say too
-HEADING = "Files of like sessions:"
+HEADING = "Likely files:"
 OURS = "[holdfast "
 CODE, LOOKING = "code-gen", "exploration"
 CLASSED = (CODE, LOOKING, "qa")
@@ -86,13 +86,14 @@ def choose(
     text = prompt.strip()
     if not text:
         return Answered("", [], "the prompt is empty")
-    if text.startswith("/"):
-        return Answered("", [], "a command of the client")
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
     kind, _ = class_of(text, heard.kind)  # why is said in words of the prompt, which nobody has redacted
     if kind not in (CODE, LOOKING):
         return Answered(kind, [], f"the prompt is {kind}, not work on code")
+    text = _asked(text)
+    if not text:
+        return Answered(kind, [], "a command without words of its own")
     budget = min(most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
@@ -101,7 +102,8 @@ def choose(
         said = _said(db, text)
         lessons = lessons_for(db, text, said, heard.lines, root, budget)
         budget -= sum(count_tokens(line) for line, _ in lessons.lines)
-        facts = _facts(db, text, said, heard, min(FACT_TOKENS, budget), project)
+        told_now = heard.lines.union(line for line, _ in lessons.lines)
+        facts = _facts(db, text, said, told_now, min(FACT_TOKENS, budget), project)
         budget -= sum(count_tokens(line) for line, _ in facts)
     pointers, files = _pointers(db, text, session, heard, root, budget, earlier)
     nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
@@ -124,6 +126,12 @@ def class_of(text: str, last: str) -> tuple[str, str]:
     if last in CLASSED and (sure == UNSURE or _assents(text)):
         return last, f"goes on with a prompt that was {last}"
     return kind, why
+
+
+def _asked(text: str) -> str:
+    """What a prompt asks for in words: a client's command says by its name what kind of work it is, not which files."""
+    name, _, rest = text.partition(" ")
+    return rest.strip() if name.startswith("/") and "/" not in name[1:] and "." not in name else text
 
 
 def _assents(text: str) -> bool:
@@ -175,19 +183,25 @@ def _said(db: sqlite3.Connection, text: str) -> set[str]:
 
 
 def _facts(
-    db: sqlite3.Connection, text: str, said: Collection[str], heard: Heard, budget: int, project: str
+    db: sqlite3.Connection,
+    text: str,
+    said: Collection[str],
+    heard: Collection[str],
+    budget: int,
+    project: str,
 ) -> Lines:
     """The few facts of which the prompt says most."""
     asked = "SELECT text, reason, words FROM prompt_fact WHERE ? IN ('', project)"
     rows = db.execute(asked, (project,)).fetchall()
     found = []
+    told = "\n".join([*heard, ""])
     for line, reason, weighed in rows:
         weights = {
             word: float(weight) for word, _, weight in (part.partition(":") for part in weighed.split())
         }
         shared = [word for word in weights if word in said]
         share = sum(weights[word] for word in shared) / (sum(weights.values()) or 1.0)
-        if len(shared) > 1 and share >= FACT_SHARE and line not in heard.lines and line not in text:
+        if len(shared) > 1 and share >= FACT_SHARE and line not in text and not _is_said(line, told):
             found.append((share, line, f"{reason}; {', '.join(sorted(shared)[:3])}"))
     kept: Lines = []
     for _, line, reason in sorted(found, key=lambda one: (-one[0], one[1]))[:MOST_FACTS]:
@@ -196,6 +210,14 @@ def _facts(
             budget -= cost
             kept.append((line, reason))
     return kept
+
+
+def _is_said(line: str, told: str) -> bool:
+    """Whether a session was told this, or in other words the command that it names."""
+    if f"{line}\n" in told:
+        return True
+    named = line.split("`")[1] if line.count("`") > 1 else ""
+    return bool(named) and any(f"{named}{end}" in told for end in ("`", "\n"))
 
 
 def is_file(top: str, path: str) -> bool:
