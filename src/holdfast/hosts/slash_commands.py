@@ -106,7 +106,9 @@ def program(interpreter: str) -> str:
 
 def claude_markdown(command: SlashCommand, holdfast: str) -> str:
     """Claude Code runs lines that begin with `!`, if its header allows them."""
-    allowed = f"Bash({holdfast}:*)"
+    # No more than this command's own line: others change memory, and one runs what facts were verified with.
+    words = (FENCED, *command.shell) if command.shell else (command.name,)
+    allowed = f"Bash({_line(holdfast, words)}:*)"
     head = {"description": command.about, "argument-hint": command.hint, "allowed-tools": allowed}
     return _markdown(head, _body(command, holdfast, "$ARGUMENTS", lambda line: f"!`{line}`"))
 
