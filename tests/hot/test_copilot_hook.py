@@ -10,9 +10,10 @@ from tests.hot.asked import asked
 from tests.hot.enabled import Enabled, run_hook
 
 from holdfast.app.explaining import injections
-from holdfast.app.moments import Moment, remedy
+from holdfast.app.moments import Moment, answer, remedy
 from holdfast.hot import dialect
-from holdfast.model.memory import DeadEnd
+from holdfast.hot.moment import NOTED
+from holdfast.model.memory import DeadEnd, Question
 
 SESSION = "3139c25a-c7fc-493b-b157-e12ac1d06d2c"
 STAT = DeadEnd(
@@ -21,6 +22,9 @@ STAT = DeadEnd(
     instead="gh pr diff 104 --name-only",
     session="s1",
     at=1_790_000_000.0,
+)
+ASKED = Question(
+    text="Which database should the shop use?", answer="Postgres", by="user", answered_at=1_790_000_000.0
 )
 
 
@@ -50,6 +54,62 @@ def test_a_known_stumble_gets_its_remedy_and_no_decision(enabled: Enabled, given
     said = copilot(enabled, "preToolUse", toolName="bash", toolArgs=given)
     assert said.keys() == {"additionalContext"} and "--name-only" in said["additionalContext"]
     assert copilot(enabled, "preToolUse", toolName="bash", toolArgs={"command": "ls"}) == {}
+
+
+FORM = {
+    "type": "string",
+    "title": "Database",
+    "enum": ["postgres", "sqlite"],
+    "enumNames": ["Postgres", "SQLite"],
+}
+NAMED = {"type": "string", "oneOf": [{"const": "p", "title": "Postgres"}, {"const": "s", "title": "SQLite"}]}
+
+
+def form(**fields: object) -> dict[str, object]:
+    return {"message": ASKED.text, "requestedSchema": {"properties": fields, "required": list(fields)}}
+
+
+@pytest.mark.promise("M10")
+@pytest.mark.parametrize("field", [FORM, {**FORM, "enumNames": None, "enum": ["Postgres", "SQLite"]}, NAMED])
+def test_a_form_shows_what_was_answered_before_and_means_the_same(
+    enabled: Enabled, field: dict[str, Any]
+) -> None:
+    enabled.prepare(moments=(answer(ASKED, "shop"),), projects={"": "shop"})
+    said = copilot(enabled, "preToolUse", toolName="ask_user", toolArgs=form(db=field))
+    assert said.keys() == {"additionalContext", "modifiedArgs"}
+    changed = said["modifiedArgs"]
+    shown = changed["requestedSchema"]["properties"]["db"]
+    names = [one["title"] for one in shown["oneOf"]] if "oneOf" in shown else shown["enumNames"]
+    assert names[0].startswith(f"Postgres{NOTED}") and names[1] == "SQLite"
+    assert changed["message"] == ASKED.text and changed["requestedSchema"]["required"] == ["db"]
+    assert shown.get("enum") == field.get("enum")
+    assert [one["const"] for one in shown.get("oneOf", ())] == [
+        one["const"] for one in field.get("oneOf", ())
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        form(db=FORM, more=FORM),
+        form(),
+        form(db=3),
+        form(db={**FORM, "enum": "postgres"}),
+        {"message": 3, "requestedSchema": {"properties": {"db": FORM}}},
+        {"requestedSchema": "x", "choices": "y", "question": ASKED.text},
+    ],
+)
+def test_a_form_that_asks_otherwise_is_left_alone(enabled: Enabled, given: dict[str, object]) -> None:
+    enabled.prepare(moments=(answer(ASKED, "shop"),), projects={"": "shop"})
+    assert copilot(enabled, "preToolUse", toolName="ask_user", toolArgs=given) == {}
+    assert enabled.log() == ""
+
+
+def test_a_choice_that_is_its_own_value_is_never_changed(enabled: Enabled) -> None:
+    enabled.prepare(moments=(answer(ASKED, "shop"),), projects={"": "shop"})
+    given = {"question": ASKED.text, "choices": ["Postgres", "SQLite"]}
+    said = copilot(enabled, "preToolUse", toolName="ask_user", toolArgs=given)
+    assert said.keys() == {"additionalContext"}
 
 
 @pytest.mark.promise("H3", "M7")

@@ -26,6 +26,7 @@ from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,
+    Asked,
     Began,
     Compaction,
     Interruption,
@@ -149,6 +150,72 @@ def test_a_declined_step_is_a_rejection_with_what_was_said(tmp_path: Path) -> No
 )
 def test_what_no_person_said_is_no_prompt(tmp_path: Path, data: Json, fields: dict[str, Any]) -> None:
     assert one(tmp_path, copilot_line(1, "user.message", data, **fields)).of(UserTurn) == []
+
+
+def form(**fields: Json) -> Json:
+    return {"message": "Which database should the shop use?", "requestedSchema": {"properties": fields}}
+
+
+DATABASE: Json = {"type": "string", "enum": ["postgres", "sqlite"], "enumNames": ["Postgres", "SQLite"]}
+NAMED: Json = {"type": "string", "oneOf": [{"const": "postgres", "title": "Postgres"}]}
+
+
+@pytest.mark.promise("M10")
+@pytest.mark.parametrize("field", [DATABASE, NAMED], ids=["names", "titles"])
+@pytest.mark.parametrize("recorded", [True, False], ids=["recorded", "told"])
+def test_a_form_is_a_question_and_the_choice_its_answer(tmp_path: Path, field: Json, recorded: bool) -> None:
+    response = {"responseKind": "ask_user", "content": {"database": "postgres"}}
+    given = copilot_line(2, "human_response.recorded", {"toolCallId": "a", "response": response})
+    done = one(
+        tmp_path,
+        copilot_call(1, "a", "ask_user", **form(database=field)),
+        *([given] if recorded else []),
+        copilot_result(3, "a", "User responded: postgres"),
+    )
+    (asked,) = done.of(Asked)
+    assert (asked.question, asked.answer) == ("Which database should the shop use?", "Postgres")
+    assert ("Postgres", "") in asked.options
+
+
+def test_a_form_of_several_fields_is_several_questions(tmp_path: Path) -> None:
+    fields = {
+        "db": {**DATABASE, "description": "Where do orders go?"},
+        "tests": {"type": "boolean", "title": "With tests"},
+        "names": {"type": "array"},
+    }
+    content = {"db": "sqlite", "tests": True, "names": ["a", "b"]}
+    done = one(
+        tmp_path,
+        copilot_call(1, "a", "ask_user", **form(**fields)),
+        copilot_line(2, "human_response.recorded", {"toolCallId": "a", "response": {"content": content}}),
+        copilot_result(3, "a", "User responded: db=sqlite"),
+    )
+    assert [(asked.question, asked.answer) for asked in done.of(Asked)] == [
+        ("Where do orders go?", "SQLite"),
+        ("Which database should the shop use? (With tests)", "yes"),
+        ("Which database should the shop use? (names)", "a, b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "success", "answers"),
+    [
+        ({"question": "Tabs?", "choices": ["yes", "no"]}, "User selected: no", True, ["no"]),
+        ({"question": "Tabs?", "choices": 3}, "The user is not there", True, [""]),
+        ({"question": "Tabs?"}, "Call ask_user again", False, []),
+        ({"message": 3, "requestedSchema": []}, "x", True, []),
+        (form(a=3), "x", True, []),  # type: ignore[arg-type]
+        (form(a={"enum": "b", "oneOf": [3]}), "User responded: b", True, ["b"]),
+    ],
+)
+def test_questions_of_every_shape_are_read(
+    tmp_path: Path, arguments: Json, text: str, success: bool, answers: list[str]
+) -> None:
+    error = {} if success else {"error": {"message": text, "code": "failure"}}
+    ended = copilot_result(2, "a", text, success=success, **error)
+    done = one(tmp_path, copilot_call(1, "a", "ask_user", **arguments), ended)
+    assert [asked.answer for asked in done.of(Asked)] == answers
+    assert len(done.of(ToolResult)) == 1
 
 
 @pytest.mark.promise("C5")

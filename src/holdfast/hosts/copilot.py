@@ -23,7 +23,7 @@ TIMEOUTS = {
     "sessionEnd": 10,
 }
 # Calls of other tools start no process of ours.
-MATCHERS = {"preToolUse": "bash"}
+MATCHERS = {"preToolUse": "bash|ask_user"}
 KEYS = ("mcpServers", SERVER)
 EMPTY = '{\n  "version": 1\n}\n'
 SETTINGS, SERVERS = ".github/copilot/settings.local.json", ".github/mcp.json"

@@ -153,7 +153,7 @@ def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
     if names:
         payload = {names.get(name, name): value for name, value in payload.items()}
     if host == "copilot":
-        payload["tool_input"] = _arguments(payload.get("tool_input"))
+        payload["tool_input"] = _asked(_arguments(payload.get("tool_input")))
     if host == "cursor":
         _placed(payload)
     source, tool, prompt = payload.get("source"), payload.get("tool_name"), payload.get("prompt")
@@ -187,6 +187,15 @@ def _arguments(given: object) -> object:
         return None
 
 
+def _asked(given: object) -> object:
+    """The arguments of a call, with a person's question as we know it where it asks one."""
+    if not isinstance(given, dict) or not ("requestedSchema" in given or "choices" in given):
+        return given
+    from holdfast.hot.form import with_questions
+
+    return with_questions(given)
+
+
 def _said(prompt: str) -> str:
     """What the person said: before it stands what hooks told at the start, after it what files were named hold."""
     begin, end = "<hook_context>", "</hook_context>"
@@ -204,6 +213,13 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
 
     if host == "copilot":
         output: dict[str, object] = {"additionalContext": context} if context else {}
+        changed = more.get("updatedInput")
+        if isinstance(changed, dict):
+            from holdfast.hot.form import noted
+
+            form = noted(changed)
+            if form is not None:
+                output["modifiedArgs"] = form
     elif host == "cursor":
         output = {"additional_context": context} if context else {}
     else:

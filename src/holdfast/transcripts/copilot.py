@@ -31,6 +31,7 @@ from holdfast.model.session import (
 )
 from holdfast.transcripts.contract import Claims, Glance, OneSessionPerFile, Places
 from holdfast.transcripts.copilot_lines import ACTIONS, Context, Data, Line, Tokens, usage_of
+from holdfast.transcripts.copilot_questions import Field, answered, fields_in, told
 from holdfast.transcripts.copilot_shell import ShellOutput, read_shell
 from holdfast.transcripts.jsonl import decoded, excerpt, glance_at, seconds, string_after, string_in, text_in
 from holdfast.transcripts.lines import (
@@ -66,6 +67,7 @@ class _State(PassState):
     running: dict[str, str] = field(default_factory=dict)  # shell -> the call whose command runs on in it
     polling: dict[str, str] = field(default_factory=dict)  # call that looks after a shell -> the shell
     declined: list[str] = field(default_factory=list)
+    questions: dict[str, list[Field]] = field(default_factory=dict)  # call -> what it asks a person
 
 
 _lines = msgspec.json.Decoder(Line)
@@ -84,6 +86,7 @@ class CopilotReading(LineReading[Line, _State]):
             "tool.execution_start": self._call,
             "tool.execution_complete": self._result,
             "permission.completed": self._decided,
+            "human_response.recorded": self._answered,
             "system.notification": self._notified,
             "session.usage_record": self._response,
             "session.shutdown": self._shutdown,
@@ -145,6 +148,8 @@ class CopilotReading(LineReading[Line, _State]):
             paths = patched_paths(text_in(arguments, "patch", "input") or string_in(data.arguments))
             target = paths[0] if paths else ""
         self._state.open_calls[call] = action
+        if action == "ask" and (asked := fields_in(arguments)):
+            self._state.questions[call] = asked
         if name in _LOOK_AFTER:
             self._state.polling[call] = text_in(arguments, "shellId")
         yield ToolCall(at, call, name, action, target, paths)
@@ -156,6 +161,12 @@ class CopilotReading(LineReading[Line, _State]):
         if kind.startswith("denied") and kind.endswith("by-user") and data.toolCallId:
             self._state.declined.append(data.toolCallId)
         if at is not None:
+            yield Tick(at)
+
+    def _answered(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        if asked := self._state.questions.pop(data.toolCallId or "", None):
+            yield from answered(at, asked, object_in(data.response).get("content"))
+        elif at is not None:
             yield Tick(at)
 
     def _result(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
@@ -173,6 +184,8 @@ class CopilotReading(LineReading[Line, _State]):
         if shell and output.exit_code is not None:
             yield from self._ended(shell, output, at)
             output = ShellOutput("")
+        if (asked := state.questions.pop(call, None)) and data.success:
+            yield from told(at, asked, text)
         code = data.shellExecution.exitCode if data.shellExecution else output.exit_code
         ok = code == 0 if data.success and code is not None else data.success
         rejected = call in state.declined or text_in(error, "code") in _REFUSED

@@ -70,6 +70,7 @@ class Data(Struct):
     summaryContent: str | None = None
     message: Raw = Raw(b"")
     kind: Raw = Raw(b"")
+    response: Raw = Raw(b"")
 
 
 class Line(Struct):
