@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -282,8 +283,6 @@ def test_what_is_no_answer_of_ours_reaches_nobody(plugin: Plugin, said: bytes) -
 @pytest.mark.parametrize(
     "options",
     [
-        None,
-        {},
         {"command": []},
         {"command": "python"},
         {"command": ["/none/python", "x"]},
@@ -296,6 +295,21 @@ def test_without_a_hook_everything_goes_on(plugin: Plugin, options: Any) -> None
     done = plugin.run(prompt("refunds"), request(), *call("bash", {"command": "ls"}), LEAVE)
     assert len(done["results"][0]["output"]["parts"]) == 1
     assert done["results"][1]["output"]["system"] == ["You are an agent"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script with a first line that names its program")
+@pytest.mark.parametrize("options", [None, {}], ids=str)
+def test_without_options_the_command_on_the_path_is_asked(
+    plugin: Plugin, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = shlex.join(plugin.options["command"])
+    (plugin.folder / "holdfast").write_text(f'#!/bin/sh\nshift\nexec {stand_in} "$@"\n', encoding="utf-8")
+    (plugin.folder / "holdfast").chmod(0o755)
+    monkeypatch.setenv("PATH", str(plugin.folder), prepend=os.pathsep)
+    plugin.options = options
+    plugin.answers("SessionStart", BLOCK.format("refunds"))
+    done = plugin.run(request())
+    assert done["results"][0]["output"]["system"][1:] == [BLOCK.format("refunds")]
 
 
 def test_a_hook_that_never_ends_is_given_up_and_holds_no_command(plugin: Plugin) -> None:

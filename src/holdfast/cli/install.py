@@ -122,7 +122,9 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
     for plan in changing:
         for change in plan.changes:
             if change.changes:
-                output.show_diff("\n".join([_heading(plan, change), *change.outline()]))
+                output.show_diff(_heading(plan, change))
+                for named in change.outline():
+                    output.wrapped(named, indent=2, style="green" if named.startswith("+") else "red")
     output.line("--diff shows every line. All else in these files stays as it is.")
 
 

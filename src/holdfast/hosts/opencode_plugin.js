@@ -3,6 +3,8 @@
 // hands on nothing but what the hook has fenced.
 //
 // "plugin": [["file:///…/opencode_plugin.js", {"command": ["python", "-I", "-S", "…/hook_entry.py"]}]]
+//
+// Without the option it asks the `holdfast` that is on the PATH, which takes a little longer.
 import { spawn } from "node:child_process"
 import { isAbsolute, resolve } from "node:path"
 
@@ -26,7 +28,7 @@ export default {
 }
 
 function hooksOf({ client, directory }, options) {
-  const command = options?.command
+  const command = options?.command ?? ["holdfast", "hook"]
   if (!Array.isArray(command) || !command.length || !command.every((word) => typeof word === "string")) return {}
   const parents = new Map() // session -> the session whose subagent it is, "" for one of a person
   const begun = new Map() // session -> what it was told at its start, and after a compaction: { start, compacted }
