@@ -20,8 +20,10 @@ NEXT = "wire the refund endpoint in refunds.py"
 
 
 def plugged(world: World, agent: str, server: ModelServer) -> Client:
-    """The client after what `holdfast plugin` says was typed into a shell."""
+    """The client after what `holdfast plugin` says was typed into a shell, which keeps PWD right."""
     client = world.client(agent)
+    theirs = client.variables
+    client.variables = lambda server: {**theirs(server), "PWD": str(world.repo)}  # type: ignore[method-assign]
     world.holdfast("init", "--no-wire")
     world.holdfast("handoff", NEXT)
     for command in world.holdfast("plugin", agent, "--json").json()["commands"]:

@@ -50,7 +50,7 @@ def commands_of(folder: Path, agent: str) -> dict[str, str]:
             path.stem: path.read_text(encoding="utf-8") for path in (root / "commands/holdfast").iterdir()
         }
         return {name: str(tomllib.loads(text)["prompt"]) for name, text in texts.items()}
-    if agent == "codex":
+    if agent in ("codex", "copilot"):
         return {name: (root / "skills" / name / "SKILL.md").read_text(encoding="utf-8") for name in NAMES}
     return {path.stem: path.read_text(encoding="utf-8") for path in (root / "commands").iterdir()}
 
@@ -170,13 +170,14 @@ def test_doctor_mends_a_plugin_whose_interpreter_is_gone(holdfast: Holdfast) -> 
 # --- beside hooks in settings -----------------------------------------------------------------------------
 
 
-def plugged(enabled: Enabled, event: str, agent: str = "claude-code") -> bytes:
+def plugged(enabled: Enabled, agent: str = "claude-code") -> bytes:
+    """What the plugin's hook says at the start of a session."""
+    event = next(name for name, ours in dialect.EVENTS[agent].items() if ours == "SessionStart")
     command = [sys.executable, "-I", "-S", hook_entry.__file__, agent, event, "plugin"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
-    payload = json.dumps(enabled.payload(session_id=SESSION)).encode()
-    return subprocess.run(
-        command, input=payload, env=env, cwd=enabled.root, capture_output=True, check=True
-    ).stdout
+    payload = json.dumps(enabled.payload(session_id=SESSION, sessionId=SESSION)).encode()
+    done = subprocess.run(command, input=payload, env=env, cwd=enabled.root, capture_output=True, check=True)
+    return done.stdout
 
 
 @pytest.mark.promise("H6", "H7")
@@ -185,15 +186,15 @@ def plugged(enabled: Enabled, event: str, agent: str = "claude-code") -> bytes:
 def test_a_plugin_is_silent_where_the_settings_speak(
     enabled: Enabled, holdfast: Holdfast, agent: str, scope: str
 ) -> None:
-    assert b"refund endpoint" in plugged(enabled, "SessionStart", agent)
+    assert b"refund endpoint" in plugged(enabled, agent)
     (enabled.memory / "why.jsonl").unlink()
     assert agent not in holdfast("plugin", agent, check=0).stderr
     holdfast("install", agent, "--scope", scope, "--yes", check=0)
     enabled.prepare()
-    assert plugged(enabled, "SessionStart", agent) == b"" and not (enabled.memory / "why.jsonl").exists()
+    assert plugged(enabled, agent) == b"" and not (enabled.memory / "why.jsonl").exists()
     assert f"holdfast uninstall {agent}" in holdfast("plugin", agent, check=0).stderr
     holdfast("uninstall", agent, "--yes", check=0)
-    assert b"refund endpoint" in plugged(enabled, "SessionStart", agent)
+    assert b"refund endpoint" in plugged(enabled, agent)
 
 
 def test_settings_of_others_and_of_other_agents_do_not_silence_it(enabled: Enabled, home: Path) -> None:
@@ -202,7 +203,7 @@ def test_settings_of_others_and_of_other_agents_do_not_silence_it(enabled: Enabl
     path.write_text(
         '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hook_entry.py codex Stop"}]}]}}'
     )
-    assert b"refund endpoint" in plugged(enabled, "SessionStart")
+    assert b"refund endpoint" in plugged(enabled)
     path.write_bytes(b"\xff broken")
     (enabled.memory / "why.jsonl").unlink()
-    assert b"refund endpoint" in plugged(enabled, "SessionStart")
+    assert b"refund endpoint" in plugged(enabled)

@@ -15,7 +15,7 @@ from holdfast.errors import UsageError
 from holdfast.store import plugin_files
 from holdfast.store.layout import Project
 
-AGENTS = ("claude-code", "codex", "gemini")
+AGENTS = ("claude-code", "codex", "copilot", "gemini")
 
 
 class Plugin(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from holdfast import __version__
-from holdfast.hosts import claude_code, codex, gemini
+from holdfast.hosts import claude_code, codex, copilot, gemini
 from holdfast.hosts import slash_commands as slash
 from holdfast.hosts.contract import SERVER, Where
 from holdfast.hosts.gemini import GeminiFamily
@@ -63,6 +63,22 @@ def codex_plugin(where: Where, folder: Path) -> Plugin:
     )
 
 
+def copilot_plugin(where: Where, folder: Path) -> Plugin:
+    hooks = _plugged(copilot.entries(where.interpreter))
+    # It starts a plugin's server in the plugin's folder, and puts variables in: the shell's says where the person is.
+    server = {**copilot.server(where), "cwd": "${PWD}"} if where.server else {}
+    return Plugin(
+        agent="copilot",
+        title="GitHub Copilot CLI",
+        files=_marketplace(where, hooks, server, _as_skills),
+        commands=(
+            f"copilot plugin marketplace add {_quoted(folder)}",
+            f"copilot plugin install {NAME}@{NAME}",
+        ),
+        update="",
+    )
+
+
 def gemini_plugin(where: Where, folder: Path) -> Plugin:
     host = cast(GeminiFamily, gemini.HOST)
     manifest: dict[str, Any] = {"name": NAME, "version": __version__, "description": ABOUT}
@@ -90,6 +106,7 @@ def gemini_plugin(where: Where, folder: Path) -> Plugin:
 PLUGINS: Mapping[str, Callable[[Where, Path], Plugin]] = {
     "claude-code": claude_plugin,
     "codex": codex_plugin,
+    "copilot": copilot_plugin,
     "gemini": gemini_plugin,
 }
 
@@ -129,7 +146,7 @@ def _as_commands(holdfast: str) -> dict[str, bytes]:
 
 
 def _as_skills(holdfast: str) -> dict[str, bytes]:
-    """Codex makes skills of a plugin's commands, if these take nothing: so they are skills from the beginning."""
+    """Codex makes skills of a plugin's commands if these take nothing, Copilot makes nothing of them."""
     return {
         f"skills/{one.name}/SKILL.md": slash.command_skill(one, holdfast).encode() for one in slash.COMMANDS
     }

@@ -113,12 +113,6 @@ def claude_markdown(command: SlashCommand, holdfast: str) -> str:
     return _markdown(head, _body(command, holdfast, "$ARGUMENTS", lambda line: f"!`{line}`"))
 
 
-def plain_markdown(command: SlashCommand, holdfast: str) -> str:
-    """For hosts whose agent runs the line itself."""
-    head = {"description": command.about, "argument-hint": command.hint}
-    return _markdown(head, _body(command, holdfast, "$ARGUMENTS", _told_to_run))
-
-
 def command_skill(command: SlashCommand, holdfast: str) -> str:
     """A command as a skill, for hosts that have no commands in plugins; it is there for when it is asked for."""
     about = f"Only when the user asks for holdfast:{command.name}. {command.about}."

@@ -99,8 +99,12 @@ def _amounts(prepared: Prepared, payload: dict[str, Any], session: str) -> list[
         parts.append(text)
     most = _most(usual, "time", kind)
     if minutes is not None and most and minutes > most:
-        parts.append(f"{minutes:,.0f}min over p90 {most:,.0f}min!")
+        parts.append(f"{_duration(minutes)} over p90 {_duration(most)}!")
     return parts
+
+
+def _duration(minutes: float) -> str:
+    return f"{minutes:,.0f}min" if minutes >= 1 else f"{minutes * 60:.0f}s"
 
 
 def _most(usual: dict[str, Any], what: str, kind: str) -> float:
