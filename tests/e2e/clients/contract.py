@@ -16,6 +16,7 @@ from tests.e2e.model_server import ModelServer, wait_until
 from tests.e2e.terminal import Terminal, terminal
 
 KEY = "no-real-key-0123456789abcdef"
+MOST_BYTES = 2_000_000  # programs that a client unpacks in its home are larger
 CLEAR_LINE = "\x15"
 LONGEST_S = 150  # what takes longer hangs; two clients at once on a slow machine take a third of it
 
@@ -77,6 +78,19 @@ class Client(ABC):
         """Whether that change stands."""
         return self.note in (self.home / name).read_text(encoding="utf-8")
 
+    def wrote(self, words: str) -> bool:
+        """Whether the client has written this somewhere in its home."""
+        for path in self.home.rglob("*"):
+            ours = ".holdfast" in path.parts
+            if (
+                not ours
+                and path.is_file()
+                and path.stat().st_size < MOST_BYTES
+                and words.encode() in path.read_bytes()
+            ):
+                return True
+        return False
+
     def env(self, server: ModelServer) -> dict[str, str]:
         """Nothing of the machine that runs the tests: CI=true there would switch our hooks off."""
         return {
@@ -114,9 +128,11 @@ class Client(ABC):
         assert not server.missed, server.missed
         return Answer(self.session_in(printed), printed)
 
-    def terminal(self, server: ModelServer, prompt: str) -> AbstractContextManager[Terminal]:
+    def terminal(
+        self, server: ModelServer, prompt: str, more: Sequence[str] = ()
+    ) -> AbstractContextManager[Terminal]:
         env = {**self.env(server), "TERM": "xterm-256color"}
-        return terminal([self.program, *self.spoken(server, prompt)], self.repo, env)
+        return terminal([self.program, *more, *self.spoken(server, prompt)], self.repo, env)
 
     def talk(self, server: ModelServer, prompt: str) -> None:
         """A session in a terminal, as a person has it: from the prompt to its last answer, and out."""
@@ -124,9 +140,9 @@ class Client(ABC):
             ended = wait_until(lambda: len(server.turns()) >= len(server.steps), LONGEST_S)
             assert ended, f"{self.agent} came to no end\n{shown.shown[-3000:]}"
             assert not server.missed, server.missed
-            assert self._leave(shown), f"{self.agent} does not leave\n{shown.shown[-3000:]}"
+            assert self.leave(shown), f"{self.agent} does not leave\n{shown.shown[-3000:]}"
 
-    def _leave(self, shown: Terminal) -> bool:
+    def leave(self, shown: Terminal) -> bool:
         """Words typed while a client is still busy are not obeyed: they are taken away and typed again."""
         for _ in range(10):
             shown.type(f"{CLEAR_LINE}{self.farewell}")
