@@ -15,7 +15,7 @@ from holdfast.model.session import Lived
 MOST_OF_A_PURPOSE = 2
 MOST_TESTS = 3
 KNOWN_ANYWAY = (
-    5  # sessions that ran a command at once: when none had to find it, no call is saved by telling it
+    4  # sessions that ran a command at once: when none had to find it, no call is saved by telling it
 )
 _LABELS = {
     "test": "tests",
