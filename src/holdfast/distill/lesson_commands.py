@@ -98,9 +98,10 @@ def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]
 
 
 def _known_anyway(uses: Uses) -> bool:
-    """Whether sessions know a command from elsewhere: many ran it, and none looked it up or tried another first."""
+    """Whether sessions know a command from elsewhere: many ran it, and fewer than one in ten looked it up or tried
+    another first. That look may have been for something else."""
     watched = [ran.sought for _, ran in uses if ran.sought is not None]
-    return len(watched) >= KNOWN_ANYWAY and not any(watched)
+    return len(watched) >= KNOWN_ANYWAY and 10 * sum(watched) < len(watched)
 
 
 def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]:
