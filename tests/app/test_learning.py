@@ -152,10 +152,10 @@ def test_a_command_that_a_guide_states_is_no_lesson(machine: Machine, repo: Path
     assert "tests: `npm test`" in rules(machine)  # another command
     own = "<!-- holdfast:begin lessons -->\nnpm test\n<!-- holdfast:end lessons 3f2a9c -->\n"
     (repo / "CLAUDE.md").write_text(own, encoding="utf-8")
-    taken_in(machine, tmp_path / "t", stumbling(4, repo))
+    taken_in(machine, tmp_path / "t", stumbling(3, repo, "Thanks."))
     assert "tests: `npm test`" in rules(machine)  # said by holdfast itself
     (repo / "CLAUDE.md").write_text("# Shop\n\n```sh\nnpm test\n```\n", encoding="utf-8")
-    taken_in(machine, tmp_path / "t", stumbling(5, repo))
+    taken_in(machine, tmp_path / "t", stumbling(3, repo, "Thanks a lot."))
     assert rules(machine) == {FLAG}
 
 

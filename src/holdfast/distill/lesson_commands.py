@@ -15,7 +15,7 @@ from holdfast.model.session import Lived
 MOST_OF_A_PURPOSE = 2
 MOST_TESTS = 3
 KNOWN_ANYWAY = (
-    5  # sessions that ran a command at once: when none had to find it, no call is saved by telling it
+    4  # sessions that ran a command at once: when none had to find it, no call is saved by telling it
 )
 _LABELS = {
     "test": "tests",
@@ -98,9 +98,10 @@ def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]
 
 
 def _known_anyway(uses: Uses) -> bool:
-    """Whether sessions know a command from elsewhere: many ran it, and none looked it up or tried another first."""
+    """Whether sessions know a command from elsewhere: many ran it, and fewer than one in ten looked it up or tried
+    another first. That look may have been for something else."""
     watched = [ran.sought for _, ran in uses if ran.sought is not None]
-    return len(watched) >= KNOWN_ANYWAY and not any(watched)
+    return len(watched) >= KNOWN_ANYWAY and 10 * sum(watched) < len(watched)
 
 
 def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from holdfast.distill.harvest_state import Gathered
 from holdfast.distill.lesson_words import purpose_of
-from holdfast.distill.shell_line import simple_commands
+from holdfast.distill.shell_line import Simple, simple_commands
 from holdfast.model.guides import may_be_guide
 from holdfast.text.late import late
 
+# Called in a wrong way; what fails on formatting, or for want of a module, was the right command.
+_MISCALLED = frozenset(["program", "task", "command", "target", "flag", "place", "usage"])
 RECENT = 8  # calls between a look and the command that it was for
 _DEFINED_IN = late(
     r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
@@ -38,9 +40,21 @@ def was_sought(state: Gathered, command: str, purpose: str) -> bool:
     """Whether this session looked for what does a job just now, or called something else for it in vain."""
     if state.looked_at and state.calls - state.looked_at <= RECENT:
         return True
-    if any(slip.part is not None and purpose_of(slip.part) == purpose for slip in state.slips):
-        return True
-    if any(item.instead == command for item in state.stumbles.values()):
-        return True
-    tried = (part for item in state.stumbles.values() if item.instead for part in simple_commands(item.tried))
-    return any(part.words and purpose_of(part) == purpose for part in tried)
+    for slip in state.slips:
+        if slip.cause in _MISCALLED and slip.part is not None and _is_another(slip.part, command, purpose):
+            return True
+    for item in state.stumbles.values():
+        if item.cause in _MISCALLED and item.instead and not _holds(item.tried, command):
+            parts = simple_commands(item.tried)
+            if item.instead == command or any(_is_another(part, command, purpose) for part in parts):
+                return True
+    return False
+
+
+def _is_another(part: Simple, command: str, purpose: str) -> bool:
+    """Whether a call was for the same job by another name; the command itself behind a wrapper was known."""
+    return bool(part.words) and not _holds(part.text, command) and purpose_of(part) == purpose
+
+
+def _holds(text: str, command: str) -> bool:
+    return f" {command} " in f" {text} "
