@@ -6,8 +6,9 @@
   prepared for it: class, bars, said once, 200 tokens a prompt and 1,200 a session. Only the earlier prompts come from
   the request instead of the session's record, which does not exist in a replay, and so do no files it touched.
 - `whole`: the start as well: what keeps failing and the commands that passed, as the start hook has them, before the
-  first prompt's lessons and files; together within the budget. What is open and next is left out: replay has no such
-  targets. A session is taken to have heard at its start what was said there.
+  first prompt's lessons and files; together within the budget, of which the start has three tenths (the product has a
+  budget for each). What is open and next is left out: replay has no such targets. A session is taken to have heard at
+  its start what was said there.
 - `bars`: the same bars whatever the class of the prompt.
 - a number: every file with at least this chance; 0 fills the budget.
 """
@@ -30,6 +31,8 @@ from holdfast.hot.prompting import FIRST_BAR, LATER_BAR, MOST_TOKENS, Heard
 from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
 
+START_SHARE = 0.3  # what findings.md gives to stumbles
+
 
 def answer(request: dict[str, object], way: str) -> str:
     state = Path(str(request["state_dir"]))
@@ -50,7 +53,7 @@ def answer(request: dict[str, object], way: str) -> str:
         heard.files, heard.tokens = set(told["files"]), told["tokens"]
     if way in ("hook", "whole"):
         heard.lines = set(told["lines"]) if told.get("session") == session else set()
-        start = [] if turn or way == "hook" else starting(machine, project)
+        start = [] if turn or way == "hook" else starting(machine, project, round(START_SHARE * MOST_TOKENS))
         heard.lines.update(start)
         # One budget for both, as replay has it: the start's lines leave less for the prompt's.
         spent = sum(count_tokens(line) for line in start)
@@ -74,14 +77,17 @@ def answer(request: dict[str, object], way: str) -> str:
     return "\n".join(lines)
 
 
-def starting(machine: Machine, project: Project) -> list[str]:
-    """What a start tells on every branch of what keeps failing and of commands that passed."""
+def starting(machine: Machine, project: Project, budget: int) -> list[str]:
+    """What a start tells on every branch of what keeps failing and of commands that passed, as far as it fits."""
     lines = briefings_of(machine, project).digests.get(("startup", ""), ())
-    return [
-        line.text
-        for line in lines
-        if line.reason.startswith(("it failed in", "it passed")) or "[L-" in line.text
-    ]
+    kept = []
+    for line in lines:
+        if line.reason.startswith(("it failed in", "it passed")) or "[L-" in line.text:
+            cost = count_tokens(line.text)
+            if cost <= budget:
+                budget -= cost
+                kept.append(line.text)
+    return kept
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ class Postings:
         self._db = db
         self._holding: dict[str, dict[int, float]] = {}
         self._paths: dict[int, str] = {}
-        self._touches: dict[str, dict[int, bool]] = {}
+        self._marks: dict[str, list[int]] = {}
         self._rarity: dict[str, float] = {}
         self._words: dict[str, tuple[list[str], list[str]]] = {}
         ((empty, lengths),) = db.execute("SELECT empty, lengths FROM asked_meta").fetchall()
@@ -92,25 +92,29 @@ class Postings:
 
     def words_of(self, path: str) -> tuple[list[str], list[str]]:
         """The words of a path, and those of the file's own name."""
-        self.touches(path)
+        self.marks(path)
         return self._words[path]
 
     def touches(self, path: str) -> dict[int, bool]:
         """Sessions that touched a file, and whether they edited it."""
-        if path not in self._touches:
+        return {mark >> 1: bool(mark & 1) for mark in self.marks(path)}
+
+    def marks(self, path: str) -> list[int]:
+        """Sessions that touched a file, oldest first: twice the number, and one more where it was edited."""
+        if path not in self._marks:
             rows = self._db.execute(
                 "SELECT words, named, sessions FROM file WHERE path = ?", (path,)
             ).fetchall()
             if rows:
                 self._remember(path, *rows[0])
             else:
-                self._touches[path] = {}
+                self._marks[path] = []
                 self._words[path] = (words(path, self.empty), sorted(name_words(path, self.empty)))
-        return self._touches[path]
+        return self._marks[path]
 
     def _remember(self, path: str, said: str, named: str, blob: bytes) -> None:
         self._words[path] = (said.split(), named.split())
-        self._touches[path] = {mark >> 1: bool(mark & 1) for mark in memoryview(blob).cast("I").tolist()}
+        self._marks[path] = memoryview(blob).cast("I").tolist()
 
     def together(self, seeds: Collection[str]) -> list[tuple[str, str, float]]:
         """Files that git changes with these: seed, file, how often from 0 to 1."""

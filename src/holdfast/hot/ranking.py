@@ -23,14 +23,15 @@ _EARLIER, _EARLIER_FADES = 0.5, 0.7  # what the prompts before this one still we
 _READ = 0.5  # of an edit
 _EVERYWHERE = 0.3  # damps files that every session touches
 _HALF_LIFE = 60  # sessions
-_RECENT_HALF_LIFE = 5
+_RECENT_HALF_LIFE, _LATELY = 5, 60
+_FADES = [0.5 ** (back / _RECENT_HALF_LIFE) for back in range(_LATELY)]
 _TOGETHER = 0.5  # how much a file gains that always changes with one that is already certain
 _SEEDS = 5
 _MANY_WORDS = 4  # shared with one session: then it is alike, however much else the prompt says
 _SHARE, _SHARE_OF_ONE = 0.12, 0.25  # of what the prompt says, by rarity, when a few words or one are shared
 _EARLIER_PROMPTS = 8
 _SESSIONS = 80  # the likest ones; what the others add changes no place that is told
-_CANDIDATES = 200
+_CANDIDATES = 130
 MOST = 100  # several times what a briefing holds: some of them may be gone
 
 
@@ -202,7 +203,7 @@ def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, flo
     best = sorted(raw, key=lambda file: (-raw[file], file))[:_CANDIDATES]
     for file, path in zip(best, postings.paths(best), strict=True):
         said = sum(query.get(word, 0.0) for word in postings.words_of(path)[0])
-        scores[path] = raw[file] * (1 + said) / (1 + len(postings.touches(path))) ** _EVERYWHERE
+        scores[path] = raw[file] * (1 + said) / (1 + len(postings.marks(path))) ** _EVERYWHERE
     return scores
 
 
@@ -241,10 +242,15 @@ def _touched_with(postings: Postings, seed: str) -> dict[str, float]:
 def _standing(
     postings: Postings, weights: Weights, query: dict[str, float], path: str, relative: float
 ) -> float:
-    numbers = postings.touches(path)
+    marks = postings.marks(path)
     newest = postings.sessions - 1
-    gap = newest - max(numbers) if numbers else newest
-    recent = sum(0.5 ** ((newest - number) / _RECENT_HALF_LIFE) for number in numbers if newest - number < 60)
+    gap = newest - (marks[-1] >> 1) if marks else newest
+    recent = 0.0
+    for mark in reversed(marks):
+        back = newest - (mark >> 1)
+        if back >= _LATELY:
+            break
+        recent += _FADES[back]
     own = postings.words_of(path)[1]
     named = sum(query.get(word, 0.0) for word in own) / len(own) if own else 0.0
     standing: float = (
