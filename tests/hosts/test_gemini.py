@@ -137,6 +137,7 @@ def test_every_registered_event_is_understood_and_tool_calls_have_a_matcher(agen
         assert understood
         assert ("matcher" in group) == (understood == dialect.MOMENT)
         (hook,) = group["hooks"]
+        assert hook["name"] == "holdfast", "else the client shows the whole command while it runs"
         assert hook["command"].endswith(f"hook_entry.py {agent} {event} || true")
         assert hook["timeout"] in ((5_000, 10_000) if agent == "gemini" else (5, 10)), (
             "milliseconds or seconds"
@@ -215,6 +216,24 @@ def test_a_repositorys_file_is_to_be_kept_out_of_git(home: Path, repo: Path, age
     (repo / ".git" / "info").mkdir(exist_ok=True)
     (repo / ".git" / "info" / "exclude").write_text(f".{agent}/\n", encoding="utf-8")
     assert not any(f".{agent}/settings.json" in need for need in needs(home, repo, agent, "project"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"hooksConfig": {"enabled": False}}, "hooksConfig.enabled"),
+        ({"disableAllHooks": True}, "disableAllHooks"),
+        ({"mcp": {"allowed": ["github"]}}, "mcp.allowed"),
+        ({"mcp": {"excluded": ["holdfast"]}}, "mcp.excluded"),
+        ({"mcp": {"allowed": ["holdfast"], "excluded": []}, "hooksConfig": {"enabled": True}}, ""),
+    ],
+)
+def test_what_is_switched_off_is_told(
+    home: Path, repo: Path, agent: str, settings_file: Path, settings: dict[str, Any], said: str
+) -> None:
+    trust = {"security": {"folderTrust": {"enabled": False}}}
+    settings_file.write_text(json.dumps({**settings, **trust}), encoding="utf-8")
+    assert [said in need for need in needs(home, repo, agent)] == ([True] if said else [])
 
 
 def test_whoever_has_to_trust_a_folder_is_told(home: Path, repo: Path, agent: str) -> None:

@@ -87,10 +87,15 @@ class GeminiFamily:
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         shared = keep_out_of_git(where, f"{self._folder}/settings.json") if scope == "project" else ()
-        return (*shared, *self._trust(where))
+        settings = _read(where, followed(self._home(where) / "settings.json"))
+        return (*shared, *_switched_on(settings), *self._trusted(where, settings))
 
     def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
-        return json_hooks.groups(interpreter, self.agent, self._timeouts, self._matchers)
+        """With a name, which the client shows while a hook runs, in the place of its whole command."""
+        found = json_hooks.groups(interpreter, self.agent, self._timeouts, self._matchers)
+        for group in found.values():
+            group["hooks"] = [{"name": SERVER, **hook} for hook in group["hooks"]]
+        return found
 
     def server(self, where: Where, known: Mapping[str, Any]) -> dict[str, Any]:
         """The entry of our tools, with what a person set there: whether they run unasked (`trust`) is theirs to say."""
@@ -106,9 +111,8 @@ class GeminiFamily:
         linked = leads_elsewhere(path, scope)
         return JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
 
-    def _trust(self, where: Where) -> tuple[str, ...]:
+    def _trusted(self, where: Where, settings: dict[str, Any]) -> tuple[str, ...]:
         """In a folder that is not trusted the client runs neither hooks nor servers."""
-        settings = _read(where, self._home(where) / "settings.json")
         asks = _at(settings, "security", "folderTrust", "enabled")
         if asks is False or (asks is not True and not self._asks):
             return ()
@@ -145,6 +149,21 @@ HOST: Host = GeminiFamily(
     server={},
     asks=True,
 )
+
+
+def _switched_on(settings: dict[str, Any]) -> tuple[str, ...]:
+    """What somebody has to change who switched off all hooks, or named the servers that may run."""
+    needs = []
+    if _at(settings, "hooksConfig", "enabled") is False:
+        needs.append("Hooks are switched off in your settings: take out hooksConfig.enabled.")
+    if settings.get("disableAllHooks") is True:
+        needs.append("Hooks are switched off in your settings: take out disableAllHooks.")
+    allowed, excluded = _at(settings, "mcp", "allowed"), _at(settings, "mcp", "excluded")
+    if isinstance(allowed, list) and SERVER not in allowed:
+        needs.append(f"Only some servers are allowed in your settings: add {SERVER} to mcp.allowed.")
+    if isinstance(excluded, list) and SERVER in excluded:
+        needs.append(f"Our tools are excluded in your settings: take {SERVER} out of mcp.excluded.")
+    return tuple(needs)
 
 
 def _read(where: Where, path: Path) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class Call:
             return isinstance(said, dict) and said.get("exitCode", 0) not in (0, None)
         answer = self.payload.get("tool_response")
         if self.theirs != "AfterTool" or not isinstance(answer, dict):
-            return self.theirs == "PostToolUseFailure"
+            return False
         said = answer.get("llmContent")  # with the code of those only that ended badly
         return bool(answer.get("error")) or (isinstance(said, str) and "\nExit Code: " in said)
 
