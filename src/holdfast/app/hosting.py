@@ -141,14 +141,36 @@ def plan_install(
     *,
     tools: bool = True,
     status_line: bool = False,
+    commands: bool = False,
 ) -> Plan:
     where = where_of(machine, project, tools=tools, status_line=status_line)
     host = host_for(agent)
     changes = host.install(where, scope)
+    if scope == "user":
+        changes += _command_files().added(agent, where, wanted=commands)
     warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
         warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
+
+
+class _CommandFiles(Protocol):
+    """What `hosts/command_files.py` offers."""
+
+    def added(self, agent: str, where: Where, *, wanted: bool) -> tuple[Change, ...]: ...
+
+    def removed(self, agent: str, where: Where) -> tuple[Change, ...]: ...
+
+    def has_commands(self, agent: str, where: Where) -> bool: ...
+
+
+def _command_files() -> _CommandFiles:
+    return cast(_CommandFiles, import_module("holdfast.hosts.command_files"))
+
+
+def takes_commands(machine: Machine, project: Project, agent: str) -> bool:
+    """Whether slash commands of ours can be put into an agent's own folder."""
+    return _command_files().has_commands(agent, where_of(machine, project))
 
 
 def install(machine: Machine, project: Project, plan: Plan) -> None:
@@ -172,7 +194,8 @@ def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Seque
     record = HostFiles(machine.home)
     changes: dict[Path, Change] = {}
     for scope in scopes:
-        for change in host.uninstall(where, scope):
+        removed = _command_files().removed(agent, where) if scope == "user" else ()
+        for change in (*host.uninstall(where, scope), *removed):
             first = changes.get(change.path)
             before = change.before if first is None else first.before
             if first is None and before is not None and record.undoable(change.path):

@@ -15,6 +15,7 @@ from holdfast.app.hosting import (
     host_for,
     install,
     plan_install,
+    takes_commands,
 )
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
@@ -44,6 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--status-line", action="store_true", help="also a status line in Claude Code, where none is set"
     )
     parser.add_argument(
+        "--commands",
+        action="store_true",
+        help="also /holdfast:resume and kin as commands of your own (Claude Code, Gemini CLI, Qwen Code)",
+    )
+    parser.add_argument(
         "--diff",
         action="store_true",
         help="show every line that changes; several agents are shown by name else",
@@ -62,7 +68,15 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         )
     if options.status_line and "claude-code" not in agents:
         raise UsageError("only Claude Code has a status line", fix="Name claude-code, or leave it out")
-    wanted = {"tools": not options.no_mcp, "status_line": options.status_line}
+    if options.commands and options.scope == "project":
+        raise UsageError("--commands are yours alone, not a repository's", fix="Leave out --scope project")
+    if options.commands and not any(takes_commands(machine, project, agent) for agent in agents):
+        raise UsageError("these agents take no such commands", fix="holdfast plugin AGENT has them as skills")
+    wanted = {
+        "tools": not options.no_mcp,
+        "status_line": options.status_line,
+        "commands": options.commands,
+    }
     plans, problems = planned(machine, project, agents, options.scope, bool(options.agents), **wanted)
     if not options.json:
         show_all(plans, full=options.diff)

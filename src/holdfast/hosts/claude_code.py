@@ -65,7 +65,7 @@ class ClaudeCode:
         )
 
     def found(self, where: Where) -> bool:
-        return _folder(where).is_dir()
+        return folder(where).is_dir()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         if where.status_line and (other := self._another_line(where, scope)):
@@ -85,7 +85,7 @@ class ClaudeCode:
 
     def _another_line(self, where: Where, scope: Scope) -> Path | None:
         """The file that has somebody else's status line, which ours would replace there or hide from here."""
-        places: list[Path] = [followed(_folder(where) / "settings.json")]
+        places: list[Path] = [followed(folder(where) / "settings.json")]
         if scope == "project":
             places += [where.project / ".claude" / name for name in ("settings.json", LOCAL)]
         for path in places:
@@ -99,7 +99,7 @@ class ClaudeCode:
         if scope == "project":
             path = where.project / ".claude" / LOCAL
         else:
-            path = followed(_folder(where) / "settings.json")
+            path = followed(folder(where) / "settings.json")
         return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
 
     def _tools(self, where: Where, scope: Scope) -> tuple[Change, ...]:
@@ -155,6 +155,6 @@ def _keys(where: Where, scope: Scope) -> tuple[str, ...]:
     return ("mcpServers", SERVER)
 
 
-def _folder(where: Where) -> Path:
+def folder(where: Where) -> Path:
     configured = where.env.get("CLAUDE_CONFIG_DIR")
     return (Path(configured).expanduser() if configured else where.home / ".claude").absolute()

@@ -125,7 +125,7 @@ class GeminiFamily:
         )
 
 
-def _home(where: Where) -> Path:
+def home_of(where: Where) -> Path:
     moved = where.env.get("GEMINI_CLI_HOME")
     return (Path(moved) if moved else where.home).absolute() / ".gemini"
 
@@ -136,7 +136,7 @@ HOST: Host = GeminiFamily(
     "gemini",
     "Gemini CLI",
     folder=".gemini",
-    home=_home,
+    home=home_of,
     timeouts={  # milliseconds
         "SessionStart": 5_000,
         "BeforeAgent": 5_000,

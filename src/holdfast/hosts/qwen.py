@@ -8,7 +8,7 @@ from holdfast.hosts.contract import Host, Where
 from holdfast.hosts.gemini import GeminiFamily
 
 
-def _home(where: Where) -> Path:
+def home_of(where: Where) -> Path:
     moved = where.env.get("QWEN_HOME")
     return (Path(moved).expanduser() if moved else where.home / ".qwen").absolute()
 
@@ -18,7 +18,7 @@ HOST: Host = GeminiFamily(
     "qwen",
     "Qwen Code",
     folder=".qwen",
-    home=_home,
+    home=home_of,
     timeouts={  # seconds; from 1000 on they are taken for milliseconds
         "SessionStart": 5,
         "UserPromptSubmit": 5,
