@@ -148,7 +148,8 @@ def _tell(done: Done, project: Project) -> None:
     _row("wired", wired or "no agent (holdfast install AGENT)")
     for plan in done.plans:
         for need in plan.needs:
-            _row("", f"{host_for(plan.agent).title}: {need}")
+            title = host_for(plan.agent).title
+            _row("", need if need.startswith(title) else f"{title}: {need}")
     output.line()
     if known.told:
         output.heading("The next session here is told:")
