@@ -188,7 +188,7 @@ def test_a_plugin_is_silent_where_the_settings_speak(
 ) -> None:
     assert b"refund endpoint" in plugged(enabled, agent)
     (enabled.memory / "why.jsonl").unlink()
-    assert agent not in holdfast("plugin", agent, check=0).stderr
+    assert f"holdfast uninstall {agent}" not in holdfast("plugin", agent, check=0).stderr
     holdfast("install", agent, "--scope", scope, "--yes", check=0)
     enabled.prepare()
     assert plugged(enabled, agent) == b"" and not (enabled.memory / "why.jsonl").exists()
