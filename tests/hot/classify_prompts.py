@@ -490,6 +490,7 @@ PROMPTS: tuple[tuple[str, str], ...] = (
     ("exploration", "use the code review skill on the basket module"),
     ("code-gen", "yeah please go ahead, and feel free to start the shop to see that it works"),
     ("code-gen", "Do it, and push when you are done"),
+    ("code-gen", "do it now."),
     ("code-gen", "the totals are not rendered correctly in the basket"),
     ("code-gen", "i cannot remove the last item of the basket"),
     ("code-gen", "u forgot the basket page"),

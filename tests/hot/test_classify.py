@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.hot.classify_prompts import PROMPTS
 
-from holdfast.hot.classify import classify
+from holdfast.hot.classify import UNSURE, WORK, classify
+from holdfast.hot.prompting import class_of
 
 CLASSES = ("code-gen", "exploration", "qa", "other")
 
@@ -244,3 +245,20 @@ def test_the_fixture_is_ours_and_large_enough(shared: Path) -> None:
     assert not [
         prompt for _, prompt in PROMPTS if prompt and hashlib.sha256(prompt.encode()).digest() in foreign
     ]
+
+
+@pytest.mark.promise("S5")
+def test_doubt_between_work_and_a_look_is_no_class_and_is_told_files() -> None:
+    """ADR 9: the reason of the classifier is what the hook goes by."""
+    prompt = "investigate the total, we should round it"
+    kind, sure, why = classify(prompt)
+    assert (kind, sure) == ("other", UNSURE) and why.startswith(WORK)
+    assert class_of(prompt, "")[0] == "exploration"  # files, no lessons
+    vague = "the second column is the date"
+    assert classify(vague)[:2] == ("other", UNSURE)
+    assert class_of(vague, "")[0] == "other"  # nothing
+
+
+def test_a_level_of_a_log_is_no_order_and_an_order_no_level() -> None:
+    assert classify("debug the basket and tell me why it is empty")[0] == "exploration"
+    assert classify("DEBUG basket empty\nINFO done")[0] == "other"

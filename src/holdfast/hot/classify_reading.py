@@ -33,7 +33,8 @@ TRACE_STARTS = (
     "error[", "error:", "npm err", "warning:", "warning[", "fatal:", "thread '", "exception in ", "uncaught ", "✗", "✘",
     "❌", "× ", "⨯", "segmentation fault", "err!", "[error]", "unhandled ", "assertionerror",
 )  # fmt: skip
-LEVELS = ("info ", "debug ", "warn ", "[info", "[debug", "[warn", "[20")
+LEVELS = ("[info", "[debug", "[warn", "[20")
+BARE_LEVELS = ("INFO ", "DEBUG ", "WARN ")  # "debug the basket" is an order
 PASTED_STARTS = (
     "{", "[{", '["', "<", "|", "$ ", "➜", "❯", "% ", "+++", "@@", "diff --git", "─", "│", "┌", "└", "===", "#!",
     "//", ">",
@@ -98,7 +99,7 @@ class Said:
             return True
         long_and_dense = len(bare) > 200 and bare.count(" ") < len(bare) // 40
         dated = bare[:4].isdigit() and bare[4:5] in ("-", "/")
-        if dated or low.startswith(LEVELS):
+        if dated or low.startswith(LEVELS) or bare.startswith(BARE_LEVELS):
             self.pasted += 1
             return True
         if fenced or long_and_dense or bare.startswith(PASTED_STARTS):

@@ -73,7 +73,7 @@ def _is_inverted(words: list[str], at: int) -> bool:
         return after in w.AUXILIARIES or (
             head == "how" and after in ("much", "many", "hard", "long", "to", "come")
         )
-    if head == "do" and after in w.IT and words[at + 2 : at + 3] in ([], [","], ["and"]):
+    if head == "do" and after in w.IT and words[at + 2 : at + 3] in w.THEN:
         return False  # "do it, and push"
     if head in ("do", "have", "had", "don't", "can", "could", "would", "will"):
         nouns = head not in ("do", "have", "don't") and after in ("the", "these", "those", "this", "that")

@@ -259,6 +259,7 @@ STATES = word_set(
 )
 HEDGES = word_set("maybe perhaps might")
 IT = word_set("it that this so both all")
+THEN: tuple[list[str], ...] = ([], [","], ["and"], ["now"], ["then"], ["first"])
 MANNERLY = word_set("please pls plz , now then just so")
 GOES_ON = ("go ahead", "do it", "do that", "do both", "do all", "do so", "proceed", "continue", "go for it")
 PEOPLE = (["user"], ["users"], ["caller"], ["customer"])
