@@ -19,6 +19,6 @@ DECISION = "Refunds go through the ledger service"
 REMEMBER = Mcp("remember", {"kind": "decision", "text": DECISION, "because": "audits need one place"})
 RECALL = Mcp("recall", {"task": "where do refunds go through?"})
 
-CODING = "Implement the refund endpoint of the ledger service"
+CODING = "Implement the refund endpoint: refunds go through the ledger service"
 LOOKING = "Explain how the refund endpoint works"
 LESSON = "refund amounts are whole cents, never floats"

@@ -51,16 +51,21 @@ def test_what_a_session_in_a_terminal_left_is_told_to_the_next_one(agent: str, w
     assert world.confessed() == ""
 
 
-@pytest.mark.promise("H4")
-def test_a_decision_kept_with_our_tools_is_recalled_in_the_next_session(agent: str, world: World) -> None:
+@pytest.mark.promise("H2", "H4")
+def test_a_decision_kept_with_our_tools_is_told_and_recalled_in_the_next_session(
+    agent: str, world: World
+) -> None:
     client = world.install(agent)
     with serving([REMEMBER, "Noted."]) as server:
         client.run(server, "Decide where refunds go")
         (kept,) = server.turns()[-1].results
         assert "recorded as a decision" in kept
         world.captured(1)
+    (decision,) = world.holdfast("decide", "--list", "--json").json()
+    assert (decision["text"], decision["by"]) == (DECISION, "agent")
     with serving([RECALL, "Done."]) as server:
-        client.run(server, "thanks")
+        client.run(server, CODING)
+        assert any(line.startswith(f"Decided: {DECISION}") for line in told(server.turns()[0]))
         (recalled,) = server.turns()[-1].results
         assert DECISION in recalled
         world.captured(2)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -112,6 +113,17 @@ class World:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         return [json.loads(line) for line in lines]
 
+    def starts(self) -> list[dict[str, Any]]:
+        return [entry for entry in self.why() if entry["event"] == "SessionStart"]
+
+    def prepared(self, query: str) -> list[str]:
+        """From what hooks read."""
+        db = sqlite3.connect(f"file:{self.memory / 'hot.db'}?mode=ro&immutable=1", uri=True)
+        try:
+            return [text for (text,) in db.execute(query)]
+        finally:
+            db.close()
+
     def state(self) -> str:
         """For the message of a test that failed."""
         told = [str(entry) for entry in self.why()[-6:]]
@@ -123,9 +135,14 @@ class World:
             yield from (path for path in root.rglob("*") if path.is_file())
 
 
+def blocks(request: Request) -> list[list[str]]:
+    """What the model saw of ours in this request: the lines of each fenced block."""
+    return [block[2].split("\n") for block in FENCED.finditer(request.text)]
+
+
 def told(request: Request) -> list[str]:
     """The lines of ours that the model saw in this request."""
-    return [line for block in FENCED.finditer(request.text) for line in block[2].split("\n")]
+    return [line for lines in blocks(request) for line in lines]
 
 
 def processes_of(home: Path) -> list[str]:

@@ -114,9 +114,11 @@ class Client(ABC):
         assert not server.missed, server.missed
         return Answer(self.session_in(printed), printed)
 
-    def terminal(self, server: ModelServer, prompt: str) -> AbstractContextManager[Terminal]:
+    def terminal(
+        self, server: ModelServer, prompt: str, more: Sequence[str] = ()
+    ) -> AbstractContextManager[Terminal]:
         env = {**self.env(server), "TERM": "xterm-256color"}
-        return terminal([self.program, *self.spoken(server, prompt)], self.repo, env)
+        return terminal([self.program, *more, *self.spoken(server, prompt)], self.repo, env)
 
     def talk(self, server: ModelServer, prompt: str) -> None:
         """A session in a terminal, as a person has it: from the prompt to its last answer, and out."""
@@ -124,9 +126,9 @@ class Client(ABC):
             ended = wait_until(lambda: len(server.turns()) >= len(server.steps), LONGEST_S)
             assert ended, f"{self.agent} came to no end\n{shown.shown[-3000:]}"
             assert not server.missed, server.missed
-            assert self._leave(shown), f"{self.agent} does not leave\n{shown.shown[-3000:]}"
+            assert self.leave(shown), f"{self.agent} does not leave\n{shown.shown[-3000:]}"
 
-    def _leave(self, shown: Terminal) -> bool:
+    def leave(self, shown: Terminal) -> bool:
         """Words typed while a client is still busy are not obeyed: they are taken away and typed again."""
         for _ in range(10):
             shown.type(f"{CLEAR_LINE}{self.farewell}")
