@@ -94,6 +94,7 @@ def test_a_session_that_was_killed_is_caught_up_by_the_next_start(agent: str, wo
         process = client.start(server, "Rename the cart module")
         try:
             assert server.stuck.wait(100), "the model was never asked a second time"
+            assert wait_until(lambda: client.wrote("Rename the cart module")), "clients write when they like"
         finally:
             kill(process)
     assert world.rows() == []

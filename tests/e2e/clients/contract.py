@@ -16,6 +16,7 @@ from tests.e2e.model_server import ModelServer, wait_until
 from tests.e2e.terminal import Terminal, terminal
 
 KEY = "no-real-key-0123456789abcdef"
+MOST_BYTES = 2_000_000  # programs that a client unpacks in its home are larger
 CLEAR_LINE = "\x15"
 LONGEST_S = 150  # what takes longer hangs; two clients at once on a slow machine take a third of it
 
@@ -76,6 +77,19 @@ class Client(ABC):
     def edited(self, name: str) -> bool:
         """Whether that change stands."""
         return self.note in (self.home / name).read_text(encoding="utf-8")
+
+    def wrote(self, words: str) -> bool:
+        """Whether the client has written this somewhere in its home."""
+        for path in self.home.rglob("*"):
+            ours = ".holdfast" in path.parts
+            if (
+                not ours
+                and path.is_file()
+                and path.stat().st_size < MOST_BYTES
+                and words.encode() in path.read_bytes()
+            ):
+                return True
+        return False
 
     def env(self, server: ModelServer) -> dict[str, str]:
         """Nothing of the machine that runs the tests: CI=true there would switch our hooks off."""
