@@ -103,6 +103,12 @@ FAILED_AND_WORKED = [
         ["`golangci-lint` is not found here", "→ `mise x -- golangci-lint run ./...`"],
     ),
     (
+        "a tool that is not on the path",
+        ("go build ./cmd/shop", False, "/bin/bash: line 1: go: command not found"),
+        "/usr/local/go/bin/go build ./cmd/shop",
+        ["`go` is not found here", "→ `/usr/local/go/bin/go build"],
+    ),
+    (
         "a flag that this platform's tool lacks",
         ("grep -P 'a\\d' cart.txt", False, "grep: invalid option -- P\nusage: grep [-abc]"),
         "grep -E 'a[0-9]' cart.txt",
@@ -210,6 +216,13 @@ def test_a_folder_that_is_not_there_is_one_rule_for_its_files() -> None:
         steps += tool(1, "read", f"{HOME}/cmd/commands/{name}", "File does not exist.", ok=False)
         steps += tool(1, "read", f"{HOME}/cmd/{name}", "package cmd")
     assert rules(session(1, *steps)) == ["there is no folder `cmd/commands/` here → its files are in `cmd/`"]
+
+
+def test_the_end_of_a_sentence_is_no_part_of_the_path_that_it_names() -> None:
+    said = f"Path does not exist: {HOME}/src/cart. Note: your current working directory is {HOME}."
+    missed = tool(1, "search", f"{HOME}/src/cart", said, ok=False)
+    found = rules(*twice(*missed, *tool(2, "read", f"{HOME}/src/cart.rs", "fn main() {}")))
+    assert found == ["`src/cart` does not exist here → files like `src/cart.rs`"]
 
 
 def test_a_path_that_two_sessions_looked_for_in_vain_is_named() -> None:
@@ -579,6 +592,9 @@ WRONG_REMEDIES = [
     ("the same tool, avoiding it", "go test ./color/...", "line 1: shopctl: command not found", "go test ./cart/... -run TestSum"),
     ("another subcommand", "gh pr diff 12 -- cart.go", "accepts at most 1 arg(s), received 2", "gh pr view 12 --json files"),
     ("other arguments", "find web -printf %p", "find: -printf: unknown primary or operator", "find api -name cart.go -type f"),
+    ("a linter does not format", "cargo fmt --check", "Diff in /home/ada/shop/src/cart.rs:32:", "cargo clippy"),
+    ("options are those of anything", "python -v", "zsh: command not found: python", "git remote -v"),
+    ("who asks where it is", "command -v python; python --version", "zsh:1: command not found: python", "git remote -v"),
     ("a fix is no check", "bun run lint", 'error: Script not found "lint"', "bun run lint:fix"),
     ("another query", "gh api repos/x/y/trees/dev?r=1", "zsh:1: no matches found: repos/x/y/trees/dev?r=1", "gh api repos/x/y/readme"),
 ]  # fmt: skip

@@ -71,7 +71,7 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
         return _missed_path(name, parts, output, line, at)
     if cause == "program":
         wanted = name.rpartition("/")[2]
-        for part in parts:
+        for part in sorted(parts, key=lambda part: part.program != wanted):
             if wanted in [name_of(word) for word in part.words[:4]] and not specific(name):
                 return Slip("program", "", wanted, line, at, part)
         inner = worker(parts)
