@@ -233,6 +233,11 @@ def test_a_path_that_two_sessions_looked_for_in_vain_is_named() -> None:
     ]
 
 
+def test_a_path_said_from_above_the_folder_of_the_call_is_no_lesson() -> None:
+    missed = ("cd app && ls app/cart", False, "ls: cannot access 'app/cart': No such file or directory")
+    assert not rules(*twice(missed, "ls cart/total.go"))
+
+
 def test_a_file_that_was_written_later_is_no_lesson() -> None:
     missed = tool(1, "read", f"{HOME}/docs/design.md", "File does not exist.", ok=False)
     there = tool(3, "read", f"{HOME}/docs/design.md", "# Design")
@@ -250,6 +255,19 @@ def test_commands_that_work_here_are_learned_with_flags_and_directory() -> None:
         "one test: `go test -tags=integration <path> -run <name>`",
         "format: `mise run fmt`",
     }
+
+
+def test_a_command_is_learned_with_the_folder_that_an_earlier_one_moved_into() -> None:
+    moved = Began(None, cwd=f"{HOME}/app")
+    check = ("flutter analyze --no-fatal-infos", True, "No issues found!")
+    away = session(1, f"cd {HOME}/app && flutter pub get", moved, check, check)
+    back = session(2, moved, (f"cd {HOME} && npm run lint:all", True, "0 problems"))
+    there = session(
+        3, moved, (f"cd {HOME}/app && flutter analyze --no-fatal-infos", True, "No issues found!")
+    )
+    assert rules(away, kind="command") == ["lint: `cd app && flutter analyze --no-fatal-infos`"]
+    assert rules(back, kind="command") == ["lint: `npm run lint:all`"]
+    assert rules(away, there, kind="command") == ["lint: `cd app && flutter analyze --no-fatal-infos`"]
 
 
 def test_a_command_that_is_no_longer_defined_is_left_out() -> None:
@@ -594,6 +612,7 @@ WRONG_REMEDIES = [
     ("other arguments", "find web -printf %p", "find: -printf: unknown primary or operator", "find api -name cart.go -type f"),
     ("a linter does not format", "cargo fmt --check", "Diff in /home/ada/shop/src/cart.rs:32:", "cargo clippy"),
     ("options are those of anything", "python -v", "zsh: command not found: python", "git remote -v"),
+    ("hidden by the call", "for path in a b; do nl $path; done", "zsh:1: command not found: nl", "/usr/bin/nl a"),
     ("who asks where it is", "command -v python; python --version", "zsh:1: command not found: python", "git remote -v"),
     ("a fix is no check", "bun run lint", 'error: Script not found "lint"', "bun run lint:fix"),
     ("another query", "gh api repos/x/y/trees/dev?r=1", "zsh:1: no matches found: repos/x/y/trees/dev?r=1", "gh api repos/x/y/readme"),

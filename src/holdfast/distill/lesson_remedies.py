@@ -103,7 +103,7 @@ def same_job(tried: Simple, part: Simple) -> bool:
 def _other_program(token: str, tried: Simple, part: Simple) -> bool:
     called = [name_of(word) for word in part.words]
     if called[0] == token:
-        return part.words[0].startswith("/") and not tried.words[0].startswith("/")  # it is not on the path
+        return _off_the_path(part.words[0]) and not tried.words[0].startswith("/")
     if _TELLS_OF & set(called[1:3]):
         return False  # whether it could be had is no way to run it
     if token in called[1:6]:
@@ -115,6 +115,11 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
     rest = [unquoted(word) for word in tried.words if name_of(word) != token]
     said = any(not word.startswith("-") for word in rest)  # options alone are those of anything
     return bool(rest) and ((said and _share(rest, _bare(part)) >= MOST) or same_job(tried, part))
+
+
+def _off_the_path(word: str) -> bool:
+    """A program by its full name where no shell looks: what is in the system's folders was hidden by the call."""
+    return word.startswith("/") and word.rpartition("/")[0] not in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 
 
 def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
