@@ -103,6 +103,12 @@ FAILED_AND_WORKED = [
         ["`golangci-lint` is not found here", "→ `mise x -- golangci-lint run ./...`"],
     ),
     (
+        "a tool that is not on the path",
+        ("go build ./cmd/shop", False, "/bin/bash: line 1: go: command not found"),
+        "/usr/local/go/bin/go build ./cmd/shop",
+        ["`go` is not found here", "→ `/usr/local/go/bin/go build"],
+    ),
+    (
         "a flag that this platform's tool lacks",
         ("grep -P 'a\\d' cart.txt", False, "grep: invalid option -- P\nusage: grep [-abc]"),
         "grep -E 'a[0-9]' cart.txt",
@@ -212,12 +218,24 @@ def test_a_folder_that_is_not_there_is_one_rule_for_its_files() -> None:
     assert rules(session(1, *steps)) == ["there is no folder `cmd/commands/` here → its files are in `cmd/`"]
 
 
+def test_the_end_of_a_sentence_is_no_part_of_the_path_that_it_names() -> None:
+    said = f"Path does not exist: {HOME}/src/cart. Note: your current working directory is {HOME}."
+    missed = tool(1, "search", f"{HOME}/src/cart", said, ok=False)
+    found = rules(*twice(*missed, *tool(2, "read", f"{HOME}/src/cart.rs", "fn main() {}")))
+    assert found == ["`src/cart` does not exist here → files like `src/cart.rs`"]
+
+
 def test_a_path_that_two_sessions_looked_for_in_vain_is_named() -> None:
     missed = tool(1, "read", f"{HOME}/docs/design.md", "File does not exist.", ok=False)
     assert rules(session(1, *missed)) == []
     assert rules(session(1, *missed), session(2, *missed)) == [
         "there is no `docs/design.md` in this repository"
     ]
+
+
+def test_a_path_said_from_above_the_folder_of_the_call_is_no_lesson() -> None:
+    missed = ("cd app && ls app/cart", False, "ls: cannot access 'app/cart': No such file or directory")
+    assert not rules(*twice(missed, "ls cart/total.go"))
 
 
 def test_a_file_that_was_written_later_is_no_lesson() -> None:
@@ -237,6 +255,19 @@ def test_commands_that_work_here_are_learned_with_flags_and_directory() -> None:
         "one test: `go test -tags=integration <path> -run <name>`",
         "format: `mise run fmt`",
     }
+
+
+def test_a_command_is_learned_with_the_folder_that_an_earlier_one_moved_into() -> None:
+    moved = Began(None, cwd=f"{HOME}/app")
+    check = ("flutter analyze --no-fatal-infos", True, "No issues found!")
+    away = session(1, f"cd {HOME}/app && flutter pub get", moved, check, check)
+    back = session(2, moved, (f"cd {HOME} && npm run lint:all", True, "0 problems"))
+    there = session(
+        3, moved, (f"cd {HOME}/app && flutter analyze --no-fatal-infos", True, "No issues found!")
+    )
+    assert rules(away, kind="command") == ["lint: `cd app && flutter analyze --no-fatal-infos`"]
+    assert rules(back, kind="command") == ["lint: `npm run lint:all`"]
+    assert rules(away, there, kind="command") == ["lint: `cd app && flutter analyze --no-fatal-infos`"]
 
 
 def test_a_command_that_is_no_longer_defined_is_left_out() -> None:
@@ -579,6 +610,10 @@ WRONG_REMEDIES = [
     ("the same tool, avoiding it", "go test ./color/...", "line 1: shopctl: command not found", "go test ./cart/... -run TestSum"),
     ("another subcommand", "gh pr diff 12 -- cart.go", "accepts at most 1 arg(s), received 2", "gh pr view 12 --json files"),
     ("other arguments", "find web -printf %p", "find: -printf: unknown primary or operator", "find api -name cart.go -type f"),
+    ("a linter does not format", "cargo fmt --check", "Diff in /home/ada/shop/src/cart.rs:32:", "cargo clippy"),
+    ("options are those of anything", "python -v", "zsh: command not found: python", "git remote -v"),
+    ("hidden by the call", "for path in a b; do nl $path; done", "zsh:1: command not found: nl", "/usr/bin/nl a"),
+    ("who asks where it is", "command -v python; python --version", "zsh:1: command not found: python", "git remote -v"),
     ("a fix is no check", "bun run lint", 'error: Script not found "lint"', "bun run lint:fix"),
     ("another query", "gh api repos/x/y/trees/dev?r=1", "zsh:1: no matches found: repos/x/y/trees/dev?r=1", "gh api repos/x/y/readme"),
 ]  # fmt: skip

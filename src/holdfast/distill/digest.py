@@ -64,6 +64,7 @@ class OpenCall(Struct):
     action: Action
     target: str
     turn: int
+    below: str = ""  # the folder below the session's in which it was made
 
 
 class UsageTotal(Struct):
@@ -85,6 +86,7 @@ class Digest(Struct):
     session: str = ""
     parent: str = ""
     cwd: str = ""
+    below: str = ""  # the folder below it that the session moved into
     branch: str = ""
     version: str = ""
     provider: str = ""

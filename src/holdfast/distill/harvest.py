@@ -52,6 +52,7 @@ class Harvester:
     def __init__(self, state: Gathered, cwd: str = "") -> None:
         self.state = state
         self.cwd = cwd  # of the session: what lessons say is said from there
+        self.below = ""  # the folder in which the call at hand was made
 
     def person(self, event: UserTurn) -> None:
         """A person speaks: the agent's report is final, and its question is answered or passed over."""
@@ -109,7 +110,7 @@ class Harvester:
             state.looked_at = state.calls
         if action == "shell":
             if not event.own_fault and not event.rejected:
-                here = from_here(target, self.cwd)
+                here = self._from_here(target)
                 lessons.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
                 stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
                 if event.ok:
@@ -138,11 +139,16 @@ class Harvester:
 
     def verified(self, command: str, event: ToolResult) -> None:
         event, command = _spoken(event), public(command)
-        here = from_here(command, self.cwd)
+        here = self._from_here(command)
         if lessons.misused(here, event.text):
             return  # a pipe hid that the check did not even run
         facts.watch_checks(self.state, command, event.text, event.at)
         lessons.verified(self.state, here, facts.proof(event.text), event.at)
+
+    def _from_here(self, command: str) -> str:
+        """A command as it is said from the session's folder, though an earlier one moved into another."""
+        here = from_here(command, self.cwd)
+        return f"cd {self.below} && {here}" if self.below else here
 
     def committed(self, command: str, event: ToolResult) -> None:
         event, command = _spoken(event), public(command)

@@ -14,7 +14,7 @@ from holdfast.text.late import late
 
 LISTING, MOST_LINES = 4000, 60  # of an output that lists files
 _MISSING = late(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
-_MISSING_PATH = late(r"(?:Path|File|Directory) does not exist: (\S+?)(?:</|[\s,]|\.?$)", re.MULTILINE)
+_MISSING_PATH = late(r"(?:Path|File|Directory) does not exist: (\S+?)\.?(?:</|[\s,]|$)", re.MULTILINE)
 _MEANT = late(r"Did you mean (\S+?)\?")
 _TOO_LARGE = late(r"exceeds maximum allowed (?:tokens|size)")
 _LISTED = late(r"[\w.@+/-]+/[\w.@+-]+")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from holdfast.distill import checks
-from holdfast.distill.lesson_words import purpose_of, specific, subject_of
+from holdfast.distill.lesson_words import formats, purpose_of, specific, subject_of
 from holdfast.distill.shell_line import Simple, name_of, names, unquoted
 
 MOST = 0.6
@@ -103,7 +103,7 @@ def same_job(tried: Simple, part: Simple) -> bool:
 def _other_program(token: str, tried: Simple, part: Simple) -> bool:
     called = [name_of(word) for word in part.words]
     if called[0] == token:
-        return False
+        return _off_the_path(part.words[0]) and not tried.words[0].startswith("/")
     if _TELLS_OF & set(called[1:3]):
         return False  # whether it could be had is no way to run it
     if token in called[1:6]:
@@ -113,7 +113,13 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
     if "-" in token and token == "-".join(called[:2]):
         return True
     rest = [unquoted(word) for word in tried.words if name_of(word) != token]
-    return bool(rest) and (_share(rest, _bare(part)) >= MOST or same_job(tried, part))
+    said = any(not word.startswith("-") for word in rest)  # options alone are those of anything
+    return bool(rest) and ((said and _share(rest, _bare(part)) >= MOST) or same_job(tried, part))
+
+
+def _off_the_path(word: str) -> bool:
+    """A program by its full name where no shell looks: what is in the system's folders was hidden by the call."""
+    return word.startswith("/") and word.rpartition("/")[0] not in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 
 
 def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
@@ -217,6 +223,9 @@ def _trusts(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _switched(token: str, tried: Simple, part: Simple) -> bool:
+    """Another way to do a job; what is not formatted is not helped by a linter that has no say in it."""
+    if formats(tried) or formats(part):
+        return False
     return same_job(tried, part) and subject_of(part) != subject_of(tried)
 
 

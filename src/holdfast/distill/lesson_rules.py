@@ -73,7 +73,7 @@ def rule_of(item: Recurring) -> str:
         case "large":
             return f"`{token}` is too large to read at once → read a part of it (offset and limit), or search in it"
         case "program":
-            return f"`{token}` is not found here{then}" if instead else f"`{token}` is not installed here"
+            return f"`{token}` is not found here{then}"
         case "tool":
             return f"`{tried}` needs `{token}`, which is not found here{then}"
         case "prefix":

@@ -71,7 +71,7 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
         return _missed_path(name, parts, output, line, at)
     if cause == "program":
         wanted = name.rpartition("/")[2]
-        for part in parts:
+        for part in sorted(parts, key=lambda part: part.program != wanted):
             if wanted in [name_of(word) for word in part.words[:4]] and not specific(name):
                 return Slip("program", "", wanted, line, at, part)
         inner = worker(parts)
@@ -155,6 +155,8 @@ def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: flo
         return None  # what was looked for came all the same
     for part in parts:
         if not elsewhere(part) and any(unquoted(word).rstrip("/") == name.rstrip("/") for word in part.words):
+            if name.startswith(f"{part.directory.rpartition('/')[2]}/"):
+                return None  # said from above the folder in which it was called
             path = f"{part.directory}/{name}" if part.directory else name
             return path_slip(path, line, at)
     return None

@@ -220,13 +220,18 @@ def purpose_of(part: Simple) -> str:
         word in ("--help", "-h", "--version") for word in part.words
     ):
         return ""
-    if _FORMATS.search(text):
+    if formats(part):
         return "format"
     if _GENERATES.search(text):
         return "generate"
     if _RUNS.search(text):
         return "run"
     return "setup" if _SETS_UP.search(text) and not _PACKAGES.search(text) else ""
+
+
+def formats(part: Simple) -> bool:
+    """Whether a command formats code, or asks whether it is formatted."""
+    return bool(_FORMATS.search(part.text))
 
 
 def picks_a_test(part: Simple) -> bool:

@@ -123,6 +123,9 @@ class Reducer:
         digest.agent = event.agent or digest.agent
         digest.parent = event.parent or digest.parent
         digest.cwd = self.harvester.cwd = digest.cwd or event.cwd
+        if event.cwd:
+            below = self._relative(event.cwd)
+            digest.below = "" if below == event.cwd or below.startswith(".") else below
         digest.branch = event.branch or digest.branch
         digest.version = event.version or digest.version
         digest.provider = event.provider or digest.provider
@@ -180,7 +183,7 @@ class Reducer:
         if event.action == "edit":
             target = "\n".join(event.paths)
         digest.open_calls[event.call] = OpenCall(
-            event.action, clipped(target, TARGET_LENGTH // LEEWAY), len(digest.turns) - 1
+            event.action, clipped(target, TARGET_LENGTH // LEEWAY), len(digest.turns) - 1, digest.below
         )
         if event.action in ("read", "edit"):
             for path in event.paths:
@@ -214,6 +217,7 @@ class Reducer:
         turn = digest.turns[call.turn] if 0 <= call.turn < len(digest.turns) else self._turn()
         turn.sealed = False
         if call.action == "shell":
+            self.harvester.below = "" if call.target.lstrip().startswith("cd ") else call.below
             self.harvester.ended("shell", self._from_here(call.target), event)
         elif call.action in ("edit", "read"):
             self.harvester.ended(call.action, self._relative(call.target), event)

@@ -96,6 +96,8 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
             variables.append(word)
         elif word not in _KEYWORDS and word not in _WRAPPERS:
             break
+        elif word == "command" and words[at + 1 : at + 2] in (["-v"], ["-V"]):
+            break  # asks where a program is
         at += 1
     return variables, words[at:]
 
