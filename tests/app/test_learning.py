@@ -27,6 +27,8 @@ def stumbling(number: int, cwd: Path, said: str = "") -> ClaudeFile:
         at + 10, f"gh pr diff {number} --stat", "unknown flag: --stat\n\nUsage:  gh pr diff", exit_code=1
     )
     file.run(at + 20, f"gh pr diff {number} --name-only", "src/cart.ts")
+    if number == 1:  # it had to be found once
+        file.run(at + 25, "cat package.json", '{"scripts": {"test": "vitest"}}')
     file.run(at + 30, "npm test", "Tests: 12 passed")
     file.assistant(at + 40, "Reviewed it.")
     if said:

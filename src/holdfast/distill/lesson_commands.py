@@ -14,9 +14,8 @@ from holdfast.model.session import Lived
 
 MOST_OF_A_PURPOSE = 2
 MOST_TESTS = 3
-KNOWN_ANYWAY = (
-    4  # sessions that ran a command at once: when none had to find it, no call is saved by telling it
-)
+# Sessions that ran a command at once: when none had to find it, no call is saved by telling it.
+KNOWN_ANYWAY = 3
 _LABELS = {
     "test": "tests",
     "one test": "one test",
