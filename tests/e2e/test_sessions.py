@@ -34,7 +34,7 @@ def test_what_a_session_in_a_terminal_left_is_told_to_the_next_one(agent: str, w
     client = world.install(agent)
     with serving(LEARNT) as server:
         client.talk(server, FIRST)
-        assert [told(turn) for turn in server.turns()] == [[], [], []], "nothing was known yet"
+        assert all(told(turn) == [] for turn in server.turns()), "nothing was known yet"
         world.captured(1)
     with serving([WRONG, "Done."]) as server:
         second = client.run(server, "Go on").session
