@@ -24,6 +24,9 @@ from holdfast.text.outline import outline
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 SERVER = "holdfast"  # what our tools are called in a host's configuration
+# Hosts start this in whatever repository a person has opened: without the two options Python would take modules from
+# there first, and run them.
+PROGRAM = ("-E", "-P", "-m", "holdfast")
 
 # agent -> the module that knows its host. Loaded when it is asked for, as commands and importers are.
 HOSTS = {
@@ -206,7 +209,7 @@ def uninstall(machine: Machine, plan: Plan) -> None:
 
 
 def where_of(machine: Machine, project: Project, *, tools: bool = True, status_line: bool = False) -> Where:
-    server = (sys.executable, "-m", "holdfast", "mcp") if tools and find_spec("mcp") else ()
+    server = (sys.executable, *PROGRAM, "mcp") if tools and find_spec("mcp") else ()
     return Where(machine.user_home, machine.env, project.root, sys.executable, server, {}, status_line)
 
 

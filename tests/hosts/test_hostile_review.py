@@ -1,0 +1,50 @@
+"""What a hostile review found: other people's files that ran, led elsewhere, or stood in the way of an undo."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import Holdfast
+
+from holdfast.hosts.slash_commands import program
+
+
+def shadow(repo: Path) -> Path:
+    """A repository with modules called as those that Python loads first; each leaves a mark when it is run."""
+    mark = repo.parent / "ran"
+    for name in ("json", "tomllib", "argparse", "holdfast", "msgspec", "mcp"):
+        (repo / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').close()\n", encoding="utf-8")
+    return mark
+
+
+@pytest.mark.promise("G8")
+@pytest.mark.parametrize("path", ["", "."])
+def test_no_module_of_a_repository_is_run_by_the_tools_that_a_host_starts_there(
+    holdfast: Holdfast, home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    holdfast("install", "claude-code", "--yes", check=0)
+    server = json.loads((home / ".claude.json").read_bytes())["mcpServers"]["holdfast"]
+    mark = shadow(repo)
+    monkeypatch.setenv("PYTHONPATH", path)
+    done = subprocess.run(
+        [server["command"], *server["args"]],
+        cwd=repo,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr, mark.exists()) == (0, b"", False)
+
+
+@pytest.mark.promise("G8")
+def test_no_module_of_a_repository_is_run_by_a_slash_command(
+    repo: Path,
+) -> None:
+    mark = shadow(repo)
+    line = f"{program(sys.executable)} fenced resume"
+    done = subprocess.run(line, shell=True, cwd=repo, capture_output=True, check=False)
+    assert (done.returncode, mark.exists()) == (0, False), done.stderr
