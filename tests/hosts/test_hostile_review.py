@@ -48,3 +48,39 @@ def test_no_module_of_a_repository_is_run_by_a_slash_command(
     line = f"{program(sys.executable)} fenced resume"
     done = subprocess.run(line, shell=True, cwd=repo, capture_output=True, check=False)
     assert (done.returncode, mark.exists()) == (0, False), done.stderr
+
+
+@pytest.mark.promise("G8")
+@pytest.mark.parametrize("agent", ["copilot", "claude-code", "codex", "gemini", "qwen", "cursor"])
+def test_a_folder_that_a_repository_links_elsewhere_is_not_followed(
+    holdfast: Holdfast, repo: Path, tmp_path: Path, agent: str
+) -> None:
+    folders = {"copilot": ".github", "claude-code": ".claude"}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (repo / folders.get(agent, f".{agent}")).symlink_to(elsewhere)
+    done = holdfast("install", agent, "--scope", "project", "--yes", check=1)
+    assert "is not followed" in done.stderr
+    assert not list(elsewhere.iterdir())
+    holdfast("uninstall", agent, "--yes", check=0)
+
+
+@pytest.mark.promise("H1")
+@pytest.mark.parametrize("broken", [b'{"hooks": "holdfast/hot/hook_entry.py"', None], ids=["torn", "folder"])
+def test_a_broken_file_of_one_agent_does_not_keep_our_hooks_in_the_others(
+    holdfast: Holdfast, home: Path, repo: Path, broken: bytes | None
+) -> None:
+    qwen, cursor = home / ".qwen" / "settings.json", home / ".cursor" / "hooks.json"
+    for path in (qwen, cursor):
+        path.parent.mkdir()
+    cursor.write_text('{"version": 1}\n', encoding="utf-8")
+    holdfast("install", "qwen", "cursor", "--yes", check=0)
+    if broken is None:
+        qwen.unlink()
+        qwen.mkdir()
+    else:
+        qwen.write_bytes(broken)
+    done = holdfast("uninstall", "--all", "--yes", check=1)
+    assert f"Qwen Code is left as it is: {qwen}" in " ".join(done.stderr.split())
+    assert cursor.read_text(encoding="utf-8") == '{"version": 1}\n'
+    holdfast("uninstall", "qwen", "--yes", check=1)

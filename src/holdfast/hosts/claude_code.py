@@ -89,7 +89,9 @@ class ClaudeCode:
         if scope == "project":
             places += [where.project / ".claude" / name for name in ("settings.json", LOCAL)]
         for path in places:
-            file = JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+            file = JsonFile(
+                where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope)
+            )
             data = file.data()
             if data is not None and (line := file.value(data).get(LINE)) and not is_our_line(line):
                 return path
@@ -100,7 +102,7 @@ class ClaudeCode:
             path = where.project / ".claude" / LOCAL
         else:
             path = followed(_folder(where) / "settings.json")
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
 
     def _tools(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         if not where.server:

@@ -50,7 +50,7 @@ class Codex:
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         hooks, tools = self._hooks(where, scope), self._tool_path(where, scope)
-        data = None if leads_elsewhere(tools, scope) else where.read(tools)
+        data = None if leads_elsewhere(where, tools, scope) else where.read(tools)
         change = Change(path=tools, before=data, after=data)
         if data is not None and b"holdfast" in data:
             text = _text(tools, data)
@@ -84,7 +84,7 @@ class Codex:
         path = _folder(where, scope) / "hooks.json"
         if scope == "user":
             path = followed(path)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
 
     def _tool_path(self, where: Where, scope: Scope) -> Path:
         path = _folder(where, scope) / "config.toml"
@@ -92,7 +92,7 @@ class Codex:
 
     def _with_tools(self, where: Where, scope: Scope) -> Change:
         path = self._tool_path(where, scope)
-        if leads_elsewhere(path, scope):
+        if leads_elsewhere(where, path, scope):
             raise _error(path, "is a link, and what a repository links to is not followed")
         data = where.read(path)
         text = _text(path, data or b"")

@@ -87,7 +87,7 @@ class Copilot:
 
     def _file(self, where: Where, scope: Scope, name: str) -> JsonFile:
         path = where.project / name if scope == "project" else followed(_folder(where) / name)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
 
 
 HOST: Host = Copilot()

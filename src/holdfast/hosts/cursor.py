@@ -73,7 +73,7 @@ class Cursor:
             path = where.project / ".cursor" / name
         else:
             path = followed(where.home / ".cursor" / name)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
 
 
 HOST: Host = Cursor()

@@ -115,9 +115,12 @@ class JsonFile(Struct, frozen=True, kw_only=True):
         return remove(text, container, number)
 
 
-def leads_elsewhere(path: Path, scope: Scope) -> bool:
-    """A link that came with a repository could point anywhere."""
-    return scope == "project" and (path.is_symlink() or path.parent.is_symlink())
+def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:
+    """A link that came with a repository could point anywhere, be it the file or a folder on the way to it."""
+    if scope != "project":
+        return False
+    below = path.relative_to(where.project).parts
+    return any(where.project.joinpath(*below[:depth]).is_symlink() for depth in range(1, len(below) + 1))
 
 
 def followed(path: Path) -> Path:
