@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 
+from holdfast.app.hosting import HOSTS
 from holdfast.hosts.slash_commands import program
 
 
@@ -84,3 +85,23 @@ def test_a_broken_file_of_one_agent_does_not_keep_our_hooks_in_the_others(
     assert f"Qwen Code is left as it is: {qwen}" in " ".join(done.stderr.split())
     assert cursor.read_text(encoding="utf-8") == '{"version": 1}\n'
     holdfast("uninstall", "qwen", "--yes", check=1)
+
+
+@pytest.mark.promise("H3")
+@pytest.mark.parametrize(
+    "words", [(), ("claude-code",), ("claude-code", "UserPromptSubmit", "plugin"), ("--new",)]
+)
+def test_a_hook_with_other_words_than_ours_refuses_no_prompt(
+    holdfast: Holdfast, words: tuple[str, ...]
+) -> None:
+    done = holdfast("hook", *words, input="{}", check=0)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.promise("H7")
+@pytest.mark.parametrize(("first", "second"), [("user", "project"), ("project", "user")])
+@pytest.mark.parametrize("agent", HOSTS)
+def test_hooks_in_both_scopes_are_warned_of(holdfast: Holdfast, agent: str, first: str, second: str) -> None:
+    undo = f"(holdfast uninstall {agent} --scope {first})"
+    assert undo not in " ".join(holdfast("install", agent, "--scope", first, "--yes", check=0).stderr.split())
+    assert undo in " ".join(holdfast("install", agent, "--scope", second, "--yes", check=0).stderr.split())

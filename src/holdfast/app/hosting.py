@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,7 +15,7 @@ from msgspec import Struct, structs
 from holdfast.app.preparing import prepare
 from holdfast.app.switches import enable
 from holdfast.app.wiring import Machine
-from holdfast.errors import UsageError
+from holdfast.errors import HoldfastError, UsageError
 from holdfast.store import files
 from holdfast.store.host_files import HostFiles
 from holdfast.store.layout import Project, find_git
@@ -151,6 +152,13 @@ def plan_install(
     warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
         warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
+    other = next(one for one in SCOPES if one != scope)
+    with contextlib.suppress(HoldfastError):  # what stands in the other file is not asked for
+        if (wired_there := host.status(where, other)).installed:
+            warnings += (
+                f"{host.title} has our hooks in {wired_there.path} already, and would run both: one is enough "
+                f"(holdfast uninstall {agent} --scope {other})",
+            )
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
 
 
