@@ -105,3 +105,34 @@ def test_hooks_in_both_scopes_are_warned_of(holdfast: Holdfast, agent: str, firs
     undo = f"(holdfast uninstall {agent} --scope {first})"
     assert undo not in " ".join(holdfast("install", agent, "--scope", first, "--yes", check=0).stderr.split())
     assert undo in " ".join(holdfast("install", agent, "--scope", second, "--yes", check=0).stderr.split())
+
+
+@pytest.mark.promise("H1")
+@pytest.mark.parametrize(
+    ("agent", "file", "keys"),
+    [
+        ("claude-code", ".claude.json", ("mcpServers", "holdfast")),
+        ("copilot", ".copilot/mcp-config.json", ("mcpServers", "holdfast")),
+        ("cursor", ".cursor/mcp.json", ("mcpServers", "holdfast")),
+        ("gemini", ".gemini/settings.json", ("mcpServers", "holdfast")),
+        ("opencode", ".config/opencode/opencode.json", ("mcp", "holdfast")),
+    ],
+)
+def test_what_a_person_set_for_our_tools_outlives_an_upgrade(
+    holdfast: Holdfast, home: Path, agent: str, file: str, keys: tuple[str, str]
+) -> None:
+    holdfast("install", agent, "--yes", check=0)
+    path = home / file
+    value = json.loads(path.read_bytes())
+    entry = value[keys[0]][keys[1]]
+    good = dict(entry)
+    theirs = {"enabled": False, "env": {"HOLDFAST_HOME": "/data"}, "tools": ["recall"]}
+    entry.update(theirs)
+    command = entry["command"]
+    entry["command"] = ["/old/python", *command[1:]] if isinstance(command, list) else "/old/python"
+    path.write_text(json.dumps(value, indent=2), encoding="utf-8")
+    holdfast("install", agent, "--yes", check=0)
+    assert json.loads(path.read_bytes())[keys[0]][keys[1]] == {**good, **theirs}
+    assert "already installed" in holdfast("install", agent, "--yes", check=0).stdout
+    holdfast("uninstall", agent, "--yes", check=0)
+    assert b"holdfast" not in path.read_bytes() if path.exists() else True

@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.hosts import json_hooks
 from holdfast.hosts.contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.hosts.json_file import JsonFile, followed, leads_elsewhere
+from holdfast.hosts.json_file import JsonFile, followed, kept, leads_elsewhere
 
 # Seconds until the host gives up on a hook. Ours end after 3; an end without a time is cancelled early.
 TIMEOUTS = {
@@ -109,8 +109,10 @@ class ClaudeCode:
             return ()
         file = self._tool_file(where)
         data = file.data()
-        text, keys, wanted = file.text(data), _keys(where, scope), server(where)
-        if file.at(text, keys) == wanted:
+        text, keys = file.text(data), _keys(where, scope)
+        known = file.at(text, keys)
+        wanted = kept(known, server(where), "type", "command", "args")
+        if known == wanted:
             return (file.unchanged(data),)
         return (file.change(data, file.with_member(text, keys, wanted)),)
 

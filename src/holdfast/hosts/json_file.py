@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,12 @@ class JsonFile(Struct, frozen=True, kw_only=True):
             trail.pop()
         container, number = trail[-1]
         return remove(text, container, number)
+
+
+def kept(known: Any, wanted: Mapping[str, Any], *ours: str) -> dict[str, Any]:
+    """The entry of our tools with what a person set there, such as variables, or that it is switched off."""
+    theirs = known if isinstance(known, dict) and "command" in known else {}
+    return {**wanted, **theirs, **{name: wanted[name] for name in ours}}
 
 
 def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:
