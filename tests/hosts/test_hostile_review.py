@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,17 @@ def test_what_a_person_set_for_our_tools_outlives_an_upgrade(
     assert "already installed" in holdfast("install", agent, "--yes", check=0).stdout
     holdfast("uninstall", agent, "--yes", check=0)
     assert b"holdfast" not in path.read_bytes() if path.exists() else True
+
+
+@pytest.mark.promise("H1")
+def test_what_uninstall_cannot_reach_is_named(
+    holdfast: Holdfast, repo: Path, make_repo: Callable[[str], Path]
+) -> None:
+    other = make_repo("other")
+    holdfast("install", "codex", "--scope", "project", "--yes", cwd=other, check=0)
+    holdfast("plugin", "gemini", check=0)
+    said = " ".join(holdfast("uninstall", "--all", "--yes", check=0).stdout.split())
+    assert f"{other}/.codex/hooks.json still has our entries" in said
+    assert "A plugin was made for Gemini CLI" in said
+    assert "still has" not in holdfast("uninstall", "--all", "--yes", cwd=other, check=0).stdout
+    assert not (other / ".codex").exists()

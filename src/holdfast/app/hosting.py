@@ -216,6 +216,17 @@ def uninstall(machine: Machine, plan: Plan) -> None:
         record.forget(change.path)
 
 
+def still_wired(machine: Machine, plans: Sequence[Plan]) -> list[Path]:
+    """Files with our entries that these plans do not reach: those of other repositories."""
+    reached = {change.path for plan in plans for change in plan.changes}
+    found = []
+    for path in HostFiles(machine.home).paths():
+        with contextlib.suppress(HoldfastError):
+            if path not in reached and SERVER.encode() in (files.read(path) or b""):
+                found.append(path)
+    return found
+
+
 def where_of(machine: Machine, project: Project, *, tools: bool = True, status_line: bool = False) -> Where:
     server = (sys.executable, *PROGRAM, "mcp") if tools and find_spec("mcp") else ()
     return Where(machine.user_home, machine.env, project.root, sys.executable, server, {}, status_line)

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from holdfast import __version__
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, Scope, host_for, plan_uninstall, uninstall
+from holdfast.app.hosting import HOSTS, SCOPES, Plan, Scope, host_for, plan_uninstall, still_wired, uninstall
+from holdfast.app.plugging import made_before
 from holdfast.app.purging import Purged, plan_purge, purge
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
@@ -73,6 +74,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     for plan in plans:
         state = "hooks removed" if plan.is_change else "no hooks of ours were there"
         output.line(f"{host_for(plan.agent).title}: {state}.")
+    if options.all:
+        _tell_what_stays(machine, plans)
     if purged is not None:
         output.line("The memory stays." if refused else f"{purged.memory}: removed.")
         if purged.backup:
@@ -93,6 +96,16 @@ def _planned(
                 raise
             problems.append(f"{host_for(agent).title} is left as it is: {error.line()}")
     return plans, problems
+
+
+def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
+    """Of all that was ever wired, what only another place can take out."""
+    for path in still_wired(machine, plans):
+        output.line(f"{path} still has our entries: run holdfast uninstall --all in that repository.")
+    for agent in made_before(machine):
+        output.line(
+            f"A plugin was made for {host_for(agent).title}: if you added it there, remove it there as well."
+        )
 
 
 def _check(options: argparse.Namespace) -> None:
