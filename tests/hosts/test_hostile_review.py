@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -151,3 +152,29 @@ def test_what_uninstall_cannot_reach_is_named(
     assert "A plugin was made for Gemini CLI" in said
     assert "still has" not in holdfast("uninstall", "--all", "--yes", cwd=other, check=0).stdout
     assert not (other / ".codex").exists()
+
+
+@pytest.mark.promise("H1")
+def test_what_a_person_set_for_our_tools_in_codex_outlives_an_upgrade(holdfast: Holdfast, home: Path) -> None:
+    path = home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('model = "x" # mine\n', encoding="utf-8")
+    holdfast("install", "codex", "--yes", check=0)
+    good = tomllib.loads(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8").replace(sys.executable, "/old/python")
+    text += (
+        "startup_timeout_sec = 30.5\nenabled = false # for now\n\n"
+        '[mcp_servers.holdfast.tools.remember]\napproval_mode = "approve"\n'
+    )
+    path.write_text(text, encoding="utf-8")
+    holdfast("install", "codex", "--yes", check=0)
+    theirs = {
+        "startup_timeout_sec": 30.5,
+        "enabled": False,
+        "tools": {"remember": {"approval_mode": "approve"}},
+    }
+    good["mcp_servers"]["holdfast"].update(theirs)
+    assert tomllib.loads(path.read_text(encoding="utf-8")) == good
+    assert "already installed" in holdfast("install", "codex", "--yes", check=0).stdout
+    holdfast("uninstall", "codex", "--yes", check=0)
+    assert path.read_text(encoding="utf-8").rstrip() == 'model = "x" # mine'

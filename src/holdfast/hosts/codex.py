@@ -99,15 +99,20 @@ class Codex:
         before, wanted = _parsed(path, text), server(where)
         if _fits(_at(before), wanted):
             return Change(path=path, before=data, after=data)
-        added = toml_text.with_table(toml_text.without_table(text, KEYS), KEYS, wanted)
-        try:
-            fits = tomllib.loads(added) == _with(before, wanted)
-        except tomllib.TOMLDecodeError:
-            fits = False
-        if not fits:
-            problem = "mcp_servers is written in a way that no table can be added to"
-            raise _error(path, problem, fix=f"Write it as [{'.'.join(KEYS[:1])}.NAME] tables, or --no-mcp")
-        return _change(path, data, added)
+        kept = _kept(_at(before), wanted)
+        simple = {name: value for name, value in kept.items() if not isinstance(value, dict)}
+        # With what a person set there, and the tables below it; where that cannot be said as text, ours alone.
+        for added, said in (
+            (toml_text.with_table(toml_text.without_table(text, KEYS, below=False), KEYS, simple), kept),
+            (toml_text.with_table(toml_text.without_table(text, KEYS), KEYS, wanted), wanted),
+        ):
+            try:
+                if tomllib.loads(added) == _with(before, said):
+                    return _change(path, data, added)
+            except tomllib.TOMLDecodeError:
+                continue
+        problem = "mcp_servers is written in a way that no table can be added to"
+        raise _error(path, problem, fix=f"Write it as [{'.'.join(KEYS[:1])}.NAME] tables, or --no-mcp")
 
 
 HOST: Host = Codex()
@@ -135,6 +140,18 @@ def _fits(found: object, wanted: Mapping[str, Any]) -> bool:
     return isinstance(found, dict) and all(
         found.get(name) == value for name, value in wanted.items() if name != "required"
     )
+
+
+def _kept(found: object, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Our entry with what a person set there, as far as that can be written again."""
+    theirs = found if isinstance(found, dict) and "command" in found else {}
+    known = {
+        name: value
+        for name, value in theirs.items()
+        if isinstance(value, str | bool | int | float | dict)
+        or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+    }
+    return {**wanted, **known, **{name: value for name, value in wanted.items() if name != "required"}}
 
 
 def _with(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
