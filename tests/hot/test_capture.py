@@ -355,3 +355,11 @@ def test_a_session_that_cannot_be_read_does_not_keep_others_from_being_captured(
     (problem,) = done.problems
     assert "another-session" in problem and "File name too long" in problem
     assert [letter["session"] for letter in enabled.inbox()] == ["another-session"], "it is tried again"
+
+
+@pytest.mark.promise("M7")
+def test_a_session_in_a_folder_of_another_encoding_is_captured(enabled: Enabled, transcript: Path) -> None:
+    env = {"CLAUDE_PROJECT_DIR": str(enabled.root)}
+    enabled.hook("Stop", env, transcript_path=str(transcript), cwd=f"{enabled.root}/\udce9t\udce9")
+    wait_until(lambda: latest_record(enabled.project) is not None)
+    assert "not an envelope" not in enabled.log()
