@@ -83,7 +83,7 @@ def test_a_plugin_brings_the_tools_and_a_skill(holdfast: Holdfast, agent: str) -
     root = inner(made(holdfast, agent), agent)
     manifest = root / ("gemini-extension.json" if agent == "gemini" else ".mcp.json")
     server = json.loads(manifest.read_bytes())["mcpServers"]["holdfast"]
-    assert [server["command"], *server["args"]] == [sys.executable, "-m", "holdfast", "mcp"]
+    assert [server["command"], *server["args"]] == [sys.executable, "-E", "-P", "-m", "holdfast", "mcp"]
     skill = (root / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     assert skill.startswith('---\nname: "memory"\ndescription: "Use when')
     assert not (inner(made(holdfast, agent, "--no-mcp"), agent) / ".mcp.json").exists()
@@ -207,3 +207,12 @@ def test_settings_of_others_and_of_other_agents_do_not_silence_it(enabled: Enabl
     path.write_bytes(b"\xff broken")
     (enabled.memory / "why.jsonl").unlink()
     assert b"refund endpoint" in plugged(enabled)
+
+
+@pytest.mark.promise("G8")
+def test_a_file_that_came_with_a_repository_does_not_silence_it(enabled: Enabled) -> None:
+    path = enabled.root / ".codex" / "hooks.json"
+    path.parent.mkdir()
+    command = "/home/mallory/bin/python -I -S /home/mallory/holdfast/hot/hook_entry.py codex Stop || true"
+    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}))
+    assert b"refund endpoint" in plugged(enabled, "codex")

@@ -341,3 +341,25 @@ def test_a_capture_looks_at_the_checkout_too(enabled: Enabled, transcript: Path)
     capture(enabled.machine, enabled.project)
     known = json.loads((enabled.project.memory / "session.json").read_text(encoding="utf-8"))["knowledge"]
     assert "make lint (ruff check)" in [one["pattern"] for one in known["conventions"]]
+
+
+@pytest.mark.promise("M7")
+def test_a_session_that_cannot_be_read_does_not_keep_others_from_being_captured(
+    enabled: Enabled, transcript: Path
+) -> None:
+    """A name that no file can have is not merely missing: the system refuses to look."""
+    leave(enabled, "SessionEnd", enabled.root / ("a" * 300), session="another-session")
+    leave(enabled, "SessionEnd", transcript)
+    done = capture(enabled.machine, enabled.project)
+    assert done.ended == [SESSION] and rows_of(enabled) == [SESSION]
+    (problem,) = done.problems
+    assert "another-session" in problem and "File name too long" in problem
+    assert [letter["session"] for letter in enabled.inbox()] == ["another-session"], "it is tried again"
+
+
+@pytest.mark.promise("M7")
+def test_a_session_in_a_folder_of_another_encoding_is_captured(enabled: Enabled, transcript: Path) -> None:
+    env = {"CLAUDE_PROJECT_DIR": str(enabled.root)}
+    enabled.hook("Stop", env, transcript_path=str(transcript), cwd=f"{enabled.root}/\udce9t\udce9")
+    wait_until(lambda: latest_record(enabled.project) is not None)
+    assert "not an envelope" not in enabled.log()

@@ -158,3 +158,10 @@ def test_an_interpreter_that_is_gone_is_mended(home: Path, holdfast: Holdfast) -
 
 def test_only_claude_code_has_one(holdfast: Holdfast) -> None:
     holdfast("install", "--status-line", "--yes", check=2)
+
+
+@pytest.mark.promise("U5")
+@pytest.mark.parametrize("cost", [float("inf"), float("nan"), 1e308, -5, True])
+def test_a_cost_that_is_none_is_left_out(enabled: Enabled, cost: object) -> None:
+    enabled.hook("SessionStart")
+    assert shown(payload(enabled.root, cost)) == "holdfast: told 2 lines\n"

@@ -179,6 +179,9 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
     except HoldfastError as error:
         done.problems.append(error.line())
         return  # the disk, a lock, a format: the next capture tries again
+    except Exception as error:  # a fault in reading one session must not keep all others from ever being read
+        done.problems.append(machine.clean(f"{last.path.name}: {type(error).__name__}: {error}"))
+        return
     (done.ended if ended else done.going_on).append(last.session)
     # One stays while the session goes on, so that its end is noticed should it never be announced.
     remove(letter.path for letter in (group if ended else group[:-1]))

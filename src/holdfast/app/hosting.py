@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,7 +15,7 @@ from msgspec import Struct, structs
 from holdfast.app.preparing import prepare
 from holdfast.app.switches import enable
 from holdfast.app.wiring import Machine
-from holdfast.errors import UsageError
+from holdfast.errors import HoldfastError, UsageError
 from holdfast.store import files
 from holdfast.store.host_files import HostFiles
 from holdfast.store.layout import Project, find_git
@@ -24,6 +25,9 @@ from holdfast.text.outline import outline
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 SERVER = "holdfast"  # what our tools are called in a host's configuration
+# Hosts start this in whatever repository a person has opened: without the two options Python would take modules from
+# there first, and run them.
+PROGRAM = ("-E", "-P", "-m", "holdfast")
 
 # agent -> the module that knows its host. Loaded when it is asked for, as commands and importers are.
 HOSTS = {
@@ -151,6 +155,13 @@ def plan_install(
     warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
         warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
+    other = next(one for one in SCOPES if one != scope)
+    with contextlib.suppress(HoldfastError):  # what stands in the other file is not asked for
+        if (wired_there := host.status(where, other)).installed:
+            warnings += (
+                f"{host.title} has our hooks in {wired_there.path} already, and would run both: one is enough "
+                f"(holdfast uninstall {agent} --scope {other})",
+            )
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
 
 
@@ -228,8 +239,19 @@ def uninstall(machine: Machine, plan: Plan) -> None:
         record.forget(change.path)
 
 
+def still_wired(machine: Machine, plans: Sequence[Plan]) -> list[Path]:
+    """Files with our entries that these plans do not reach: those of other repositories."""
+    reached = {change.path for plan in plans for change in plan.changes}
+    found = []
+    for path in HostFiles(machine.home).paths():
+        with contextlib.suppress(HoldfastError):
+            if path not in reached and SERVER.encode() in (files.read(path) or b""):
+                found.append(path)
+    return found
+
+
 def where_of(machine: Machine, project: Project, *, tools: bool = True, status_line: bool = False) -> Where:
-    server = (sys.executable, "-m", "holdfast", "mcp") if tools and find_spec("mcp") else ()
+    server = (sys.executable, *PROGRAM, "mcp") if tools and find_spec("mcp") else ()
     return Where(machine.user_home, machine.env, project.root, sys.executable, server, {}, status_line)
 
 

@@ -92,6 +92,11 @@ def outdated(machine: Machine, project: Project) -> Iterator[str]:
             yield agent
 
 
+def made_before(machine: Machine) -> list[str]:
+    """Agents for which a plugin was made; whether a person added it there only the agent knows."""
+    return [agent for agent in AGENTS if _own(machine, agent).is_dir()]
+
+
 def _plugin(agent: str, where: Where, folder: Path) -> Plugin:
     if agent not in AGENTS:
         raise UsageError(

@@ -129,10 +129,16 @@ def _main(arguments: Sequence[str] | None) -> int:
     if name not in COMMANDS:
         sys.stderr.write(f"holdfast: no command {name!r}.{_nearest(name)} Run holdfast --help.\n")
         return 2
-    if name == "hook" and len(rest) == 2 and "-h" not in rest and "--help" not in rest:
+    if (
+        name == "hook"
+        and not {"-h", "--help"}.intersection(rest)
+        and (len(rest) == 2 or not sys.stdin.isatty())
+    ):
         from holdfast.cli.hook import run_hook
 
-        run_hook(rest)  # ends the process, without the application being loaded
+        # Ends the process, without the application being loaded. Whatever a host has for words: the 2 of a wrong
+        # usage would refuse a person's prompt.
+        run_hook(rest)
     if name == "statusline" and not rest:
         from holdfast.cli.statusline import show_line
 

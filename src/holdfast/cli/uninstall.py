@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from holdfast import __version__
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, host_for, plan_uninstall, uninstall
+from holdfast.app.hosting import HOSTS, SCOPES, Plan, Scope, host_for, plan_uninstall, still_wired, uninstall
+from holdfast.app.plugging import made_before
 from holdfast.app.purging import Purged, plan_purge, purge
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, show_all
-from holdfast.errors import UsageError
+from holdfast.errors import HoldfastError, UsageError
+from holdfast.store.layout import Project
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
 what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you
@@ -45,15 +48,16 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     project = machine.project()
     scopes = (options.scope,) if options.scope else SCOPES
     agents = list(HOSTS) if options.all else [options.agent]
-    plans = [plan_uninstall(machine, project, agent, scopes) for agent in agents]
+    plans, problems = _planned(machine, project, agents, scopes, options.all)
     purged = plan_purge(project) if options.purge else None
     if not options.json:
         show_all(plans, full=options.diff)
         _show_purge(purged, options)
+    output.warn_all(problems)
     if options.dry_run:
         if options.json:
             output.show_json(_as_json(plans, purged, options))
-        return 0
+        return 1 if problems else 0
     # Both questions come before anything is done, so that nobody is left with half of what they wanted.
     changes = any(plan.is_change for plan in plans)
     if changes and not (options.yes or options.json) and not agreed("Write this?"):
@@ -66,15 +70,42 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         purged = purge(machine, project, __version__, backup=not options.no_backup)
     if options.json:
         output.show_json(_as_json(plans, purged, options))
-        return 0
+        return 1 if problems else 0
     for plan in plans:
         state = "hooks removed" if plan.is_change else "no hooks of ours were there"
         output.line(f"{host_for(plan.agent).title}: {state}.")
+    if options.all:
+        _tell_what_stays(machine, plans)
     if purged is not None:
         output.line("The memory stays." if refused else f"{purged.memory}: removed.")
         if purged.backup:
             output.line(f"Backup: {purged.backup} (holdfast restore FILE brings it back).")
-    return 1 if refused else 0
+    return 1 if refused or problems else 0
+
+
+def _planned(
+    machine: Machine, project: Project, agents: Sequence[str], scopes: Sequence[Scope], every: bool
+) -> tuple[list[Plan], list[str]]:
+    """What goes. Of every agent, one whose file cannot be read must not keep our hooks in all the others."""
+    plans, problems = [], []
+    for agent in agents:
+        try:
+            plans.append(plan_uninstall(machine, project, agent, scopes))
+        except HoldfastError as error:
+            if not every:
+                raise
+            problems.append(f"{host_for(agent).title} is left as it is: {error.line()}")
+    return plans, problems
+
+
+def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
+    """Of all that was ever wired, what only another place can take out."""
+    for path in still_wired(machine, plans):
+        output.line(f"{path} still has our entries: run holdfast uninstall --all in that repository.")
+    for agent in made_before(machine):
+        output.line(
+            f"A plugin was made for {host_for(agent).title}: if you added it there, remove it there as well."
+        )
 
 
 def _check(options: argparse.Namespace) -> None:

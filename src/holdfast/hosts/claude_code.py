@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.hosts import json_hooks
 from holdfast.hosts.contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.hosts.json_file import JsonFile, followed, leads_elsewhere
+from holdfast.hosts.json_file import JsonFile, followed, kept, leads_elsewhere
 
 # Seconds until the host gives up on a hook. Ours end after 3; an end without a time is cancelled early.
 TIMEOUTS = {
@@ -89,7 +89,9 @@ class ClaudeCode:
         if scope == "project":
             places += [where.project / ".claude" / name for name in ("settings.json", LOCAL)]
         for path in places:
-            file = JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+            file = JsonFile(
+                where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope)
+            )
             data = file.data()
             if data is not None and (line := file.value(data).get(LINE)) and not is_our_line(line):
                 return path
@@ -100,15 +102,17 @@ class ClaudeCode:
             path = where.project / ".claude" / LOCAL
         else:
             path = followed(folder(where) / "settings.json")
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
 
     def _tools(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         if not where.server:
             return ()
         file = self._tool_file(where)
         data = file.data()
-        text, keys, wanted = file.text(data), _keys(where, scope), server(where)
-        if file.at(text, keys) == wanted:
+        text, keys = file.text(data), _keys(where, scope)
+        known = file.at(text, keys)
+        wanted = kept(known, server(where), "type", "command", "args")
+        if known == wanted:
             return (file.unchanged(data),)
         return (file.change(data, file.with_member(text, keys, wanted)),)
 

@@ -50,7 +50,7 @@ class Codex:
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         hooks, tools = self._hooks(where, scope), self._tool_path(where, scope)
-        data = None if leads_elsewhere(tools, scope) else where.read(tools)
+        data = None if leads_elsewhere(where, tools, scope) else where.read(tools)
         change = Change(path=tools, before=data, after=data)
         if data is not None and b"holdfast" in data:
             text = _text(tools, data)
@@ -84,7 +84,7 @@ class Codex:
         path = _folder(where, scope) / "hooks.json"
         if scope == "user":
             path = followed(path)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
 
     def _tool_path(self, where: Where, scope: Scope) -> Path:
         path = _folder(where, scope) / "config.toml"
@@ -92,22 +92,27 @@ class Codex:
 
     def _with_tools(self, where: Where, scope: Scope) -> Change:
         path = self._tool_path(where, scope)
-        if leads_elsewhere(path, scope):
+        if leads_elsewhere(where, path, scope):
             raise _error(path, "is a link, and what a repository links to is not followed")
         data = where.read(path)
         text = _text(path, data or b"")
         before, wanted = _parsed(path, text), server(where)
         if _fits(_at(before), wanted):
             return Change(path=path, before=data, after=data)
-        added = toml_text.with_table(toml_text.without_table(text, KEYS), KEYS, wanted)
-        try:
-            fits = tomllib.loads(added) == _with(before, wanted)
-        except tomllib.TOMLDecodeError:
-            fits = False
-        if not fits:
-            problem = "mcp_servers is written in a way that no table can be added to"
-            raise _error(path, problem, fix=f"Write it as [{'.'.join(KEYS[:1])}.NAME] tables, or --no-mcp")
-        return _change(path, data, added)
+        kept = _kept(_at(before), wanted)
+        simple = {name: value for name, value in kept.items() if not isinstance(value, dict)}
+        # With what a person set there, and the tables below it; where that cannot be said as text, ours alone.
+        for added, said in (
+            (toml_text.with_table(toml_text.without_table(text, KEYS, below=False), KEYS, simple), kept),
+            (toml_text.with_table(toml_text.without_table(text, KEYS), KEYS, wanted), wanted),
+        ):
+            try:
+                if tomllib.loads(added) == _with(before, said):
+                    return _change(path, data, added)
+            except tomllib.TOMLDecodeError:
+                continue
+        problem = "mcp_servers is written in a way that no table can be added to"
+        raise _error(path, problem, fix=f"Write it as [{'.'.join(KEYS[:1])}.NAME] tables, or --no-mcp")
 
 
 HOST: Host = Codex()
@@ -135,6 +140,18 @@ def _fits(found: object, wanted: Mapping[str, Any]) -> bool:
     return isinstance(found, dict) and all(
         found.get(name) == value for name, value in wanted.items() if name != "required"
     )
+
+
+def _kept(found: object, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Our entry with what a person set there, as far as that can be written again."""
+    theirs = found if isinstance(found, dict) and "command" in found else {}
+    known = {
+        name: value
+        for name, value in theirs.items()
+        if isinstance(value, str | bool | int | float | dict)
+        or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+    }
+    return {**wanted, **known, **{name: value for name, value in wanted.items() if name != "required"}}
 
 
 def _with(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from holdfast.app.hosting import SCOPES, SERVER, Change, Host, Scope, Where, Wired
+from holdfast.app.hosting import PROGRAM, SCOPES, SERVER, Change, Host, Scope, Where, Wired
 
-__all__ = ["SCOPES", "SERVER", "Change", "Host", "Scope", "Where", "Wired"]
+__all__ = ["PROGRAM", "SCOPES", "SERVER", "Change", "Host", "Scope", "Where", "Wired"]

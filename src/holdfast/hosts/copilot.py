@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.hosts import json_hooks
 from holdfast.hosts.contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.hosts.json_file import JsonFile, followed, leads_elsewhere
+from holdfast.hosts.json_file import JsonFile, followed, kept, leads_elsewhere
 from holdfast.hosts.tracked import keep_out_of_git, refuse_tracked
 
 # Seconds until the host gives up on a hook.
@@ -87,7 +87,7 @@ class Copilot:
 
     def _file(self, where: Where, scope: Scope, name: str) -> JsonFile:
         path = where.project / name if scope == "project" else followed(_folder(where) / name)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(path, scope))
+        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
 
 
 HOST: Host = Copilot()
@@ -107,7 +107,9 @@ def server(where: Where) -> dict[str, Any]:
 def _with_server(file: JsonFile, wanted: dict[str, Any]) -> Change:
     data = file.data()
     text = file.text(data)
-    if file.at(text, KEYS) == wanted:
+    known = file.at(text, KEYS)
+    wanted = kept(known, wanted, "type", "command", "args")
+    if known == wanted:
         return file.unchanged(data)
     return file.change(data, file.with_member(text, KEYS, wanted))
 

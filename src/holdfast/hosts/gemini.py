@@ -108,7 +108,7 @@ class GeminiFamily:
             path = where.project / self._folder / "settings.json"
         else:
             path = followed(self._home(where) / "settings.json")
-        linked = leads_elsewhere(path, scope)
+        linked = leads_elsewhere(where, path, scope)
         return JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
 
     def _trusted(self, where: Where, settings: dict[str, Any]) -> tuple[str, ...]:

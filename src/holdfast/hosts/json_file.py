@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,9 +115,18 @@ class JsonFile(Struct, frozen=True, kw_only=True):
         return remove(text, container, number)
 
 
-def leads_elsewhere(path: Path, scope: Scope) -> bool:
-    """A link that came with a repository could point anywhere."""
-    return scope == "project" and (path.is_symlink() or path.parent.is_symlink())
+def kept(known: Any, wanted: Mapping[str, Any], *ours: str) -> dict[str, Any]:
+    """The entry of our tools with what a person set there, such as variables, or that it is switched off."""
+    theirs = known if isinstance(known, dict) and "command" in known else {}
+    return {**wanted, **theirs, **{name: wanted[name] for name in ours}}
+
+
+def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:
+    """A link that came with a repository could point anywhere, be it the file or a folder on the way to it."""
+    if scope != "project":
+        return False
+    below = path.relative_to(where.project).parts
+    return any(where.project.joinpath(*below[:depth]).is_symlink() for depth in range(1, len(below) + 1))
 
 
 def followed(path: Path) -> Path:

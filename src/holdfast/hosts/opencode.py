@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.hosts.contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.hosts.json_file import JsonFile, followed
+from holdfast.hosts.json_file import JsonFile, followed, kept
 from holdfast.hosts.json_text import Span, append, member, remove
 from holdfast.hosts.tracked import keep_out_of_git, refuse_tracked
 from holdfast.hot import hook_entry
@@ -48,9 +48,10 @@ class OpenCode:
         text = before = EMPTY if data is None and not file.linked else file.text(data)
         if self._missing(file, where):
             text = _with_plugin(file, _without_plugin(file, text), entry(where.interpreter))
-        wanted = server(where)
-        if where.server and file.at(text, TOOLS) != wanted:
-            text = file.with_member(text, TOOLS, wanted)
+        if where.server:
+            known = file.at(text, TOOLS)
+            wanted = kept(known, server(where), "type", "command")
+            text = text if known == wanted else file.with_member(text, TOOLS, wanted)
         return (file.change(data, text) if text != before else file.unchanged(data),)
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from holdfast.hosts.contract import PROGRAM
+
 Runs = Callable[[str], str]
 """How a host's command says that a line of shell is to be run and its output read."""
 
@@ -101,7 +103,7 @@ that cannot be undone. Without the tools the same is there on the command line: 
 
 def program(interpreter: str) -> str:
     """How a shell calls holdfast, wherever it is."""
-    return f"{shlex.quote(interpreter)} -m holdfast"
+    return " ".join((shlex.quote(interpreter), *PROGRAM))
 
 
 def claude_markdown(command: SlashCommand, holdfast: str) -> str:

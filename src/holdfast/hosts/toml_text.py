@@ -40,7 +40,7 @@ def sections(text: str) -> Iterator[Section]:
 
 
 def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
-    """The text with one more table at its end. Values are strings, truths, and lists of strings."""
+    """The text with one more table at its end. Values are strings, truths, numbers, and lists of strings."""
     newline = "\r\n" if "\r\n" in text else "\n"
     header = "[" + ".".join(_key(part) for part in path) + "]"
     lines = [header, *(f"{_key(name)} = {_value(value)}" for name, value in values.items())]
@@ -49,11 +49,11 @@ def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str
     return before + apart + newline.join(lines) + newline
 
 
-def without_table(text: str, path: Sequence[str]) -> str:
+def without_table(text: str, path: Sequence[str], *, below: bool = True) -> str:
     """The text without a table, those below it, and the blank line that set each apart."""
     wanted = tuple(path)
     for section in reversed(list(sections(text))):
-        if section.path[: len(wanted)] != wanted:
+        if (section.path[: len(wanted)] if below else section.path) != wanted:
             continue
         before, after = text[: section.start], text[section.end :]
         blank = re.search(r"(?:^|(?<=\n))[ \t]*\r?\n\Z", before)
@@ -136,6 +136,8 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return _string(value)
+    if isinstance(value, int | float):
+        return repr(value)
     return "[" + ", ".join(_string(item) for item in value) + "]"
 
 

@@ -262,7 +262,7 @@ def process_of(host: str, env: Mapping[str, str]) -> int:
     """The host's process: its end tells that a session was killed. 0 where it cannot be told."""
     for name in (*_PROCESS_OF_ANY, *_PROCESS.get(host, ())):
         number = env.get(name, "")
-        if number.isdigit() and len(number) < 10:
+        if number.isdecimal() and len(number) < 10:
             return int(number)
     return _ancestor()
 

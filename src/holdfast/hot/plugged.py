@@ -30,10 +30,14 @@ def leaves_it_to_settings(host: str, root: str, env: dict[str, str]) -> bool:
     home = env.get("GEMINI_CLI_HOME") if host == "gemini" else None
     home = home or env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
     base = env.get(variable) or os.path.join(home, folder)
-    paths = [os.path.join(os.path.expanduser(base), name) for name in own]
-    paths += [os.path.join(root, name) for name in shared]
     mark = f" {host} ".encode()
-    return any(OURS in text and mark in text for text in map(_text, paths))
+    mine = (os.path.join(os.path.expanduser(base), name) for name in own)
+    if any(OURS in text and mark in text for text in map(_text, mine)):
+        return True
+    # A repository's may have been written for another machine, or in order to silence us: it must name this very hook.
+    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook_entry.py").replace("\\", "/")
+    texts = [_text(os.path.join(root, name)) for name in shared]
+    return any(here.encode() in text.replace(b"\\\\", b"/") and mark in text for text in texts)
 
 
 def _text(path: str) -> bytes:

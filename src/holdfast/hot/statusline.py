@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_PAYLOAD = 1 << 20
 LEAST_TOLD = 0.01  # dollars; less is not worth a word
+MOST_TOLD = 1e6  # more is no cost but a fault, and would fill the line
 
 
 def run() -> None:
@@ -87,7 +88,7 @@ def _amounts(prepared: Prepared, payload: dict[str, Any], session: str) -> list[
     kind, cost, minutes = (_prepared(prepared, "running").get(session) or ["", None, None])[:3]
     told = payload.get("cost")
     live = told.get("total_cost_usd") if isinstance(told, dict) else None
-    if isinstance(live, (int, float)) and not isinstance(live, bool):
+    if isinstance(live, (int, float)) and not isinstance(live, bool) and 0 <= live < MOST_TOLD:
         cost = live
     usual = _prepared(prepared, "usual")
     parts = []

@@ -135,7 +135,9 @@ def post(memory: str, envelope: dict[str, object]) -> None:
     except FileExistsError:
         pass
     try:
-        _write(temporary, json.dumps({"format": 1, "time": time.time(), **envelope}).encode(), _NEW)
+        letter = json.dumps({"format": 1, "time": time.time(), **envelope}, ensure_ascii=False)
+        # Half of a character pair, as a folder's name in another encoding becomes, would make it unreadable.
+        _write(temporary, letter.encode("utf-8", "replace"), _NEW)
         os.replace(temporary, final)
     except BaseException:
         try:

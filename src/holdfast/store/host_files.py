@@ -90,6 +90,14 @@ class HostFiles:
                 fix="Delete it; holdfast then removes its own entries only",
             ) from error
 
+    def paths(self) -> list[Path]:
+        """The files that we changed and have not undone, in whatever repository; a broken record names none."""
+        found = []
+        for record in sorted((self.home / "hosts").glob("*.json")):
+            with contextlib.suppress(msgspec.MsgspecError, StoreError):
+                found.append(Path(msgspec.json.decode(files.read(record) or b"", type=Record).path))
+        return found
+
     def forget(self, path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._record(path).unlink()
