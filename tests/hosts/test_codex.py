@@ -73,7 +73,7 @@ def test_hooks_and_tools_come_and_go_to_the_byte(machine: Machine, config: Path)
     assert text.startswith(CONFIG)
     assert tomllib.loads(text)["mcp_servers"] == {
         "github": {"command": "gh-mcp"},
-        "holdfast": {"command": sys.executable, "args": ["-m", "holdfast", "mcp"], "required": True},
+        "holdfast": {"command": sys.executable, "args": ["-P", "-m", "holdfast", "mcp"], "required": True},
     }
     groups = hooks_in(hooks)
     assert groups.keys() == TIMEOUTS.keys() and groups["Stop"][0] == FOREIGN

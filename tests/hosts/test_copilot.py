@@ -59,7 +59,7 @@ def test_our_file_comes_and_goes_and_the_shared_one_is_as_before(machine: Machin
     assert servers["holdfast"] == {
         "type": "local",
         "command": sys.executable,
-        "args": ["-m", "holdfast", "mcp"],
+        "args": ["-P", "-m", "holdfast", "mcp"],
         "tools": ["*"],
         "deferTools": "never",
     }

@@ -56,7 +56,7 @@ def test_hooks_are_flat_have_a_version_and_no_time_of_their_own(machine: Machine
         assert f"cursor {event} || true" in entry["command"]
     assert "beforeSubmitPrompt" not in hooks["hooks"]
     tools = read(home / ".cursor" / "mcp.json")["mcpServers"]["holdfast"]
-    assert tools == {"type": "stdio", "command": sys.executable, "args": ["-m", "holdfast", "mcp"]}
+    assert tools == {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "holdfast", "mcp"]}
     assert "cursor" in agents_here(machine, machine.project())
     assert not wire(machine)
     unwire(machine)

@@ -81,7 +81,7 @@ def test_what_was_there_stays_and_comes_back_to_the_byte(
     ours = after["mcp"].pop("holdfast")
     assert ours == {
         "type": "local",
-        "command": [sys.executable, "-m", "holdfast", "mcp"],
+        "command": [sys.executable, "-P", "-m", "holdfast", "mcp"],
         "enabled": True,
     }
     assert after["mcp"] == before.get("mcp", {})

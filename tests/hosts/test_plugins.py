@@ -83,7 +83,7 @@ def test_a_plugin_brings_the_tools_and_a_skill(holdfast: Holdfast, agent: str) -
     root = inner(made(holdfast, agent), agent)
     manifest = root / ("gemini-extension.json" if agent == "gemini" else ".mcp.json")
     server = json.loads(manifest.read_bytes())["mcpServers"]["holdfast"]
-    assert [server["command"], *server["args"]] == [sys.executable, "-m", "holdfast", "mcp"]
+    assert [server["command"], *server["args"]] == [sys.executable, "-P", "-m", "holdfast", "mcp"]
     skill = (root / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     assert skill.startswith('---\nname: "memory"\ndescription: "Use when')
     assert not (inner(made(holdfast, agent, "--no-mcp"), agent) / ".mcp.json").exists()

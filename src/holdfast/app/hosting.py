@@ -229,7 +229,8 @@ def uninstall(machine: Machine, plan: Plan) -> None:
 
 
 def where_of(machine: Machine, project: Project, *, tools: bool = True, status_line: bool = False) -> Where:
-    server = (sys.executable, "-m", "holdfast", "mcp") if tools and find_spec("mcp") else ()
+    # -P: agents start it in the repository, whose json.py or holdfast/ would be imported, that is run, before ours.
+    server = (sys.executable, "-P", "-m", "holdfast", "mcp") if tools and find_spec("mcp") else ()
     return Where(machine.user_home, machine.env, project.root, sys.executable, server, {}, status_line)
 
 

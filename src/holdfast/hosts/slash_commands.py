@@ -100,8 +100,8 @@ that cannot be undone. Without the tools the same is there on the command line: 
 
 
 def program(interpreter: str) -> str:
-    """How a shell calls holdfast, wherever it is."""
-    return f"{shlex.quote(interpreter)} -m holdfast"
+    """How a shell calls holdfast, wherever it is; with -P, for it runs in a repository that may have modules of its own."""
+    return f"{shlex.quote(interpreter)} -P -m holdfast"
 
 
 def claude_markdown(command: SlashCommand, holdfast: str) -> str:
