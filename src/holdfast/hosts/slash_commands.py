@@ -100,7 +100,7 @@ that cannot be undone. Without the tools the same is there on the command line: 
 
 
 def program(interpreter: str) -> str:
-    """How a shell calls holdfast, wherever it is; with -P, for it runs in a repository that may have modules of its own."""
+    """How a shell calls holdfast, wherever it is; with -P, for the repository that it runs in may have such modules."""
     return f"{shlex.quote(interpreter)} -P -m holdfast"
 
 
