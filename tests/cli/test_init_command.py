@@ -81,6 +81,9 @@ def test_parts_can_be_left_out(holdfast: Holdfast, home: Path, worked_with: Path
     assert not settings(home).exists()
     silent = holdfast("why", "--json", check=0).json()["now"]
     assert silent == "", "the project is enabled all the same"
+    assert "no agent (holdfast install AGENT)" in holdfast("init", "--no-wire", check=0).stdout
+    holdfast("install", "claude-code", "--yes", check=0)
+    assert "as before: Claude Code" in holdfast("init", "--no-wire", check=0).stdout
 
 
 def test_an_agent_whose_file_is_broken_is_left_out_and_said_unless_it_was_named(

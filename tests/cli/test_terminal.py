@@ -137,7 +137,7 @@ def test_status_names_the_last_session_and_what_waits(holdfast: Holdfast, home: 
     target = home / ".claude" / "projects" / "-x" / "a.jsonl"
     target.parent.mkdir(parents=True)
     target.write_text(text.replace("/home/dev/tidepool", str(repo)), encoding="utf-8")
-    assert "1 transcript to read" in holdfast(check=0).stdout
+    assert "1 transcript to read: holdfast init" in holdfast(check=0).stdout
     holdfast("import", check=0)
     status = holdfast("--json", check=0).json()
     assert (status["sessions"], status["waiting"], status["shared"]) == (1, 0, False)
@@ -173,3 +173,36 @@ def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -
     assert "hooks    silent here: this project is not enabled: holdfast init" in status
     holdfast("install", "claude-code", "--yes", check=0)
     assert "silent here" not in holdfast(check=0, env={"CI": ""}).stdout
+    holdfast("off", check=0)
+    assert "switched off in this directory: holdfast on\n" in holdfast(check=0, env={"CI": ""}).stdout
+    holdfast("on", "--inject", check=0)
+    half = holdfast(check=0, env={"CI": ""}).stdout
+    assert "sessions here are not remembered" in half and half.endswith("holdfast on --capture\n")
+    holdfast("on", "--capture", check=0)
+    assert "not remembered" not in holdfast(check=0, env={"CI": ""}).stdout
+
+
+def test_a_word_that_was_mistyped_is_answered_with_the_nearest(holdfast: Holdfast, repo: Path) -> None:
+    assert "Did you mean 'show'?" in holdfast("ledger", "shwo", check=2).stderr
+    assert "Did you mean claude-code?" in holdfast("install", "claude", check=2).stderr
+    assert "Did you mean codex?" in holdfast("plugin", "codx", check=2).stderr
+    assert "Did you mean" not in holdfast("install", "vim", check=2).stderr
+    assert "-n/--last: must be a whole number" in holdfast("ledger", "-n", "many", check=2).stderr
+    for command in ("recommend", "similar"):
+        assert "quotation marks" in holdfast(command, "refactor", "the", "parser", check=2).stderr
+
+
+def test_agents_says_where_hooks_are_and_finds_one_that_has_settings_only(
+    holdfast: Holdfast, home: Path, repo: Path
+) -> None:
+    (home / ".claude" / "projects").mkdir(parents=True)
+    (home / ".codex").mkdir()
+    holdfast("install", "codex", "--yes", check=0)
+    seen = {
+        one["agent"]: (one["found"], one["wired"]) for one in holdfast("agents", "--json", check=0).json()
+    }
+    assert seen["codex"] == (True, True) and seen["claude-code"] == (True, False)
+    (home / ".codex" / "hooks.json").write_text("{", encoding="utf-8")
+    assert "codex" in holdfast("agents", check=0).stdout, (
+        "a broken file of the agent is no reason to say nothing"
+    )

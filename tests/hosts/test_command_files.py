@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -63,3 +66,21 @@ def test_with_another_interpreter_they_follow(holdfast: Holdfast, home: Path) ->
 def test_where_they_cannot_be_it_is_said(holdfast: Holdfast) -> None:
     holdfast("install", "codex", "--commands", "--yes", check=2)
     holdfast("install", "claude-code", "--commands", "--scope", "project", "--yes", check=2)
+
+
+@pytest.mark.promise("H6")
+def test_what_agents_start_in_a_repository_runs_no_module_of_that_repository(
+    holdfast: Holdfast, home: Path, repo: Path
+) -> None:
+    """Python puts the current folder first for `-m`: a clone with a json.py would run in the name of its reader."""
+    (home / ".claude").mkdir()
+    holdfast("install", "claude-code", "--commands", "--yes", check=0)
+    for module in ("json.py", "holdfast.py", "typing.py"):
+        (repo / module).write_text("open('ran', 'w').close()\nraise SystemExit(9)\n", encoding="utf-8")
+    server = json.loads((home / ".claude.json").read_bytes())["mcpServers"]["holdfast"]
+    command = (folder_of(home, "claude-code") / "resume.md").read_text(encoding="utf-8")
+    line = re.search(r"!`(.+?)`", command)
+    assert line is not None
+    for words in ([server["command"], *server["args"]], ["bash", "-c", line[1]]):
+        done = subprocess.run(words, cwd=repo, stdin=subprocess.DEVNULL, capture_output=True)
+        assert done.returncode == 0 and not (repo / "ran").exists(), words

@@ -74,9 +74,16 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
         return off
     if machine.settings().excludes(str(directory), machine.user_home):
         return f"excluded by {machine.home / 'config.toml'}"
-    if switches.at(directory)[1]:
-        return "switched off in this directory: holdfast on --inject"
+    uncaptured, untold = switches.at(directory)
+    if untold:
+        return f"switched off in this directory: holdfast on{'' if uncaptured else ' --inject'}"
     return ""
+
+
+def why_uncaptured(project: Project, directory: Path) -> str:
+    """Why a session here would be told something and leave nothing; '' when nothing stands in the way."""
+    uncaptured, untold = switches_of(project).at(directory)
+    return "switched off in this directory: holdfast on --capture" if uncaptured and not untold else ""
 
 
 def off_by_environment(machine: Machine) -> str:

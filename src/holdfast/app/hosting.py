@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -127,8 +128,19 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def host_for(agent: str) -> Host:
     if agent not in HOSTS:
-        raise UsageError(f"no hooks for agent {agent!r}", fix=f"Known: {', '.join(sorted(HOSTS))}")
+        raise UsageError(
+            f"no hooks for agent {agent!r}", fix=f"{meant(agent, HOSTS)}Known: {', '.join(sorted(HOSTS))}"
+        )
     return cast(Host, import_module(HOSTS[agent]).HOST)
+
+
+def meant(agent: str, known: Collection[str]) -> str:
+    """The agent that somebody may have meant, as a question: `claude` is what people call claude-code."""
+    from difflib import get_close_matches
+
+    likely = [one for one in known if one.startswith(agent.lower()) or agent.lower().startswith(one)]
+    close = likely or get_close_matches(agent.lower(), known, n=1)
+    return f"Did you mean {close[0]}? " if agent and close else ""
 
 
 def agents_here(machine: Machine, project: Project) -> list[str]:
@@ -258,6 +270,16 @@ def where_of(machine: Machine, project: Project, *, tools: bool = True, status_l
 def wired(machine: Machine, project: Project) -> list[Wired]:
     where = where_of(machine, project)
     return [host_for(agent).status(where, scope) for agent in HOSTS for scope in SCOPES]
+
+
+def hooked(machine: Machine, project: Project) -> list[str]:
+    """The agents that our hooks are in, here or for the person; one whose file is broken has none that work."""
+    where, found = where_of(machine, project), []
+    for agent in HOSTS:
+        with suppress(HoldfastError):
+            if any(host_for(agent).status(where, scope).installed for scope in SCOPES):
+                found.append(agent)
+    return found
 
 
 def interpreter_warnings(interpreter: str) -> tuple[str, ...]:

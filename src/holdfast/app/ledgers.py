@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.app.ledger import Filter, open_ledger, read_ledger, select
 from holdfast.app.wiring import Machine
-from holdfast.errors import LedgerError, NotFound
+from holdfast.errors import LedgerError, NotFound, UsageError
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store import files
 from holdfast.store.layout import Project
@@ -91,6 +91,16 @@ def _cleaned(machine: Machine, entries: Sequence[LedgerEntry]) -> tuple[list[Led
         extra = tuple((clean(name), clean(value)) for name, value in entry.extra)
         kept.append(replace(entry, **named, goal=goal, failures=failures, extra=extra))
     return kept, refused
+
+
+def check_beside_goal(machine: Machine, places: Sequence[str]) -> None:
+    """A goal without quotation marks leaves its other words where ledgers are named."""
+    for place in places:
+        if not (machine.cwd / Path(place).expanduser()).exists():
+            raise UsageError(
+                f"{place!r} is no folder and no ledger",
+                fix='A goal of several words goes in "quotation marks"',
+            )
 
 
 def path_of(machine: Machine, place: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 from msgspec import Struct
 
-from holdfast.app.hosting import SCOPES, Where, host_for, interpreter_warnings, where_of
+from holdfast.app.hosting import SCOPES, Where, host_for, interpreter_warnings, meant, where_of
 from holdfast.app.wiring import Machine
 from holdfast.errors import UsageError
 from holdfast.store import plugin_files
@@ -100,7 +100,8 @@ def made_before(machine: Machine) -> list[str]:
 def _plugin(agent: str, where: Where, folder: Path) -> Plugin:
     if agent not in AGENTS:
         raise UsageError(
-            f"no plugin for agent {agent!r}", fix=f"Known: {', '.join(AGENTS)}; for others: holdfast install"
+            f"no plugin for agent {agent!r}",
+            fix=f"{meant(agent, AGENTS)}Known: {', '.join(AGENTS)}; for others: holdfast install",
         )
     makers = import_module("holdfast.hosts.plugins").PLUGINS
     return cast("Callable[[Where, Path], Plugin]", makers[agent])(where, folder)

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast.app.explaining import why_silent
+from holdfast.app.explaining import why_silent, why_uncaptured
 from holdfast.app.finding import Found, discovered, of_project
-from holdfast.app.hosting import HOSTS
+from holdfast.app.hosting import HOSTS, agents_here, hooked
 from holdfast.app.importing import known_stamps
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.recovery import state_of
@@ -38,10 +38,14 @@ class Status(Struct, frozen=True, kw_only=True):
     problems: int
     candidates: int  # lessons that nobody has looked through yet
     silent: str  # why a session started here would be told nothing
+    uncaptured: str  # why it would be told something, but leave nothing
 
 
 class AgentSeen(Struct, frozen=True, kw_only=True):
-    """`sessions` are all that were found, `here` those of this project; `host` says whether hooks can be installed."""
+    """`sessions` are all that were found, `here` those of this project.
+
+    `host` says whether hooks can be installed, `wired` whether they are.
+    """
 
     agent: str
     title: str
@@ -52,6 +56,7 @@ class AgentSeen(Struct, frozen=True, kw_only=True):
     last: datetime | None
     importer: bool
     host: bool
+    wired: bool
 
 
 def status_of(machine: Machine, project: Project) -> Status:
@@ -75,6 +80,7 @@ def status_of(machine: Machine, project: Project) -> Status:
         problems=len(ledger.problems),
         candidates=_candidates(machine, project),
         silent=why_silent(machine, project, machine.cwd),
+        uncaptured=why_uncaptured(project, machine.cwd),
     )
 
 
@@ -105,6 +111,8 @@ def _waiting(machine: Machine, project: Project) -> int:
 
 def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
     seen = []
+    used = agents_here(machine, project)
+    ours = hooked(machine, project)
     for importer in IMPORTERS:
         folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
         found = discovered(machine, (importer,), {}, project).found
@@ -113,13 +121,16 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
             AgentSeen(
                 agent=importer.agent,
                 title=importer.title,
-                found=bool(found) or (bool(folders) and bool(list(importer.roots(machine.places())))),
+                found=bool(found)
+                or (bool(folders) and bool(list(importer.roots(machine.places()))))
+                or importer.agent in used,
                 folders=tuple(str(folder) for folder in folders),
                 sessions=len(found),
                 here=len(of_project(found, project, ())),
                 last=datetime.fromtimestamp(latest).astimezone() if latest else None,
                 importer=True,
                 host=importer.agent in HOSTS,
+                wired=importer.agent in ours,
             )
         )
     return seen

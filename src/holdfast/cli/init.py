@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, host_for, rewire
+from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, hooked, host_for, rewire
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
@@ -39,6 +39,7 @@ class Done(Struct, frozen=True, kw_only=True):
     imported: ImportReport | None
     known: Known
     plans: list[Plan]
+    before: list[str]  # agents that were wired already, where this time none was asked for
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +133,8 @@ def _do(options: argparse.Namespace, machine: Machine, project: Project, plans: 
     known = begin(machine, machine.project())
     for plan in plans:
         rewire(machine, plan)
-    return Done(imported=imported, known=known, plans=plans)
+    before = [] if plans else hooked(machine, project)
+    return Done(imported=imported, known=known, plans=plans, before=before)
 
 
 def _tell(done: Done, project: Project) -> None:
@@ -145,7 +147,8 @@ def _tell(done: Done, project: Project) -> None:
         _row("", f"{_counted(len(imported.warnings), 'line')} could not be read: holdfast import lists them")
     _row("known", _summed(known))
     wired = ", ".join(host_for(plan.agent).title for plan in done.plans)
-    _row("wired", wired or "no agent (holdfast install AGENT)")
+    before = ", ".join(host_for(agent).title for agent in done.before)
+    _row("wired", wired or (f"as before: {before}" if before else "no agent (holdfast install AGENT)"))
     for plan in done.plans:
         for need in plan.needs:
             title = host_for(plan.agent).title
@@ -187,7 +190,7 @@ def _counted(count: int, word: str) -> str:
 def _steps(done: Done) -> list[str]:
     """What a person would do now, the most useful first."""
     steps = []
-    if done.plans:
+    if done.plans or done.before:
         steps.append("start an agent here and work as always; holdfast why shows what it was told")
     if done.known.proposed:
         steps.append("holdfast lessons review: look through the proposed lessons, one key each")

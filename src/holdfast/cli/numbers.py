@@ -8,7 +8,10 @@ _MOST_DIGITS = 16
 
 
 def count(text: str) -> int:
-    value = int(text) if len(text) <= _MOST_DIGITS else -1
+    try:
+        value = int(text) if len(text) <= _MOST_DIGITS else -1
+    except ValueError:
+        value = -1
     if value < 0:
         raise argparse.ArgumentTypeError("must be a whole number from 0 to 10^15")
     return value

@@ -51,6 +51,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         raise UsageError(
             "there is no goal", fix='Say what is to be done: holdfast recommend "refactor payments"'
         )
+    ledgers.check_beside_goal(machine, options.places)
     rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())
     output.warn_all(problems)
     told = advise(machine, options.goal, rows, options.objective)

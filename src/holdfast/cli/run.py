@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Protocol, cast
+from typing import NoReturn, Protocol, cast
 
 from holdfast.app.wiring import Machine
 from holdfast.cli import streams
@@ -18,6 +18,7 @@ from holdfast.errors import HoldfastError, UsageError
 from holdfast.guard.visible import visible
 
 INTERRUPTED = 130
+_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 _EXAMPLE = re.compile(r" +\S.*\S {2,}(?=\S)")
 
 
@@ -36,6 +37,18 @@ class Help(argparse.RawDescriptionHelpFormatter):
         if all(len(line) <= width for line in text.splitlines()):
             return super()._fill_text(text, width, indent)
         return "\n".join(f"{indent}{wrapped(line, width, _under(line))}" for line in _paragraphs(text))
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what a mistyped word may have meant."""
+
+    def error(self, message: str) -> NoReturn:
+        if wrong := _CHOICE.search(message):
+            from difflib import get_close_matches
+
+            if close := get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1):
+                message = f"{message}. Did you mean {close[0]!r}?"
+        super().error(message)
 
 
 def _under(line: str) -> int:
@@ -61,7 +74,7 @@ def load(module: str) -> Command:
 
 
 def parser_for(name: str, command: Command, about: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"holdfast {name}",
         description=getattr(command, "DESCRIPTION", None) or about[0].upper() + about[1:] + ".",
         epilog=getattr(command, "EXAMPLES", None),

@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, machine: Machine) -> int:
     if not options.goal.strip():
         raise UsageError("there is no goal", fix='Say what it is about: holdfast similar "rate limiting"')
+    ledgers.check_beside_goal(machine, options.places)
     rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())
     output.warn_all(problems)
     _, found = like(machine, options.goal, rows, options.most)

@@ -40,6 +40,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                 "problems": status.problems,
                 "candidates": status.candidates,
                 "silent": status.silent,
+                "uncaptured": status.uncaptured,
             }
         )
         return 0
@@ -69,13 +70,17 @@ def _show(status: Status) -> None:
     if status.candidates:
         plural = "s" if status.candidates != 1 else ""
         output.line(f"  lessons  {status.candidates} proposed lesson{plural}: holdfast lessons review")
-    output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
+    if status.sessions or status.shared:
+        output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
     if status.waiting:
         plural = "s" if status.waiting != 1 else ""
-        output.line(f"  new      {status.waiting} transcript{plural} to read: holdfast import")
+        how = "import" if status.sessions else "init (reads them and wires your agents; import only reads)"
+        output.line(f"  new      {status.waiting} transcript{plural} to read: holdfast {how}")
     if status.problems:
         output.line(f"  broken   {status.problems} ledger rows: holdfast doctor")
     if status.sessions and status.silent:
         output.line(f"  hooks    silent here: {status.silent}")
+    if status.uncaptured:
+        output.line(f"  hooks    sessions here are not remembered: {status.uncaptured}")
     if not status.sessions and not status.waiting:
         output.line("  No agent has recorded a session here yet. holdfast demo shows what you would get.")
