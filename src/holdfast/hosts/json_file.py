@@ -123,8 +123,8 @@ def kept(known: Any, wanted: Mapping[str, Any], *ours: str) -> dict[str, Any]:
 
 def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:
     """A link that came with a repository could point anywhere, be it the file or a folder on the way to it."""
-    if scope != "project":
-        return False
+    if scope != "project" or not path.is_relative_to(where.project):
+        return False  # one's own
     below = path.relative_to(where.project).parts
     return any(where.project.joinpath(*below[:depth]).is_symlink() for depth in range(1, len(below) + 1))
 
