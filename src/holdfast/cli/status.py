@@ -74,7 +74,7 @@ def _show(status: Status) -> None:
         output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
     if status.waiting:
         plural = "s" if status.waiting != 1 else ""
-        how = "import" if status.sessions else "init (reads them and wires your agents; import only reads)"
+        how = "import" if status.sessions else "init (import only reads them)"
         output.line(f"  new      {status.waiting} transcript{plural} to read: holdfast {how}")
     if status.problems:
         output.line(f"  broken   {status.problems} ledger rows: holdfast doctor")
