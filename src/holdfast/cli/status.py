@@ -62,11 +62,14 @@ def _show(status: Status) -> None:
         output.line(f"  {'next' if not number else '':<8} {output.cut(step, LONGEST)}")
     if status.todo or status.questions:
         counts = [
-            f"{count} {what}{'s' if count != 1 else ''}"
-            for count, what in ((status.todo, "to-do"), (status.questions, "open question"))
+            f"{count} {what}{'s' if count != 1 else ''}: holdfast {command}"
+            for count, what, command in (
+                (status.todo, "to-do", "todo"),
+                (status.questions, "open question", "questions"),
+            )
             if count
         ]
-        output.line(f"  open     {', '.join(counts)}: holdfast resume")
+        output.line(f"  open     {', '.join(counts)}")
     if status.candidates:
         plural = "s" if status.candidates != 1 else ""
         output.line(f"  lessons  {status.candidates} proposed lesson{plural}: holdfast lessons review")
