@@ -182,6 +182,13 @@ def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -
     assert "not remembered" not in holdfast(check=0, env={"CI": ""}).stdout
 
 
+def test_what_status_counts_is_shown_by_the_command_that_it_names(holdfast: Holdfast, repo: Path) -> None:
+    """`resume` leaves out what is old or another branch's, so it is not the place to send somebody who counts."""
+    holdfast("todo", "add", "write the changelog", check=0)
+    assert "1 to-do: holdfast todo\n" in holdfast(check=0).stdout
+    assert "write the changelog" in holdfast("todo", check=0).stdout
+
+
 def test_a_word_that_was_mistyped_is_answered_with_the_nearest(holdfast: Holdfast, repo: Path) -> None:
     assert "Did you mean 'show'?" in holdfast("ledger", "shwo", check=2).stderr
     assert "Did you mean claude-code?" in holdfast("install", "claude", check=2).stderr

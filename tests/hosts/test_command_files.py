@@ -68,7 +68,6 @@ def test_where_they_cannot_be_it_is_said(holdfast: Holdfast) -> None:
     holdfast("install", "claude-code", "--commands", "--scope", "project", "--yes", check=2)
 
 
-@pytest.mark.promise("H6")
 def test_what_agents_start_in_a_repository_runs_no_module_of_that_repository(
     holdfast: Holdfast, home: Path, repo: Path
 ) -> None:

@@ -60,6 +60,12 @@ def told(current: Current, branch: str | None, budget: int, now: float) -> list[
     return [line.text for line in digest(file_of(current), branch, budget, now)]
 
 
+def test_half_a_command_is_not_told() -> None:
+    long = Check(command="tsc " + " ".join(f"--option-{number} value" for number in range(60)), kind="types")
+    lines = told(Current(checks=(long, *STATE.checks)), "main", 300, NOW)
+    assert [line for line in lines if "passed with" in line] == ["Test passed with: uv run pytest"]
+
+
 @pytest.mark.promise("M6", "M13")
 def test_a_new_session_is_told_what_matters_on_its_branch() -> None:
     assert told(STATE, "main", 300, NOW) == [

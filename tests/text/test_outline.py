@@ -35,6 +35,15 @@ def test_a_file_that_comes_and_what_a_list_holds() -> None:
     assert told({"version": 1}, None) == ["- version"]
 
 
+def test_what_was_there_and_is_another_is_neither_new_nor_gone() -> None:
+    before = b'{\n  "hooks": {\n    "Stop": [{"mine": 1}]\n  },\n  "plugin": ["a"]\n}\n'
+    after = (
+        b'{\n  "hooks": {\n    "Stop": [{"mine": 1}, {}],\n    "Start": []\n  },\n  "plugin": ["a", "b"]\n}\n'
+    )
+    assert outline(before, after) == ["~ hooks: Stop", "~ plugin", "+ hooks: Start"]
+    assert outline(after, before) == ["- hooks: Start", "~ hooks: Stop", "~ plugin"]
+
+
 def test_the_comma_after_what_was_last_is_no_change() -> None:
     assert told({"provider": {"a": {"b": 1}}}, {"provider": {"a": {"b": 1}}, "mcp": {"x": {}}}) == [
         "+ mcp: x"
@@ -59,5 +68,5 @@ def test_what_has_no_names_is_counted() -> None:
 
 @given(st.binary(max_size=200) | st.none(), st.binary(max_size=200) | st.none())
 def test_any_two_files_have_an_outline(before: bytes | None, after: bytes | None) -> None:
-    assert all(line[:2] in ("+ ", "- ") for line in outline(before, after))
+    assert all(line[:2] in ("+ ", "- ", "~ ") for line in outline(before, after))
     assert outline(before, before) == []

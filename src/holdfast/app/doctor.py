@@ -130,6 +130,12 @@ def _secrets(machine: Machine, project: Project) -> Iterator[Finding]:
 
 
 def _memory(machine: Machine, project: Project) -> Iterator[Finding]:
+    home = next(place for place in (machine.home, *machine.home.parents) if place.exists())
+    if not home.is_dir() or not os.access(home, os.W_OK):
+        said = f"{home} cannot be written: nothing can be remembered"
+        yield Finding(
+            "problem", "memory", f"{said}. Make it writable, or point HOLDFAST_HOME at a place that is."
+        )
     if not project.memory.is_dir():
         yield Finding("note", "memory", "nothing is kept for this project yet")
         return

@@ -54,5 +54,5 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.line(f"   {told}")
         output.line()
         where = f"It is all in {demo.project.root}." if options.keep else "The scratch project is gone again."
-        output.line(f"{where} In your own repository: holdfast import")
+        output.line(f"{where} In your own repository: holdfast init")
     return 0

@@ -36,6 +36,8 @@ EXAMPLES = """examples:
   holdfast install --dry-run --diff              the same for every agent, line by line
 """
 
+_STYLES = {"+": "green", "-": "red", "~": "yellow"}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"any of: {', '.join(HOSTS)}")
@@ -138,8 +140,8 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
             if change.changes:
                 output.show_diff(_heading(plan, change))
                 for named in change.outline():
-                    output.wrapped(named, indent=2, style="green" if named.startswith("+") else "red")
-    output.line("--diff shows every line. All else in these files stays as it is.")
+                    output.wrapped(named, indent=2, style=_STYLES.get(named[:1], ""))
+    output.line("~ is changed. --diff shows every line. All else in these files stays as it is.")
 
 
 def _heading(plan: Plan, change: Change) -> str:

@@ -62,11 +62,14 @@ def _show(status: Status) -> None:
         output.line(f"  {'next' if not number else '':<8} {output.cut(step, LONGEST)}")
     if status.todo or status.questions:
         counts = [
-            f"{count} {what}{'s' if count != 1 else ''}"
-            for count, what in ((status.todo, "to-do"), (status.questions, "open question"))
+            f"{count} {what}{'s' if count != 1 else ''}: holdfast {command}"
+            for count, what, command in (
+                (status.todo, "to-do", "todo"),
+                (status.questions, "open question", "questions"),
+            )
             if count
         ]
-        output.line(f"  open     {', '.join(counts)}: holdfast resume")
+        output.line(f"  open     {', '.join(counts)}")
     if status.candidates:
         plural = "s" if status.candidates != 1 else ""
         output.line(f"  lessons  {status.candidates} proposed lesson{plural}: holdfast lessons review")
@@ -74,7 +77,7 @@ def _show(status: Status) -> None:
         output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
     if status.waiting:
         plural = "s" if status.waiting != 1 else ""
-        how = "import" if status.sessions else "init (reads them and wires your agents; import only reads)"
+        how = "import" if status.sessions else "init (import only reads them)"
         output.line(f"  new      {status.waiting} transcript{plural} to read: holdfast {how}")
     if status.problems:
         output.line(f"  broken   {status.problems} ledger rows: holdfast doctor")

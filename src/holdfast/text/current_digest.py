@@ -121,10 +121,11 @@ def branches_of(current: Current) -> set[str]:
 def _around(current: Current, branch: str | None, place: str) -> Iterator[DigestLine]:
     """What helps once the work itself is told: commands that passed, projects, files to load."""
     for check in current.checks:
-        yield DigestLine(
-            f"{_one_line(check.kind).capitalize()} passed with: {_one_line(check.command)}",
-            f"it passed {_on(check.at)}",
-        )
+        command = _one_line(check.command)
+        if command.endswith("…"):
+            continue  # half a command cannot be run
+        kind = _one_line(check.kind).capitalize()
+        yield DigestLine(f"{kind} passed with: {command}", f"it passed {_on(check.at)}")
     for project in current.projects:
         elsewhere = branch is not None and project.branch not in (branch, "")
         status = f"last session {_on(project.at)}" if elsewhere else _one_line(project.status)

@@ -16,7 +16,10 @@ Path = tuple[str, ...]
 
 
 def outline(before: bytes | None, after: bytes | None) -> list[str]:
-    """`+ hooks: SessionStart, Stop`, `- mcpServers: holdfast`; what has no name is a number of lines."""
+    """`+ hooks: SessionStart`, `- mcpServers: holdfast`; `~ hooks: Stop` was and is there, changed.
+
+    What has no name is a number of lines.
+    """
     old, new = _lines(before), _lines(after)
     went: list[int] = []
     came: list[int] = []
@@ -26,27 +29,40 @@ def outline(before: bytes | None, after: bytes | None) -> list[str]:
         if kind != "equal":
             went += range(a, b)
             came += range(c, d)
-    return [*_told("-", old, went), *_told("+", new, came)]
+    gone, there = _named(old, went), _named(new, came)
+    both = {path: None for path in gone if path in there}
+    return [
+        *_told("-", [path for path in gone if path not in both]),
+        *_told("~", [path for path in both if path]),
+        *_told("+", [path for path in there if path not in both]),
+        *_counted("-", gone.get((), 0)),
+        *_counted("+", there.get((), 0)),
+    ]
 
 
 def _lines(data: bytes | None) -> list[str]:
     return [] if data is None else data.decode("utf-8", "replace").splitlines()
 
 
-def _told(sign: str, lines: list[str], chosen: Iterable[int]) -> list[str]:
+def _named(lines: list[str], chosen: Iterable[int]) -> dict[Path, int]:
+    """The names that lines stand under, in their order, and how many lines each has; () is no name."""
     paths = _paths(lines)
-    named: dict[str, dict[str, None]] = {}
-    nameless = 0
+    named: dict[Path, int] = {}
     for number in chosen:
-        if _ONLY_SIGNS.fullmatch(lines[number]):
-            continue
-        if not paths[number]:
-            nameless += 1
-            continue
-        first, *rest = paths[number]
+        if not _ONLY_SIGNS.fullmatch(lines[number]):
+            named[paths[number]] = named.get(paths[number], 0) + 1
+    return named
+
+
+def _told(sign: str, paths: Iterable[Path]) -> list[str]:
+    named: dict[str, dict[str, None]] = {}
+    for first, *rest in filter(None, paths):
         named.setdefault(first, {}).update(dict.fromkeys(rest))
-    shown = [f"{sign} {name}{': ' if inner else ''}{', '.join(inner)}" for name, inner in named.items()]
-    return shown + ([f"{sign} {nameless} line{'s' * (nameless != 1)}"] if nameless else [])
+    return [f"{sign} {name}{': ' if inner else ''}{', '.join(inner)}" for name, inner in named.items()]
+
+
+def _counted(sign: str, lines: int) -> list[str]:
+    return [f"{sign} {lines} line{'s' * (lines != 1)}"] if lines else []
 
 
 def _paths(lines: list[str]) -> list[Path]:
