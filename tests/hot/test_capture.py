@@ -20,6 +20,7 @@ from holdfast.app.capturing import QUIET_S, capture, has_left
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.preparing import prepare
 from holdfast.app.status import latest_record
+from holdfast.hot.child import ISOLATED
 from holdfast.store.inbox import sweep
 
 GONE = 2**22 + 5  # above the largest process number there can be
@@ -258,7 +259,14 @@ def test_who_leaves_without_a_word_after_an_answer_is_waited_for(enabled: Enable
     """Qwen Code without a terminal has no other end."""
     client = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     leave(enabled, "Stop", write_qwen(enabled, home), client.pid, host="qwen")
-    command = [sys.executable, "-I", "-m", "holdfast.hosts.capture", str(enabled.memory), str(enabled.root)]
+    command = [
+        sys.executable,
+        *ISOLATED,
+        "-m",
+        "holdfast.hosts.capture",
+        str(enabled.memory),
+        str(enabled.root),
+    ]
     child = subprocess.Popen(command)
     assert wait_until(lambda: latest_record(enabled.project) is not None)
     assert rows_of(enabled) == [], "it may go on"
@@ -290,7 +298,14 @@ def test_nobody_is_waited_for_who_tells_of_the_end_or_has_answered_again(
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
 def test_a_child_that_was_killed_is_finished_by_the_next_call(enabled: Enabled, transcript: Path) -> None:
     leave(enabled, "SessionEnd", transcript)
-    command = [sys.executable, "-I", "-m", "holdfast.hosts.capture", str(enabled.memory), str(enabled.root)]
+    command = [
+        sys.executable,
+        *ISOLATED,
+        "-m",
+        "holdfast.hosts.capture",
+        str(enabled.memory),
+        str(enabled.root),
+    ]
     child = subprocess.Popen(command)
     time.sleep(0.05)
     child.kill()
@@ -363,3 +378,18 @@ def test_a_session_in_a_folder_of_another_encoding_is_captured(enabled: Enabled,
     enabled.hook("Stop", env, transcript_path=str(transcript), cwd=f"{enabled.root}/\udce9t\udce9")
     wait_until(lambda: latest_record(enabled.project) is not None)
     assert "not an envelope" not in enabled.log()
+
+
+@pytest.mark.promise("G8")
+def test_the_child_takes_a_persons_packages_and_nothing_of_the_folder_it_runs_in(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('the repository was run')\n", encoding="utf-8")
+    program = "import json, sys; print(sys.flags.no_user_site, sys.flags.ignore_environment)"
+    done = subprocess.run(
+        [sys.executable, *ISOLATED, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout.split() == ["0", "1"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from holdfast.app.guides import Guides
-from holdfast.app.lesson_states import alike, lesson_store
+from holdfast.app.lesson_states import alike, lesson_store, states
 from holdfast.app.lessons import propose
 from holdfast.app.wiring import Machine
 from holdfast.distill.lesson_form import is_registration
@@ -40,13 +40,24 @@ def learn(machine: Machine, project: Project, group: str = "") -> None:
     """
     lived = lived_here(project)
     found = offered(project, lived)
-    if new := [*found.lessons, *_registrations(machine, project, lived)]:
+    again = _renewed(machine, project, found.usual)
+    if new := [*found.lessons, *again, *_registrations(machine, project, lived)]:
         propose(machine, project, new, group)
     known = [rule for lesson in found.usual for rule in lesson.rules]
     held = {rule for lesson in found.lessons for rule in lesson.rules}
     _withdraw(
         machine, project, _Now([*found.contradicted, *known], held, {one.session for one in lived}), group
     )
+
+
+def _renewed(machine: Machine, project: Project, usual: Sequence[Lesson]) -> list[Lesson]:
+    """Of what is known as it is, that which a person made a lesson of: sessions show that it still holds."""
+    if not usual:
+        return []
+    shelf = lesson_store(machine, project).read()
+    seen = (one for one in states(machine, project, shelf) if one.state == "active")
+    kept = {rule for one in seen for rule in one.lesson.rules}
+    return [lesson for lesson in usual if not kept.isdisjoint(lesson.rules)]
 
 
 def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -> list[Lesson]:

@@ -1,4 +1,4 @@
-"""The short-lived process that a hook leaves behind: `python -I -m holdfast.hosts.capture MEMORY ROOT`."""
+"""The short-lived process that a hook leaves behind: `python -E -P -m holdfast.hosts.capture MEMORY ROOT`."""
 
 from __future__ import annotations
 

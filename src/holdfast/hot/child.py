@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
+# No variable and no folder of a repository decides what is imported. Not -I: that leaves out a person's own packages,
+# which is where `pip install --user` puts us.
+ISOLATED = ("-E", "-P")
+
 
 def detach(arguments: list[str], env: dict[str, str]) -> None:
     """Runs this interpreter, with its packages, in a session of its own: the host's end does not take it along.
 
     None of the hook's pipes is passed on, for the host waits until every writer has closed them.
     """
-    command = [sys.executable, "-I", *arguments]
+    command = [sys.executable, *ISOLATED, *arguments]
     if hasattr(os, "posix_spawn"):
         quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         try:

@@ -217,7 +217,9 @@ def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str], crashe
 def _prepare_now(found: place.Place, env: dict[str, str], *only: str) -> bool:
     import subprocess
 
-    command = [sys.executable, "-I", *CHILD, found.memory, found.root, *only]
+    from holdfast.hot.child import ISOLATED
+
+    command = [sys.executable, *ISOLATED, *CHILD, found.memory, found.root, *only]
     nothing = subprocess.DEVNULL
     try:
         subprocess.run(command, env=env, stdin=nothing, stdout=nothing, stderr=nothing, timeout=RENEWED_S)
