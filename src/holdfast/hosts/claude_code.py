@@ -50,19 +50,10 @@ class ClaudeCode:
     def status(self, where: Where, scope: Scope) -> Wired:
         settings = self._settings(where, scope)
         data = settings.data()
-        wanted = entries(where.interpreter)
-        value = settings.value(data) if data is not None else {}
-        missing = json_hooks.missing(value, wanted) if data is not None else list(wanted)
-        line = value.get(LINE)
-        if is_our_line(line) and line != status_line(where.interpreter):
-            missing.append(LINE)
-        return Wired(
-            agent=self.agent,
-            scope=scope,
-            path=settings.path,
-            installed=json_hooks.mentioned(data),
-            missing=tuple(missing),
-        )
+        line = settings.value(data).get(LINE) if data is not None else None
+        changed = is_our_line(line) and line != status_line(where.interpreter)
+        also = (LINE,) if changed else ()
+        return json_hooks.wired(self.agent, scope, settings, entries(where.interpreter), also)
 
     def found(self, where: Where) -> bool:
         return folder(where).is_dir()

@@ -60,17 +60,7 @@ class Codex:
         return json_hooks.uninstalled(hooks, hooks.data()), change
 
     def status(self, where: Where, scope: Scope) -> Wired:
-        hooks = self._hooks(where, scope)
-        data = hooks.data()
-        wanted = entries(where.interpreter)
-        missing = json_hooks.missing(hooks.value(data), wanted) if data is not None else list(wanted)
-        return Wired(
-            agent=self.agent,
-            scope=scope,
-            path=hooks.path,
-            installed=json_hooks.mentioned(data),
-            missing=tuple(missing),
-        )
+        return json_hooks.wired(self.agent, scope, self._hooks(where, scope), entries(where.interpreter))
 
     def found(self, where: Where) -> bool:
         return _folder(where, "user").is_dir()

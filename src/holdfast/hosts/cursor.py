@@ -48,16 +48,8 @@ class Cursor:
         return json_hooks.uninstalled(hooks, hooks.data()), change
 
     def status(self, where: Where, scope: Scope) -> Wired:
-        hooks = self._file(where, scope, HOOKS)
-        data = hooks.data()
-        wanted = entries(where.interpreter)
-        missing = json_hooks.missing(hooks.value(data), wanted) if data is not None else list(wanted)
-        return Wired(
-            agent=self.agent,
-            scope=scope,
-            path=hooks.path,
-            installed=json_hooks.mentioned(data),
-            missing=tuple(missing),
+        return json_hooks.wired(
+            self.agent, scope, self._file(where, scope, HOOKS), entries(where.interpreter)
         )
 
     def found(self, where: Where) -> bool:

@@ -70,16 +70,8 @@ class GeminiFamily:
         return (file.change(data, file.without_member(text, KEYS)),)
 
     def status(self, where: Where, scope: Scope) -> Wired:
-        file = self._settings(where, scope)
-        data = file.data()
-        wanted = self.entries(where.interpreter)
-        missing = json_hooks.missing(file.value(data), wanted) if data is not None else list(wanted)
-        return Wired(
-            agent=self.agent,
-            scope=scope,
-            path=file.path,
-            installed=json_hooks.mentioned(data),
-            missing=tuple(missing),
+        return json_hooks.wired(
+            self.agent, scope, self._settings(where, scope), self.entries(where.interpreter)
         )
 
     def found(self, where: Where) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.hosts.contract import Change
+from holdfast.hosts.contract import Change, Scope, Wired
 from holdfast.hosts.json_file import JsonFile
 from holdfast.hosts.json_text import append, member, remove
 from holdfast.hot import hook_entry
@@ -61,6 +61,13 @@ def uninstalled(file: JsonFile, data: bytes | None) -> Change:
     if data is None or not mentioned(data):
         return file.unchanged(data)
     return file.change(data, without_groups(file, file.text(data)))
+
+
+def wired(agent: str, scope: Scope, file: JsonFile, wanted: Groups, also: Sequence[str] = ()) -> Wired:
+    """How a host stands; `also` is what else of ours is not as it should be."""
+    data = file.data()
+    lost = missing(file.value(data), wanted) if data is not None else list(wanted)
+    return Wired(agent=agent, scope=scope, path=file.path, installed=mentioned(data), missing=(*lost, *also))
 
 
 def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
