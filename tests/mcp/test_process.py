@@ -198,3 +198,17 @@ def test_another_directory_can_be_named(shop: Path, tmp_path: Path, holdfast: Ho
         server.shake_hands()
         answer = server.ask(2, "tools/call", name="recall", arguments={"task": "x"})
         assert "result" in answer
+
+
+@pytest.mark.promise("G9")
+def test_an_agent_that_claude_code_started_elsewhere_gets_nothing_of_its_project(
+    shop: Path, tmp_path: Path, holdfast: Holdfast
+) -> None:
+    holdfast("decide", "Deploy to the region eu-west-1", check=0)
+    inner, other = shop / "inner", tmp_path / "other"
+    inner.mkdir()
+    other.mkdir()
+    env = {"CLAUDE_PROJECT_DIR": str(shop)}
+    assert "eu-west-1" in call(inner, "search", env, query="deploy region")
+    refused = call(other, "search", env, query="deploy region")
+    assert refused.failed and "eu-west-1" not in refused

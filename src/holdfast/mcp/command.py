@@ -40,8 +40,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 def _directory(named: str | None, machine: Machine) -> Path:
     if named is None:
-        started_by_claude = machine.env.get("CLAUDE_PROJECT_DIR", "")
-        return Path(started_by_claude) if Path(started_by_claude).is_absolute() else machine.cwd
+        project = Path(machine.env.get("CLAUDE_PROJECT_DIR", ""))
+        # Another agent that Claude Code has started elsewhere inherits the variable, and is not to get its memory.
+        inside = project.is_absolute() and machine.cwd.resolve().is_relative_to(project.resolve())
+        return project if inside else machine.cwd
     directory = (machine.cwd / Path(named).expanduser()).absolute()
     if not directory.is_dir():
         raise NotFound("no such directory", where=str(directory), fix="Name the project's directory")
