@@ -8,7 +8,6 @@ finding carries a weight and a reason; the class with the most wins if it is cle
 from __future__ import annotations
 
 from holdfast.hot import classify_words as w
-from holdfast.hot.classify_abroad import ABROAD, WISHES
 from holdfast.hot.classify_reading import Said
 from holdfast.hot.classify_sentence import judge, skip
 
@@ -149,8 +148,10 @@ def _shape(said: Said, findings: Findings) -> None:
 
 def _abroad(said: Said, findings: Findings) -> None:
     """Other languages: verbs often come last, so words count wherever they stand."""
-    if said.text.isascii() and len(said.sentences) > 12:
+    if said.text.isascii() and (len(said.sentences) > 12 or " the " in said.text):
         return
+    from holdfast.hot.classify_abroad import ABROAD, WISHES  # which most prompts do without
+
     words = frozenset(word for sentence, _ in said.sentences for word in sentence)
     for kind, weight, known, parts in ABROAD:
         common = words & known if words - WISHES else frozenset()  # a bare "I want" wants nothing yet

@@ -59,6 +59,7 @@ def _folders(paths: Sequence[str]) -> dict[str, str]:
     """
     chosen = dict.fromkeys(paths, "")
     left = list(chosen)
+    sizes: dict[str, int] = {}
     for _ in range(_MOST_FOLDERS):
         holding: dict[str, int] = {}
         for path in left:
@@ -71,10 +72,10 @@ def _folders(paths: Sequence[str]) -> dict[str, str]:
         best, most = "", 0
         for folder, count in holding.items():
             if count > 1:
-                size = count_tokens(folder)
-                saved = (
-                    (size + 1) * count - size - 2
-                )  # its name and a stroke each time; `in`, name and stroke once
+                if folder not in sizes:
+                    sizes[folder] = count_tokens(folder)
+                # Its name and a stroke each time; `in`, name and stroke once.
+                saved = (sizes[folder] + 1) * count - sizes[folder] - 2
                 if (saved, folder) > (most, best) and saved > 0:
                     best, most = folder, saved
         if not best:

@@ -202,7 +202,10 @@ def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, flo
     scores: dict[str, float] = {}
     best = sorted(raw, key=lambda file: (-raw[file], file))[:_CANDIDATES]
     for file, path in zip(best, postings.paths(best), strict=True):
-        said = sum(query.get(word, 0.0) for word in postings.words_of(path)[0])
+        said = 0.0
+        for word in postings.words_of(path)[0]:
+            if word in query:
+                said += query[word]
         scores[path] = raw[file] * (1 + said) / (1 + len(postings.marks(path))) ** _EVERYWHERE
     return scores
 

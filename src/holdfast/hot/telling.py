@@ -110,19 +110,20 @@ def fitting(lines: Lines, budget: int) -> tuple[Lines, int]:
 
 def count_tokens(text: str) -> int:
     """The same as `text/tokens.py`, without its expression: pieces of words, of numbers, and single signs."""
-    count = run = 0
-    kind = ""
+    count = letters = digits = 0
     for sign in text:
-        if sign.isascii() and sign.isalpha():
-            now, most = "letter", 6
+        if "a" <= sign <= "z" or "A" <= sign <= "Z":
+            if not letters % 6:
+                count += 1
+            letters += 1
+            digits = 0
         elif sign.isdecimal():
-            now, most = "digit", 3
+            if not digits % 3:
+                count += 1
+            digits += 1
+            letters = 0
         else:
-            kind = ""
-            count += not sign.isspace()
-            continue
-        if now != kind or run == most:
-            kind, run = now, 0
-            count += 1
-        run += 1
+            letters = digits = 0
+            if not sign.isspace():
+                count += 1
     return count
