@@ -1,6 +1,8 @@
 """The whole briefing in the replay of ../shared/eval: start, first prompt and later prompts, beside the baselines.
 
-    python -m bench.replay_briefing CORPUS… [--way whole | hook | bars | LEAST]      from the repository, with ../shared beside it
+    python -m bench.replay_briefing CORPUS… [--way whole | hook | bars | LEAST] [--branch]
+
+from the repository, with ../shared beside it.
 
 As `replay.py eval CORPUS --per-prompt --provider 'python -m bench.replay_provider whole'`, in one process: a process for each
 prompt takes ten times as long. The baselines are those of the same tool over the same sessions, 200 tokens each.
@@ -31,7 +33,7 @@ MEASURES = (
 )
 
 
-def briefings(replay: Any, corpus: str, way: str) -> dict[tuple[str, int], str]:
+def briefings(replay: Any, corpus: str, way: str, branches: bool) -> dict[tuple[str, int], str]:
     """What holdfast says to every prompt that replay asks about."""
     from bench.replay_provider import answer
 
@@ -61,17 +63,35 @@ def briefings(replay: Any, corpus: str, way: str) -> dict[tuple[str, int], str]:
                     "prompt": prompts[turn],
                     "earlier_prompts": prompts[:turn],
                     "budget_tokens": 200,
+                    "branch": branch_in(Path(one.s.path)) if branches else "",
                 }
                 given = len(past.F)
                 said[one.id, turn] = answer(request, way)
     return said
 
 
-def measured(corpus: str, way: str) -> list[dict[str, object]]:
+def branch_in(path: Path) -> str:
+    """The branch that a session began on, as its transcript says (Claude Code's lines, Codex' first): a hook reads it
+    from the checkout. Not the one it ended on, whose name may tell what it did."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if '"gitBranch"' not in line and '"git"' not in line:
+                continue
+            try:
+                said = json.loads(line)
+                named = said.get("gitBranch") or said["payload"]["git"]["branch"]
+            except (ValueError, LookupError, TypeError, AttributeError):
+                continue
+            if named:
+                return str(named)
+    return ""
+
+
+def measured(corpus: str, way: str, branches: bool) -> list[dict[str, object]]:
     import replay  # type: ignore[import-not-found, unused-ignore]
 
     rows = []
-    told = briefings(replay, corpus, way)
+    told = briefings(replay, corpus, way, branches)
     ours: list[dict[str, Any]] = []
     for memory in (way, *BASELINES):
         ran = (
@@ -135,9 +155,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("corpora", nargs="+", help="folders of transcripts")
     options.add_argument("--way", default="whole", help="what is told, as bench/replay_provider.py has it")
+    options.add_argument("--branch", action="store_true", help="with the branch that a hook knows")
     chosen = options.parse_args()
     for corpus in chosen.corpora:
-        for row in measured(corpus, chosen.way):
+        for row in measured(corpus, chosen.way, chosen.branch):
             print(json.dumps(row), flush=True)
 
 

@@ -3,14 +3,21 @@
 `replay.py eval CORPUS --per-prompt --provider 'python -m bench.replay_provider [WAY]'`, run from the repository. WAY:
 
 - `hook` (default): what the prompt hook would say, by its own code (`hot/prompting.py`) over the tables that are
-  prepared for it: class, bars, said once, 200 tokens a prompt and 1,200 a session. Only the earlier prompts come from
-  the request instead of the session's record, which does not exist in a replay, and so do no files it touched.
-- `whole`: the start as well: what keeps failing and the commands that passed, as the start hook has them, before the
-  first prompt's lessons and files; together within the budget, of which the start has three tenths (the product has a
+  prepared for it: class, bars, 200 tokens a prompt and 1,200 a session. Only the earlier prompts come from the request
+  instead of the session's record, which does not exist in a replay, and so do no files it touched.
+- `whole`: the start as well: what keeps failing and the commands in use, as the start hook has them, before the first
+  prompt's lessons and files; together within the budget, of which what fails has three tenths (the product has a
   budget for each). What is open and next is left out: replay has no such targets. A session is taken to have heard at
   its start what was said there.
 - `bars`: the same bars whatever the class of the prompt.
 - a number: every file with at least this chance; 0 fills the budget.
+
+Replay counts a file where the first prompt's answer names it or that of the very prompt under which it is edited. So a
+file that the first prompt was told is not told again; one that another prompt was told may be, which a hook says once
+only (`bench/told_by_then.py` counts as a hook tells; `ONCE` in the environment makes this provider do so).
+
+`branch` in the request is what a hook reads from the checkout. replay.py's own requests have none; in one process
+(`bench/replay_briefing.py --branch`) it comes from the session's transcript.
 """
 
 from __future__ import annotations
@@ -18,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -32,6 +40,7 @@ from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
 
 START_SHARE = 0.3  # what findings.md gives to stumbles
+ONCE = bool(os.environ.get("ONCE"))
 
 
 def answer(request: dict[str, object], way: str) -> str:
@@ -51,25 +60,34 @@ def answer(request: dict[str, object], way: str) -> str:
     heard = Heard()
     if told.get("session") == session:
         heard.files, heard.tokens = set(told["files"]), told["tokens"]
+    branch = str(request.get("branch") or "")
     if way in ("hook", "whole"):
         heard.lines = set(told["lines"]) if told.get("session") == session else set()
         start = [] if turn or way == "hook" else starting(machine, project, round(START_SHARE * MOST_TOKENS))
         heard.lines.update(start)
         # One budget for both, as replay has it: the start's lines leave less for the prompt's.
         spent = sum(count_tokens(line) for line in start)
-        said = as_prompt(machine, project, prompt, earlier=earlier, heard=heard, budget=MOST_TOKENS - spent)
+        left = MOST_TOKENS - spent
+        said = as_prompt(machine, project, prompt, earlier=earlier, heard=heard, budget=left, branch=branch)
         lines, files, tokens = [*start, *(line for line, _ in said.lines)], said.files, said.tokens
     else:
         least = (LATER_BAR if turn else FIRST_BAR) if way == "bars" else float(way)
         budget = int(str(request["budget_tokens"]))
         found = pointers_for(
-            machine, project, prompt, budget=budget, earlier=earlier, said=heard.files, least=least
+            machine,
+            project,
+            prompt,
+            budget=budget,
+            earlier=earlier,
+            said=heard.files,
+            least=least,
+            branch=branch,
         )
         files, tokens = [pointer.path for pointer in found], 0
         lines = [line for line, _ in path_lines(files)]
     entry = {
         "session": session,
-        "files": [*heard.files, *files],
+        "files": [*heard.files, *files] if ONCE or not turn else [*heard.files],
         "tokens": heard.tokens + tokens,
         "lines": [*heard.lines, *lines],
     }
@@ -78,11 +96,13 @@ def answer(request: dict[str, object], way: str) -> str:
 
 
 def starting(machine: Machine, project: Project, budget: int) -> list[str]:
-    """What a start tells on every branch of what keeps failing and of commands that passed, as far as it fits."""
+    """What a start tells on every branch of what keeps failing, as far as it fits, and of the commands in use."""
     lines = briefings_of(machine, project).digests.get(("startup", ""), ())
     kept = []
     for line in lines:
-        if line.reason.startswith(("it failed in", "it passed")) or "[L-" in line.text:
+        if line.text.startswith("Commands here: "):
+            kept.append(line.text)
+        elif line.reason.startswith(("it failed in", "it passed")) or "[L-" in line.text:
             cost = count_tokens(line.text)
             if cost <= budget:
                 budget -= cost

@@ -18,7 +18,7 @@ from holdfast.hot.moment import NOTED
 
 COMMAND = "gh pr diff 104 --stat"
 RULE = "refund amounts are whole cents"
-CODE = "Implement the refund endpoint"
+CODE = "Implement rounding to whole cents"
 
 
 def call(enabled: Enabled, event: str, **more: object) -> dict[str, Any]:

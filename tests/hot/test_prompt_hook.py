@@ -94,6 +94,29 @@ def test_small_talk_commands_and_questions_are_told_nothing(shop: Prompted, prom
     assert shop.ask(prompt).printed == b""
 
 
+@pytest.mark.promise("R8")
+def test_a_question_amid_work_is_told_files_and_one_that_begins_a_session_is_not(shop: Prompted) -> None:
+    question = "does the refund total have tests that name the voucher?"
+    assert shop.asked(question, session_id="asks only") == []
+    shop.ask("Fix the wrong currency sign of invoices", session_id="works")
+    assert "shop/refunds.py" in shop.asked(question, session_id="works")
+    assert shop.asked("what is the capital of France?", session_id="works") == []
+
+
+def test_a_question_is_told_no_lesson_and_no_fact_even_amid_work(shop: Prompted) -> None:
+    shop.ask("Fix the wrong currency sign of invoices", session_id="works")
+    told = shop.asked("does the refund total have tests that name the voucher?", session_id="works")
+    assert told[0] == HEADING
+
+
+@pytest.mark.promise("R8")
+def test_the_branch_that_is_checked_out_speaks_for_the_files_of_sessions_on_it(shop: Prompted) -> None:
+    prompt = "Fix the sign"
+    assert shop.asked(prompt, session_id="one") == [HEADING, "shop/invoices.py"]
+    (shop.root / ".git" / "HEAD").write_text("ref: refs/heads/fix/refund-voucher-total\n", encoding="utf-8")
+    assert "shop/refunds.py" in shop.asked(prompt, session_id="two")
+
+
 def test_our_own_text_is_no_prompt(shop: Prompted) -> None:
     told = shop.ask(VOUCHER).context
     assert shop.ask(told, session_id="another").printed == b""

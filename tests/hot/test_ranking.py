@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from holdfast.app.postings import prompt_words, write_postings
 from holdfast.hot.pointer_text import fitting, path_lines
@@ -49,6 +50,31 @@ def ranked(
 
 def paths(prompt: str, history: Sequence[PointerSession] = SHOP, **more: Any) -> list[str]:
     return [pointer.path for pointer in ranked(prompt, history, **more)]
+
+
+@pytest.mark.promise("R8")
+def test_the_branch_says_what_the_work_is_about_and_sessions_on_it_did_the_same_work() -> None:
+    history = [
+        *SHOP,
+        replace(SHOP[3], session="s6", at=6 * DAY, prompts=("Start with the form",), branch="feat/sign-in"),
+        session(7, "Print the list", ("web/list.py",)),
+    ]
+    assert paths("Print the list", history) == ["web/list.py"]
+    assert "web/login.py" in paths("Print the list", history, branch="feat/sign-in"), "the same branch"
+    assert "shop/refunds.py" in paths("Print the list", history, branch="fix/refund-voucher"), "by its words"
+
+
+def test_a_branch_that_all_sessions_are_on_changes_no_order_and_opens_no_door() -> None:
+    history = [replace(one, branch="main") for one in SHOP]
+    prompt = "Refunds: a voucher is not taken off the total"
+    assert paths(prompt, history, branch="main")[:2] == paths(prompt, history)[:2]
+    assert paths("Add a coupon field to the checkout form", history, branch="main") == []
+
+
+def test_why_says_that_a_session_was_on_the_same_branch() -> None:
+    history = [replace(one, branch=f"feat/{one.session}") for one in SHOP]
+    found = ranked("Invoices", history, branch="feat/s3")
+    assert found[0].path == "shop/invoices.py" and "on feat/s3" in found[0].why
 
 
 @pytest.mark.promise("R8")

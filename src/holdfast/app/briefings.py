@@ -16,6 +16,7 @@ from holdfast.app.meanwhile import Files, Happened, Line, happened_lately, or_no
 from holdfast.app.moments import Moment, moments_of
 from holdfast.app.projects import Naming, naming
 from holdfast.app.recovery import START_BUDGET, starts
+from holdfast.app.start_commands import command_line
 from holdfast.app.wiring import Machine
 from holdfast.distill.state import open_items
 from holdfast.errors import HoldfastError
@@ -23,7 +24,7 @@ from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
 from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
-from holdfast.text.current_digest import FAILED, STUMBLE_BUDGET, DigestLine, digest
+from holdfast.text.current_digest import FAILED, PASSED, STUMBLE_BUDGET, DigestLine, digest
 from holdfast.text.current_md import Current, parse_current
 from holdfast.text.tokens import count_tokens
 
@@ -32,6 +33,12 @@ __all__ = ["Briefings", "Happened", "Line", "briefings_of"]
 LATEST = 100  # sessions that a briefing may draw on
 MOST_OWNERS = 20
 LONGEST = 110
+FIRST = (
+    "Next",
+    "Noted by hand",
+    "To do (by hand)",
+    "Last state here",
+)  # a state is told before what is usual
 
 Digests = Mapping[tuple[str, str], Sequence[Line]]
 """Lines by source (startup) and branch; the branch '' is for every branch without its own."""
@@ -56,12 +63,15 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
     names = _naming(machine, project)
     files = Files(project, names.default)
     lessons = counted(machine, project)
-    rules = strong_rules(machine, lessons, instructions(project.root))
+    guides = instructions(project.root)
+    rules = strong_rules(machine, lessons, guides)
     told = partial(_with_lessons, rules=rules, silenced=lessons.silenced)
+    usual = or_nothing(lambda: [command_line(machine, project, lessons.silenced, guides)])
+    starts_with = partial(_with_commands, commands=[line for line in usual if line])
     # With nothing else to say, what keeps failing is said all the same.
     starting = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, project)))}
     return Briefings(
-        digests={key: lines for key, old in starting.items() if (lines := told(old))},
+        digests={key: lines for key, old in starting.items() if (lines := starts_with(told(old)))},
         stumbles=tuple(told(or_nothing(partial(_stumbles, files, machine.now().timestamp())))),
         since=happened_lately(records, names, files),
         own=_own([*going_on, *records], files.dismissed),
@@ -106,6 +116,23 @@ def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collec
     while new and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
         kept.pop()  # what stands last matters least
     return kept
+
+
+def _with_commands(lines: Sequence[Line], commands: Sequence[Line]) -> list[Line]:
+    """What sessions use here, in place of what happened to pass last; after what keeps failing."""
+    if not commands:
+        return list(lines)
+    kept = [line for line in lines if not line.reason.startswith(PASSED)]
+    place = max((number + 1 for number, line in enumerate(kept) if _keeps_failing(line)), default=0)
+    place = place or sum(line.text.startswith(FIRST) for line in kept)
+    kept[place:place] = commands
+    while len(kept) > 1 and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
+        kept.pop()
+    return kept
+
+
+def _keeps_failing(line: Line) -> bool:
+    return line.reason.startswith(FAILED) or (line.text.endswith("]") and "[L-" in line.text)
 
 
 def _lines(told: Iterable[DigestLine]) -> list[Line]:

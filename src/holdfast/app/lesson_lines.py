@@ -88,7 +88,8 @@ def counted(machine: Machine, project: Project) -> Told:
         counts += tuple(_usual(machine, project, shelf, {rule for one in seen for rule in one.lesson.rules}))
         told = {rule for one in counts for rule in one.lesson.rules}
         silent = (one for one in seen if one.state in ("stale", "muted", "rejected"))
-        silenced = frozenset(rule for one in silent for rule in one.lesson.rules if rule not in told)
+        unwanted = [*(rule for one in silent for rule in one.lesson.rules), *shelf.choices.rejected_rules()]
+        silenced = frozenset(rule for rule in unwanted if rule not in told)
         return Told(counts, shelf.record, kept, silenced)
     except (HoldfastError, OSError):
         return Told()

@@ -48,11 +48,13 @@ def pointers_for(
     said: Collection[str] = (),
     least: float = 0.0,
     session: str = "",
+    branch: str = "",
 ) -> list[Pointer]:
     """Files of this repository that the work asked for is likely to touch, within `budget` tokens; [] when unsure.
 
     `earlier` are this session's prompts so far and `touched` its files; `said` was told before and is not told again.
-    With `now` only sessions that had begun by then count; `least` is the smallest chance that is worth a line.
+    With `now` only sessions that had begun by then count; `least` is the smallest chance that is worth a line; `branch`
+    is where the work is done.
     """
     known = [
         one for one in pointer_sessions(project) if one.session != session and (now is None or one.at <= now)
@@ -66,7 +68,7 @@ def pointers_for(
         held_back = set(said)
         ranked = [
             one
-            for one in rank(Postings(db), prompt, said_before, touched, least)
+            for one in rank(Postings(db), prompt, said_before, touched, least, branch=branch)
             if one.path not in held_back and (top is None or is_file(top, one.path))
         ]
         taken = set(fitting([one.path for one in ranked], budget))
@@ -101,6 +103,7 @@ def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
         at=record.started or 0.0,
         prompts=record.prompts,
         answer=record.final_message,
+        branch=record.branch,
         edited=tuple(edited),
         read=tuple(path for path in read if path not in edited),
     )

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.hot.postings import QUARTERS
-from holdfast.hot.words import LONGEST_PROMPT, name_words, words
+from holdfast.hot.words import LONGEST_PROMPT, branch_words, name_words, words
 from holdfast.model.pointer import PointerSession
 from holdfast.text.stopwords import ENGLISH
 
@@ -78,6 +78,8 @@ def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[s
             counts[word] += 1.0
     for word in prompt_words(session.answer):
         counts[word] += _ANSWER
+    for word in branch_words(session.branch, ENGLISH):
+        counts[word] += 1.0
     for path in session.edited:
         if path not in path_words:
             path_words[path] = sorted(set(words(path, ENGLISH)))

@@ -18,6 +18,7 @@ from holdfast.app.projects import known_projects, naming
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
 from holdfast.hot.prompting import (
+    AT_WORK,
     CLASSED,
     FACT_TOKENS,
     MOST_TOKENS,
@@ -38,6 +39,7 @@ SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL,
     words TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
 MOST_FACTS = 500
 _LONGEST_FACT = 240
+_FORMAT = "2"  # of the postings: those of another are not copied
 _SPACE = re.compile(r"\s+")
 
 
@@ -62,22 +64,26 @@ def as_prompt(
     earlier: Sequence[str] | None = None,
     heard: Heard | None = None,
     budget: int = MOST_TOKENS,
+    branch: str | None = None,
 ) -> Answered:
     """What the hook would say to a prompt; of what a session was told already nothing, when it is named.
 
-    `earlier` and `heard` stand for what a session's own record and trace say, for those that have none here.
+    `earlier`, `heard` and `branch` stand for what a session's own record, its trace and the checkout say, for those
+    that have none here.
     """
     heard = heard or (heard_by(str(project.memory), session) if session else Heard())
     for one in earlier or ():
         kind, _ = class_of(one, heard.kind)
         heard.kind = kind if kind in CLASSED else heard.kind
+        heard.worked |= kind in AT_WORK
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_prompting(db, machine, project, project.memory / "hot.db")
         root = str(project.root) if is_checkout(project.root) else None
         said = None if earlier is None else [prompt_words(one) for one in earlier]
-        name = naming(machine, project).of_branch(branch_of(project.root))
-        return choose(db, prompt, session, heard, root, said, budget, name)
+        here = branch_of(project.root) if branch is None else branch
+        name = naming(machine, project).of_branch(here)
+        return choose(db, prompt, session, heard, root, said, budget, name, here)
     finally:
         db.close()
 
@@ -92,7 +98,7 @@ def _stamp(project: Project) -> str:
             seen.append(f"{status.st_size}:{status.st_mtime_ns}" if status.st_size else "")
         except OSError:
             seen.append("")
-    return " ".join(seen)
+    return " ".join([_FORMAT, *seen])
 
 
 def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:

@@ -25,7 +25,7 @@ from holdfast.hot.prompting import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
 from holdfast.search import FLOOR
-from holdfast.store.layout import Project
+from holdfast.store.layout import Project, branch_of
 from holdfast.text.stopwords import ENGLISH
 from holdfast.text.tokens import count_tokens
 
@@ -143,7 +143,9 @@ def recall_as_prompt(machine: Machine, project: Project, prompt: str, session: s
 def _files(machine: Machine, project: Project, task: str, budget: int) -> list[Recalled]:
     """Files that like sessions worked on, likeliest first, each written out so that it can be read by itself."""
     lines = []
-    for pointer in pointers_for(machine, project, task, budget=budget, least=LEAST_FILE)[:MOST_FILES]:
+    branch = branch_of(project.root)
+    found = pointers_for(machine, project, task, budget=budget, least=LEAST_FILE, branch=branch)
+    for pointer in found[:MOST_FILES]:
         cost = count_tokens(pointer.path)
         if cost <= budget:
             budget -= cost

@@ -275,8 +275,9 @@ def _prompt(prepared: Prepared, call: Call, found: place.Place, stale: bool) -> 
     if stale:
         told = Answered("", [], _why_not(stale, False))
     else:
-        project = prepared.project_of(mine, found.branch())
-        told = choose(prepared.db, prompt, mine, heard, found.root, project=project)
+        branch = found.branch()
+        project = prepared.project_of(mine, branch)
+        told = choose(prepared.db, prompt, mine, heard, found.root, project=project, branch=branch)
     rest |= {"class": told.kind, **({"files": told.files} if told.files else {})}
     rest |= {"left_out": told.left_out} if told.left_out else {}
     return say(told, call, found, rest, again), told.changed

@@ -32,20 +32,24 @@ MOST_FACTS = 2
 # The smallest chance that is worth a line. Files under later prompts cost five times what those under the first do
 # (5.9% of all calls against 1.2%), so a first prompt's file must be five times as likely to pay for the same tokens.
 # The level was chosen together with the commands that are told beside them, over six histories (docs/benchmarks.md).
-FIRST_BAR, LATER_BAR = 0.08, 0.016
+FIRST_BAR, LATER_BAR = 0.06, 0.012
+# A question amid work is answered from files as well, if less often (docs/adr/0011).
+ASIDE_BAR = 0.04
 FACT_SHARE = 0.6  # of what a fact says, by rarity, that the prompt must say too
 HEADING = "Likely files:"
 OURS = "[holdfast "
 CODE, LOOKING = "code-gen", "exploration"
-CLASSED = (CODE, LOOKING, "qa")
+ASKING = "qa"
+AT_WORK = (CODE, LOOKING)
+CLASSED = (*AT_WORK, ASKING)
 _NO = word_set("no nope n wait stop false hm hmm")
 
 
 class Heard:
     """What a session was told before: files and lines since its last compaction, tokens and prompts in all.
 
-    `kind` is the class of its last prompt that had one: what goes on with it has the same. `read` is how long its
-    transcript was then, where that is looked at.
+    `kind` is the class of its last prompt that had one: what goes on with it has the same. `worked` when one of them
+    was work on code or a look at it. `read` is how long its transcript was then, where that is looked at.
     """
 
     def __init__(self) -> None:
@@ -54,6 +58,7 @@ class Heard:
         self.tokens = 0
         self.prompted = False
         self.kind = ""
+        self.worked = False
         self.read: int | None = None
 
 
@@ -76,12 +81,13 @@ def choose(
     earlier: Sequence[Collection[str]] | None = None,
     most: int = MOST_TOKENS,
     project: str = "",
+    branch: str = "",
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None where there is none to look at.
 
     Facts are those of `project`, one of the repository's; '' where it has but one.
 
-    `earlier` are the words of the session's prompts so far; None: those that were captured.
+    `earlier` are the words of the session's prompts so far; None: those that were captured. `branch` is checked out.
     """
     text = prompt.strip()
     if not text:
@@ -89,7 +95,7 @@ def choose(
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
     kind, _ = class_of(text, heard.kind)  # why is said in words of the prompt, which nobody has redacted
-    if kind not in (CODE, LOOKING):
+    if kind not in AT_WORK and not (kind == ASKING and heard.worked):
         return Answered(kind, [], f"the prompt is {kind}, not work on code")
     text = _asked(text)
     if not text:
@@ -105,7 +111,8 @@ def choose(
         told_now = heard.lines.union(line for line, _ in lessons.lines)
         facts = _facts(db, text, said, told_now, min(FACT_TOKENS, budget), project)
         budget -= sum(count_tokens(line) for line, _ in facts)
-    pointers, files = _pointers(db, text, session, heard, root, budget, earlier)
+    aside = ASIDE_BAR if kind == ASKING else 0.0
+    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, aside)
     nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
     told = Answered(kind, lessons.lines + facts + pointers, nothing, files)
     told.left_out, told.changed = lessons.left_out, lessons.changed
@@ -147,6 +154,8 @@ def _pointers(
     root: str | None,
     budget: int,
     earlier: Sequence[Collection[str]] | None,
+    branch: str,
+    least: float,
 ) -> tuple[Lines, list[str]]:
     postings = Postings(db)
     if not postings.sessions:
@@ -155,7 +164,8 @@ def _pointers(
     touched = postings.touched_by(own) if own >= 0 else []
     before = postings.earlier(session) if earlier is None and session else list(earlier or ())
     later = bool(before) or heard.prompted
-    ranked = rank(postings, text, before, touched, LATER_BAR if later else FIRST_BAR, own, later)
+    bar = max(least, LATER_BAR if later else FIRST_BAR)
+    ranked = rank(postings, text, before, touched, bar, own, later, branch)
     top = None if root is None else os.path.realpath(root)
     likely = {}
     for one in ranked:
@@ -245,6 +255,7 @@ def heard_by(memory: str, session: str) -> Heard:
                 found.read = entry["read"]
             if not found.kind and entry.get("class") in CLASSED:
                 found.kind = entry["class"]
+            found.worked |= entry.get("class") in AT_WORK
             if not compacted and not entry.get("agent"):
                 found.lines.update(line["text"] for line in entry["lines"])
                 found.files.update(entry.get("files", ()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from holdfast.hot.words import LONGEST_PROMPT, as_written, names_file, words
+from holdfast.hot.words import LONGEST_PROMPT, ON, as_written, branch_words, names_file, words
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Flat optima: half or twice of most stays within the noise (docs/benchmarks.md).
 _SATURATION, _LENGTH = 1.2, 0.75  # BM25's own
 _EARLIER, _EARLIER_FADES = 0.5, 0.7  # what the prompts before this one still weigh
+_BRANCH_WORD, _SAME_BRANCH = 0.3, 0.5  # what the words of a branch's name weigh, and being the same one
 _READ = 0.5  # of an edit
 _EVERYWHERE = 0.3  # damps files that every session touches
 _HALF_LIFE = 60  # sessions
@@ -124,14 +125,18 @@ def rank(
     least: float = 0.0,
     own: int = -1,
     later: bool | None = None,
+    branch: str = "",
 ) -> list[Pointed]:
     """Files by how likely the work touches them, the likeliest first; nothing when no past session is like it.
 
     `earlier` are the words of this session's prompts so far, oldest first, `touched` its files, and `own` its number
     among the sessions, which says nothing about itself. `least` is the smallest chance that is worth a line; `later`
-    says that this is not the first prompt, even though the earlier ones are not known.
+    says that this is not the first prompt, even though the earlier ones are not known. `branch` is checked out: its
+    name says what the work is about, and sessions on it did the same work.
     """
     query = _query(words(prompt[:LONGEST_PROMPT], postings.empty), earlier)
+    for word in branch_words(branch, postings.empty):
+        query[word] = max(query.get(word, 0.0), _SAME_BRANCH if word.startswith(ON) else _BRANCH_WORD)
     postings.load(query)
     likeness = _likeness(postings, query, own)
     if not _is_known(postings, query, likeness):

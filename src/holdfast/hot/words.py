@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 LONGEST_PROMPT = 3000
+ON = "on "  # marks a branch among words, which hold no space
 _CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
 _HAN = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # compiled where it is needed: that takes time
@@ -48,6 +49,11 @@ def name_words(path: str, empty: Collection[str]) -> set[str]:
     """The words of a file's own name, without its ending."""
     name = path.rpartition("/")[2]
     return set(words(name.rpartition(".")[0] or name, empty))
+
+
+def branch_words(branch: str, empty: Collection[str]) -> list[str]:
+    """The words of a branch's name, and the name itself as one that no text can say: work goes on on its branch."""
+    return [*dict.fromkeys(words(branch, empty)), f"{ON}{branch}"] if branch else []
 
 
 def names_file(text: str, path: str) -> bool:

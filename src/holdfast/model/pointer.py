@@ -12,6 +12,7 @@ class PointerSession(Struct, frozen=True, kw_only=True):
     at: float
     prompts: tuple[str, ...]
     answer: str = ""  # the agent's last words: they name what was done
+    branch: str = ""
     edited: tuple[str, ...] = ()
     read: tuple[str, ...] = ()  # read and not edited
 

@@ -38,6 +38,7 @@ _NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
 FILE_INDEX = "the file index"
 FAILED = "it failed in"
+PASSED = "it passed"
 ELSEWHERE = "\n"  # no branch is called so
 
 
@@ -125,7 +126,7 @@ def _around(current: Current, branch: str | None, place: str) -> Iterator[Digest
         if command.endswith("…"):
             continue  # half a command cannot be run
         kind = _one_line(check.kind).capitalize()
-        yield DigestLine(f"{kind} passed with: {command}", f"it passed {_on(check.at)}")
+        yield DigestLine(f"{kind} passed with: {command}", f"{PASSED} {_on(check.at)}")
     for project in current.projects:
         elsewhere = branch is not None and project.branch not in (branch, "")
         status = f"last session {_on(project.at)}" if elsewhere else _one_line(project.status)
