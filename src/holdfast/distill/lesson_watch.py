@@ -6,7 +6,7 @@ An edit ends the wait for a command's remedy: what passes after it was repaired,
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from holdfast.distill import checks
 from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
@@ -67,6 +67,11 @@ def misused(command: str, output: str) -> bool:
         return False
     slip = slip_of(command, excerpt(output), None, only=SOFT - {"path", "glob"})
     return slip is not None and slip.part is not None and bool(purpose_of(slip.part))
+
+
+def lacks_proof(state: Gathered, command: str) -> bool:
+    """Whether a command does a job of which no line is known yet that says that all is well."""
+    return any((known := state.jobs.get(text)) is None or not known.line for text, _, _ in _jobs_in(command))
 
 
 def verified(state: Gathered, command: str, line: str, at: float | None) -> None:
@@ -177,4 +182,9 @@ def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
 @lru_cache(maxsize=512)
 def _without_secrets(command: str) -> str:
     """A command that may be taken apart: what tells that a word is a password may be the word before it."""
-    return Redactor().redact(command)
+    return _redactor().redact(command)
+
+
+@cache
+def _redactor() -> Redactor:
+    return Redactor()

@@ -14,6 +14,7 @@ from holdfast.distill.harvest_decisions import PLAN_TO_DO
 from holdfast.model.ledger import FailureReason
 from holdfast.model.session import TaskResult
 from holdfast.text.late import late
+from holdfast.text.sought import Sought
 
 _COMPLAINT = late(
     r"^\W*(?:(?:ok(?:ay)?|h+m+|well|but|and|so|yeah|yes|no|sorry|wait|thanks|great|cool|nice|actually)\b\W+){0,3}"
@@ -39,12 +40,13 @@ _APPROVAL = late(
     r"|create (?:a |the )?pr|make a pr)\b)",
     re.IGNORECASE,
 )
-_REFUSAL = late(
+_REFUSAL = Sought(
     r"\bI(?: can(?:['’]|no)?t| cannot| won['’]t| will not|(?: am|['’]m) (?:not able|unable) to) "
     r"(?:help|assist|comply|do (?:that|this)|support|participate)\b"
     r"|\b(?:violat\w+|against) (?:[\w'’]+ ){0,4}(?:usage )?polic|\bI must decline\b|\bI(?:['’]m"
     r"| am) going to decline\b",
     re.IGNORECASE,
+    words="i can|i won|i will not|not able to|unable to|polic|decline",
 )
 _ADMITS = late(
     r"\b(?:unable to|could(?: not|n'?t)|can(?:not|'t)|failed|fails|failing|not possible|blocked|did(?: not"
