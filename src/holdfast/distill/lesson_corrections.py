@@ -143,8 +143,12 @@ def _core(sentence: str) -> str:
 
 def _lasts(core: str, *, replied: bool) -> bool | None:
     """Whether a sentence is a rule that was said to stay; False when it counts only if it is said again, None never."""
-    if _ONE_OFF.search(core):
-        return None
+    lasting = _rules(core, replied=replied)
+    return None if lasting is None or _ONE_OFF.search(core) else lasting
+
+
+def _rules(core: str, *, replied: bool) -> bool | None:
+    """The same of a sentence that is taken not to be about the moment."""
     if reasoned := _REASONED.fullmatch(core):
         return (
             True if not _VAGUE.search(reasoned[1]) else None

@@ -129,13 +129,15 @@ def _proof(turn: Turn, said: str) -> Verdict:
     return Verdict("unknown", evidence="no test, commit or word of the user tells")
 
 
-def tasks_of(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[TaskResult]:
+def tasks_of(
+    turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[Verdict] | None = None
+) -> list[TaskResult]:
     """The tasks of a session: to-do items where a turn kept a list, else each request that led to work."""
+    verdicts = judge_all(turns) if verdicts is None else verdicts
     items: dict[int, list[tuple[str, TodoItem]]] = {}
     for text, item in todos.items():
         items.setdefault(item.turn, []).append((text, item))
     tasks: list[TaskResult] = []
-    verdicts = judge_all(turns)
     for number, (turn, verdict) in enumerate(zip(turns, verdicts, strict=True)):
         if number in items:
             proof = next((later for later in verdicts[number:] if later.proves), None)
