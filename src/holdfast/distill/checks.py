@@ -255,6 +255,7 @@ def answers_no(command: str, exit_code: int | None, output: str) -> bool:
     return bool(_ANSWERS.match(last))
 
 
+@lru_cache(maxsize=16)  # one output is asked about several times in a row
 def says_failed(text: str) -> str:
     """The line in which a tool says that it failed, whatever its exit code; '' when there is none."""
     match = _SAYS_FAILED.search(text)

@@ -53,6 +53,7 @@ class Harvester:
         self.state = state
         self.cwd = cwd  # of the session: what lessons say is said from there
         self.below = ""  # the folder in which the call at hand was made
+        self._heard: tuple[ToolResult, ToolResult] | None = None
 
     def person(self, event: UserTurn) -> None:
         """A person speaks: the agent's report is final, and its question is answered or passed over."""
@@ -104,7 +105,7 @@ class Harvester:
     def ended(self, action: Action, target: str, event: ToolResult) -> None:
         """A call came to its end, whatever that was."""
         state = self.state
-        event, target = _spoken(event), public(target)
+        event, target = self._spoken(event), public(target)
         state.calls += 1
         if looks_up(action, target):
             state.looked_at = state.calls
@@ -137,13 +138,20 @@ class Harvester:
             if state.failures or event.ok is False:
                 stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
+    def _spoken(self, event: ToolResult) -> ToolResult:
+        """What may be taken apart of an output; one output is asked about several times in a row."""
+        if self._heard is None or self._heard[0] is not event:
+            self._heard = event, _spoken(event)
+        return self._heard[1]
+
     def verified(self, command: str, event: ToolResult) -> None:
-        event, command = _spoken(event), public(command)
+        event, command = self._spoken(event), public(command)
         here = self._from_here(command)
         if lessons.misused(here, event.text):
             return  # a pipe hid that the check did not even run
         facts.watch_checks(self.state, command, event.text, event.at)
-        lessons.verified(self.state, here, facts.proof(event.text), event.at)
+        line = facts.proof(event.text) if lessons.lacks_proof(self.state, here) else ""
+        lessons.verified(self.state, here, line, event.at)
 
     def _from_here(self, command: str) -> str:
         """A command as it is said from the session's folder, though an earlier one moved into another."""
@@ -151,7 +159,7 @@ class Harvester:
         return f"cd {self.below} && {here}" if self.below else here
 
     def committed(self, command: str, event: ToolResult) -> None:
-        event, command = _spoken(event), public(command)
+        event, command = self._spoken(event), public(command)
         facts.watch_commit(self.state, command, event.text, event.at)
 
 
@@ -163,9 +171,12 @@ def _spoken(event: Turned) -> Turned:
 
 def public(text: str) -> str:
     """Without private parts and our own blocks. A long output is looked through only where it may hold one."""
-    if len(text) > LONG_OUTPUT and not any(sign in text for sign in ("rivate", "RIVATE", "[holdfast ")):
+    if not text:
         return text
-    return strip_private(strip_fences(text))
+    fenced = "[holdfast " in text
+    if not fenced and len(text) > LONG_OUTPUT and "rivate" not in text and "RIVATE" not in text:
+        return text
+    return strip_private(strip_fences(text) if fenced else text)
 
 
 def conclude_report(state: Gathered) -> None:

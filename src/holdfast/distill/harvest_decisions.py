@@ -11,6 +11,7 @@ from holdfast.distill.harvest_prose import (
     Statement,
     content_words,
     has_anchor,
+    is_whole,
     mentions,
     names_something,
     sentences,
@@ -197,6 +198,8 @@ def of_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]
     """An agent's choices: what stands under a heading that says so, and sentences that give a reason."""
     for statement in said:
         text = statement.text
+        if not is_whole(text):
+            continue
         listed = bool(statement.heading and _DECISIONS.fullmatch(statement.heading)) and statement.depth < 2
         if not listed and not (mentions(text, _CHOSE_WORDS) and _CHOSE.search(text)):
             continue

@@ -13,6 +13,7 @@ from holdfast.distill.harvest_prose import (
     Statement,
     capitalised,
     has_anchor,
+    is_whole,
     mentions,
     names_something,
     stands_alone,
@@ -144,7 +145,7 @@ _ASKS = late(
 def findings(said: Iterable[Statement], at: float | None) -> Iterator[Finding]:
     for statement in said:
         text = statement.text
-        if not (_is_under_findings(statement) or _says_so(text)):
+        if not is_whole(text) or not (_is_under_findings(statement) or _says_so(text)):
             continue
         bare = _LEAD_IN.sub("", text)
         if bare != text:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from holdfast.distill.harvest_prose import mentions
 from holdfast.distill.harvest_state import Gathered
 from holdfast.distill.lesson_words import purpose_of
 from holdfast.distill.shell_line import Simple, simple_commands
 from holdfast.model.guides import may_be_guide
-from holdfast.text.late import late
+from holdfast.text.sought import Sought
 
 # Called in a wrong way; what fails on formatting, or for want of a module, was the right command.
 _MISCALLED = frozenset(["program", "task", "command", "target", "flag", "place", "usage"])
 RECENT = 8  # calls between a look and the command that it was for
-_DEFINED_IN = late(
+_DEFINED_IN = Sought(
     r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
     r"|[Tt]askfile\.ya?ml|[Rr]akefile|composer\.json|deno\.jsonc?|turbo\.json|nx\.json|noxfile\.py|tox\.ini"
-    r"|pyproject\.toml|CONTRIBUTING\.\w+|README\.\w+|\.github/workflows|lefthook\.ya?ml|hk\.pkl)(?=$|[\s\"'/:])"
+    r"|pyproject\.toml|CONTRIBUTING\.\w+|README\.\w+|\.github/workflows|lefthook\.ya?ml|hk\.pkl)(?=$|[\s\"'/:])",
+    words="package.json|akefile|mise|ustfile|askfile.y|composer.json|deno.json|turbo.json|nx.json|noxfile.py|tox.ini"
+    "|pyproject.toml|CONTRIBUTING.|README.|.github/workflows|lefthook.y|hk.pkl",
 )
-_LISTS = late(
+_LISTS = Sought(
     r"\bmise (?:tasks|run\s*(?:$|[|&;2])|ls)|\b(?:npm|bun|pnpm|yarn) run\s*(?:$|[|&;2])|\bmake (?:-n|help)\b"
-    r"|\bjust (?:--list|-l)\b|\btask (?:--list|-l|-a)\b|\brake -T\b|(?:^|\s)--help\b"
+    r"|\bjust (?:--list|-l)\b|\btask (?:--list|-l|-a)\b|\brake -T\b|(?:^|\s)--help\b",
+    words="mise tasks|mise run|mise ls|npm run|bun run|yarn run|make -n|make help|just -|task -|rake -T|--help",
 )
+_READING = ("cat ", "head ", "tail ", "sed ", "grep ", "rg ", "jq ", "less ", "bat ")
 
 
 def looks_up(action: str, target: str) -> bool:
@@ -32,8 +37,7 @@ def looks_up(action: str, target: str) -> bool:
 
 
 def _reads_definition(command: str) -> bool:
-    reading = ("cat ", "head ", "tail ", "sed ", "grep ", "rg ", "jq ", "less ", "bat ")
-    return any(word in command for word in reading) and bool(_DEFINED_IN.search(command))
+    return mentions(command, _READING) and bool(_DEFINED_IN.search(command))
 
 
 def was_sought(state: Gathered, command: str, purpose: str) -> bool:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from holdfast.distill.harvest_prose import mentions
 from holdfast.text.late import late
 from holdfast.text.prose import without_escapes
+from holdfast.text.sought import Sought
 
 HEAD, TAIL = 700, 400  # of an output: a tool that is misused says so at once, a wrapper at the end
 LONGEST_LINE = 240
@@ -238,12 +239,35 @@ _NEEDED = {  # for each cause, words of which it has one: asked first, because p
     "path": ("no such file", "cannot ", "can't ", "io error", "pathspec", "not a directory"),
     "refused": ("graphql", "gh: "),
     "format": ("format", "style issues", "tidy", "gofmt", "goimports", "gofumpt", "fmt", "--fix"),
+    "place": (
+        *("go.mod file not", "main module", "contain package", "of the workspace", "workspace modules"),
+        *("could not find", "package.json", "makefile found", "justfile found", "rakefile found"),
+        *("configuration file", "no pyproject", "no project", "did not find any"),
+    ),
+    "variable": (
+        *("not set", "unset", "required", "missing", " set to", " set in", " set before"),
+        *("env var", "environment var"),
+    ),
+    "usage": (
+        *(
+            "none of the others",
+            "mutually exclusive",
+            "cannot be used",
+            "accepts ",
+            "requires ",
+            "required flag",
+        ),
+        *("missing required", "too many arg", "could not determine", "not enough arg"),
+    ),
 }
-_NOT_LEARNABLE = late(
+_NOT_LEARNABLE = Sought(
     r"index\.lock|\bCONFLICT\b|merge conflict|has not been read|\bsandbox|operation not permitted|rate limit"
     r"|nothing to commit|unexpected EOF while|Traceback \(most|\bSyntaxError\b|HTTP 5\d\d|connection refused"
     r"|could not resolve host|no checks reported|still running|bad credentials|unmatched ['\"]|parse error near",
     re.IGNORECASE,
+    words="index.lock|conflict|has not been read|sandbox|not permitted|rate limit|nothing to commit|unexpected eof"
+    "|traceback (|syntaxerror|http 5|connection refused|resolve host|checks reported|still running|bad credentials"
+    "|unmatched |parse error",
 )
 _ECHO = late(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from holdfast.distill.harvest_prose import mentions
 from holdfast.distill.harvest_state import Gathered, raw
 from holdfast.distill.lesson_words import job, purpose_of
 from holdfast.distill.shell_line import simple_commands, unquoted
@@ -28,7 +29,7 @@ def is_guide(here: str) -> bool:
 
 def shows_guide(command: str) -> bool:
     """Whether a shell call prints such a file."""
-    if not any(name in command for name in GUIDES):
+    if not mentions(command, GUIDES):
         return False
     return any(
         part.program in _SHOWS and any(may_be_guide(unquoted(word)) for word in part.words[1:])

@@ -6,7 +6,7 @@ An edit ends the wait for a command's remedy: what passes after it was repaired,
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from holdfast.distill import checks
 from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
@@ -15,7 +15,7 @@ from holdfast.distill.lesson_notes import grow_older, keep, note, wait
 from holdfast.distill.lesson_paths import paths_in, watch_listing
 from holdfast.distill.lesson_remedies import remedy, same_file
 from holdfast.distill.lesson_seeking import was_sought
-from holdfast.distill.lesson_signs import excerpt
+from holdfast.distill.lesson_signs import excerpt, signs_in
 from holdfast.distill.lesson_slips import SOFT, slip_of, worker
 from holdfast.distill.lesson_words import elsewhere, job, purpose_of, shown, with_flags
 from holdfast.distill.shell_line import Simple, masks, simple_commands
@@ -40,33 +40,46 @@ _OTHER_JOB = Sought(
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
     """Takes one shell call that came to its end."""
     slip = None
-    if ok is False or state.slips or state.shaky or masks(command):
-        command = _without_secrets(command)
     if ok is False:
+        command = _without_secrets(command)
         slip = slip_of(command, excerpt(output), at)
         if slip is None:
             _jobs(state, command, worked=False, at=at)
             _watch_checks(state, command, output, at)
-    elif output and len(output) <= SHORT and masks(command):
-        slip = slip_of(command, excerpt(output), at, only=SOFT)
+    elif _may_hide_a_failure(command, output) and masks(clean := _without_secrets(command)):
+        slip = slip_of(clean, excerpt(output), at, only=SOFT)
     if slip is not None:
         wait(state, slip)
         return
     if ok is False:
         grow_older(state)
         return
-    if state.slips or state.shaky:
-        _resolve(state, command, output)
+    awaited = bool(state.slips or state.shaky)
+    if awaited:
+        _resolve(state, _without_secrets(command), output)
     if ok and _OTHER_JOB.search(command):
-        _jobs(state, command, worked=True, at=at, other=True)
+        if awaited or masks(command):
+            command = _without_secrets(command)
+        if _OTHER_JOB.search(command):
+            _jobs(state, command, worked=True, at=at, other=True)
+
+
+def _may_hide_a_failure(command: str, output: str) -> bool:
+    """Whether a short output says that a call was wrong in a line whose exit code need not say so."""
+    return bool(output) and len(output) <= SHORT and masks(command) and bool(signs_in(excerpt(output)))
 
 
 def misused(command: str, output: str) -> bool:
     """Whether an output says that a check was called in a wrong way, whatever the line's exit code says."""
-    if not output or len(output) > SHORT or not masks(command):
+    if not _may_hide_a_failure(command, output):
         return False
     slip = slip_of(command, excerpt(output), None, only=SOFT - {"path", "glob"})
     return slip is not None and slip.part is not None and bool(purpose_of(slip.part))
+
+
+def lacks_proof(state: Gathered, command: str) -> bool:
+    """Whether a command does a job of which no line is known yet that says that all is well."""
+    return any((known := state.jobs.get(text)) is None or not known.line for text, _, _ in _jobs_in(command))
 
 
 def verified(state: Gathered, command: str, line: str, at: float | None) -> None:
@@ -177,4 +190,9 @@ def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
 @lru_cache(maxsize=512)
 def _without_secrets(command: str) -> str:
     """A command that may be taken apart: what tells that a word is a password may be the word before it."""
-    return Redactor().redact(command)
+    return _redactor().redact(command)
+
+
+@cache
+def _redactor() -> Redactor:
+    return Redactor()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from holdfast.distill.digest import Turn
-from holdfast.distill.tasks import ANSWERED, judge_all
+from holdfast.distill.tasks import ANSWERED, Verdict, judge_all
 from holdfast.model.ledger import FailureReason, Outcome
 from holdfast.model.session import TaskResult
 from holdfast.text.late import late
@@ -19,7 +19,9 @@ _QUESTION = late(
 _GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
 
 
-def outcome_of(turns: Sequence[Turn], tasks: Sequence[TaskResult]) -> tuple[Outcome, str]:
+def outcome_of(
+    turns: Sequence[Turn], tasks: Sequence[TaskResult], verdicts: Sequence[Verdict] | None = None
+) -> tuple[Outcome, str]:
     """The outcome and the evidence for it."""
     worked = [turn for turn in turns if turn.calls or turn.api_error]
     if not worked:
@@ -32,7 +34,7 @@ def outcome_of(turns: Sequence[Turn], tasks: Sequence[TaskResult]) -> tuple[Outc
             return Outcome.UNKNOWN, "talked about, and nothing was done"
         return Outcome.UNKNOWN, "nothing was asked or done"
     last = worked[-1]
-    verdicts = judge_all(turns)
+    verdicts = judge_all(turns) if verdicts is None else verdicts
     verdict = next(given for turn, given in zip(turns, verdicts, strict=True) if turn is last)
     if verdict.evidence == ANSWERED:
         # A question at the end says nothing of the changes before it.

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
+from math import inf
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ from holdfast.distill.digest import (
     Turn,
     UsageTotal,
 )
-from holdfast.distill.effort import extend
+from holdfast.distill.effort import IDLE_SECONDS, extend
 from holdfast.distill.harvest import Harvester
 from holdfast.distill.lesson_paths import missing_in
 from holdfast.model.session import (
@@ -82,6 +83,7 @@ class Reducer:
         self._response: tuple[str, OpenResponse] | None = (
             None  # reported last, and often several times in a row
         )
+        self._earlier = set(digest.open_responses)  # of a pass before: known by the hashes of their ids
         self._takers: dict[type, Callable[[Any], None]] = {
             Began: self._began,
             UserTurn: self._user,
@@ -103,14 +105,24 @@ class Reducer:
         takers = self._takers
         spans = self.digest.spans
         last = self._last
+        start, end = spans[-1] if spans else (inf, inf)
+        latest = end + IDLE_SECONDS
         for event in events:
             at = event.at
             if at is not None and at != last:
-                extend(spans, at)
+                if start <= at <= latest:  # time runs forward, mostly
+                    if at > end:
+                        end, latest = at, at + IDLE_SECONDS
+                else:
+                    _put(spans, start, end)
+                    extend(spans, at)
+                    start, end = spans[-1]
+                    latest = end + IDLE_SECONDS
                 last = at
             takers[type(event)](event)
+        _put(spans, start, end)
         self._last = last
-        settle(self.digest, RECENT_RESPONSES)
+        self._seal_responses()
         if spans:
             self.digest.first_at, self.digest.last_at = spans[0][0], spans[-1][1]
 
@@ -320,12 +332,12 @@ class Reducer:
     def _usage(self, event: UsageReport) -> None:
         event = _sane(event)
         waiting = self.digest.open_responses
-        key = ""
-        if self._response is not None and self._response[0] == event.key:
-            known: OpenResponse | None = self._response[1]
+        key = event.key
+        known: OpenResponse | None
+        if self._response is not None and self._response[0] == key:
+            known = self._response[1]
         else:
-            key = blake2b(event.key.encode("utf-8", "replace"), digest_size=8).hexdigest()
-            known = waiting.get(key)
+            known = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
         if known is not None:
             if event.usage.output >= known.usage.output:
                 known.usage, known.model = event.usage, event.model
@@ -333,7 +345,17 @@ class Reducer:
             known = waiting[key] = OpenResponse(event.model, event.usage, event.cost_usd)
             if len(waiting) > OPEN_RESPONSES:
                 settle(self.digest, OPEN_RESPONSES // 2)
-        self._response = event.key, known
+        self._response = key, known
+
+    def _seal_responses(self) -> None:
+        """What is kept of a response's id is its hash: of most of them nothing is kept."""
+        digest = self.digest
+        settle(digest, RECENT_RESPONSES)
+        digest.open_responses = {
+            key if key in self._earlier else _sealed_key(key): response
+            for key, response in digest.open_responses.items()
+        }
+        self._earlier = set(digest.open_responses)
 
     def _compaction(self, event: Compaction) -> None:
         self.digest.compactions += 1
@@ -348,6 +370,16 @@ class Reducer:
         turn = self._turn()
         turn.api_error = clipped(event.text, EVIDENCE_LENGTH) or "the model's service failed"
         turn.sealed = False
+
+
+def _put(spans: list[tuple[float, float]], start: float, end: float) -> None:
+    """The span in which the work went on, as far as it has come."""
+    if spans:
+        spans[-1] = (start, end)
+
+
+def _sealed_key(key: str) -> str:
+    return blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _sane(event: UsageReport) -> UsageReport:

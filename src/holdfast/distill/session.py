@@ -18,7 +18,7 @@ from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.outcome import outcome_of
 from holdfast.distill.reduce import settle
-from holdfast.distill.tasks import tasks_of
+from holdfast.distill.tasks import judge_all, tasks_of
 from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
@@ -47,8 +47,9 @@ def conclude(
         settle(part.digest, 0)
     main = [part.digest for part in ordered if not part.digest.parent] or [ordered[0].digest]
     turns, todos = _joined(main)
-    tasks = tasks_of(turns, todos)
-    outcome, outcome_why = outcome_of(turns, tasks)
+    verdicts = judge_all(turns)
+    tasks = tasks_of(turns, todos, verdicts)
+    outcome, outcome_why = outcome_of(turns, tasks, verdicts)
     files = _files([part.digest for part in ordered])
     edited = [touch.path for touch in files if touch.edits]
     commands = _commands(main)

@@ -14,6 +14,7 @@ from holdfast.distill.harvest_decisions import PLAN_TO_DO
 from holdfast.model.ledger import FailureReason
 from holdfast.model.session import TaskResult
 from holdfast.text.late import late
+from holdfast.text.sought import Sought
 
 _COMPLAINT = late(
     r"^\W*(?:(?:ok(?:ay)?|h+m+|well|but|and|so|yeah|yes|no|sorry|wait|thanks|great|cool|nice|actually)\b\W+){0,3}"
@@ -39,12 +40,13 @@ _APPROVAL = late(
     r"|create (?:a |the )?pr|make a pr)\b)",
     re.IGNORECASE,
 )
-_REFUSAL = late(
+_REFUSAL = Sought(
     r"\bI(?: can(?:['’]|no)?t| cannot| won['’]t| will not|(?: am|['’]m) (?:not able|unable) to) "
     r"(?:help|assist|comply|do (?:that|this)|support|participate)\b"
     r"|\b(?:violat\w+|against) (?:[\w'’]+ ){0,4}(?:usage )?polic|\bI must decline\b|\bI(?:['’]m"
     r"| am) going to decline\b",
     re.IGNORECASE,
+    words="i can|i won|i will not|not able to|unable to|polic|decline",
 )
 _ADMITS = late(
     r"\b(?:unable to|could(?: not|n'?t)|can(?:not|'t)|failed|fails|failing|not possible|blocked|did(?: not"
@@ -127,13 +129,15 @@ def _proof(turn: Turn, said: str) -> Verdict:
     return Verdict("unknown", evidence="no test, commit or word of the user tells")
 
 
-def tasks_of(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[TaskResult]:
+def tasks_of(
+    turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[Verdict] | None = None
+) -> list[TaskResult]:
     """The tasks of a session: to-do items where a turn kept a list, else each request that led to work."""
+    verdicts = judge_all(turns) if verdicts is None else verdicts
     items: dict[int, list[tuple[str, TodoItem]]] = {}
     for text, item in todos.items():
         items.setdefault(item.turn, []).append((text, item))
     tasks: list[TaskResult] = []
-    verdicts = judge_all(turns)
     for number, (turn, verdict) in enumerate(zip(turns, verdicts, strict=True)):
         if number in items:
             proof = next((later for later in verdicts[number:] if later.proves), None)

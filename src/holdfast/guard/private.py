@@ -26,7 +26,8 @@ def _tag() -> re.Pattern[str]:
 def strip_private(text: str) -> str:
     """The text without its private blocks; a block that is never closed goes to the end of the text."""
     # The pattern takes these two for an i as well; looking for the word alone is far cheaper than it is.
-    if "private" not in text.replace("\u0130", "i").replace("\u0131", "i").lower():
+    plain = text if text.isascii() else text.replace("\u0130", "i").replace("\u0131", "i")
+    if "private" not in plain.lower():
         return text
     for _ in range(_MOST_ROUNDS):
         stripped = _without_blocks(text)

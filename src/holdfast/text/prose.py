@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from holdfast.text.late import late
+from holdfast.text.sought import Sought
 
 LOOK_AT = 20_000  # characters; a goal is said at the beginning
 
@@ -48,10 +49,13 @@ _TOLD = late(
 )
 _TOLD_WORDS = ("passw", "passphrase", "secret", "token", "key")
 _FENCE = late(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
+_QUOTE = late(r"^(?:>\s?)+")
 _HOLDFAST = late(r"^\[(/?)holdfast\b[^\]\n]*\]$")
 
-_TRACE_HEAD = late(
-    r"traceback \(most recent call last\)|^stack(?: ?trace| backtrace)?:|^goroutine \d+|^thread '", re.I
+_TRACE_HEAD = Sought(
+    r"traceback \(most recent call last\)|^stack(?: ?trace| backtrace)?:|^goroutine \d+|^thread '",
+    re.I,
+    words="traceback (|stack|goroutine |thread '",
 )
 _FRAME = late(
     r"""^(?:
@@ -197,7 +201,7 @@ def _sorted_lines(text: str) -> Prose:
     fence = ""
     in_trace = in_notes = False
     for raw in text.split("\n"):
-        mark = _FENCE.match(raw)
+        mark = _FENCE.match(raw) if "```" in raw or "~~~" in raw else None
         if mark:
             sign = mark[1][:3]
             if fence == sign:
@@ -205,13 +209,17 @@ def _sorted_lines(text: str) -> Prose:
             elif not fence and raw.count(sign) == 1:
                 fence = sign
             continue
-        note = _HOLDFAST.match(raw.strip())
+        bare = raw.strip()
+        note = _HOLDFAST.match(bare) if bare[:1] == "[" else None
         if note:
             in_notes = not note[1]
             continue
         if fence or in_notes:
             continue
-        line = re.sub(r"^(?:>\s?)+", "", raw.strip()).strip() if not raw.startswith(">   ") else raw
+        if raw.startswith(">   "):
+            line = raw
+        else:
+            line = _QUOTE.sub("", bare).strip() if bare[:1] == ">" else bare
         if _TRACE_HEAD.search(line):
             in_trace = True
             continue
@@ -232,7 +240,7 @@ def _looks_pasted(line: str) -> bool:
     return bool(
         _FRAME.match(line)
         or _TOOL_OUTPUT.match(line)
-        or _LOG_FIELDS.search(line)
+        or ("=" in line and _LOG_FIELDS.search(line))
         or _DATA.search(line)
         or _CODE.search(line)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from holdfast.text.late import late
@@ -73,18 +74,19 @@ def words_of(line: str) -> Iterator[Word]:
     for chunk in line.split():
         plain = chunk.strip(_EDGE).rstrip(".")
         if len(plain) < _UNLIKE_BLOBS and plain[1:].islower() and plain.isalpha() and plain.isascii():
-            yield from _plain_word(plain)
+            if (word := _plain_word(plain)) is not None:
+                yield word
         else:
             yield from _words_of_chunk(chunk, is_japanese)
 
 
-def _plain_word(word: str) -> Iterator[Word]:
+@lru_cache(maxsize=4096)  # most of what people write, they write again
+def _plain_word(word: str) -> Word | None:
     """A word of small letters, or with a capital before them: as `_words_of_chunk`, which has more to ask of others."""
     lowered = word.lower()
     if lowered in _COMPOUND_WORDS:
-        yield Word(lowered)
-    elif not _ODD.search(lowered):
-        yield Word(lowered, acronym=word.rstrip("s").isupper())
+        return Word(lowered)
+    return None if _ODD.search(lowered) else Word(lowered, acronym=word.rstrip("s").isupper())
 
 
 def _words_of_chunk(chunk: str, is_japanese: bool) -> Iterator[Word]:

@@ -313,10 +313,15 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         if line.isCompactSummary:
             return [Compaction(at, _joined(content))]
         events: list[Event] = []
+        text = content if isinstance(content, str) else ""
         if isinstance(content, list):
+            said = []
             for block in content:
                 if block.type == "tool_result":
                     self._result(block, at, events)
+                elif block.type == "text" and block.text:
+                    said.append(block.text)
+            text = "\n".join(said)
         human = not (
             line.isMeta
             or line.isSidechain
@@ -324,7 +329,6 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             or line.sourceToolUseID
             or (line.origin and line.origin.kind not in (None, "human"))
         )
-        text = _joined(content)
         if human and text:
             events += _human(text, at)
         elif at is not None and not events:

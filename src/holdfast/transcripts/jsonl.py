@@ -11,6 +11,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -219,30 +221,25 @@ def text_in(value: Mapping[str, Any], *names: str) -> str:
     return ""
 
 
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+@cache
+def _string() -> re.Pattern[bytes]:
+    """A string with its quotes; one that is never closed goes to the end."""
+    return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+
+
 def too_deep(raw: bytes) -> bool:
-    """A cheap upper bound on nesting, so that hostile input never reaches a recursive parser."""
+    """Whether brackets outside of strings nest too deeply, so that hostile input never reaches a recursive parser.
+
+    Only what is left without strings is counted one by one: a document has hundreds of bytes for each bracket.
+    """
     if raw.count(b"[") + raw.count(b"{") < DEEPEST:
         return False
-    depth = deepest = 0
-    in_string = escaped = False
-    for byte in raw:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-            if deepest > DEEPEST:
-                return True
-        elif byte in b"]}":
-            depth -= 1
-    return False
+    brackets = _string().sub(b"", raw).translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEEPEST
 
 
 def clean_strings(value: Any) -> Any:
@@ -256,12 +253,16 @@ def clean_strings(value: Any) -> Any:
     return value
 
 
+_moment = datetime.fromisoformat  # every line has its time: looking these up would take a fifth of reading it
+_utc = UTC
+
+
 def seconds(stamp: object) -> float | None:
     """An ISO time or an epoch in seconds or milliseconds, as epoch seconds; None for anything else."""
     try:
         if isinstance(stamp, str):
-            moment = datetime.fromisoformat(stamp)
-            value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            moment = _moment(stamp)
+            value = moment.timestamp() if moment.tzinfo else moment.replace(tzinfo=_utc).timestamp()
         elif isinstance(stamp, int | float) and not isinstance(stamp, bool):
             value = float(stamp)
             value = value / 1000 if value > 1e11 else value
