@@ -41,7 +41,8 @@ def test_one_command_reads_looks_wires_and_shows_what_the_next_session_is_told(
 ) -> None:
     done = holdfast("init", "--yes", "--agents", "claude-code", check=0)
     assert "shop is set up." in done.stdout
-    assert "5 (5 new): Claude Code 3, Codex CLI 2" in done.stdout
+    (sessions,) = [line.split() for line in done.stdout.splitlines() if line.startswith("  sessions")]
+    assert sessions[1:4] == ["5", "(5", "new,"] and sessions[-5:] == "Claude Code 3, Codex CLI 2".split()
     assert "The next session here is told:" in done.stdout
     assert "uninstall --all" in done.stdout
     payload = {"session_id": "s-1", "cwd": str(worked_with), "source": "startup", "transcript_path": ""}

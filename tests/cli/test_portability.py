@@ -217,7 +217,7 @@ def test_a_merge_adds_what_is_missing_and_loses_nothing(
     again = holdfast("restore", archive, "--merge", cwd=elsewhere.repo, check=0)
     assert "is here already" in again.stdout and contents(project) == after
     # It is a change like any other: it goes back as one.
-    holdfast("undo", cwd=elsewhere.repo, check=0)
+    holdfast("undo", "--yes", cwd=elsewhere.repo, check=0)
     assert b"alpha" not in store.reference_file.read_bytes() + store.current_file.read_bytes()
 
 

@@ -7,6 +7,7 @@ import argparse
 from holdfast.app.searching import FLOOR, KINDS, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.places import place
 from holdfast.errors import UsageError
 from holdfast.model.search import Hit
 
@@ -63,7 +64,7 @@ def _show(hit: Hit, *, why: bool, project: bool) -> None:
     output.heading(output.cut(first, LONGEST))
     for line in rest[:3]:
         output.line(f"  {output.cut(line, LONGEST)}")
-    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
+    where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
     signs = [hit.project if project else "", hit.kind, hit.date[:10], where]
     if why:
         signs += [f"session {hit.session[:8]}" if hit.session else "", f"fit {hit.score:.2f}", hit.why]
