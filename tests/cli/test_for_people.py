@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_init_command import worked_with as worked_with
-from tests.cli.test_terminal import on_terminal
+from tests.cli.test_terminal import DEMO, on_terminal
 from tests.conftest import Holdfast
 from tests.remembered import project_at, remember
 
@@ -106,7 +106,13 @@ def test_a_small_chance_is_said_in_words_and_kept_as_a_number_in_json(holdfast: 
     store = remember(repo, "alpha")
     reasons = ["opened with it; 9% likely", "opened with it; 61% likely", "9% likely story", "99 bottles"]
     told = [{"text": f"a{n}.py", "reason": reason} for n, reason in enumerate(reasons)]
-    line = {"time": "2026-11-02T09:30:00Z", "session": "s1", "host": "claude-code", "lines": told, "tokens": 1}
+    line = {
+        "time": "2026-11-02T09:30:00Z",
+        "session": "s1",
+        "host": "claude-code",
+        "lines": told,
+        "tokens": 1,
+    }
     (project_at(repo).memory / "why.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     assert store.current_file.exists()
     said = holdfast("why", check=0).stdout
@@ -115,6 +121,36 @@ def test_a_small_chance_is_said_in_words_and_kept_as_a_number_in_json(holdfast: 
     kept = holdfast("why", "--json", check=0).json()["injections"][0]["lines"]
     assert kept[0]["reason"] == reasons[0]
     assert in_words("changed before; 24% likely") == "changed before; worth a look"
+
+
+def test_a_search_for_nonsense_says_that_nothing_fits(holdfast: Holdfast) -> None:
+    holdfast("fact", "add", "staging listens on port 5433", "--evidence", "psql -p 5433 answered", check=0)
+    nothing = holdfast("search", "xqzv blorp", check=0)
+    assert nothing.stdout == "" and "Nothing here fits that. --all shows the nearest." in nothing.stderr
+    assert holdfast("search", "xqzv blorp", "--json", check=0).json() == []
+    assert "5433" in holdfast("search", "xqzv blorp", "--all", check=0).stdout
+    assert "5433" in holdfast("search", "staging", check=0).stdout
+
+
+def test_sessions_about_the_same_thing_are_found_by_its_name_alone(holdfast: Holdfast) -> None:
+    for number, goal in enumerate(
+        ("double check checkpoint ids", "list checkpoints of a branch", "prune checkpoints")
+    ):
+        holdfast("ledger", "add", "--session", f"s{number}", "--goal", goal, check=0)
+    for asked in ("checkpoint", "checkpoints"):
+        found = holdfast("similar", asked, "--json", check=0).json()
+        assert {one["session"] for one in found} == {"s0", "s1", "s2"}
+    assert "about anything like this" in holdfast("similar", "xqzv blorp", check=0).stdout
+
+
+def test_a_session_is_found_by_what_its_log_says_where_its_row_does_not(holdfast: Holdfast) -> None:
+    holdfast("import", DEMO, check=0)
+    (found,) = [
+        one
+        for one in holdfast("similar", "Retry-After header", "--json", check=0).json()
+        if one["session"].startswith("a09a15e0")
+    ]
+    assert not {"retry", "after", "header"} & set(found["goal"]) and "its log has" in found["why"]
 
 
 def test_what_would_be_undone_is_shown_and_asked_for(holdfast: Holdfast, repo: Path) -> None:
