@@ -10,7 +10,7 @@ from bench.recommend import ledger, simulate, world
 from tests.advise.ledgers import CLAUDE, GPT, fails, session, sessions
 
 from holdfast.advise.recommend import OBJECTIVES, Recommendation, recommend
-from holdfast.advise.similar import Goal, similar
+from holdfast.advise.similar import Goal, Logged, similar
 from holdfast.model.ledger import LedgerEntry
 
 ANY = Goal(words=("request", "validation"), kind="feature", project_type="go")
@@ -208,6 +208,24 @@ def test_sessions_like_a_goal_are_found_by_the_words_they_share_the_rarer_the_be
 def test_of_equally_similar_sessions_the_newer_comes_first() -> None:
     older, newer = session(goal=("auth",)), session(goal=("auth",))
     assert [one.entry for one in similar(Goal(words=("auth",)), [older, newer])] == [newer, older]
+
+
+def test_a_word_that_every_session_has_still_finds_them_in_either_number() -> None:
+    rest = ("alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma")
+    rows = [
+        session(session=f"s{n}", goal=("checkpoint", *(f"{word}{n}" for word in rest))) for n in range(42)
+    ]
+    assert len(similar(Goal(words=("checkpoints",)), rows)) == 42
+    assert similar(Goal(words=("checkpoints",)), rows, most=1)[0].why == "shares checkpoint"
+    assert similar(Goal(words=("unheard", "checkpoint")), rows) == [], (
+        "half a goal that all share is no likeness"
+    )
+
+
+def test_a_log_that_answers_is_as_good_as_the_row() -> None:
+    rows = [session(session="s1", goal=("login",)), session(session="s2", goal=("fix",))]
+    (found,) = similar(Goal(words=("checkpoint",)), rows, logs={"s2": Logged(0.6, ("checkpoint",))})
+    assert (found.entry.session, found.why) == ("s2", "its log has checkpoint")
 
 
 def test_meaning_finds_what_no_word_does() -> None:

@@ -603,5 +603,5 @@ def test_extraction_is_a_step_that_can_be_undone(learned: Machine, home: Path, h
     with serving(saying(REMEDY)) as server:
         use(home, server)
         holdfast("lessons", "extract", check=0)
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     assert by_model(learned) == {}

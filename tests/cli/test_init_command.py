@@ -41,7 +41,8 @@ def test_one_command_reads_looks_wires_and_shows_what_the_next_session_is_told(
 ) -> None:
     done = holdfast("init", "--yes", "--agents", "claude-code", check=0)
     assert "shop is set up." in done.stdout
-    assert "5 (5 new): Claude Code 3, Codex CLI 2" in done.stdout
+    (sessions,) = [line.split() for line in done.stdout.splitlines() if line.startswith("  sessions")]
+    assert sessions[1:4] == ["5", "(5", "new,"]
     assert "The next session here is told:" in done.stdout
     assert "uninstall --all" in done.stdout
     payload = {"session_id": "s-1", "cwd": str(worked_with), "source": "startup", "transcript_path": ""}
@@ -68,7 +69,7 @@ def test_a_script_that_does_not_say_yes_changes_nothing(
     holdfast: Holdfast, home: Path, worked_with: Path
 ) -> None:
     refused = holdfast("init", "--agents", "claude-code", check=2)
-    assert "--yes" in refused.stderr and str(settings(home)) in refused.stdout
+    assert "--yes" in refused.stderr and "~/.claude/settings.json" in refused.stdout
     assert not settings(home).exists() and not (worked_with / ".holdfast").exists()
     looked = holdfast("init", "--agents", "claude-code", "--dry-run", "--diff", check=0)
     assert "+++" in looked.stdout
@@ -91,7 +92,7 @@ def test_an_agent_whose_file_is_broken_is_left_out_and_said_unless_it_was_named(
 ) -> None:
     settings(home).write_text("{broken", encoding="utf-8")
     done = holdfast("init", "--yes", check=0)
-    assert "Claude Code is left out" in done.stderr and "5 (5 new)" in done.stdout
+    assert "Claude Code is left out" in done.stderr and "5 (5 new, " in done.stdout
     assert settings(home).read_text(encoding="utf-8") == "{broken"
     holdfast("init", "--yes", "--agents", "claude-code", check=1)
     holdfast("init", "--yes", "--agents", "nobody", check=2)

@@ -96,7 +96,7 @@ def test_rows_that_cannot_be_read_are_warned_of_and_the_rest_is_taken(
     assert "Took in 12 rows" in done.stdout and "cells where the header has" in done.stderr
     missing = holdfast("ledger", "merge", path, tmp_path / "nowhere", check=1)
     assert "no ledger here" in missing.stderr
-    assert "required" in holdfast("ledger", "merge", check=2).stderr
+    assert "FILE is missing: ledger files" in holdfast("ledger", "merge", check=2).stderr
 
 
 @pytest.mark.promise("L1")

@@ -77,7 +77,7 @@ def test_a_lesson_is_added_listed_shown_and_removed(holdfast: Holdfast, repo: Pa
     assert "- never pytest itself" in shown and "depends on Makefile, package.json#scripts.test" in shown
     assert "holdfast undo brings it back" in holdfast("lessons", "rm", "testing", check=0).stdout
     assert holdfast("lessons", "list", "--json", check=0).json() == []
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     assert states(holdfast) == {("testing", "local"): "active"}
 
 
@@ -102,7 +102,7 @@ def test_a_personal_lesson_counts_in_every_project(
     (one,) = holdfast("lessons", "--json", cwd=other, check=0).json()
     assert (one["scope"], one["state"]) == ("personal", "active")
     holdfast("lessons", "rm", "taste", cwd=other, check=0)
-    assert "taste.md" in holdfast("undo", "--personal", check=0).stdout
+    assert "taste.md" in holdfast("undo", "--personal", "--yes", check=0).stdout
     assert states(holdfast) == {("taste", "personal"): "active"}
 
 
@@ -185,9 +185,9 @@ def test_promoting_makes_a_candidate_active_and_undo_takes_it_back(holdfast: Hol
     assert "testing is active here" in holdfast("lessons", "promote", "testing", check=0).stdout
     assert states(holdfast) == {("testing", "local"): "active", ("suite", "local"): "candidate"}
     assert not bench.candidate("testing").exists()
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     assert bench.candidate("testing").exists() and not local(bench, "testing").exists()
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     assert local(bench, "testing").exists()
     assert "active here already" in holdfast("lessons", "promote", "testing", check=2).stderr
 
@@ -205,7 +205,7 @@ def test_a_rejected_lesson_does_not_come_back_in_any_words(holdfast: Holdfast, b
     for name, session in (("staging", "s5"), ("databases", "s6")):
         assert bench.propose(lesson(other, name=name, session=session)).rejected == 1
     assert ("staging", "local") not in states(holdfast) and ("databases", "local") not in states(holdfast)
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     assert states(holdfast)["staging", "local"] == "candidate"
 
 
@@ -233,7 +233,7 @@ def test_all_of_several_names_or_none(holdfast: Holdfast, bench: Bench) -> None:
     assert states(holdfast)["testing", "local"] == "candidate"
     holdfast("lessons", "promote", "testing", "suite", check=0)
     assert set(states(holdfast).values()) == {"active"}
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     assert set(states(holdfast).values()) == {"candidate"}
 
 
@@ -451,12 +451,12 @@ def test_undo_takes_a_share_back_and_brings_it_back(holdfast: Holdfast, repo: Pa
     holdfast("lessons", "share", "testing")
     shared = repo / ".holdfast" / "lessons" / "testing.md"
     assert "testing.md" in staged(repo)
-    text = holdfast("undo").stdout
+    text = holdfast("undo", "--yes").stdout
     assert "lessons share" in text and "taken out of git" in text
     assert not shared.exists()
     assert "testing.md" not in staged(repo)
     assert "run make test" in holdfast("lessons", "show", "testing").stdout  # it is still one's own
-    holdfast("undo")
+    holdfast("undo", "--yes")
     assert shared.exists() and "testing.md" in staged(repo)
 
 
@@ -465,7 +465,7 @@ def test_undo_takes_back_what_was_done_to_a_lesson(holdfast: Holdfast, bench: Be
     before = bench.states()
     holdfast("lessons", verb, "testing")
     assert bench.states() != before
-    assert f"lessons {verb}" in holdfast("undo").stdout
+    assert f"lessons {verb}" in holdfast("undo", "--yes").stdout
     assert bench.states() == before
 
 

@@ -139,7 +139,8 @@ def test_what_no_session_met_since_the_change_is_retired_and_a_persons_own_is_no
     assert bench.refresh() == {"lint: `make lint`": "retired by sessions", "lint before you push": "left by "}
     assert "lint: `make lint`" not in bench.rules()
     assert (
-        "lint: `make lint`" in bench.holdfast("undo", check=0).stdout or "lint: `make lint`" in bench.rules()
+        "lint: `make lint`" in bench.holdfast("undo", "--yes", check=0).stdout
+        or "lint: `make lint`" in bench.rules()
     )
 
 

@@ -217,7 +217,7 @@ def test_a_merge_adds_what_is_missing_and_loses_nothing(
     again = holdfast("restore", archive, "--merge", cwd=elsewhere.repo, check=0)
     assert "is here already" in again.stdout and contents(project) == after
     # It is a change like any other: it goes back as one.
-    holdfast("undo", cwd=elsewhere.repo, check=0)
+    holdfast("undo", "--yes", cwd=elsewhere.repo, check=0)
     assert b"alpha" not in store.reference_file.read_bytes() + store.current_file.read_bytes()
 
 
@@ -281,7 +281,7 @@ def test_replacing_keeps_a_backup_that_brings_everything_back(
     assert switches_of(project_at(repo)).enabled  # what belongs to this machine stays
     assert (project_at(repo).memory / "inbox" / "s.1-2.json").is_file()
     backup = re.search(r"What was here before: (\S+)", done.stdout)
-    assert backup is not None and Path(backup[1]).parent == home / ".holdfast" / "backups"
+    assert backup is not None and Path(backup[1]).expanduser().parent == home / ".holdfast" / "backups"
     holdfast("restore", backup[1], "--replace", check=0)
     assert contents(project_at(repo)) == second
     assert len(list((home / ".holdfast" / "backups").iterdir())) == 2
@@ -580,7 +580,7 @@ def test_a_purge_removes_the_memory_and_what_shows_of_it_and_the_backup_brings_i
     before, untouched = contents(project_at(repo)), contents(project_at(other))
     looked = everything(tmp_path)
     shown = holdfast("uninstall", "claude-code", "--purge", "--dry-run", check=0).stdout
-    assert str(project_at(repo).memory) in shown and everything(tmp_path) == looked
+    assert f"~/.holdfast/projects/{project_at(repo).memory.name}" in shown and everything(tmp_path) == looked
     assert holdfast("uninstall", "claude-code", "--purge").returncode == 2  # nobody is there to be asked
     assert holdfast("uninstall", "claude-code", "--purge", "--json").returncode == 2
     assert everything(tmp_path) == looked

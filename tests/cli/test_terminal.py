@@ -17,7 +17,9 @@ import holdfast as package
 DEMO = Path(package.__file__).parent / "demo_sessions"
 
 
-def on_terminal(arguments: list[str], cwd: Path, columns: int, lines: int = 60) -> tuple[list[str], bytes]:
+def on_terminal(
+    arguments: list[str], cwd: Path, columns: int, lines: int = 60, typed: bytes = b""
+) -> tuple[list[str], bytes]:
     """Runs the command on a pseudo terminal; the screen at the end, and every byte that was sent to it."""
     fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
 
@@ -27,6 +29,7 @@ def on_terminal(arguments: list[str], cwd: Path, columns: int, lines: int = 60) 
     command = [sys.executable, "-m", "holdfast", *arguments]
     with subprocess.Popen(command, cwd=cwd, env=env, stdin=slave, stdout=slave, stderr=slave) as process:
         os.close(slave)
+        os.write(master, typed)  # a terminal keeps it until it is read
         sent = b""
         while True:
             try:

@@ -31,7 +31,7 @@ def test_what_one_capture_changed_goes_back_as_one_and_comes_back(holdfast: Hold
     shown = holdfast("undo", "--dry-run", check=0).stdout
     assert "Would take back: capture beta" in shown and "-- [ ] tidy up beta" in shown
     assert contents(project_at(repo)) == second
-    done = holdfast("undo", check=0).stdout
+    done = holdfast("undo", "--yes", check=0).stdout
     assert done.startswith("Taken back: capture beta of 20") and "holdfast undo brings it back" in done
     assert all(name in done for name in FILES)
     now = contents(project_at(repo))
@@ -50,7 +50,7 @@ def test_several_changes_of_one_file_in_one_go_go_back_together(holdfast: Holdfa
     for n in range(3):
         store.change(store.current_file, lambda text, n=n: f"{text}line {n}\n", "three at once")  # type: ignore[misc]
     assert holdfast("history", "current.md", "--json", check=0).json()[0]["n"] == 6
-    done = holdfast("undo", check=0).stdout
+    done = holdfast("undo", "--yes", check=0).stdout
     assert "(change 6, 5, 4)" in done and store.current_file.read_bytes() == before
 
 
@@ -64,11 +64,11 @@ def test_an_edit_by_hand_is_never_taken_back(holdfast: Holdfast, repo: Path) -> 
         refused = holdfast(*command, check=1)
         assert "current.md: it was edited by hand since" in refused.stderr and refused.stderr.count("\n") == 1
     assert contents(project_at(repo)) == before  # all or nothing: the other files stay too
-    holdfast("undo", "reference.md", check=0)
+    holdfast("undo", "reference.md", "--yes", check=0)
     assert not store.reference_file.exists() and store.current_file.read_bytes() == by_hand
     # Our next change comes after theirs; going back stops at their words.
     remember(repo, "beta", sessions=0)
-    holdfast("undo", "current.md", check=0)
+    holdfast("undo", "current.md", "--yes", check=0)
     assert store.current_file.read_bytes() == by_hand
     reasons = [change["reason"] for change in holdfast("history", "current.md", "--json", check=0).json()]
     assert reasons == ["undo", "capture beta", "edited by hand", "capture alpha"]
@@ -83,14 +83,14 @@ def test_any_version_comes_back_by_its_number(holdfast: Holdfast, repo: Path) ->
     store.current_file.write_bytes(b"something else entirely\n")
     assert "Would bring back" in holdfast("undo", "--to", str(number), "--dry-run", check=0).stdout
     assert store.current_file.read_bytes() == b"something else entirely\n"
-    done = holdfast("undo", "current.md", "--to", str(number), check=0).stdout
+    done = holdfast("undo", "current.md", "--to", str(number), "--yes", check=0).stdout
     assert f"Brought back what current.md held after change {number}." in done
     assert store.current_file.read_bytes() == first
     assert "holds that already" in holdfast("undo", "current.md", "--to", str(number), check=0).stdout
     by_hand = [
         c for c in holdfast("history", "current.md", "--json").json() if c["reason"] == "edited by hand"
     ]
-    holdfast("undo", "--to", str(by_hand[0]["n"]), check=0)
+    holdfast("undo", "--to", str(by_hand[0]["n"]), "--yes", check=0)
     assert store.current_file.read_bytes() == b"something else entirely\n"
     assert "has no version 999" in holdfast("undo", "current.md", "--to", "999", check=1).stderr
     assert "has no version 999" in holdfast("history", "--diff", "999", check=1).stderr
@@ -142,7 +142,7 @@ def test_a_file_without_versions_is_refused_in_one_line(holdfast: Holdfast, repo
 
 
 def test_with_nothing_to_take_back_nothing_is_written(holdfast: Holdfast, repo: Path, home: Path) -> None:
-    assert "nothing to take back" in holdfast("undo", check=0).stdout
+    assert "nothing to take back" in holdfast("undo", "--yes", check=0).stdout
     assert holdfast("undo", "--json", check=0).json() == {"done": False, "files": []}
     assert everything(home) == {} and not (repo / ".holdfast").exists()
     for bad in ("0", "-1", "x", "9" * 30):
@@ -180,10 +180,10 @@ def test_lines_of_an_older_journal_are_read_and_each_goes_back_by_itself(
 
 def test_what_one_capture_did_to_several_projects_goes_back_as_one(holdfast: Holdfast, repo: Path) -> None:
     remember(repo, "alpha", name="payments")
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     there = contents(project_at(repo))
     assert "current.md" not in there and "projects/payments/reference.md" not in there
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     # What was done to another project alone is not this one's to take back.
     store = memory_of(Machine(cwd=repo), project_at(repo), "payments")
     store.change(store.reference_file, lambda text: f"{text}more\n", "alone")
@@ -202,11 +202,11 @@ def test_an_import_of_real_sessions_goes_back_as_one_and_nothing_of_the_log(
         name for name in before if name.endswith(("current.md", "style.md", "reference.md", "questions.md"))
     }
     assert len(changed) >= 3
-    done = holdfast("undo", check=0).stdout
+    done = holdfast("undo", "--yes", check=0).stdout
     assert done.startswith("Taken back: capture of ")
     after = contents(project_at(repo))
     assert not changed & set(after) and after["projects/shop/log.md"] == before["projects/shop/log.md"]
-    holdfast("undo", check=0)
+    holdfast("undo", "--yes", check=0)
     assert {name: contents(project_at(repo))[name] for name in changed} == {
         name: before[name] for name in changed
     }
@@ -236,7 +236,7 @@ def test_style_keeps_versions_too(holdfast: Holdfast, repo: Path) -> None:
     store = remember(repo, "alpha")
     assert isinstance(store, MemoryStore) and propose("", ["Say less"], "style.md")
     store.propose(["Say less"], "correction")
-    holdfast("undo", "style.md", check=0)
+    holdfast("undo", "style.md", "--yes", check=0)
     assert "Say less" not in store.style()
 
 

@@ -216,6 +216,23 @@ def test_below_the_floor_nothing_is_returned(index: Index) -> None:
     assert ids(index, "redis cache", floor=floor) == ["F-1"]
 
 
+@pytest.mark.parametrize("nothing", ["xqzv blorp", "qq", "zzkrv", "??", "sourdough rising overnight"])
+def test_the_nearest_of_what_does_not_fit_is_no_answer(index: Index, nothing: str) -> None:
+    assert ids(index, nothing, fitting=True) == []
+
+
+def test_what_fits_is_found_as_ever(index: Index) -> None:
+    for query in ("redis cache", "F-2", "parseQuery", "which port is it", "xqzv redis"):
+        assert ids(index, query, fitting=True) == ids(index, query) != []
+
+
+def test_a_text_that_shares_no_word_is_found_by_its_meaning(tmp_path: Path) -> None:
+    with holdfast.search.open(tmp_path / "index.db") as index:
+        index.put_many(NOTES)
+        assert ids(index, "installing an update safely", fitting=True)[0] == "H-2"
+        assert ids(index, "zzkrv"), "without being asked what fits, an index says what is nearest"
+
+
 def test_a_long_text_is_one_hit_with_its_best_passage_and_line(opened: Callable[[], Index]) -> None:
     lines = [f"Line {number} talks about the weather of the day in plain words." for number in range(200)]
     lines[150] = "Line 150 says that the walrus needs a certificate."

@@ -384,6 +384,14 @@ def test_versions_and_endpoints_are_facts() -> None:
     assert "go is " in facts[FactCategory.ENVIRONMENT].text
 
 
+def test_what_is_of_one_moment_is_no_fact() -> None:
+    story = Told().run("gh pr create --fill", "https://github.com/ada/shop/pull/139")
+    scratch = "/home/ada/AppData/Local/Temp/claude/shop/6c0a282a-886f-458d-a426-93d95104b4a6/scratchpad"
+    story.run(f"ls {scratch}/a", f"{scratch}/a").run(f"ls {scratch}/b", f"{scratch}/b")
+    story.run("curl -s 'http://localhost/a?n=1'", '{"n": 1}').run("curl -s 'http://localhost/a?n=2'", '{"n": 2}')
+    assert [fact.text for fact in harvested(story).facts] == ["http://localhost/a answers here"]
+
+
 @pytest.mark.promise("M3")
 def test_there_is_no_fact_without_evidence() -> None:
     story = Told().run("pytest -q -k one", "1 passed").run("cd /tmp/x && make test", "1 passed")

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from holdfast.advise.alerts import Alert, Likes, Period, Running, amount_of, beyond_usual, over_budget
 from holdfast.advise.recommend import Objective, Recommendation, recommend
-from holdfast.advise.similar import Alike, Goal, similar
+from holdfast.advise.similar import Alike, Goal, Logged, similar
 from holdfast.app.wiring import Machine
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.capture import CaptureStore
@@ -20,6 +20,7 @@ from holdfast.text.keywords import keywords
 
 MOST_BY_MEANING = 20_000  # sessions; beyond that words alone are compared
 NEAR = 0.55  # cosine from which two goals of a few keywords mean much the same
+_HITS_OF_A_SESSION = 5  # what it decided and found are hits of their own
 LATELY = timedelta(days=7)
 
 
@@ -49,9 +50,28 @@ def advise(
     return recommend(goal, entries, objective, _meaning(goal, entries))
 
 
-def like(machine: Machine, text: str, entries: Sequence[LedgerEntry], most: int) -> tuple[Goal, list[Alike]]:
+def like(
+    machine: Machine,
+    text: str,
+    entries: Sequence[LedgerEntry],
+    most: int,
+    logged_in: Project | None = None,
+) -> tuple[Goal, list[Alike]]:
+    """Sessions like a goal; where their project is at hand, also by what their logs say: a row has eight words."""
     goal = goal_of(machine, text, entries)
-    return goal, similar(goal, entries, _meaning(goal, entries), most)
+    logs = _logs(machine, logged_in, text, most) if logged_in is not None and entries else {}
+    return goal, similar(goal, entries, _meaning(goal, entries), most, logs)
+
+
+def _logs(machine: Machine, project: Project, text: str, most: int) -> dict[str, Logged]:
+    from holdfast.app.searching import FLOOR, search
+
+    found: dict[str, Logged] = {}
+    for hit in search(machine, project, text, _HITS_OF_A_SESSION * most, ("history",), floor=FLOOR):
+        if hit.session:
+            named = next((part[7:] for part in hit.why.split("; ") if part.startswith("words: ")), "")
+            found.setdefault(hit.session, Logged(hit.score, tuple(filter(None, named.split(", ")))))
+    return found
 
 
 def _meaning(goal: Goal, entries: Sequence[LedgerEntry]) -> list[float]:

@@ -63,18 +63,27 @@ def import_into(
 
     Without `rows` only the records are brought up to date: the session goes on, and its row is written at its end.
     """
-    importers = importers_for(agent)
+    search = named(paths, importers_for(agent)) if paths else recorded_here(machine, project, agent)
+    return import_found(machine, project, search, progress, rows=rows)
+
+
+def recorded_here(machine: Machine, project: Project, agent: str | None = None) -> Search:
+    """What agents recorded in this project, without what a person excluded."""
     known = known_stamps(project)
-    if paths:
-        return import_found(machine, project, named(paths, importers), progress, rows=rows)
     settings = machine.settings(project)
-    search = discovered(machine, importers, known, project)
+    search = discovered(machine, importers_for(agent), known, project)
     found = [
         item
         for item in of_project(search.found, project, known)
         if not settings.excludes(item.glance.cwd, machine.user_home)
     ]
-    return import_found(machine, project, Search(found, [], search.warnings), progress, rows=rows)
+    return Search(found, [], search.warnings)
+
+
+def unread(project: Project, search: Search) -> list[Found]:
+    """Those that are new, or have grown since they were read."""
+    known = known_stamps(project)
+    return [item for item in search.found if known.get(item.key) != (item.size, item.mtime_ns)]
 
 
 def import_found(

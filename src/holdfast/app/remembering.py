@@ -15,6 +15,7 @@ from holdfast.app.learning import learn, strong_stumbles
 from holdfast.app.meaning import Meanings
 from holdfast.app.projects import known_projects, naming, new_group
 from holdfast.app.wiring import Machine
+from holdfast.distill.check_facts import telling_checks
 from holdfast.distill.log_entry import goal_line, log_entry
 from holdfast.distill.merging import Contradiction, doubt, find, merge
 from holdfast.distill.paraphrase import Meaning
@@ -80,7 +81,7 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], mea
     def with_new(reference: Reference) -> Reference:
         doubts.clear()  # somebody may have been faster, and this is done again
         return Reference(
-            facts=_merged_facts(reference.facts, facts, meaning),
+            facts=_merged_facts(reference.facts, telling_checks(facts, _held(reference)), meaning),
             decisions=_merged_decisions(reference.decisions, decisions, doubts, meaning),
         )
 
@@ -89,6 +90,10 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], mea
     asked = _wanted([*questions, *doubts], dismissed)
     if asked:
         store.change_questions(lambda known: _merged_questions(known, asked, dismissed, meaning), CAPTURE)
+
+
+def _held(reference: Reference) -> list[Fact]:
+    return [entry.fact for entry in reference.facts if entry.retired_at is None]
 
 
 def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:

@@ -57,15 +57,21 @@ def search(
     name: str = "",
     everywhere: bool = False,
     floor: float = 0.0,
+    nearest: bool = False,
 ) -> list[Hit]:
-    """The best hits, in this project or in all of this machine's that are not excluded."""
+    """The best hits, in this project or in all of this machine's that are not excluded.
+
+    Nothing where no text holds a word of the query and none is near it in meaning, unless the `nearest` are wanted.
+    """
     found: list[Hit] = []
     places = memories(machine, project) if everywhere else [project]
     for place in places:
         if not place.memory.is_dir():
             continue
         with opened(machine, place) as index:
-            hits = index.search(query, k, machine.now(), kinds, name or None, floor=floor)
+            hits = index.search(
+                query, k, machine.now(), kinds, name or None, floor=floor, fitting=not nearest
+            )
         found += hits if place is project else _of_others(hits, place)
     return sorted(found, key=lambda hit: -hit.score)[:k]
 

@@ -34,6 +34,10 @@ def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
             retired.add(key)
         elif fact.category not in _LEFT_OUT:
             told.setdefault(key, []).append(fact)
+    from holdfast.distill.check_facts import telling_checks
+
+    every = [fact for facts in told.values() for fact in facts]
+    telling = {fact.id for fact in telling_checks(every, [fact for fact in every if not fact.session])}
     latest: dict[tuple[str, str], float] = {}
     for facts in told.values():
         for fact in facts:
@@ -41,7 +45,7 @@ def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
                 asked = (str(fact.category), fact.command)
                 latest[asked] = max(latest.get(asked, 0.0), _when(fact))
     for key, facts in told.items():
-        if key in retired:
+        if key in retired or not any(fact.id in telling for fact in facts):
             continue
         first = min(facts, key=lambda fact: fact.at or float("inf"))
         newest = max(facts, key=_when)

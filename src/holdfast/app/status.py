@@ -9,7 +9,7 @@ from msgspec import Struct
 from holdfast.app.explaining import why_silent, why_uncaptured
 from holdfast.app.finding import Found, discovered, of_project
 from holdfast.app.hosting import HOSTS, agents_here, hooked
-from holdfast.app.importing import known_stamps
+from holdfast.app.importing import recorded_here, unread
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.recovery import state_of
 from holdfast.app.wiring import Machine
@@ -98,15 +98,7 @@ def latest_record(project: Project) -> DistilledSession | None:
 
 def _waiting(machine: Machine, project: Project) -> int:
     """Transcripts of this project that are new or have grown since they were read."""
-    stamps = known_stamps(project)
-    search = discovered(machine, IMPORTERS, stamps, project)
-    settings = machine.settings(project)
-    return sum(
-        1
-        for item in of_project(search.found, project, stamps)
-        if stamps.get(item.key) != (item.size, item.mtime_ns)
-        and not settings.excludes(item.glance.cwd, machine.user_home)
-    )
+    return len(unread(project, recorded_here(machine, project)))
 
 
 def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:

@@ -10,6 +10,7 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
 from holdfast.cli.output import Column, Table
+from holdfast.cli.places import place
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +50,7 @@ def _table(found: Sequence[AgentSeen]) -> Table:
             str(agent.here),
             day(agent.last) if agent.last else "",
             "installed" if agent.wired else "available" if agent.host else "not yet",
-            agent.folders[0] if agent.folders else "",
+            place(agent.folders[0]) if agent.folders else "",
         )
         for agent in found
     ]

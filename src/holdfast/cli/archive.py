@@ -7,7 +7,9 @@ import argparse
 from holdfast.app.archiving import archive
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
 from holdfast.cli.numbers import at_least_one
+from holdfast.cli.places import place
 
 DESCRIPTION = """Moves the oldest sessions of this project's log to archive/<year-month>.md once the log is longer
 than --longest lines, until it has three fifths of that. Nothing is rewritten, and archived sessions are read and
@@ -28,10 +30,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json(done)
         return 0
     if not done.moved:
-        output.line(f"The log of {done.project} has {done.lines} lines: nothing to move.")
+        output.line(f"The log of {done.project} has {counted(done.lines, 'line')}: nothing to move.")
         return 0
     word = "Would move" if options.dry_run else "Moved"
     sessions = f"{done.moved} session{'s' if done.moved != 1 else ''}"
     rest = f"{done.left} stay{'s' if done.left == 1 else ''} in the log"
-    output.line(f"{word} {sessions} of {done.project} to {done.folder}; {rest}.")
+    output.line(f"{word} {sessions} of {done.project} to {place(done.folder)}; {rest}.")
     return 0

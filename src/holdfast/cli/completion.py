@@ -7,6 +7,7 @@ import sys
 
 from holdfast.app.wiring import Machine
 
+SHELLS = ("bash", "zsh", "fish", "powershell")
 DESCRIPTION = "Prints the completion script for your shell."
 EXAMPLES = """examples:
   eval "$(holdfast completion bash)"                            for this shell; put it into ~/.bashrc to keep it
@@ -16,7 +17,9 @@ EXAMPLES = """examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish", "powershell"))
+    parser.add_argument(
+        "shell", choices=SHELLS, metavar="SHELL", help=f"the shell that you use: {', '.join(SHELLS)}"
+    )
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:

@@ -11,6 +11,7 @@ from holdfast.cli import output
 from holdfast.cli.ledger_figures import show_stats
 from holdfast.cli.ledger_views import as_json, rows_table
 from holdfast.cli.log import show_entry
+from holdfast.cli.places import place
 
 DESCRIPTION = (
     "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."
@@ -53,6 +54,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         for told in demo.told:
             output.line(f"   {told}")
         output.line()
-        where = f"It is all in {demo.project.root}." if options.keep else "The scratch project is gone again."
+        where = (
+            f"It is all in {place(demo.project.root)}."
+            if options.keep
+            else "The scratch project is gone again."
+        )
         output.line(f"{where} In your own repository: holdfast init")
     return 0

@@ -7,6 +7,7 @@ import argparse
 from holdfast.app.doctor import examine, repair
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.places import places
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 
@@ -30,11 +31,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json({"ok": not problems, "fixes": fixes, "findings": findings})
         return 1 if problems else 0
     for fix in fixes:
-        output.line(f"{'would' if options.dry_run else 'done '}  {fix}")
+        output.line(f"{'would' if options.dry_run else 'done '}  {places(fix)}")
     width = max((len(finding.check) for finding in findings), default=0)
     for finding in findings:
         begins = f"{SIGNS[finding.level]}  {finding.check:<{width}}  "
-        output.line(begins + finding.message, under=len(begins))
+        output.line(begins + places(finding.message), under=len(begins))
     output.line(
         f"{len(problems)} problem{'s' if len(problems) != 1 else ''} found."
         if problems

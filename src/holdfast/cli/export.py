@@ -8,6 +8,7 @@ from holdfast import __version__
 from holdfast.app.portability import export
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.places import place
 
 DESCRIPTION = """Writes all that is remembered of this project into one archive: ledger, state, log, facts, questions,
 archive, versions and records. holdfast restore brings it back, here or on another machine. The archive is a
@@ -44,9 +45,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     what = f"{done.files} file{'s' if done.files != 1 else ''} of {done.title}'s memory, {amount(done.bytes)}"
     if done.size is None:
-        output.line(f"Would write {what}, to {done.path}.")
+        output.line(f"Would write {what}, to {place(done.path)}.")
     else:
-        output.line(f"{done.path}: {what}, packed to {amount(done.size)}.")
+        output.line(f"{place(done.path)}: {what}, packed to {amount(done.size)}.")
         output.line("holdfast restore FILE takes it in, here or on another machine.")
     return 0
 

@@ -10,6 +10,7 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.output import Column, Table
+from holdfast.cli.places import place
 
 DESCRIPTION = """Removes sessions, facts or words from every file of this project's memory: ledger, log, archive,
 facts, questions, lessons, state, versions, and what was captured. It does not come back with a later import.
@@ -94,7 +95,7 @@ def _show_still_held(report: app.Report) -> None:
             f"Git's history still holds it: {held.path} in {shown}. Rewriting history is yours to decide."
         )
     for held in report.elsewhere:
-        output.line(f"Not changed, and it is there: {held.path} ({held.what})")
+        output.line(f"Not changed, and it is there: {place(held.path)} ({held.what})")
 
 
 def _kept_out(wanted: app.Wanted) -> str:

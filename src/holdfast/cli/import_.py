@@ -13,6 +13,8 @@ from holdfast.app.import_all import import_everything
 from holdfast.app.importing import ImportReport, Progress, import_into
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
+from holdfast.cli.places import place
 from holdfast.errors import UsageError
 
 DESCRIPTION = """Reads the sessions that coding agents recorded and writes one ledger row for each.
@@ -53,13 +55,13 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     _show(report)
     if everything is not None:
         for root, part in everything.projects.items():
-            output.line(f"  {root}: {part.sessions} sessions, {part.added} new")
+            output.line(f"  {place(root)}: {counted(part.sessions, 'session')}, {part.added} new")
         found = ", ".join(f"{agent} {count}" for agent, count in everything.agents.items() if count)
         output.line(f"Found: {found or 'no agent has recorded anything'}.")
         for cwd, count in everything.homeless.items():
-            output.line(f"  {cwd}: {count} left out, the directory is gone")
+            output.line(f"  {place(cwd)}: {count} left out, the directory is gone")
     elif report.sessions:
-        output.line(f"Rows are in {project.window / 'ledger.md'}. See them with: holdfast ledger")
+        output.line(f"Rows are in {place(project.window / 'ledger.md')}. See them with: holdfast ledger")
         output.line("What the next session would be told: holdfast resume")
     elif not options.paths:
         output.line(
@@ -83,7 +85,7 @@ def report_as_json(report: ImportReport) -> dict[str, Any]:
 
 def _show(report: ImportReport) -> None:
     output.line(
-        f"{report.sessions} session{'s' if report.sessions != 1 else ''}: {report.added} added, "
+        f"{counted(report.sessions, 'session')}: {report.added} added, "
         f"{report.updated} updated, {report.unchanged} unchanged ({_size(report.bytes)} read)."
     )
     if report.forgotten:

@@ -8,6 +8,7 @@ import time
 from holdfast.app.searching import update_index
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
 
 DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
 afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json({**counts, "seconds": round(seconds, 3)})
     else:
         output.line(
-            f"{done.chunks} pieces of {done.files} files: {done.added} put in, {done.removed} taken out "
-            f"({seconds:.2f} s)."
+            f"{counted(done.chunks, 'piece')} of {counted(done.files, 'file')}: {done.added} put in, "
+            f"{done.removed} taken out ({seconds:.2f} s)."
         )
     return 0

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Sequence
 
 from msgspec import Struct
 
+from holdfast.app.finding import Found, Search
 from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, hooked, host_for, rewire
+from holdfast.app.importing import ImportReport, import_found, recorded_here, unread
+from holdfast.app.setting_up import Known, begin
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted, short_duration
 from holdfast.cli.consent import agreed
+from holdfast.cli.export import amount
+from holdfast.cli.import_ import progress_bar, report_as_json
 from holdfast.cli.install import as_json, planned, show
+from holdfast.cli.places import place
 from holdfast.errors import UsageError
 from holdfast.store.layout import Project
-
-if TYPE_CHECKING:
-    from holdfast.app.importing import ImportReport
-    from holdfast.app.setting_up import Known
 
 DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
 repository, wires the agents that are found on this machine (hooks and tools in their own configuration), and shows
@@ -37,6 +41,7 @@ class Done(Struct, frozen=True, kw_only=True):
     """What an init did: None where a part was left out."""
 
     imported: ImportReport | None
+    took_s: float  # to read them
     known: Known
     plans: list[Plan]
     before: list[str]  # agents that were wired already, where this time none was asked for
@@ -64,18 +69,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, machine: Machine) -> int:
     project = machine.project()
     plans, problems = _plans(options, machine, project)
+    search = None if options.no_import else recorded_here(machine, project)
+    waiting = [] if search is None else unread(project, search)
     if not options.json:
+        _show_waiting(waiting)
         _show_plans(plans, options)
     output.warn_all([*problems, *dict.fromkeys(warning for plan in plans for warning in plan.warnings)])
     if options.dry_run:
         if options.json:
-            output.show_json({"done": False, "agents": [as_json(plan, done=False) for plan in plans]})
+            reading = {"transcripts": len(waiting), "bytes": sum(item.size for item in waiting)}
+            agents = [as_json(plan, done=False) for plan in plans]
+            output.show_json({"done": False, "to_read": reading, "agents": agents})
         return 0
     asks = any(plan.is_change for plan in plans) and not (options.yes or options.json)
     if asks and not agreed("Set this up?", "Say --yes to go ahead, --no-wire to leave the agents alone"):
         output.line("Nothing was changed. holdfast init --no-wire leaves the agents' configuration alone.")
         return 1
-    done = _do(options, machine, project, plans)
+    done = _do(options, machine, project, plans, search)
     if options.json:
         output.show_json(_as_json(done))
     else:
@@ -94,6 +104,16 @@ def _plans(options: argparse.Namespace, machine: Machine, project: Project) -> t
     return planned(machine, project, list(agents), options.scope, bool(named), tools=not options.no_mcp)
 
 
+def _show_waiting(waiting: Sequence[Found]) -> None:
+    """How much is about to be read: a person who has worked here for a year may want to get a coffee."""
+    if not waiting:
+        return
+    agents = Counter(item.importer.title for item in waiting).most_common()
+    shown = ", ".join(f"{title} {count}" for title, count in agents)
+    size = amount(sum(item.size for item in waiting))
+    output.line(f"holdfast will read {counted(len(waiting), 'transcript')} ({size}): {shown}.")
+
+
 def _show_plans(plans: list[Plan], options: argparse.Namespace) -> None:
     changing = [plan for plan in plans if plan.is_change]
     if not changing:
@@ -108,43 +128,43 @@ def _show_plans(plans: list[Plan], options: argparse.Namespace) -> None:
             if change.changes:
                 added = sum(line[:1] == "+" and line[:3] != "+++" for line in change.diff().splitlines())
                 made = " (new file)" if change.before is None else ""
-                output.line(f"  {host_for(plan.agent).title:<12} {change.path}  +{added} lines{made}")
+                output.line(
+                    f"  {host_for(plan.agent).title:<12} {place(change.path)}  +{counted(added, 'line')}{made}"
+                )
     output.line("All else in these files stays; holdfast uninstall --all undoes it to the byte.")
 
 
-def _do(options: argparse.Namespace, machine: Machine, project: Project, plans: list[Plan]) -> Done:
+def _do(
+    options: argparse.Namespace, machine: Machine, project: Project, plans: list[Plan], search: Search | None
+) -> Done:
     """Reads first: hooks that come alive find everything in its place."""
     show_progress = not options.json and sys.stderr.isatty()
-    imported = None
-    if not options.no_import:
-        from holdfast.app.importing import import_into
-        from holdfast.cli.import_ import progress_bar
-
+    imported, began, took = None, machine.now(), 0.0
+    if search is not None:
         with progress_bar(show=show_progress) as progress:
-            imported = import_into(machine, project, progress=progress)
+            imported = import_found(machine, project, search, progress)
+        took = (machine.now() - began).total_seconds()
     if not options.no_scan:
         from holdfast.app.knowing import look
         from holdfast.cli.know import scan_progress
 
         with scan_progress(show=show_progress) as looking:
             look(machine, project, keep=True, progress=looking)
-    from holdfast.app.setting_up import begin
-
     known = begin(machine, machine.project())
     for plan in plans:
         rewire(machine, plan)
     before = [] if plans else hooked(machine, project)
-    return Done(imported=imported, known=known, plans=plans, before=before)
+    return Done(imported=imported, took_s=took, known=known, plans=plans, before=before)
 
 
 def _tell(done: Done, project: Project) -> None:
     known, imported = done.known, done.imported
     output.heading(f"{project.name} is set up.")
     agents = ", ".join(f"{name} {count}" for name, count in known.agents.items())
-    new = f" ({imported.added} new)" if imported is not None and known.sessions else ""
+    new = _news(imported, done.took_s) if imported is not None else ""
     _row("sessions", f"{known.sessions}{new}: {agents}" if known.sessions else "none recorded here yet")
     if imported is not None and imported.warnings:
-        _row("", f"{_counted(len(imported.warnings), 'line')} could not be read: holdfast import lists them")
+        _row("", f"{counted(len(imported.warnings), 'line')} could not be read: holdfast import lists them")
     _row("known", _summed(known))
     wired = ", ".join(host_for(plan.agent).title for plan in done.plans)
     before = ", ".join(host_for(agent).title for agent in done.before)
@@ -166,6 +186,14 @@ def _tell(done: Done, project: Project) -> None:
     _row("undo", "holdfast uninstall --all (hooks and tools; --purge: the memory too)")
 
 
+def _news(imported: ImportReport, took_s: float) -> str:
+    if not imported.bytes:
+        return f" ({imported.added} new)"
+    # Seconds as they are waited for: a tenth matters to nobody once there are ten of them.
+    took = f"{took_s:.1f}s" if took_s < 9.95 else short_duration(round(took_s))
+    return f" ({imported.added} new, {amount(imported.bytes)} read in {took})"
+
+
 def _row(name: str, text: str) -> None:
     output.line(f"  {name:<10}{text}", under=12)
 
@@ -180,11 +208,7 @@ def _summed(known: Known) -> str:
         (known.conventions, "convention"),
         (known.patterns, "pattern"),
     )
-    return ", ".join(_counted(count, word) for count, word in counts if count) or "nothing yet"
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'s' if count != 1 else ''}"
+    return ", ".join(counted(count, word) for count, word in counts if count) or "nothing yet"
 
 
 def _steps(done: Done) -> list[str]:
@@ -200,8 +224,6 @@ def _steps(done: Done) -> list[str]:
 
 
 def _as_json(done: Done) -> dict[str, object]:
-    from holdfast.cli.import_ import report_as_json
-
     return {
         "done": True,
         "import": report_as_json(done.imported) if done.imported is not None else None,

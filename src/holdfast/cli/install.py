@@ -20,6 +20,7 @@ from holdfast.app.hosting import (
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
+from holdfast.cli.places import place
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.store.layout import Project
 
@@ -146,7 +147,7 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
 
 def _heading(plan: Plan, change: Change) -> str:
     made = ", new file" if change.before is None else ", goes" if change.after is None else ""
-    return f"{'---' if change.after is None else '+++'} {change.path} ({host_for(plan.agent).title}{made})"
+    return f"{'---' if change.after is None else '+++'} {place(change.path)} ({host_for(plan.agent).title}{made})"
 
 
 def show(plan: Plan) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.app.knowing import Look, look
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
 from holdfast.cli.output import Column, Table
 from holdfast.cli.wrapping import on_screen
 from holdfast.errors import UsageError
@@ -109,12 +110,13 @@ def _iso(at: float) -> str | None:
 def _show_scan(found: Look) -> None:
     known = found.knowledge
     if found.unchanged:
-        output.line(f"Nothing changed since the last look ({known.looked.listed:,} files).")
+        output.line(f"Nothing changed since the last look ({counted(known.looked.listed, 'file')}).")
         return
     looked = known.looked
     output.line(
-        f"{looked.listed:,} files, {looked.read:,} of {looked.sources:,} sources read, {looked.commits:,} commits: "
-        f"{len(known.now.conventions)} conventions, {len(known.now.patterns)} patterns, {len(known.now.facts)} facts, "
+        f"{counted(looked.listed, 'file')}, {looked.read:,} of {counted(looked.sources, 'source')} read, "
+        f"{counted(looked.commits, 'commit')}: {counted(len(known.now.conventions), 'convention')}, "
+        f"{counted(len(known.now.patterns), 'pattern')}, {counted(len(known.now.facts), 'fact')}, "
         f"{len(known.now.files)} notes on files."
     )
     for note in looked.notes:
@@ -129,9 +131,9 @@ def _show(known: Knowledge) -> None:
             output.line()
     looked = known.looked
     told = [
-        f"{looked.listed:,} files listed by {looked.listed_by or 'nobody'}",
-        f"{looked.read:,} sources read",
-        f"{looked.commits:,} commits",
+        f"{counted(looked.listed, 'file')} listed by {looked.listed_by or 'nobody'}",
+        f"{counted(looked.read, 'source')} read",
+        counted(looked.commits, "commit"),
         *looked.notes,
     ]
     output.aside(f"{', '.join(told)}.")

@@ -14,6 +14,7 @@ from holdfast.cli import ledger_whole as whole
 from holdfast.cli import output
 from holdfast.cli.amounts import NONE_CHOSEN
 from holdfast.cli.numbers import at_least_one, count
+from holdfast.cli.places import place
 from holdfast.errors import UsageError
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
 from holdfast.text.ledger_values import parse_duration
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", default=argparse.SUPPRESS, help="rows as a JSON array"
     )
     show = verbs.add_parser("show", help="one session: its row, its tasks and what decided them")
-    show.add_argument("session", help="the session id, or the beginning of it")
+    show.add_argument("session", metavar="SESSION", help="the session id, or the beginning of it")
     show.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="row and local record as JSON"
     )
@@ -110,11 +111,17 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, machine: Machine) -> int:
     project = machine.project()
     if options.verb == "add":
-        entry = app.add_row(machine, project, _entry(options, machine))
+        row = _entry(options, machine)
+        if row == LedgerEntry(session=""):
+            raise UsageError(
+                "there is nothing to write down",
+                fix='Say what it was about: holdfast ledger add --goal "fix the login" --model gpt-5 --cost 0.12',
+            )
+        entry = app.add_row(machine, project, row)
         if options.json:
             output.show_json(views.as_json(entry))
         else:
-            output.line(f"added {entry.session} to {project.window / 'ledger.md'}")
+            output.line(f"added {entry.session} to {place(project.window / 'ledger.md')}")
         return 0
     if options.verb == "share":
         if options.undo:

@@ -8,7 +8,7 @@ from holdfast.advise.rates import Rate
 from holdfast.advise.report import FEWEST, Report, report_of
 from holdfast.advise.stats import UNKNOWN
 from holdfast.cli import output
-from holdfast.cli.amounts import EMPTY, decimal, dollars, percent, short_model
+from holdfast.cli.amounts import EMPTY, counted, decimal, dollars, percent, short_model
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24
@@ -136,7 +136,10 @@ def _reasons(report: Report) -> list[str]:
 
 
 def _refusals(report: Report) -> list[str]:
-    return [f"{short_model(one.model)}: {one.refusals} in {one.sessions} sessions" for one in report.refusals]
+    return [
+        f"{short_model(one.model)}: {one.refusals} in {counted(one.sessions, 'session')}"
+        for one in report.refusals
+    ]
 
 
 def _pairings(report: Report) -> list[str]:

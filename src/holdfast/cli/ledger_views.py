@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.cli import output
 from holdfast.cli.amounts import EMPTY, dollars, number, short_duration, short_model
 from holdfast.cli.output import Column, Table, cut
+from holdfast.cli.places import place
 from holdfast.model.ledger import LedgerEntry
 from holdfast.text.ledger_values import render_duration, render_time
 
@@ -111,7 +112,7 @@ def show_session(entry: LedgerEntry, record: DistilledSession | None, *, as_json
         ("outcome", f"{entry.outcome or '?'}{f': {record.outcome_why}' if record else ''}"),
         ("kind", f"{entry.kind or '?'}{f' ({record.kind_why})' if record else ''}, {entry.complexity or '?'}"),
         ("tasks", f"{number(entry.tasks)}, {number(entry.failed)} failed, {number(entry.skipped)} left open"),
-        ("cost", dollars(entry.cost_usd, exact=True)),
+        ("cost", dollars(entry.cost_usd, unknown="unknown")),
         ("time", f"{render_duration(entry.duration_s) or '?'} active"
          + (f" of {render_duration(record.wall_s)}" if record and record.wall_s else "")),
         ("tokens", "?" if tokens is None else f"{tokens.input:,} in, {tokens.output:,} out, "
@@ -149,7 +150,7 @@ def _show_record(record: DistilledSession) -> None:
     if len(record.models) > 1:
         models = ", ".join(f"{m.model or '?'} {m.usage.output:,} out" for m in record.models)
         output.line(f"models: {models}")
-    output.line(f"transcript: {', '.join(record.sources[:3])}")
+    output.line(f"transcript: {', '.join(map(place, record.sources[:3]))}")
 
 
 def short_id(session: str) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 
 from holdfast.app.lesson_states import Seen, pays
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
 from holdfast.cli.ledger_views import short_id
 from holdfast.cli.memory_views import date, flat, iso
 from holdfast.cli.output import Column, Table
+from holdfast.cli.places import place
 from holdfast.store.lessons import Place
 
 WHERE: dict[Place, str] = {
@@ -129,9 +131,9 @@ def show(one: Seen, *, evidence: bool = True) -> None:
         _show_evidence(one)
     payback = one.payback
     if payback.injected:
-        cost = f"told {payback.injected} times, {payback.tokens} tokens"
+        cost = f"told {counted(payback.injected, 'time')}, {counted(payback.tokens, 'token')}"
         output.aside(f"{cost}; used {payback.used}, contradicted {payback.contradicted}", indent=2)
-    output.aside(str(one.found.path), indent=2)
+    output.aside(place(one.found.path), indent=2)
 
 
 def _show_evidence(one: Seen) -> None:

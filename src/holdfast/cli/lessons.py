@@ -14,6 +14,7 @@ from holdfast.app.lessons import Handled
 from holdfast.app.wiring import Machine
 from holdfast.cli import lesson_views as views
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
 from holdfast.cli.memory_views import flat
 from holdfast.cli.numbers import at_least_one
 from holdfast.errors import UsageError
@@ -227,7 +228,7 @@ def _advise(seen: Sequence[Seen]) -> None:
         output.note(f"{_number(old)} stale: holdfast lessons stale says why")
     for one in seen:
         if pays(one.payback) is False:
-            told = f"told {one.payback.injected} times, used {one.payback.used}"
+            told = f"told {counted(one.payback.injected, 'time')}, used {one.payback.used}"
             output.note(f"{one.lesson.name} does not pay ({told}): holdfast lessons rm {one.lesson.name}")
 
 

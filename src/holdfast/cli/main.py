@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from holdfast import __version__
 
@@ -72,6 +72,7 @@ GROUPS: dict[str, str] = {
     "for programs": "hook statusline fenced mcp",
 }
 
+_OPTIONS = ("--help", "--version", "--json")  # without a command
 USAGE = "usage: holdfast [COMMAND] [OPTIONS]\n"
 
 
@@ -124,6 +125,11 @@ def _main(arguments: Sequence[str] | None) -> int:
         sys.stdout.write(f"holdfast {__version__}\n")
         return 0
     if not words or words[0].startswith("-"):
+        if unknown := next((word for word in words if word != "--json"), None):
+            sys.stderr.write(
+                f"holdfast: no option {unknown!r}.{_nearest(unknown, _OPTIONS)} Run holdfast --help.\n"
+            )
+            return 2
         words = ["status", *words]
     name, rest = words[0], words[1:]
     if name not in COMMANDS:
@@ -173,10 +179,10 @@ def _run(name: str, words: Sequence[str]) -> int:
     return run_command(name, COMMANDS[name][0], COMMANDS[name][1], words)
 
 
-def _nearest(name: str) -> str:
+def _nearest(name: str, among: Iterable[str] = COMMANDS) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, COMMANDS, n=1)
+    close = get_close_matches(name, among, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

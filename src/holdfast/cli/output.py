@@ -6,6 +6,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
 
+from holdfast.cli.places import places
 from holdfast.cli.wrapping import on_screen
 from holdfast.cli.wrapping import width as _width
 from holdfast.guard.visible import visible
@@ -252,7 +253,7 @@ def warn(text: str) -> None:
 
 
 def _tell(text: str) -> None:
-    shown = visible(text)
+    shown = visible(places(text))
     sys.stderr.write(f"{on_screen(shown) if sys.stderr.isatty() else shown}\n")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from holdfast.app.plugging import AGENTS, Made, make
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.places import place
 
 DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
 hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 def _tell(made: Made) -> None:
     state = "made" if made.new else "made anew" if made.changed else "up to date"
-    output.line(f"The plugin for {made.title} is {state}: {made.folder}")
+    output.line(f"The plugin for {made.title} is {state}: {place(made.folder)}")
     if made.changed and not made.new and made.update:
         output.line("Take it over in the agent:")
         output.line(f"  {made.update}")

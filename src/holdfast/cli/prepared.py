@@ -32,7 +32,9 @@ def print_resume(words: list[str]) -> bool:
     sys.stdout.write(on_screen(text) if reading else text)
     sys.stdout.flush()
     if reading:
-        sys.stderr.write(f"{len(answer['lines'])} lines, {answer['tokens']} tokens\n")
+        sys.stderr.write(
+            f"{len(answer['lines'])} line{'s' if len(answer['lines']) > 1 else ''}, {answer['tokens']} tokens\n"
+        )
     return True
 
 

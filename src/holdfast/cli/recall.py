@@ -9,6 +9,7 @@ import msgspec
 from holdfast.app.recalling import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted, in_words
 from holdfast.errors import UsageError
 
 DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
@@ -48,12 +49,12 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     for line in briefing.lines:
         output.line(line.text)
         if options.why:
-            output.aside(" · ".join(part for part in (line.why, line.source) if part), indent=4)
+            output.aside(" · ".join(part for part in (in_words(line.why), line.source) if part), indent=4)
     if not briefing.lines:
         reason = f"A session would be told nothing: {briefing.nothing}." if options.as_prompt else ""
         output.note(reason or "Memory has nothing for this task that is good enough.")
     elif output.on_terminal():
-        output.note(f"{len(briefing.lines)} lines, {briefing.tokens} of {briefing.budget} tokens")
+        output.note(f"{counted(len(briefing.lines), 'line')}, {briefing.tokens} of {briefing.budget} tokens")
     return 0
 
 

@@ -11,6 +11,7 @@ from holdfast.app.portability import Mode, Restored, restore
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.export import amount
+from holdfast.cli.places import place
 
 DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is
 written, and whatever happens meanwhile, afterwards the memory is the old one or the new one.
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         word = "Would restore" if options.dry_run else "Restored"
         output.line(f"{word} {_what(done)}.")
         if done.backup:
-            output.line(f"What was here before: {done.backup}")
+            output.line(f"What was here before: {place(done.backup)}")
     return 0
 
 

@@ -7,6 +7,7 @@ import argparse
 from holdfast.app.recovery import BUDGET, recovery
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
 from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
 
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     elif not lines:
         output.note("Nothing is known here yet. holdfast import reads what agents recorded.")
     elif output.on_terminal():
-        output.note(f"{len(lines)} lines, {tokens} tokens")
+        output.note(f"{counted(len(lines), 'line')}, {counted(tokens, 'token')}")
     return 0
 
 

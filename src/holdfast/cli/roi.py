@@ -9,11 +9,13 @@ from datetime import datetime
 from holdfast.advise.figures import FEWEST, RATE_SHIFT, SHIFT, Difference, Figure, Spread
 from holdfast.advise.repeating import Questions, Stage
 from holdfast.advise.roi import OBSERVED, Compression, Injected, Lines, Roi, Sessions
+from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.roi import roi
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import EMPTY
-from holdfast.errors import UsageError
+from holdfast.cli.amounts import EMPTY, counted
+from holdfast.errors import HoldfastError, UsageError
+from holdfast.store.layout import Project
 
 DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions
 and dead ends came up again. Every figure says over how many it was counted, and with --how in which way; nothing is
@@ -48,7 +50,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json(found)
     elif _empty(found):
-        output.line(EMPTY if options.since is None else f"No sessions since {options.since}.")
+        output.line(_nothing(machine.project(), options.since))
     else:
         _Page(how=options.how).show(found)
     return 0
@@ -62,6 +64,22 @@ def _day(text: str | None) -> datetime | None:
         return moment if moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error
+
+
+def _nothing(project: Project, since: str | None) -> str:
+    """Rows without a record tell what a session cost, but neither what it opened nor what it was told."""
+    try:
+        by_hand = len(rows(read_ledger(project)))
+    except HoldfastError:
+        by_hand = 0  # the ledger's own commands complain of it
+    if not by_hand:
+        return EMPTY
+    if since is not None:
+        return f"No sessions since {since}."
+    return (
+        f"{counted(by_hand, 'session')} in the ledger, none of them read from a transcript here: there is nothing to "
+        "compare. holdfast import reads what your agents recorded; holdfast ledger stats has the figures of all rows."
+    )
 
 
 def _empty(found: Roi) -> bool:

@@ -13,12 +13,14 @@ from typing import NoReturn, Protocol, cast
 
 from holdfast.app.wiring import Machine
 from holdfast.cli import streams
+from holdfast.cli.places import begin_at, places
 from holdfast.cli.wrapping import on_screen, wrapped
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.guard.visible import visible
 
 INTERRUPTED = 130
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+_MISSING = re.compile(r"the following arguments are required: (.*)")
 _EXAMPLE = re.compile(r" +\S.*\S {2,}(?=\S)")
 
 
@@ -40,15 +42,25 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what a mistyped word may have meant."""
+    """Says what a mistyped word may have meant, and what a missing one is for."""
 
     def error(self, message: str) -> NoReturn:
+        if missing := _MISSING.search(message):
+            message = "; ".join(map(self._missing, missing[1].split(", ")))
         if wrong := _CHOICE.search(message):
             from difflib import get_close_matches
 
             if close := get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1):
                 message = f"{message}. Did you mean {close[0]!r}?"
         super().error(message)
+
+    def _missing(self, name: str) -> str:
+        """By what argparse calls it: its metavar, or its option."""
+        known = (
+            one for one in self._actions if name in (one.metavar, one.dest, "/".join(one.option_strings))
+        )
+        about = next((one.help for one in known if one.help), None)
+        return f"{name} is missing{f': {about}' if about else ''}"
 
 
 def _under(line: str) -> int:
@@ -94,7 +106,9 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
             )  # a terminal that cannot show a letter still gets the rest
     try:
         options = parser.parse_args(list(words))
-        code = command.run(options, Machine())
+        machine = Machine()
+        begin_at(machine.user_home)
+        code = command.run(options, machine)
         sys.stdout.flush()
         return code
     except HoldfastError as error:
@@ -121,5 +135,5 @@ def interrupted() -> int:
 
 def _complain(text: str) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        said = f"holdfast: {visible(' '.join(text.split()))}"
+        said = f"holdfast: {visible(places(' '.join(text.split())))}"
         sys.stderr.write(f"{on_screen(said) if sys.stderr.isatty() else said}\n")

@@ -7,11 +7,13 @@ import argparse
 from holdfast.app.searching import FLOOR, KINDS, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.places import place
 from holdfast.errors import UsageError
 from holdfast.model.search import Hit
 
 DESCRIPTION = """Searches the state, the history, facts, questions and ledger of this project, by words and by
-meaning. The index follows the files by itself; what you edit by hand is found at once."""
+meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing holds a word of
+the query and nothing is near it in meaning, nothing is shown."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
@@ -27,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", default="", metavar="NAME", help="only this project of the repository")
     parser.add_argument("--everywhere", action="store_true", help="in every project on this machine")
     parser.add_argument("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)")
+    parser.add_argument("--all", action="store_true", help="the nearest hits, even where nothing fits")
     parser.add_argument("--why", action="store_true", help="say how well each fits and by what")
     parser.add_argument("--json", action="store_true", help="the hits as JSON")
 
@@ -43,6 +46,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         options.kind,
         name=options.project,
         everywhere=options.everywhere,
+        nearest=options.all,
     )
     if options.json:
         output.show_json(hits)
@@ -54,7 +58,12 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.line()
         _show(hit, why=options.why, project=options.everywhere)
     if not hits:
-        output.note("Nothing is known of that.")
+        what = (
+            "There is nothing to search yet."
+            if options.all
+            else "Nothing here fits that. --all shows the nearest."
+        )
+        output.note(what)
     return 0
 
 
@@ -63,7 +72,7 @@ def _show(hit: Hit, *, why: bool, project: bool) -> None:
     output.heading(output.cut(first, LONGEST))
     for line in rest[:3]:
         output.line(f"  {output.cut(line, LONGEST)}")
-    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
+    where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
     signs = [hit.project if project else "", hit.kind, hit.date[:10], where]
     if why:
         signs += [f"session {hit.session[:8]}" if hit.session else "", f"fit {hit.score:.2f}", hit.why]

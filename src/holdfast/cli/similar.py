@@ -37,9 +37,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if not options.goal.strip():
         raise UsageError("there is no goal", fix='Say what it is about: holdfast similar "rate limiting"')
     ledgers.check_beside_goal(machine, options.places)
-    rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())
+    project = machine.project()
+    rows, problems = ledgers.read_all(machine, project, options.places, Filter())
     output.warn_all(problems)
-    _, found = like(machine, options.goal, rows, options.most)
+    _, found = like(machine, options.goal, rows, options.most, None if options.places else project)
     if options.json:
         output.show_json([{**as_json(one.entry), "score": one.score, "why": one.why} for one in found])
         return 0

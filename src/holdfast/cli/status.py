@@ -9,6 +9,7 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.amounts import dollars, short_model
 from holdfast.cli.ledger_views import as_json, day, short_id
+from holdfast.cli.places import place
 
 MOST_SHOWN = 3
 LONGEST = 110
@@ -74,7 +75,9 @@ def _show(status: Status) -> None:
         plural = "s" if status.candidates != 1 else ""
         output.line(f"  lessons  {status.candidates} proposed lesson{plural}: holdfast lessons review")
     if status.sessions or status.shared:
-        output.line(f"  ledger   {status.ledger} ({'shared in git' if status.shared else 'yours alone'})")
+        output.line(
+            f"  ledger   {place(status.ledger)} ({'shared in git' if status.shared else 'yours alone'})"
+        )
     if status.waiting:
         plural = "s" if status.waiting != 1 else ""
         how = "import" if status.sessions else "init (import only reads them)"
@@ -82,7 +85,7 @@ def _show(status: Status) -> None:
     if status.problems:
         output.line(f"  broken   {status.problems} ledger rows: holdfast doctor")
     if status.sessions and status.silent:
-        output.line(f"  hooks    silent here: {status.silent}")
+        output.line(f"  hooks    silent here: {place(status.silent)}")
     if status.uncaptured:
         output.line(f"  hooks    sessions here are not remembered: {status.uncaptured}")
     if not status.sessions and not status.waiting:

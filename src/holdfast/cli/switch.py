@@ -8,6 +8,7 @@ from holdfast.app.preparing import prepare
 from holdfast.app.switches import switch
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.places import place
 
 DESCRIPTION = """Switches hooks off (or on again) in the current directory and everything below it.
 --capture is what is remembered of sessions, --inject what they are told; without either, both.
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json({"directory": str(machine.cwd), "capture": not no_capture, "inject": not no_inject})
         return 0
-    output.line(f"{machine.cwd}: capture {_word(no_capture)}, inject {_word(no_inject)}.")
+    output.line(f"{place(machine.cwd)}: capture {_word(no_capture)}, inject {_word(no_inject)}.")
     return 0
 
 

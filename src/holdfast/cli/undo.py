@@ -1,4 +1,4 @@
-"""`holdfast undo`: takes back the last change of holdfast, and says what it was and how it comes back."""
+"""`holdfast undo`: shows what the last change of holdfast was, asks, takes it back, and says how it comes back."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import argparse
 from holdfast.app.undoing import UNDO, Undone, undo, undo_personal
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
+from holdfast.cli.consent import agreed
 from holdfast.cli.history import lines, moment, why
 from holdfast.cli.numbers import at_least_one
-from holdfast.errors import UsageError
+from holdfast.errors import StoreError, UsageError
 
 DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
-and lessons: all files that one command or capture changed, or none. With FILE only that one. What a person edited by
-hand is never taken back. The log and the ledger are only added to, so they stay as they are."""
+and lessons: all files that one command or capture changed, or none. With FILE only that one. What would go is shown
+first, and you are asked. What a person edited by hand is never taken back. The log and the ledger are only added to, so
+they stay as they are."""
 EXAMPLES = """examples:
-  holdfast undo                     take back the last change; again, and it is back
+  holdfast undo                     show the last change, ask, and take it back; again, and it is back
+  holdfast undo --yes               the same without a question, for scripts
   holdfast undo current.md          only in this file
   holdfast undo current.md --to 12  what it held after change 12 (holdfast history current.md lists them)
   holdfast undo --dry-run           only show what would change
@@ -31,40 +35,70 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--personal", action="store_true", help="take back the last change of your personal lessons instead"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument("--json", action="store_true", help="what was taken back as JSON")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change, line by line")
+    parser.add_argument("--json", action="store_true", help="what was taken back as JSON; implies --yes")
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.personal and (options.file or options.to):
         raise UsageError("--personal takes no FILE and no --to", fix="Say holdfast undo --personal")
-    if options.personal:
-        done = undo_personal(machine, machine.project(), dry_run=options.dry_run)
-    else:
-        done = undo(machine, machine.project(), options.file, to=options.to, dry_run=options.dry_run)
+    planned = _undo(options, machine, dry_run=True)
+    if not planned:
+        if options.json:
+            output.show_json({"done": False, "files": []})
+        else:
+            output.line(
+                f"{options.file or 'It'} holds that already."
+                if options.to
+                else "There is nothing to take back."
+            )
+        return 0
+    asks = not (options.yes or options.json or options.dry_run)
+    if not options.json and (asks or options.dry_run):
+        _show(planned, options, ("Would bring back", "Would take back"))
+    if asks and not agreed("Go ahead?"):
+        output.line("Nothing was changed.")
+        return 1
+    done = planned if options.dry_run else _as_planned(options, machine, planned)
     if options.json:
-        output.show_json({"done": bool(done) and not options.dry_run, "files": done})
-    elif not done:
-        what = (
-            f"{options.file or 'It'} holds that already." if options.to else "There is nothing to take back."
-        )
-        output.line(what)
+        output.show_json({"done": not options.dry_run, "files": done})
+    elif options.dry_run:
+        for undone in done:
+            output.show_diff(undone.diff)
     else:
-        _show(done, options)
+        _tell(done, options, shown=asks)
     return 0
 
 
-def _show(done: list[Undone], options: argparse.Namespace) -> None:
+def _undo(options: argparse.Namespace, machine: Machine, *, dry_run: bool) -> list[Undone]:
+    if options.personal:
+        return undo_personal(machine, machine.project(), dry_run=dry_run)
+    return undo(machine, machine.project(), options.file, to=options.to, dry_run=dry_run)
+
+
+def _as_planned(options: argparse.Namespace, machine: Machine, planned: list[Undone]) -> list[Undone]:
+    """While a person was asked, a session may have ended: what they have not seen is not taken back."""
+    if _undo(options, machine, dry_run=True) != planned:
+        raise StoreError("something was written meanwhile", fix="Look again: holdfast undo")
+    return _undo(options, machine, dry_run=False)
+
+
+def _show(files: list[Undone], options: argparse.Namespace, words: tuple[str, str]) -> None:
+    brought, taken = words
     if options.to:
-        word = "Would bring back" if options.dry_run else "Brought back"
-        output.line(f"{word} what {done[0].file} held after change {options.to}.")
+        output.line(f"{brought} what {files[0].file} held after change {options.to}.")
     else:
-        newest = max((change for undone in done for change in undone.changes), key=lambda change: change.n)
-        word = "Would take back" if options.dry_run else "Taken back"
+        newest = max((change for one in files for change in one.changes), key=lambda change: change.n)
         what = "the undo" if newest.reason == UNDO else why(newest.reason)
-        output.line(f"{word}: {what} of {moment(newest.at)}.")
-    width = max(len(undone.file) for undone in done)
-    for undone in done:
+        of = f", {counted(len(files), 'file')}" if len(files) > 1 else ""
+        output.line(f"{taken}: {what} of {moment(newest.at)}{of}.")
+    _list(files, options)
+
+
+def _list(files: list[Undone], options: argparse.Namespace) -> None:
+    width = max(len(undone.file) for undone in files)
+    for undone in files:
         what = "removed, as it was new" if undone.gone else f"{lines(undone.added, undone.removed)} lines"
         if undone.file.startswith(".holdfast/"):
             what = "taken out of git" if undone.gone else "tracked in git again, not committed"
@@ -72,10 +106,16 @@ def _show(done: list[Undone], options: argparse.Namespace) -> None:
         more = " …" if len(undone.changes) > 5 else ""
         of = f"  (change {numbers}{more})" if numbers and not options.to else ""
         output.line(f"  {undone.file:<{width}}  {what}{of}")
-    if options.dry_run:
-        for undone in done:
-            output.show_diff(undone.diff)
-        return
+
+
+def _tell(done: list[Undone], options: argparse.Namespace, *, shown: bool) -> None:
+    """What was just shown and agreed to is not listed again, but for what only the doing of it told."""
+    if shown:
+        output.line("Done.")
+        if shared := [undone for undone in done if undone.file.startswith(".holdfast/")]:
+            _list(shared, options)
+    else:
+        _show(done, options, ("Brought back", "Taken back"))
     file = f" {options.file or done[0].file}" if options.to or options.file else ""
     file = " --personal" if options.personal else file
     output.line(f"holdfast undo{file} brings it back; holdfast history FILE lists every version.")

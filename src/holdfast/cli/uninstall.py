@@ -11,9 +11,11 @@ from holdfast.app.plugging import made_before
 from holdfast.app.purging import Purged, plan_purge, purge
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, show_all
+from holdfast.cli.places import place
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.store.layout import Project
 
@@ -77,9 +79,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.all:
         _tell_what_stays(machine, plans)
     if purged is not None:
-        output.line("The memory stays." if refused else f"{purged.memory}: removed.")
+        output.line("The memory stays." if refused else f"{place(purged.memory)}: removed.")
         if purged.backup:
-            output.line(f"Backup: {purged.backup} (holdfast restore FILE brings it back).")
+            output.line(f"Backup: {place(purged.backup)} (holdfast restore FILE brings it back).")
     return 1 if refused or problems else 0
 
 
@@ -101,7 +103,7 @@ def _planned(
 def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
     """Of all that was ever wired, what only another place can take out."""
     for path in still_wired(machine, plans):
-        output.line(f"{path} still has our entries: run holdfast uninstall --all in that repository.")
+        output.line(f"{place(path)} still has our entries: run holdfast uninstall --all in that repository.")
     for agent in made_before(machine):
         output.line(
             f"A plugin was made for {host_for(agent).title}: if you added it there, remove it there as well."
@@ -124,9 +126,11 @@ def _show_purge(purged: Purged | None, options: argparse.Namespace) -> None:
         output.line("This project has no memory here, so there is none to remove.")
         return
     kept = "without a backup" if options.no_backup else "after a backup in ~/.holdfast/backups"
-    output.line(f"To be removed {kept}: {purged.memory} ({purged.files} files, {amount(purged.bytes)})")
+    output.line(
+        f"To be removed {kept}: {place(purged.memory)} ({counted(purged.files, 'file')}, {amount(purged.bytes)})"
+    )
     for path in purged.shown:
-        output.line(f"  and {path}")
+        output.line(f"  and {place(path)}")
 
 
 def _as_json(plans: list[Plan], purged: Purged | None, options: argparse.Namespace) -> object:

@@ -9,6 +9,8 @@ import msgspec
 from holdfast.app.explaining import Injection, injections_of, why_silent
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.cli.amounts import counted, in_words
+from holdfast.cli.places import places
 from holdfast.guard.visible import visible
 
 DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if not told:
         output.line("No session was told anything here yet.")
     if silent:
-        output.line(f"A session started here now would be told nothing: {silent}.")
+        output.line(f"A session started here now would be told nothing: {places(silent)}.")
     return 0
 
 
@@ -41,13 +43,13 @@ def _show(entry: Injection) -> None:
         part for part in (entry.source, entry.tool, entry.agent and f"agent {entry.agent}") if part
     )
     where = f" ({visible(what)})" if what else ""
-    count = f"{len(entry.lines)} line{'s' if len(entry.lines) != 1 else ''}, {entry.tokens} tokens"
+    count = f"{counted(len(entry.lines), 'line')}, {counted(entry.tokens, 'token')}"
     amount = count if entry.lines else "shown to the person only" if entry.shown else "nothing"
     output.heading(f"{entry.time}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}")
     for line in (*entry.lines, *entry.shown):
         output.line(f"  {visible(line.text)}")
         if line.reason:
-            output.line(f"      because: {visible(line.reason)}")
+            output.line(f"      because: {visible(in_words(line.reason))}")
     if entry.left_out:
         output.line(f"  {entry.left_out} more did not fit")
     if entry.nothing:

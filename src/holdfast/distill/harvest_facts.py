@@ -39,10 +39,15 @@ _VERSION_ASKED = late(r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|
 _VERSION = late(r"\bv?\d+\.\d+(?:\.\d+)*\b")
 _CALLS = late(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
 _ELSEWHERE = ("/tmp/", "/var/folders/", "mktemp", "TMPDIR")
+_SCRATCH = (
+    *_ELSEWHERE,
+    "/Temp/",
+    "\\Temp\\",
+    "scratchpad",
+)  # where agents put what nobody keeps, by a session's id
 _READABLE = late(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
 _URL = late(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
 _ID = late(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_PUBLISHED = late(r"^https://\S+/(?:pull|merge_requests|issues)/\d+$", re.MULTILINE)
 _COMMITTED = late(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
 _HERE_DOCUMENT = late(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
 _MESSAGE = late(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
@@ -96,14 +101,15 @@ def watch_command(state: Gathered, command: str, output: str, at: float | None) 
     if "ersion" in command or command.endswith((" -V", " -v")):
         _version(state, command, output, at)
     if "://" in command and _CALLS.search(command) and (match := _URL.search(command)):
-        _mention(state, match[0].rstrip(".,/"), FactCategory.ENDPOINT, command, output, at)
-    elif command.count("-") >= 4 and (match := _ID.search(command)) and match[0] in output:
+        # What is asked of an endpoint is of the moment: `?lat=37&limit=5` and `?limit=2` are one.
+        _mention(state, match[0].partition("?")[0].rstrip(".,/"), FactCategory.ENDPOINT, command, output, at)
+    elif (
+        command.count("-") >= 4
+        and (match := _ID.search(command))
+        and match[0] in output
+        and not mentions(command, _SCRATCH)
+    ):
         _mention(state, match[0], FactCategory.ID, command, output, at)
-    if " create" in command and "http" in output and (match := _PUBLISHED.search(output)):
-        text = f"{match[0]} was opened in this project"
-        _fact(
-            state, Fact(text=text, category=FactCategory.ID, command=raw(command), evidence=match[0], at=at)
-        )
 
 
 def _version(state: Gathered, command: str, output: str, at: float | None) -> None:

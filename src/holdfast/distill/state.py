@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from holdfast.distill.check_facts import of_a_part
 from holdfast.distill.harvest_facts import check_in
 from holdfast.distill.harvest_state import alike, words_of
 from holdfast.distill.log_entry import cut, goal_line, summary_line, task_line
@@ -174,6 +175,8 @@ def _checks(checks: Sequence[Check], record: DistilledSession) -> tuple[Check, .
         kind = check_in(fact)
         known = newest.get(kind)
         if kind and (known is None or (known.at or 0) <= (record.ended or 0)):
+            if known is not None and of_a_part(fact.command) and not of_a_part(known.command):
+                continue  # what checks all of it is not forgotten over what checked a part
             newest[kind] = Check(command=cut(fact.command, 120), kind=kind, at=to_minute(record.ended))
     return tuple(newest.values())[:MOST_CHECKS]
 

@@ -57,10 +57,13 @@ class _Candidate(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
+    """`least` is the cosine below which a text that shares no word with it does not fit; None where all do."""
+
     text: str
     scope: Scope
     now: float | None
     vector: bytes | None
+    least: float | None = None
 
 
 class _Ranked(Struct, frozen=True):
@@ -80,6 +83,11 @@ class _Evidence(Struct, frozen=True):
     by_whole: dict[int, float]
     cosines: dict[int, float]
     named: set[int]
+
+    def fits(self, least: float) -> bool:
+        """Whether anything answers: by a word, by its id, or by meaning alone."""
+        held = self.by_passage or self.by_whole or self.named
+        return bool(held) or max(self.cosines.values(), default=0.0) >= least
 
     def of(self, number: int, candidate: _Candidate) -> tuple[float, float, float]:
         """A chunk's coverage by its best passage and by all of it, and its largest cosine."""
@@ -115,6 +123,8 @@ class Lookup:
             self._by_meaning(question),
             self._named(question),
         )
+        if question.least is not None and not evidence.fits(question.least):
+            return []
         candidates = self._candidates(
             [*evidence.by_passage, *evidence.cosines], [*evidence.by_whole, *evidence.named], question.scope
         )

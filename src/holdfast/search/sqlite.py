@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from holdfast.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
-from holdfast.search import lexical
-from holdfast.search.contract import When, checked, seconds, storable
+from holdfast.search import fuse, lexical
+from holdfast.search.contract import FLOOR, NEAR, When, checked, seconds, storable
 from holdfast.search.database import Database
 from holdfast.search.embed.contract import Embedder
 from holdfast.search.lookup import Lookup, Question, Scope
@@ -298,6 +298,7 @@ class SqliteIndex:
         *,
         before: When = None,
         floor: float = 0.0,
+        fitting: bool = False,
     ) -> list[Hit]:
         if k < 1 or not query.strip():
             return []
@@ -313,7 +314,7 @@ class SqliteIndex:
         vector = None
         if self._embedder is not None:
             vector = self._embedder.embed([lexical.without_small_words(text)])[0]
-        question = Question(text, scope, seconds(now), vector)
+        question = Question(text, scope, seconds(now), vector, self._least(text) if fitting else None)
         for _ in range(_TRIES):
             if self._needs_layout():
                 self._lay_out_anew()
@@ -322,6 +323,11 @@ class SqliteIndex:
                 return lookup.answer(question, min(k, _MOST_HITS), floor)
         with self._db.reading():
             return Lookup(self._db, self._terms, None).answer(question, min(k, _MOST_HITS), floor)
+
+    def _least(self, query: str) -> float:
+        """How near a text must be that shares no word with the question: what is no word is near to anything."""
+        knows = getattr(self._embedder, "knows", None)
+        return NEAR if knows is None or knows(lexical.without_small_words(query)) else FLOOR / fuse.MEANING
 
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])

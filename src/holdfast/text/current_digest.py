@@ -22,6 +22,7 @@ from holdfast.text.current_md import (
     bare_todo,
 )
 from holdfast.text.memory_md import render_minute
+from holdfast.text.said_before import unsaid
 from holdfast.text.tokens import count_tokens
 
 STALE_DAYS = 14
@@ -95,7 +96,7 @@ def digest(
     for deed in sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE]:
         lines.append(_marked(_done_line(deed), deed.branch, branch))
     lines += _around(current, branch, place)
-    return _within(lines, budget)
+    return _within(unsaid(lines, lambda line: line.text), budget)
 
 
 def narrowed(current: Current, project: str | None, name: str) -> Current:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from holdfast.text.prose import prose_of
 from holdfast.text.stopwords import ENGLISH, OTHER_LANGUAGES, SHORT_TERMS, WEAK
@@ -84,7 +84,7 @@ def _candidates(sentences: Sequence[tuple[bool, list[Word]]]) -> list[_Candidate
         for index, word in enumerate(words):
             if not _tells_something(words, index, stops):
                 continue
-            known = found.setdefault(_singular(word.text), _Candidate(word, order))
+            known = found.setdefault(singular(word.text), _Candidate(word, order))
             order += 1
             known.seen(word, titled)
             titled_so_far += titled and word.text not in WEAK
@@ -141,7 +141,8 @@ def _needs_three(text: str) -> bool:
     return text[0] < "\u0e00"
 
 
-def _singular(word: str) -> str:
+@lru_cache(20_000)
+def singular(word: str) -> str:
     """The form under which singular and plural meet."""
     if len(word) <= 3 or not word.isascii() or word.endswith(("ss", "us", "is")):
         return word

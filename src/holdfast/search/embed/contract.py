@@ -17,7 +17,9 @@ class Embedder(Protocol):
     """A way to embed text. `name` is stored with the vectors: another name means they are made again.
 
     One that orders its values, those that tell texts apart first, may have a whole number `leading`: so many of them
-    are enough to choose among more than 100,000 texts which ones are compared by all.
+    are enough to choose among more than 100,000 texts which ones are compared by all. One that makes strange words up
+    from pieces may have `knows(text)`: whether any word of a text means something to it. The pieces of what is no word
+    are near to anything, nearer than words on another subject.
     """
 
     name: str

@@ -37,6 +37,9 @@ class MiniLM:
         self.pieces = WordPiece.read(folder / "vocab.txt")
         self._weights = read_safetensors(folder / "model.safetensors")
 
+    def knows(self, text: str) -> bool:
+        return self.pieces.has_word(text)
+
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         scaled = np.clip(np.rint(self.embed_exactly(texts) * UNIT), -127, 127)
         return [row.tobytes() for row in scaled.astype(np.int8)]

@@ -50,6 +50,9 @@ class StaticTable:
             self._weights.byteswap()
         self._matrix: NDArray[np.int8] | None = None
 
+    def knows(self, text: str) -> bool:
+        return self._pieces.has_word(text)
+
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         pieces = [self._pieces.pieces(text, _MOST_PIECES) for text in texts]
         if len(texts) <= _FEW and sys.modules.get("numpy") is None:

@@ -73,6 +73,12 @@ class WordPiece:
             text = unicodedata.normalize("NFD", text)
         return text.lower().translate(self._letters).split()
 
+    def has_word(self, text: str) -> bool:
+        """Whether any word of the text is in the vocabulary as a whole; letters and syllables are no words."""
+        return any(
+            word in self._numbers and (len(word) > 2 or not word.isascii()) for word in self.words(text)
+        )
+
     def pieces(self, text: str, most: int | None = None) -> list[int]:
         """The numbers of the pieces of `text`, `most` of them at the utmost."""
         found: list[int] = []
