@@ -163,7 +163,8 @@ def _by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:
 def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: Captured) -> None:
     """The envelopes of one session, oldest first."""
     last = group[-1]
-    if machine.settings().excludes(last.cwd, machine.user_home):
+    off, _ = switches_of(project).at(Path(last.cwd or project.root))
+    if off or machine.settings().excludes(last.cwd, machine.user_home):
         remove(letter.path for letter in group)
         return
     ended = last.event == "SessionEnd" or not _alive(machine, last)
