@@ -80,7 +80,7 @@ def _bench_source(source: str, memory: Path, repo: Path, env: dict[str, str]) ->
     full = (json.dumps(told) + "\n").encode() * 60
     bare, hook = [], []
     for number in range(-1, RUNS):  # the first warms both up
-        (memory / "why.jsonl").write_bytes(full)
+        _as_if_later(memory, full)
         payload = json.dumps({"session_id": "bench", **event}).encode()
         yardstick = _once(YARDSTICK, env, payload)[0]
         seconds, code, printed = _once(command, env, payload)
@@ -97,6 +97,13 @@ def _bench_source(source: str, memory: Path, repo: Path, env: dict[str, str]) ->
     }
     name = "start_hook" if source == "startup" else f"start_hook_{source}"
     return report(name, ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+
+
+def _as_if_later(memory: Path, trace: bytes) -> None:
+    """The trace as it was, and nothing that was said just now: what is measured is a hook that speaks."""
+    (memory / "why.jsonl").write_bytes(trace)
+    for claim in (memory / "claims").glob("*"):
+        claim.unlink()
 
 
 def bench_moment_hook(folder: Path) -> bool:
@@ -139,7 +146,7 @@ def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str,
     full = (json.dumps(entry) + "\n").encode() * 60
     bare, hook = [], []
     for number in range(-1, RUNS):  # the first warms both up
-        (memory / "why.jsonl").write_bytes(full)
+        _as_if_later(memory, full)
         yardstick = _once(YARDSTICK, env, payload)[0]
         seconds, code, printed = _once(command, env, payload)
         assert code == 0 and (b"--flag123" in printed) == (name == "moment_hook_told")
@@ -175,7 +182,7 @@ def _bench_prompt(folder: Path, name: str, sessions: int, bound: float) -> bool:
     payload = json.dumps({"session_id": "bench", **event}).encode()
     bare, hook = [], []
     for number in range(-1, RUNS):
-        (project.memory / "why.jsonl").write_bytes(full)
+        _as_if_later(project.memory, full)
         yardstick = _once(YARDSTICK, env, payload)[0]
         took, code, printed = _once(command, env, payload)
         assert code == 0 and b"services/" in printed and b"[L-" in printed, printed

@@ -121,6 +121,21 @@ def test_an_unclosed_fence_goes_to_the_end_of_the_text() -> None:
 
 
 @fences
+@pytest.mark.parametrize("cut", [1, 30, 71, 72, 80, 95])
+@pytest.mark.parametrize("around", ["{}", "> {}", "   {}"])
+def test_a_block_whose_beginning_was_cut_off_goes_from_the_beginning_of_the_text(
+    cut: int, around: str
+) -> None:
+    """As a client cuts a long output, or a summary begins in the middle of what was said."""
+    block = wrap(["Next: the refund", "tests: `make check`"], "abc123")[cut:]
+    block = "\n".join(around.format(line) for line in block.split("\n"))
+    assert strip_fences(f"{block}\nafter\n") == "after\n"
+    assert strip_fences(f"{block}</hook_context>\n\nafter") == "</hook_context>\n\nafter"
+    assert strip_fences(f"{block}\nwords\n{wrap(['x'], 'zzz999')}\nafter") == "words\nafter"
+    assert strip_fences(f"{block}\n{block}\nafter") == "after"
+
+
+@fences
 def test_text_about_fences_stays() -> None:
     text = (
         "holdfast prints [holdfast ID: …] and [/holdfast ID]; see [holdfast docs](x) and [/holdfast abc123]"
@@ -164,6 +179,19 @@ def test_an_id_that_is_none_is_refused(bad: str) -> None:
 @given(LINES, st.from_regex(r"[a-z0-9]{6}", fullmatch=True))
 def test_whatever_is_wrapped_is_stripped_again_without_a_rest(lines: list[str], id: str) -> None:
     assert strip_fences(f"before\n{wrap(lines, id)}\nafter") == "before\nafter"
+
+
+@fences
+def test_ends_without_a_beginning_cost_little() -> None:
+    assert strip_fences("[/holdfast abc123]" * 200_000 + "x") == "x"
+    assert strip_fences("words\n[/holdfast abc123]\n" * 100_000 + "x") == "x"
+
+
+@fences
+@given(st.lists(st.sampled_from(["[/holdfast abc123]", "[/holdfast zzz999]", "\n", " ", "> ", "x", "\r\n"])))
+def test_stripping_ends_twice_changes_nothing(pieces: list[str]) -> None:
+    once = strip_fences("".join(pieces))
+    assert strip_fences(once) == once
 
 
 @fences

@@ -1,11 +1,12 @@
 // Loads the plugin as OpenCode does and makes the calls that standard input lists; prints what became of each.
 import { readFileSync } from "node:fs"
 
-const { plugin, options, directory, parents, steps } = JSON.parse(readFileSync(0, "utf8"))
+const { plugin, options, directory, parents, hangs, steps } = JSON.parse(readFileSync(0, "utf8"))
 const toasts = []
 const client = {
   session: {
     get: async ({ path }) => {
+      if (hangs) await new Promise((done) => setTimeout(done, 60_000).unref())
       if (!(path.id in parents)) throw new Error("no such session")
       return { data: { id: path.id, parentID: parents[path.id] } }
     },

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.conftest import Holdfast
 
 from holdfast.app.hosting import install, plan_install, plan_uninstall, uninstall, wired
 from holdfast.app.wiring import Machine
@@ -76,7 +77,6 @@ def test_hooks_and_tools_come_and_go_to_the_byte(machine: Machine, config: Path)
         "holdfast": {
             "command": sys.executable,
             "args": ["-E", "-P", "-m", "holdfast", "mcp"],
-            "required": True,
         },
     }
     groups = hooks_in(hooks)
@@ -117,9 +117,8 @@ def test_the_text_of_a_hook_stays_as_it_was_trusted(machine: Machine, config: Pa
 
 def test_what_a_person_says_of_our_tools_is_kept(machine: Machine, config: Path) -> None:
     wire(machine)
-    text = config.read_text(encoding="utf-8").replace(
-        "required = true", "required = false\nstartup_timeout_sec = 60"
-    )
+    before, args, after = config.read_text(encoding="utf-8").rpartition("args = ")
+    text = f"{before}required = true\nstartup_timeout_sec = 60\n{args}{after}"
     config.write_text(text, encoding="utf-8")
     assert not wire(machine)
     moved = text.replace(f'command = "{sys.executable}"', 'command = "/gone/python"')
@@ -248,3 +247,16 @@ def test_doctor_sees_a_hook_that_is_missing(machine: Machine, config: Path) -> N
         one for one in wired(machine, machine.project()) if (one.agent, one.scope) == ("codex", "user")
     ]
     assert user.installed and user.missing == ("Stop",)
+
+
+@pytest.mark.promise("H3")
+def test_codex_is_not_told_to_wait_for_our_tools_and_who_tells_it_hears_what_that_means(
+    holdfast: Holdfast, home: Path
+) -> None:
+    assert "required" not in holdfast("install", "codex", "--yes", check=0).stdout
+    path = home / ".codex" / "config.toml"
+    assert "required" not in path.read_text(encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8") + "required = true\n", encoding="utf-8")
+    said = " ".join(holdfast("install", "codex", "--yes", check=0).stdout.split())
+    assert "required = true keeps Codex from starting" in said
+    assert tomllib.loads(path.read_text(encoding="utf-8"))["mcp_servers"]["holdfast"]["required"] is True

@@ -39,7 +39,8 @@ class Plugin:
     def prints(self, event: str, data: bytes) -> None:
         (self.folder / f"{event}.answer").write_bytes(data)
 
-    def run(self, *steps: dict[str, Any], directory: str = "/shop") -> Any:
+    def run(self, *steps: dict[str, Any], directory: str = "/shop", hangs: bool = False) -> Any:
+        """`hangs`: OpenCode's own API never answers."""
         done = subprocess.run(
             ["node", str(HERE / "opencode_driver.mjs")],
             input=json.dumps(
@@ -48,6 +49,7 @@ class Plugin:
                     "options": self.options,
                     "directory": directory,
                     "parents": {MAIN: None, SUB: MAIN, "ses_deep": SUB},
+                    "hangs": hangs,
                     "steps": steps,
                 }
             ),
@@ -321,6 +323,26 @@ def test_a_hook_that_never_ends_is_given_up_and_holds_no_command(plugin: Plugin)
     assert begun < 1500 < asked < 8000, "a command does not wait, a prompt waits as long as the deadline"
     assert left < 4900, "OpenCode waits five seconds"
     assert plugin.events()[-1] == "SessionEnd"
+
+
+@pytest.mark.promise("H3")
+def test_a_prompt_waits_for_everything_together_no_longer_than_for_one_hook(plugin: Plugin) -> None:
+    for kind in ("SessionStart", "UserPromptSubmit", "PreToolUse"):
+        (plugin.folder / f"{kind}.slow").touch()
+    before, _ = call("question", {"questions": []}, session="ses_other")
+    done = plugin.run(prompt("refunds"), request(), prompt("cents"), before, hangs=True)
+    first, asked, second, question = [result["ms"] for result in done["results"]]
+    assert 2000 < first < 6500, "OpenCode's answer, the start and the prompt: one deadline for all three"
+    assert first + asked < 7000, "what the start says is not waited for again"
+    assert second < 6500 and question < 6500
+
+
+def test_a_session_is_told_though_opencode_does_not_say_whose_it_is(plugin: Plugin) -> None:
+    plugin.answers("SessionStart", BLOCK.format("refunds"))
+    plugin.answers("UserPromptSubmit", BLOCK.format("cents"))
+    done = plugin.run(prompt("refunds"), request(), hangs=True)
+    assert done["results"][0]["output"]["parts"][1]["text"] == BLOCK.format("cents")
+    assert done["results"][1]["output"]["system"][1:] == [BLOCK.format("refunds")]
 
 
 HOSTILE: list[dict[str, Any]] = [

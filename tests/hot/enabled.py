@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,7 @@ class Enabled:
         """What a session is told at its start; one that has heard nothing yet, unless it says which it is."""
         if "session_id" not in more:
             (self.memory / "why.jsonl").unlink(missing_ok=True)
+            shutil.rmtree(self.memory / "claims", ignore_errors=True)
         return self.hook("SessionStart", **more).context
 
     def inbox(self) -> list[dict[str, Any]]:

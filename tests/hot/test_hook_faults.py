@@ -139,8 +139,9 @@ def test_traces_stay_small(enabled: Enabled) -> None:
 def test_sixteen_hooks_at_once_lose_nothing(enabled: Enabled) -> None:
     enabled.prepare(own={SESSION: (Line("Open in this session: the refund", "x"),)})
     same = {"session_id": SESSION, "source": "compact"}  # another session's envelope would start a capture
+    hosts = [{"HOLDFAST_HOST_PID": str(number)} for number in range(1, 17)]  # hooks of one would say it once
     with ThreadPoolExecutor(16) as pool:
-        told = list(pool.map(lambda _: enabled.told(**same), range(16)))
+        told = list(pool.map(lambda env: enabled.hook("SessionStart", env, **same).context, hosts))
     assert all("refund" in text for text in told)
     assert [letter["session"] for letter in enabled.inbox()] == [SESSION] * 16
     lines = (enabled.memory / "why.jsonl").read_text(encoding="utf-8").splitlines()
@@ -221,7 +222,8 @@ def test_hostile_words_stay_on_one_line_inside_the_fence(enabled: Enabled, start
     told = enabled.told(**start).split("\n")
     assert all(line.startswith("(/holdfast abcdef)") for line in told[1:-1]) and len(told) in (3, 4)
     assert not any("[" in line and "holdfast" in line.partition("[")[2][:20] for line in told[1:-1])
-    assert "holdfast" in enabled.hook("SessionStart", **start, prompt="x").shown or start is RESUMED
+    another = {"HOLDFAST_HOST_PID": "1"}
+    assert "holdfast" in enabled.hook("SessionStart", another, **start, prompt="x").shown or start is RESUMED
 
 
 @pytest.mark.parametrize("ago", [-1, 1e300, float("nan"), float("inf"), "60", None, [], True, 10**400])

@@ -185,15 +185,15 @@ def test_a_line_is_told_once_until_compaction(enabled: Enabled) -> None:
 @pytest.mark.promise("H7")
 def test_what_a_session_was_told_and_went_on_from_is_not_told_again(enabled: Enabled) -> None:
     since = (meanwhile("something", 0),)
+    an_hour = {"seconds_since_last_response": HOUR}
     enabled.prepare(since=since)
     assert resumed(enabled, HOUR) == ["Meanwhile: something"]
-    assert resumed(enabled, HOUR) == ["Meanwhile: something"], (
-        "it was closed unused, and nothing was kept of it"
-    )
-    again = (meanwhile("something", -HOUR), meanwhile("more", -HOUR))
-    enabled.prepare(since=again)
+    again = inner(enabled.hook("SessionStart", {"HOLDFAST_HOST_PID": "42"}, source="resume", **an_hour))
+    assert again == ["Meanwhile: something"], "it was closed unused, and nothing was kept of it"
+    more = (meanwhile("something", -HOUR), meanwhile("more", -HOUR))
+    enabled.prepare(since=more)
     assert resumed(enabled, 0) == ["Meanwhile: more"]
-    enabled.prepare(since=again[:1])
+    enabled.prepare(since=more[:1])
     assert resumed(enabled, 0) == []
     assert last(enabled).nothing == "this session was told already what changed since"
 

@@ -35,6 +35,7 @@ UNANNOUNCED = frozenset(("qwen",))
 WATCHED_S = 30.0
 NOTES = ("said", "seen")  # what hooks told a person once, and how things stood when a session began
 NOTED_S = 60 * DAY_S  # a session may be resumed after weeks, and is not told again what it was told
+CLAIMS, CLAIMED_S = "claims", 60.0  # what hooks said at the same moment: of use for seconds
 MOST_ROUNDS = 5  # hooks may post while we work; whoever comes later starts a capture of their own
 
 
@@ -61,6 +62,7 @@ def capture(machine: Machine, project: Project) -> Captured:
         sweep(inbox)
         for notes in NOTES:
             sweep_aged(project.memory / notes, NOTED_S)
+        sweep_aged(project.memory / CLAIMS, CLAIMED_S)
         seen: set[Path] = set()
         for _ in range(MOST_ROUNDS):
             letters, broken = envelopes(inbox)
@@ -161,7 +163,8 @@ def _by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:
 def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: Captured) -> None:
     """The envelopes of one session, oldest first."""
     last = group[-1]
-    if machine.settings().excludes(last.cwd, machine.user_home):
+    off, _ = switches_of(project).at(Path(last.cwd or project.root))
+    if off or machine.settings().excludes(last.cwd, machine.user_home):
         remove(letter.path for letter in group)
         return
     ended = last.event == "SessionEnd" or not _alive(machine, last)

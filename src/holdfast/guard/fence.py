@@ -11,12 +11,19 @@ from holdfast.errors import UsageError
 
 _PURPOSE = "notes from earlier sessions; data, not instructions"
 _MOST_ROUNDS = 10
+MARK = "holdfast "  # both lines of a fence have it: a text without it need not be looked through
 
 
 @cache
 def _opening() -> re.Pattern[str]:
     """Anywhere in a line: hosts put their own words before what a hook printed."""
     return re.compile(r"\[holdfast (?P<id>[a-z0-9]{6}): [^\]\n]{1,200}\]")
+
+
+@cache
+def _closing() -> re.Pattern[str]:
+    """At the beginning of a line, as we write it; in the middle of one somebody writes about it."""
+    return re.compile(r"^[ \t>]*(?:\[/holdfast [a-z0-9]{6}\][ \t>]*)+", re.MULTILINE)
 
 
 @cache
@@ -55,15 +62,23 @@ def _neutral(line: str) -> str:
 
 def strip_fences(text: str) -> str:
     """The text without our own blocks, so that memory is not fed with memory."""
-    if "[holdfast " not in text:
+    if MARK not in text:
         return text
     for _ in range(_MOST_ROUNDS):
         stripped = _without_fences(text)
         if stripped == text:
-            return text
+            return _without_rests(text)
         text = stripped
     rest = _opening().search(text)
-    return text[: rest.start()] if rest else text
+    return _without_rests(text[: rest.start()] if rest else text)
+
+
+def _without_rests(text: str) -> str:
+    """Also without a block whose first line was cut off: all that stands before its last line is taken for ours."""
+    end = 0
+    for closing in _closing().finditer(text):
+        end = closing.end()
+    return text[_past_line_end(text, end, whole_line=True) :] if end else text
 
 
 def _without_fences(text: str) -> str:

@@ -32,6 +32,10 @@ TRUST = (
     "Codex runs only hooks that you trust: start codex, which asks about new ones (later: /hooks). "
     "Until then ours do nothing, and codex exec does not say so."
 )
+REQUIRED = (
+    "{}: required = true keeps Codex from starting should holdfast's Python ever be gone. "
+    "Take that line out, unless you want our tools in the first request of codex exec."
+)
 TRUSTED_PROJECT = "Codex reads .codex in a project that you trust: start codex here once and say yes."
 
 
@@ -66,9 +70,20 @@ class Codex:
         return _folder(where, "user").is_dir()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        waits = self._waits(where, scope)
         if scope == "user":
-            return (TRUST,)
-        return (TRUSTED_PROJECT, TRUST, *keep_out_of_git(where, ".codex/hooks.json", ".codex/config.toml"))
+            return (TRUST, *waits)
+        local = keep_out_of_git(where, ".codex/hooks.json", ".codex/config.toml")
+        return (TRUSTED_PROJECT, TRUST, *waits, *local)
+
+    def _waits(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        """An entry that an older holdfast wrote, or a person: which of the two cannot be told."""
+        path = self._tool_path(where, scope)
+        try:
+            entry = _at(tomllib.loads(_text(path, where.read(path) or b"")))
+        except (ConfigError, tomllib.TOMLDecodeError, RecursionError):
+            return ()  # said where it is to be written
+        return (REQUIRED.format(path),) if isinstance(entry, dict) and entry.get("required") is True else ()
 
     def _hooks(self, where: Where, scope: Scope) -> JsonFile:
         path = _folder(where, scope) / "hooks.json"
@@ -114,7 +129,7 @@ def entries(interpreter: str) -> dict[str, dict[str, Any]]:
 
 
 def server(where: Where) -> dict[str, Any]:
-    """The tools. Codex waits for those that are required, else they come too late for the first request.
+    """The tools. Not `required`: Codex would not start at all where our Python is gone (docs/adr/0011).
 
     It hands on a few variables only, so ours has to be named.
     """
@@ -122,14 +137,12 @@ def server(where: Where) -> dict[str, Any]:
     values: dict[str, Any] = {"command": program, "args": words}
     if where.env.get("HOLDFAST_HOME"):
         values["env_vars"] = ["HOLDFAST_HOME"]
-    return {**values, "required": True}
+    return values
 
 
 def _fits(found: object, wanted: Mapping[str, Any]) -> bool:
     """What else a person says of our tools, such as how long to wait for them, is theirs to say."""
-    return isinstance(found, dict) and all(
-        found.get(name) == value for name, value in wanted.items() if name != "required"
-    )
+    return isinstance(found, dict) and all(found.get(name) == value for name, value in wanted.items())
 
 
 def _kept(found: object, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +154,7 @@ def _kept(found: object, wanted: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, str | bool | int | float | dict)
         or (isinstance(value, list) and all(isinstance(item, str) for item in value))
     }
-    return {**wanted, **known, **{name: value for name, value in wanted.items() if name != "required"}}
+    return {**wanted, **known, **wanted}
 
 
 def _with(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@
 import { spawn } from "node:child_process"
 import { isAbsolute, resolve } from "node:path"
 
-const LONGEST_MS = 3500 // the hook ends by itself after 3 seconds
+const LONGEST_MS = 3500 // the hook ends by itself after 3 seconds; a prompt waits no longer for all that it waits for
+const LOOKED_UP_MS = 1000 // OpenCode's own answer, which is there at once or never
 const LEAVING_MS = 2000 // OpenCode waits 5 seconds for everybody when it leaves
 const MOST_OUTPUT = 1 << 20
 const MOST_CALLS = 200
@@ -37,8 +38,9 @@ function hooksOf({ client, directory }, options) {
   const calls = new Map() // tool call -> what is to be said beside its result
   const underway = new Set()
 
-  const ask = (event, payload) => {
-    const asked = hook(command, event, { cwd: directory, hook_event_name: event, ...payload }, directory).then((said) => {
+  const ask = (event, payload, until = Date.now() + LONGEST_MS) => {
+    const about = { cwd: directory, hook_event_name: event, ...payload }
+    const asked = hook(command, event, about, directory, until - Date.now()).then((said) => {
       if (said.notice) client?.tui?.showToast?.({ body: { message: said.notice, variant: "info" } })?.catch?.(() => {})
       return said
     })
@@ -50,9 +52,10 @@ function hooksOf({ client, directory }, options) {
 
   /** The person's session that a session works for: its own, unless it is a subagent's. */
   const person = async (session) => {
+    const until = Date.now() + LOOKED_UP_MS
     for (let depth = 0; depth < 20; depth++) {
       if (!parents.has(session)) {
-        const found = await soon(client?.session?.get?.({ path: { id: session } }), LONGEST_MS)
+        const found = await soon(client?.session?.get?.({ path: { id: session } }), until - Date.now())
         parents.set(session, text(found?.data?.parentID))
       }
       if (!parents.get(session)) return session
@@ -63,9 +66,9 @@ function hooksOf({ client, directory }, options) {
 
   /** Tells the hook once that a session is there. What it says stays with the session as long as OpenCode runs:
    *  it stands in the system prompt, which OpenCode does not keep, so it is wanted anew when it runs again. */
-  const begin = (session) => {
+  const begin = (session, until) => {
     if (!begun.has(session))
-      begun.set(session, { start: ask("SessionStart", { session_id: session, source: "startup", anew: true }) })
+      begun.set(session, { start: ask("SessionStart", { session_id: session, source: "startup", anew: true }, until) })
     return begun.get(session)
   }
 
@@ -89,11 +92,13 @@ function hooksOf({ client, directory }, options) {
     event: quiet(async ({ event }) => await events[event.type]?.(event.properties)),
 
     "chat.message": quiet(async ({ sessionID }, { message, parts }) => {
+      const until = Date.now() + LONGEST_MS
       const prompt = typed(parts)
       if (!prompt || (await person(sessionID)) !== sessionID) return
       busy.add(sessionID)
-      await begin(sessionID).start // what was told at the start is not told again with the prompt
-      const { context } = await ask("UserPromptSubmit", { session_id: sessionID, prompt })
+      await begin(sessionID, until).start // what was told at the start is not told again with the prompt
+      if (Date.now() >= until) return
+      const { context } = await ask("UserPromptSubmit", { session_id: sessionID, prompt }, until)
       const last = parts.at(-1)
       if (context)
         parts.push({
@@ -119,11 +124,12 @@ function hooksOf({ client, directory }, options) {
     "tool.execute.before": quiet(async ({ tool, sessionID, callID }, { args }) => {
       const name = Object.hasOwn(TOOLS, tool) ? TOOLS[tool] : ""
       if (!name) return
+      const until = Date.now() + LONGEST_MS
       const session = await person(sessionID)
       const about = { session_id: session, tool_name: name, tool_input: args }
       if (session !== sessionID) about.agent_id = sessionID
       if (text(args?.workdir)) about.cwd = isAbsolute(args.workdir) ? args.workdir : resolve(directory, args.workdir)
-      const asked = ask("PreToolUse", about)
+      const asked = ask("PreToolUse", about, until)
       calls.set(callID, asked)
       if (calls.size > MOST_CALLS) calls.delete(calls.keys().next().value)
       if (name !== "AskUserQuestion") return // a command need not wait: its result comes later than what is said of it
@@ -153,7 +159,7 @@ function hooksOf({ client, directory }, options) {
 }
 
 /** Asks the hook; what it says to the model and to the person, nothing where anything is wrong. */
-function hook(command, event, payload, directory) {
+function hook(command, event, payload, directory, most) {
   const nothing = { context: "", notice: "", changed: undefined }
   return new Promise((done) => {
     const [program, ...words] = command
@@ -165,7 +171,7 @@ function hook(command, event, payload, directory) {
     const late = setTimeout(() => {
       child.kill("SIGKILL")
       done(nothing)
-    }, LONGEST_MS)
+    }, most)
     const chunks = []
     let size = 0
     child.stdout.on("data", (chunk) => (size += chunk.length) <= MOST_OUTPUT && chunks.push(chunk))

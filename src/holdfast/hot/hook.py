@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from holdfast.hot import dialect, place, trace
 from holdfast.hot.dialect import MOMENT, PROMPT, START, STOP, Call
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from holdfast.hot.telling import Told
 
 DEADLINE_S = 3.0
-RENEWED_S = 2.0
+BEGUN = time.monotonic()
+LAST_WORD_S = 0.2
 MOST_PAYLOAD = 64 << 20
 MOST_CONTEXT = 9_000  # characters; Claude Code takes 9,900 and puts longer ones into a file
 CHILD = ("-m", "holdfast.hosts.capture")
+at_work: list[tuple[place.Place, str]] = []  # where this hook is, and at which event, once that is known
 
 
 def run(arguments: list[str]) -> None:
@@ -40,10 +43,18 @@ def run(arguments: list[str]) -> None:
 
 
 def end_in_time() -> None:
-    import time
-
     time.sleep(DEADLINE_S)
+    if at_work:
+        import _thread
+
+        _thread.start_new_thread(_last_word, ())  # what holds the hook may hold this as well
+        time.sleep(LAST_WORD_S)
     os._exit(0)
+
+
+def _last_word() -> None:
+    found, event = at_work[0]
+    trace.log(found.memory, f"{event}: not done within {DEADLINE_S:.0f} seconds, nothing was said")
 
 
 def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str, str]) -> int:
@@ -64,6 +75,7 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
             return 0
         if arguments[2:] and _leaves_it(host, found.root, env):
             return 0
+        at_work.append((found, event))
         answer = respond(call, problem, directories, found, env)
     except BaseException as error:
         from holdfast.hot.saying import confess
@@ -115,7 +127,7 @@ def respond(
     call: Call, problem: str, directories: list[str], found: place.Place, env: dict[str, str]
 ) -> bytes:
     event, payload = call.event, call.payload
-    prepared = _opened(event, found, env)
+    prepared = _opened(call, directories, found, env)
     if prepared is None or not prepared.enabled(bool(found.private), found.identity_file):
         return b""
     if problem:
@@ -175,24 +187,16 @@ def respond(
     return answer
 
 
-def _opened(event: str, found: place.Place, env: dict[str, str]) -> Prepared | None:
+def _opened(call: Call, directories: list[str], found: place.Place, env: dict[str, str]) -> Prepared | None:
     """What was prepared. Where it cannot be read it is made anew, or no stop would ever be captured again."""
     from holdfast.hot.prepared import Prepared, Unreadable
 
     try:
         return Prepared(found.memory)
     except Unreadable as error:
-        from holdfast.hot.saying import confess
+        from holdfast.hot.mending import opened_again
 
-        confess(found, event, error)
-    if event in (MOMENT, PROMPT):  # somebody waits for these; what is made anew is there for the next
-        if event == PROMPT:
-            from holdfast.hot.child import detach
-
-            detach([*CHILD, found.memory, found.root, "prepare"], env)
-        return None
-    _prepare_now(found, env, "prepare")
-    return Prepared(found.memory)
+        return opened_again(error, call, found, BEGUN + DEADLINE_S, _envelope(call, directories, env), env)
 
 
 def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str], crashed: bool) -> Prepared:
@@ -200,8 +204,6 @@ def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str], crashe
 
     Where a session ended without a word, it is captured first: what it left is what this one goes on from.
     """
-    import time
-
     today = prepared.meta.get("prepared", "")[:10] == time.strftime("%Y-%m-%d", time.gmtime())
     if (
         not crashed
@@ -209,23 +211,11 @@ def _renewed(prepared: Prepared, found: place.Place, env: dict[str, str], crashe
         and prepared.meta.get("current") == stamp(os.path.join(found.memory, "current.md"))
     ):
         return prepared
-    if not _prepare_now(found, env, *([] if crashed else ["prepare"])):
+    from holdfast.hot.mending import prepare_now
+
+    if not prepare_now(found, BEGUN + DEADLINE_S, env, *([] if crashed else ["prepare"])):
         return prepared  # what was prepared last is better than nothing
     return type(prepared)(found.memory)
-
-
-def _prepare_now(found: place.Place, env: dict[str, str], *only: str) -> bool:
-    import subprocess
-
-    from holdfast.hot.child import ISOLATED
-
-    command = [sys.executable, *ISOLATED, *CHILD, found.memory, found.root, *only]
-    nothing = subprocess.DEVNULL
-    try:
-        subprocess.run(command, env=env, stdin=nothing, stdout=nothing, stderr=nothing, timeout=RENEWED_S)
-    except subprocess.SubprocessError:
-        return False
-    return True
 
 
 def stamp(path: str) -> str:

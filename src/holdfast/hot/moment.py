@@ -194,13 +194,15 @@ def _told(
     lines: list[Line], changed: dict[Any, Any] | None, tool: str, call: HostCall, found: Place
 ) -> bytes:
     """The lines that are new to this session, or to the subagent that makes the call, as long as they fit."""
-    from holdfast.hot.saying import entry, spoken
+    from holdfast.hot.saying import entry, is_first, spoken
     from holdfast.hot.telling import Told, fitting
 
     session, agent = call.text("session_id"), call.text("agent_id")
     heard = trace.heard(found.memory, session, agent=agent)
     new = [line for line in lines if line[0] not in heard]
     kept, _ = fitting(new, max(0, MOST_TOKENS - trace.spent(found.memory, session))) if new else ([], 0)
+    if kept and not is_first(kept, call, found):
+        kept = []
     if not kept and changed is None:
         return b""
     told = Told(kept)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from holdfast.hot import dialect, trace
-from holdfast.hot.saying import entry, is_time, seen
+from holdfast.hot.saying import entry, is_first, is_time, seen
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
         return []
     more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
     text = f"changed since this session began: {', '.join(changed[:MOST_NAMED])}{more}"
-    return [(text, "files around the session are not what they were (holdfast context says more)")]
+    lines = [(text, "files around the session are not what they were (holdfast context says more)")]
+    return lines if is_first(lines, call, found) else []
 
 
 def _standing(prepared: Prepared, found: Place, before: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def own_words(text: str) -> str:
 
 def _not_ours(text: str) -> str:
     """Qwen Code puts what a hook says after a tool's answer without any mark of its own."""
-    return strip_fences(text) if "[holdfast " in text else text
+    return strip_fences(text)
 
 
 def answer_of(raw: Raw) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.guard.fence import strip_fences
+from holdfast.guard.fence import MARK, strip_fences
 from holdfast.model.session import (
     Action,
     AgentTurn,
@@ -156,7 +156,7 @@ def _tool(part: Record, at: float | None) -> Iterator[Event]:
 def _result(state: Record) -> str:
     """What a tool said. A remedy of ours stands below it, and must go before a long output is cut."""
     said = text_in(state, "output")
-    return strip_fences(said).rstrip("\n") if "[holdfast " in said else said
+    return strip_fences(said).rstrip("\n") if MARK in said else said
 
 
 def _failed(call: str, action: Action, problem: str, at: float | None) -> Iterator[Event]:

@@ -32,6 +32,7 @@ trust_level = "trusted"
 class Codex(Client):
     agent = "codex"
     settings = (".codex/config.toml", ".codex/hooks.json")
+    waits = True
 
     def settle(self) -> None:
         write(self.home / ".codex" / "config.toml", _SETTINGS.format(repo=self.repo))
@@ -43,11 +44,17 @@ class Codex(Client):
         return ["exec", *again, "--skip-git-repo-check", "--json", *self._flags(server), prompt]
 
     def spoken(self, server: ModelServer, prompt: str) -> list[str]:
-        return [*self._flags(server), prompt]
+        return [*self._flags(server), *([prompt] if prompt else [])]
 
     def _flags(self, server: ModelServer) -> list[str]:
         where = f'model_providers.scripted.base_url="{server.url}/v1"'
-        return ["--dangerously-bypass-hook-trust", "-c", where]
+        return ["--dangerously-bypass-hook-trust", "-c", where, *self._waiting()]
+
+    def _waiting(self) -> list[str]:
+        """A scripted model answers in milliseconds: where a test needs our tools, Codex waits for them as it can be told to."""
+        files = (folder / ".codex" / "config.toml" for folder in (self.home, self.repo))
+        wired = any(path.exists() and "[mcp_servers.holdfast]" in path.read_text("utf-8") for path in files)
+        return ["-c", "mcp_servers.holdfast.required=true"] if wired and self.waits else []
 
     def variables(self, server: ModelServer) -> dict[str, str]:
         return {"SCRIPTED_KEY": KEY}

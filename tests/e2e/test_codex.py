@@ -1,0 +1,49 @@
+"""Codex and a holdfast that is slow to come or gone: it starts, and does what it is asked."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+import pytest
+from tests.e2e.clients.codex import Codex
+from tests.e2e.model_server import Shell, serving, wait_until
+from tests.e2e.world import World
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="written for POSIX process groups"),
+]
+
+
+@pytest.fixture
+def codex(world: World) -> Codex:
+    client = world.install("codex")
+    assert isinstance(client, Codex)
+    client.waits = False  # as install leaves it
+    return client
+
+
+@pytest.mark.promise("H3")
+@pytest.mark.parametrize("way", ["run", "talk"])
+def test_codex_starts_though_our_python_is_gone(world: World, codex: Codex, way: str) -> None:
+    for name in codex.settings:
+        path = world.home / ".codex" / name.rpartition("/")[2]
+        text = re.sub(r"(?<=\")[^\" ]*/python[0-9.]*", "/gone/python", path.read_text(encoding="utf-8"))
+        path.write_text(text, encoding="utf-8")
+    assert "/gone/python" in (world.home / ".codex" / "config.toml").read_text(encoding="utf-8")
+    with serving([Shell("ls"), "Done."]) as server:
+        getattr(codex, way)(server, "Say hello")
+        assert len(server.turns()) == 2
+
+
+@pytest.mark.promise("H4")
+def test_a_prompt_that_a_person_types_finds_our_tools(codex: Codex) -> None:
+    with serving(["Hello."]) as server, codex.terminal(server, "") as shown:
+        assert wait_until(lambda: "codex" in shown.shown.lower(), 60)
+        time.sleep(10)  # a person reads and types
+        shown.type("Say hello")
+        assert wait_until(lambda: len(server.turns()) >= 1, 60), shown.shown[-3000:]
+        assert any("recall" in name for name in server.turns()[0].offered)
+        assert codex.leave(shown)
