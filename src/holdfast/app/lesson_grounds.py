@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from holdfast.app.pointing import is_checkout
+from holdfast.distill.lesson_fingerprints import depends_on
 from holdfast.model.lesson import PRESENT, Lesson
 from holdfast.model.session import Lived
 from holdfast.store.layout import Project
 
 LOOKED_AT = 200  # files of the latest sessions
 _HALF = 0.5
+_QUOTED = re.compile(r"`([^`\n]+)`")
 
 
 def standing(project: Project, lived: Sequence[Lived], lessons: Iterable[Lesson]) -> list[Lesson]:
@@ -35,16 +38,13 @@ def _grounds(lesson: Lesson) -> list[str]:
 
     Other task runners define a task in one of many places, and a fingerprint names the first of them.
     """
-    named = [item for item in lesson.fingerprint if "#scripts." in item.target or item.target.endswith("/")]
+    commands = _QUOTED.findall(" ".join(rule.rpartition("→")[2] for rule in lesson.rules))
+    wanted = {target for command in commands for target in depends_on(command, lambda path: True)}
+    judged = (
+        item.target for item in lesson.fingerprint if "#scripts." in item.target or item.target.endswith("/")
+    )
     there = [item.target for item in lesson.fingerprint if item.digest == PRESENT]
-    remedies = " ".join(rule.rpartition("→")[2] for rule in lesson.rules)
-    return [*there, *(item.target for item in named if _last_name(item.target) in remedies)]
-
-
-def _last_name(target: str) -> str:
-    """What a command says of a target: the script's name, or the folder."""
-    file, mark, field = target.partition("#scripts.")
-    return field if mark else file.rstrip("/")
+    return [*there, *(target for target in judged if target in wanted)]
 
 
 def _worked_here(project: Project, lived: Sequence[Lived]) -> bool:

@@ -22,6 +22,7 @@ _QUESTIONS = frozenset(["--version", "-version", "-V", "--help", "-h", "which", 
 _TELLS_OF = frozenset(
     ["info", "search", "show", "list", "ls", "view", "desc", "describe", "outdated", "why", "docs"]
 )
+_PICKS = frozenset(["--filter", "-F", "--workspace", "--package", "-p"])
 _LISTS = frozenset(["run", "task", "tasks", "scripts"])  # with nothing after it: what there is
 _INSTALLS = frozenset(["install", "add", "i", "get", "download"])
 _SETS_UP = _INSTALLS | {"ci", "sync"}
@@ -53,7 +54,7 @@ def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> S
             rule is not None
             and (changed or cause == "engine")
             and not _asks(part, (tried.program, token))
-            and (cause not in _OF_ONE_INTENT or _same_intent(tried, part))
+            and (cause not in _OF_ONE_INTENT or (_same_intent(tried, part) and _of_one_package(tried, part)))
             and rule(token, tried, part)
         ):
             return part
@@ -64,6 +65,21 @@ def _same_intent(tried: Simple, part: Simple) -> bool:
     """Two commands of which each does a job must do the same one: a check is not remedied by a formatter."""
     some, other = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
     return not some or not other or some == other or _bare(tried)[1:] == _bare(part)[1:]
+
+
+def _of_one_package(tried: Simple, part: Simple) -> bool:
+    """A package that was chosen by name is not remedied in the folder of another."""
+    chosen, other = _package(tried), _package(part)
+    place = part.directory.rpartition("/")[2] if part.directory != tried.directory else ""
+    named = chosen.rpartition("/")[2]
+    return not named or (
+        named == other.rpartition("/")[2] if other else not place or named in (place, part.directory)
+    )
+
+
+def _package(part: Simple) -> str:
+    words = _bare(part)
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word in _PICKS), "")
 
 
 def _purpose(part: Simple) -> str:
