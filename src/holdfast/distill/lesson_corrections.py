@@ -36,7 +36,7 @@ _SENTENCE = late(
 )
 _LASTING = late(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
-    rf"(?:always|never) {_DOES}\b"
+    rf"(?:always|never) (?!make sure (?!to |you |we ))(?:{_DOES})\b"
     rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
     rf"|repository|project|codebase))\b,? .*\b{_DOES}\b"
     rf"|every time (?:you|we) .*\b{_DOES}\b"

@@ -27,6 +27,7 @@ UNRESOLVED = frozenset(
 )
 FEWEST_FOR_A_GUESS = 3  # a file that is nowhere: what two sessions looked for was often named to them
 FEWEST_FOR_A_RULE = 3  # what a linter finds is somebody's slip until it is everybody's
+MOST_PLACES = 2  # beside the first
 _ORDER = 6  # tokens of one rule
 _TASK = re.compile(
     r"(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun)(?: run)?(?! (?:exec|dlx|x)\b)) [\w:.-]+\Z"
@@ -54,6 +55,7 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
     now = [(item, still(item, lived, touched)) for item in merged]
     held = [item for item in _without_prefix(left for _, left in now if left is not None) if _worth(item)]
     held = [item for item in held if not _other_place_works(item, held) and not _said_of_less(item, held)]
+    held = _of_one_tool(held)
     return Stumbles(
         held=tuple(sorted(held, key=lambda item: (-item.sessions, -(item.at or 0.0), item.key))),
         contradicted=tuple(item for item, left in now if left is None and _worth(item)),
@@ -152,6 +154,32 @@ def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
     )
 
 
+def _of_one_tool(held: Sequence[Recurring]) -> list[Recurring]:
+    """A tool that runs in several folders and not at the top is one rule that names them."""
+    result: list[Recurring] = []
+    first: dict[str, int] = {}
+    for item in sorted(held, key=lambda item: -item.sessions):
+        tool = item.subject.partition(" ")[0]
+        if item.cause != "place" or not _MOVED.match(item.instead) or _MOVED.match(item.tried):
+            result.append(item)
+        elif tool not in first:
+            first[tool] = len(result)
+            result.append(item)
+        else:
+            known = result[first[tool]]
+            result[first[tool]] = replace(
+                known,
+                tokens=tuple(dict.fromkeys((*known.tokens, *item.tokens)))[:3],
+                others=(*known.others, item.instead)[:MOST_PLACES],
+                seen=(*known.seen, *(one for one in item.seen if one.session not in _sessions(known))),
+            )
+    return result
+
+
+def _sessions(item: Recurring) -> set[str]:
+    return {one.session for one in item.seen}
+
+
 def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
     """The same flag of the same tool behind a wrapper: said once, of the tool."""
     return item.cause == "flag" and any(
@@ -162,7 +190,8 @@ def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
 
 def _other_ending(item: Recurring) -> bool:
     """A file that is there with another ending: the same guess is made again; other guesses seldom are."""
-    return item.cause == "path" and item.tokens[0].rpartition(".")[0] == item.instead.rpartition(".")[0]
+    stem = item.tokens[0].rpartition(".")[0]
+    return item.cause == "path" and bool(stem) and stem == item.instead.rpartition(".")[0]
 
 
 # --- rules about more than one name ---

@@ -25,6 +25,7 @@ class Recurring(Struct, frozen=True, kw_only=True):
     failed: str
     instead: str
     seen: tuple[Seen, ...]
+    others: tuple[str, ...] = ()  # what helped as well, in other places
 
     @property
     def sessions(self) -> int:

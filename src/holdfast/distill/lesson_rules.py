@@ -69,7 +69,11 @@ def rule_of(item: Recurring) -> str:
         case "path" if not instead:
             return f"there is no `{token}` in this repository"
         case "path":
-            like = "" if "." in token.rpartition("/")[2] else "files like "
+            like = (
+                "files like "
+                if "." in instead.rpartition("/")[2] and "." not in token.rpartition("/")[2]
+                else ""
+            )
             return f"`{token}` does not exist here → {like}`{instead}`"
         case "folder":
             return f"there is no folder `{token}` here → its files are in `{instead}`"
@@ -96,7 +100,8 @@ def rule_of(item: Recurring) -> str:
             return f"`{tried}` fails on `{token}`" + (f" ({item.failed})" if item.failed else "")
         case "place" if len(item.tokens) > 1 and (place := _OF_A_PLACE.match(instead)):
             names = ", ".join(f"`{name}`" for name in item.tokens)
-            return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`"
+            also = "".join(f" or `{other}`" for other in item.others)
+            return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`{also}"
         case "slow":
             return f"`{token}` takes long ({item.failed}) → give it more time, or run it in the background"
         case "flaky":
@@ -107,6 +112,7 @@ def rule_of(item: Recurring) -> str:
     why = f" ({item.failed})" if item.failed and item.cause != "switch" else ""
     if item.cause == "flag" and instead == item.subject:
         then += " without it"
+    then += "".join(f" or `{other}`" for other in item.others)
     return f"`{tried}` fails here{why}{then}"
 
 

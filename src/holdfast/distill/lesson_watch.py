@@ -34,6 +34,9 @@ SHORT = 400  # an output that a masked failure may be told by
 _FAILED_TEST = late(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
+_TEST_COUNTS = late(
+    r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
+)  # a linter marks its finds with a cross too
 _OTHER_JOB = Sought(
     r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
     r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
@@ -149,7 +152,14 @@ def _watch_checks(state: Gathered, command: str, output: str, at: float | None) 
             )
     if part is None or kind != "test":
         return
-    names = [next(filter(None, found)) for found in _FAILED_TEST.findall(excerpt(output))][:3]
+    if purpose_of(part) not in ("test", "one test"):
+        return
+    counted = bool(_TEST_COUNTS.search(output))
+    found = (
+        go or python or (marked if counted else "")
+        for go, python, marked in _FAILED_TEST.findall(excerpt(output))
+    )
+    names = [name for name in found if name][:3]
     if names and len(names) <= 2:
         state.shaky = {name: raw(part.text) for name in names}
 
