@@ -60,8 +60,11 @@ def keep(state: Gathered, made: Stumble) -> None:
 
 
 def _before(part: Simple, token: str) -> str:
-    """The flag that a value was given to; '' for what is a flag itself."""
-    words = part.words if not token.startswith("-") else ()
+    """The flag that a value was given to; for what is a flag itself the dashes that hand it on, or ''."""
+    if token.startswith("-"):
+        given = [unquoted(word).partition("=")[0] for word in part.words]
+        return "-- " if "--" in given and token in given[given.index("--") :] else ""
+    words = part.words
     for place, word in enumerate(words[1:], 1):
         if token in unquoted(word).split(",") and words[place - 1].startswith("-"):
             return f"{words[place - 1]} "
