@@ -1,6 +1,9 @@
 """Prepares a second reading of lessons: every candidate of a history with its evidence and the transcripts to hold it to.
 
-    python -m bench.lessons_reading CORPUS… [--first N]      from the repository
+    python -m bench.lessons_reading CORPUS… [--first N] [--checkout FOLDER]      from the repository
+
+With a checkout of the repository at the end of its history, what its guides state and its files show is known as it would be to
+a user; without one, only what the transcripts show.
 
 One JSON line for each lesson: rule, kind, state, how many sessions showed it, and for each of them the file, the moment and the line
 that showed it. A last line for each history has the counts, and the commands that are known as it is and so not proposed. The
@@ -10,46 +13,45 @@ rubric and what was read so far are in docs/lessons-reading.md.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from holdfast.app.importing import import_into
+from holdfast.app.finding import Found, Search, importers_for, named
+from holdfast.app.importing import import_found
 from holdfast.app.learning import offered
 from holdfast.app.lessons import read_lessons
 from holdfast.app.wiring import Machine
 from holdfast.errors import TranscriptError
 from holdfast.store.capture import CaptureStore
 
-_DATED = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d")
+
+def in_order(corpus: Path, first: int) -> list[Found]:
+    """The first transcripts by when each began, as its own importer reads it; subagents go with their session."""
+    files = [path for path in corpus.rglob("*") if path.is_file() and "subagents" not in path.parts]
+    found: list[Found] = []
+    for path in files:
+        with contextlib.suppress(TranscriptError):  # not a transcript
+            found += named([path], importers_for(None)).found
+    begun = sorted(found, key=lambda one: (one.glance.started or float("inf"), one.path.name))
+    return begun[:first]
 
 
-def in_order(corpus: Path, first: int) -> list[Path]:
-    """The first transcripts by the first moment that each names; subagents go with their session."""
-    found = [path for path in corpus.rglob("*") if path.is_file() and "subagents" not in path.parts]
-    return sorted(found, key=lambda path: (_begun(path), path.name))[:first]
-
-
-def _begun(path: Path) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        match = _DATED.search(file.read(200_000))
-    return match[0] if match else "~"
-
-
-def read(corpus: Path, first: int) -> Iterator[dict[str, object]]:
+def read(corpus: Path, first: int, checkout: Path | None = None) -> Iterator[dict[str, object]]:
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch) / "work"
-        work.mkdir()
+        if checkout is None:
+            work.mkdir()
+        else:
+            shutil.copytree(checkout, work, symlinks=True)
         machine = Machine(env={"HOME": scratch, "HOLDFAST_HOME": f"{scratch}/home"}, cwd=work)
         project = machine.project()
-        for path in in_order(corpus, first):
-            try:
-                import_into(machine, project, [path])
-            except TranscriptError:
-                continue  # not a transcript
+        for one in in_order(corpus, first):
+            import_found(machine, project, Search([one], [], []))
         files = _files(project.capture)
         seen = read_lessons(machine, project).lessons
         for one in seen:
@@ -85,9 +87,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("corpora", nargs="+", type=Path, help="folders of transcripts")
     options.add_argument("--first", type=int, default=50, help="sessions of each, in time order (default 50)")
+    options.add_argument("--checkout", type=Path, help="the repository as it was at the end of the history")
     chosen = options.parse_args()
     for corpus in chosen.corpora:
-        for row in read(corpus, chosen.first):
+        for row in read(corpus, chosen.first, chosen.checkout):
             print(json.dumps(row, ensure_ascii=False), flush=True)
 
 

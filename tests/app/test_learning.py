@@ -226,4 +226,4 @@ def test_sessions_one_by_one_teach_what_they_teach_together(
         for batch in batches:
             taken_in(machine, tmp_path / f"t {name}", *batch)
         seen.append(rules(machine))
-    assert seen[0] == seen[1] == {"lint: `mise run lint`", FLAG, "tests: `npm test`"}
+    assert seen[0] == seen[1] == {"lint: `mise run lint`", FLAG}

@@ -20,7 +20,8 @@ CHANGED = 10  # the day on which the repository changes
 Call = tuple[str, str] | tuple[str, str, int]
 UNIT: Call = ("npm run test:unit", "Tests: 12 passed")
 LINT: Call = ("make lint", "0 issues.")
-ALL: tuple[Call, ...] = (UNIT, LINT, ("cd tests && npm run e2e", "Tests: 3 passed"))
+SOUGHT: Call = ("cat Makefile", "lint:")  # a command that had to be found stays a lesson, however many run it
+ALL: tuple[Call, ...] = (UNIT, SOUGHT, LINT, ("cd tests && npm run e2e", "Tests: 3 passed"))
 
 
 class Bench:

@@ -100,13 +100,13 @@ FAILED_AND_WORKED = [
         "a tool that runs through the version manager",
         ("golangci-lint run ./...", False, "bash: line 1: golangci-lint: command not found"),
         "mise x -- golangci-lint run ./...",
-        ["`golangci-lint` is not found here", "→ `mise x -- golangci-lint run ./...`"],
+        ["`golangci-lint` is not found here", "→ `mise x -- golangci-lint`"],
     ),
     (
         "a tool that is not on the path",
         ("go build ./cmd/shop", False, "/bin/bash: line 1: go: command not found"),
         "/usr/local/go/bin/go build ./cmd/shop",
-        ["`go` is not found here", "→ `/usr/local/go/bin/go build"],
+        ["`go` is not found here", "→ `/usr/local/go/bin/go`"],
     ),
     (
         "a flag that this platform's tool lacks",
@@ -225,12 +225,10 @@ def test_the_end_of_a_sentence_is_no_part_of_the_path_that_it_names() -> None:
     assert found == ["`src/cart` does not exist here → files like `src/cart.rs`"]
 
 
-def test_a_path_that_two_sessions_looked_for_in_vain_is_named() -> None:
+def test_a_path_that_three_sessions_looked_for_in_vain_is_named() -> None:
     missed = tool(1, "read", f"{HOME}/docs/design.md", "File does not exist.", ok=False)
-    assert rules(session(1, *missed)) == []
-    assert rules(session(1, *missed), session(2, *missed)) == [
-        "there is no `docs/design.md` in this repository"
-    ]
+    assert rules(*twice(*missed)) == []
+    assert rules(*twice(*missed), session(3, *missed)) == ["there is no `docs/design.md` in this repository"]
 
 
 def test_a_path_said_from_above_the_folder_of_the_call_is_no_lesson() -> None:
@@ -454,7 +452,7 @@ def test_the_usual_tests_are_named_only_where_there_are_no_others() -> None:
 
 def test_a_tool_beside_the_task_that_most_sessions_use_is_no_lesson() -> None:
     task, tool_itself = ("mise run lint", True, "0 issues."), ("golangci-lint run ./cart", True, "0 issues.")
-    many = [session(3, "mise tasks", task), *(session(number, task) for number in range(4, 8))]
+    many = [session(number, "mise tasks", task) for number in range(3, 8)]
     assert rules(*twice(tool_itself), kind="command") == ["lint: `golangci-lint run <path>`"]
     assert rules(*twice(tool_itself), *many, kind="command") == ["lint: `mise run lint`"]
 
@@ -480,9 +478,14 @@ def test_a_command_that_every_session_runs_at_once_is_no_lesson() -> None:
         [("mise run linting", False, "mise ERROR no task linting found")],
     ],
 )
-def test_a_command_that_one_of_many_had_to_find_is_a_lesson(before: list[Event | Call]) -> None:
-    at_once = [session(number, LINT) for number in range(1, 8)]
-    assert "lint: `mise run lint`" in rules(*at_once, session(9, *before, LINT), kind="command")
+def test_a_command_that_half_of_the_sessions_had_to_find_is_a_lesson(before: list[Event | Call]) -> None:
+    at_once = [session(number, LINT) for number in range(1, 4)]
+    found = [session(number, *before, LINT) for number in range(5, 8)]
+    assert any(
+        "`mise run lint`" in rule for rule in rules(*at_once, *found)
+    )  # by itself, or beside what fails
+    assert not rules(*at_once, *found[:2], kind="command")
+    assert not rules(*(session(number) for number in range(1, 5)), found[0], kind="command")
 
 
 def test_looking_at_a_guide_is_no_search_for_a_command() -> None:
@@ -560,7 +563,7 @@ def test_of_what_helped_as_often_leaving_a_flag_out_is_the_remedy() -> None:
     failed = ("git show --no-stat HEAD", False, "fatal: unrecognized argument: --no-stat")
     sessions = [session(1, failed, "git show HEAD"), session(2, failed, "git show --format=%B HEAD")]
     (rule,) = rules(*sessions, kind="stumble")
-    assert rule.endswith("→ `git show`")
+    assert rule.endswith("→ `git show` without it")
 
 
 DEPENDS = [
@@ -630,7 +633,7 @@ def test_of_several_new_flags_none_is_said_to_be_the_remedy() -> None:
     many = ("shopctl add cart --name x --prompt-file y --background", True, "ok")
     one = ("shopctl add cart --name x", True, "ok")
     assert rules(*twice(failed, many)) == [
-        "`shopctl add --branch` fails here (unexpected argument '--branch') → `shopctl add`"
+        "`shopctl add --branch` fails here (unexpected argument '--branch') → `shopctl add` without it"
     ]
     assert rules(*twice(failed, one))[0].endswith("→ `shopctl add --name …`")
 
@@ -679,4 +682,4 @@ def test_what_a_linter_says_to_whoever_reads_it_is_not_quoted() -> None:
 def test_what_is_quoted_of_a_tool_is_short(prefix: str, suffix: str) -> None:
     output = f"{prefix} unknown flag: --stat {suffix}"
     for rule in rules(session(1, ("gh pr diff 7 --stat", False, output), ("gh pr diff 7", True, "ok"))):
-        assert rule == "`gh pr diff --stat` fails here (unknown flag: --stat) → `gh pr diff`"
+        assert rule == "`gh pr diff --stat` fails here (unknown flag: --stat) → `gh pr diff` without it"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from holdfast.app.guides import Guides
+from holdfast.app.lesson_grounds import standing
 from holdfast.app.lesson_states import alike, lesson_store, states
 from holdfast.app.lessons import propose
 from holdfast.app.wiring import Machine
@@ -74,14 +75,16 @@ def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -
 
 
 def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
-    """What a person is asked about; what the guides state is moved to what is known as it is."""
+    """What a person is asked about; what the guides state is moved to what is known as it is, and what the checkout
+    no longer has is left out."""
     lived = lived_here(project) if lived is None else lived
     found, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
-    stated = {lesson.id for lesson in found.lessons if guides.state(lesson)}
+    lessons, usual = (standing(project, lived, some) for some in (found.lessons, found.usual))
+    stated = {lesson.id for lesson in lessons if guides.state(lesson)}
     return Learned(
-        tuple(lesson for lesson in found.lessons if lesson.id not in stated),
+        tuple(lesson for lesson in lessons if lesson.id not in stated),
         found.contradicted,
-        (*found.usual, *(lesson for lesson in found.lessons if lesson.id in stated)),
+        (*usual, *(lesson for lesson in lessons if lesson.id in stated)),
     )
 
 

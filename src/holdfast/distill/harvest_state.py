@@ -72,6 +72,7 @@ class Slip(Struct):
     part: Simple | None  # None: a file that was looked for
     age: int = 0
     settled: bool = False  # nothing is to be waited for
+    vain: list[str] = []  # what would have been its remedy, and failed too
 
     @property
     def key(self) -> str:

@@ -38,7 +38,7 @@ _SENTENCE = late(
 )
 _LASTING = late(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
-    rf"(?:always|never) {_DOES}\b"
+    rf"(?:always|never) (?!make sure (?!to |you |we ))(?:{_DOES})\b"
     rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
     rf"|repository|project|codebase))\b,? .*\b{_DOES}\b"
     rf"|every time (?:you|we) .*\b{_DOES}\b"
@@ -96,6 +96,13 @@ _VAGUE = late(
     r"|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
+# Pointing at a thing that only the moment knows: `update the component file`, `add that option`.
+_OF_THE_MOMENT = late(
+    r"\b(?:update|edit|touch|change|modify|delete|remove|rename|move) the (?!`)[a-z -]+\Z", re.IGNORECASE
+)
+_WORK_AT_HAND = late(rf"{_NOT} (?:add|create|change|update|remove|delete|make|generate)\b", re.IGNORECASE)
+_FEWEST_WORDS = 4  # of a rule that names nothing, without what says that it is to stay
+_STAYS = late(r",?\s*\b(?:from now on|going forward|in (?:the )?future)\b,?\s*", re.IGNORECASE)
 _NAMED = late(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']")
 
 
@@ -149,11 +156,15 @@ def _lasts(core: str, *, replied: bool) -> bool | None:
 
 def _rules(core: str, *, replied: bool) -> bool | None:
     """The same of a sentence that is taken not to be about the moment."""
-    if reasoned := _REASONED.fullmatch(core):
-        return (
-            True if not _VAGUE.search(reasoned[1]) else None
-        )  # what the reason points at is what was ordered
     named = bool(_NAMED.search(core))
+    if reasoned := _REASONED.fullmatch(core):
+        if _VAGUE.search(reasoned[1]):
+            return None  # what the reason points at is what was ordered
+        return not _WORK_AT_HAND.match(
+            core
+        )  # what is not to be added is of the plan at hand, until it is said again
+    if not named and (_OF_THE_MOMENT.search(core) or len(_STAYS.sub(" ", core).split()) < _FEWEST_WORDS):
+        return None
     if never := _NEVER_DONE.match(core):
         return True if not _VAGUE.search(never[0]) else None
     if _LASTING.match(core) or (replied and _DEFINES.fullmatch(core)):

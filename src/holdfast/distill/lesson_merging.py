@@ -13,51 +13,26 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.distill.lesson_words import subject_of
-from holdfast.distill.shell_line import name_of, simple_commands, unquoted
+from holdfast.distill.lesson_holding import Touched, still
+from holdfast.distill.lesson_recurring import Recurring, Seen
+from holdfast.distill.lesson_words import REST
 from holdfast.model.experience import Stumble
 from holdfast.model.session import Lived
 
 ALONE = frozenset(  # causes that one session is proof enough of, once a remedy is known
-    "program task command target place variable managed untrusted flag format prefix folder".split()  # noqa: SIM905
+    "program task command target place variable managed untrusted flag format prefix folder engine excluded".split()  # noqa: SIM905
 )
-UNRESOLVED = frozenset(["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task"])
-_CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
+UNRESOLVED = frozenset(
+    ["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task", "command"]
+)
+FEWEST_FOR_A_GUESS = 3  # a file that is nowhere: what two sessions looked for was often named to them
 FEWEST_FOR_A_RULE = 3  # what a linter finds is somebody's slip until it is everybody's
+MOST_PLACES = 2  # beside the first
 _ORDER = 6  # tokens of one rule
+_TASK = re.compile(
+    r"(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun)(?: run)?(?! (?:exec|dlx|x)\b)) [\w:.-]+\Z"
+)
 _MOVED = re.compile(r"cd (\S+) && ")
-
-
-class Seen(Struct, frozen=True):
-    """One stumble in one session."""
-
-    session: str
-    at: float | None
-    stumble: Stumble
-
-
-class Recurring(Struct, frozen=True, kw_only=True):
-    """A cause, every session that met it (oldest first), and the remedy that most of them found."""
-
-    cause: str
-    subject: str
-    tokens: tuple[str, ...]
-    tried: str
-    failed: str
-    instead: str
-    seen: tuple[Seen, ...]
-
-    @property
-    def sessions(self) -> int:
-        return len({one.session for one in self.seen})
-
-    @property
-    def at(self) -> float | None:
-        return max((one.at for one in self.seen if one.at is not None), default=None)
-
-    @property
-    def key(self) -> str:
-        return f"{self.cause}|{self.subject}|{','.join(self.tokens)}"
 
 
 class Stumbles(Struct, frozen=True):
@@ -74,12 +49,13 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
         for stumble in session.experience.stumbles:
             seen = Seen(session.session, stumble.at or session.started, stumble)
             groups.setdefault(_key(stumble), []).append(seen)
-    touched = _Touched(lived)
+    touched = Touched(lived)
     groups = _folders(groups, touched)
     merged = [_merged(group) for group in groups.values()]
-    now = [(item, _still(item, lived, touched)) for item in merged]
+    now = [(item, still(item, lived, touched)) for item in merged]
     held = [item for item in _without_prefix(left for _, left in now if left is not None) if _worth(item)]
-    held = [item for item in held if not _other_place_works(item, held)]
+    held = [item for item in held if not _other_place_works(item, held) and not _said_of_less(item, held)]
+    held = _of_one_tool(held)
     return Stumbles(
         held=tuple(sorted(held, key=lambda item: (-item.sessions, -(item.at or 0.0), item.key))),
         contradicted=tuple(item for item, left in now if left is None and _worth(item)),
@@ -91,22 +67,43 @@ def _key(stumble: Stumble) -> str:
         return (
             f"place|{stumble.subject.partition(' ')[0]}|{moved[1]}"  # whatever the tool was asked to do there
         )
+    if stumble.cause == "format":
+        return f"format|{_formatter(stumble)}|"  # whatever task or tool it was that said so
     return (
         f"{stumble.cause}||{stumble.token}" if stumble.cause in ("program", "path", "glob") else stumble.key
     )
 
 
+def _formatter(stumble: Stumble) -> str:
+    """The folder in which code was not formatted: one formatter looks after it."""
+    moved = _MOVED.match(stumble.instead or stumble.tried)
+    return moved[1] if moved else ""
+
+
 def _merged(group: Sequence[Seen]) -> Recurring:
     """The remedy that most sessions found, the newest of equals; the wording of the newest that found it."""
     remedies: Counter[str] = Counter()
+    failed = Counter(text for one in group for text in one.stumble.vain)
     for one in group:
         if one.stumble.instead:
             remedies[one.stumble.instead] += 1
+    # What helped one session and failed in another helps by luck.
+    remedies = Counter({text: count for text, count in remedies.items() if count > failed[text]})
     newest = {one.stumble.instead: number for number, one in enumerate(group)}
     plainest = group[0].stumble.cause == "flag"  # of what helped as often: just leaving the flag out
-    best = max(remedies, key=lambda text: (remedies[text], -len(text) * plainest, newest[text]), default="")
+    best = max(
+        remedies,
+        key=lambda text: (
+            remedies[text],
+            bool(_TASK.match(text)),
+            REST not in text,
+            -len(text) * plainest,
+            newest[text],
+        ),
+        default="",
+    )
     shown = next(one.stumble for one in reversed(group) if one.stumble.instead == best or not best)
-    if shown.cause == "rule":
+    if shown.cause in ("rule", "format"):
         usual = Counter(one.stumble.tried for one in group).most_common(1)[0][0]
         shown = next(one.stumble for one in reversed(group) if one.stumble.tried == usual)
     return Recurring(
@@ -126,14 +123,24 @@ def _named(group: Sequence[Seen]) -> tuple[str, ...]:
 
 
 def _worth(item: Recurring) -> bool:
+    if item.cause in ("path", "folder") and _doubled(item.tokens[0]):
+        return False
     if item.cause == "rule":
         return item.sessions >= FEWEST_FOR_A_RULE
     if item.cause == "switch":
         agreed = Counter(one.stumble.instead for one in item.seen if one.stumble.instead)
         return agreed.get(item.instead, 0) >= 2
+    if item.cause == "path" and not item.instead:
+        return item.sessions >= FEWEST_FOR_A_GUESS
     if item.sessions >= 2:
         return bool(item.instead) or item.cause in UNRESOLVED
     return bool(item.instead) and (item.cause in ALONE or _other_ending(item))
+
+
+def _doubled(path: str) -> bool:
+    """A path said from the top while in a folder (`api/api/src`): nobody means it, and nobody types it again."""
+    parts = path.rstrip("/").split("/")
+    return any(parts[:size] == parts[size : 2 * size] for size in range(1, len(parts) // 2 + 1))
 
 
 def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
@@ -147,85 +154,50 @@ def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
     )
 
 
+def _of_one_tool(held: Sequence[Recurring]) -> list[Recurring]:
+    """A tool that runs in several folders and not at the top is one rule that names them."""
+    result: list[Recurring] = []
+    first: dict[str, int] = {}
+    for item in sorted(held, key=lambda item: -item.sessions):
+        tool = item.subject.partition(" ")[0]
+        if item.cause != "place" or not _MOVED.match(item.instead) or _MOVED.match(item.tried):
+            result.append(item)
+        elif tool not in first:
+            first[tool] = len(result)
+            result.append(item)
+        else:
+            known = result[first[tool]]
+            result[first[tool]] = replace(
+                known,
+                tokens=tuple(dict.fromkeys((*known.tokens, *item.tokens)))[:3],
+                others=(*known.others, item.instead)[:MOST_PLACES],
+                seen=(*known.seen, *(one for one in item.seen if one.session not in _sessions(known))),
+            )
+    return result
+
+
+def _sessions(item: Recurring) -> set[str]:
+    return {one.session for one in item.seen}
+
+
+def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
+    """The same flag of the same tool behind a wrapper: said once, of the tool."""
+    return item.cause == "flag" and any(
+        other.cause == "flag" and other.tokens == item.tokens and item.subject.endswith(f" {other.subject}")
+        for other in held
+    )
+
+
 def _other_ending(item: Recurring) -> bool:
     """A file that is there with another ending: the same guess is made again; other guesses seldom are."""
-    return item.cause == "path" and item.tokens[0].rpartition(".")[0] == item.instead.rpartition(".")[0]
-
-
-# --- whether it still holds ---
-
-
-class _Touched:
-    """Which files sessions read or wrote, and when they last did."""
-
-    def __init__(self, lived: Sequence[Lived]) -> None:
-        self._paths: dict[str, list[int]] = {}
-        self.number = {session.session: number for number, session in enumerate(lived)}
-        for number, session in enumerate(lived):
-            for touch in session.files:
-                self._paths.setdefault(touch.path, []).append(number)
-                folder = touch.path.rpartition("/")[0]
-                while folder:
-                    known = self._paths.setdefault(f"{folder}/", [])
-                    if not known or known[-1] != number:
-                        known.append(number)
-                    folder = folder.rpartition("/")[0]
-
-    def times(self, path: str, after: int) -> int:
-        """In how many sessions after that one the path, or something in it, was there."""
-        found = {*self._paths.get(path, ()), *self._paths.get(f"{path}/", ())}
-        return sum(1 for number in found if number > after)
-
-
-def _still(item: Recurring, lived: Sequence[Lived], touched: _Touched) -> Recurring | None:
-    """The stumble as strong as it is after sessions in which the failing call worked."""
-    met = {one.session for one in item.seen}
-    last = max(touched.number[session] for session in met)
-    if item.cause in ("path", "folder"):
-        against = touched.times(item.tokens[0].rstrip("/"), last)
-    elif item.cause in _CONTRADICTED_BY_USE:
-        against = sum(1 for session in lived[last + 1 :] if _uses(session, item))
-    else:
-        against = 0
-    against += sum(
-        1
-        for session in lived[last + 1 :]
-        if item.instead and any(other.tried == item.instead for other in session.experience.stumbles)
-    )
-    left = len(met) - against
-    if left <= 0:
-        return None
-    if not against:
-        return item
-    kept = sorted(met, key=lambda session: touched.number[session])[-left:]
-    return replace(item, seen=tuple(one for one in item.seen if one.session in kept))
-
-
-def _uses(session: Lived, item: Recurring) -> bool:
-    token = item.tokens[0]
-    for command in session.commands:
-        if token not in command:
-            continue
-        for part in simple_commands(command):
-            if not part.words:
-                continue
-            if item.cause == "program":
-                if name_of(part.words[0]) == token:
-                    return True
-            elif any(_is(word, token) for word in part.words[1:]) and subject_of(part, token) == item.subject:
-                return True
-    return False
-
-
-def _is(word: str, token: str) -> bool:
-    text = unquoted(word)
-    return text == token or text.partition("=")[0] == token or token in text.split(",")
+    stem = item.tokens[0].rpartition(".")[0]
+    return item.cause == "path" and bool(stem) and stem == item.instead.rpartition(".")[0]
 
 
 # --- rules about more than one name ---
 
 
-def _folders(groups: dict[str, list[Seen]], touched: _Touched) -> dict[str, list[Seen]]:
+def _folders(groups: dict[str, list[Seen]], touched: Touched) -> dict[str, list[Seen]]:
     """Files that were looked for in a folder that is not there: one rule for the folder."""
     moved: dict[str, list[str]] = {}
     for key, group in groups.items():

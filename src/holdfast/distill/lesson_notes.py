@@ -8,6 +8,8 @@ from holdfast.distill.shell_line import Simple, unquoted
 from holdfast.model.experience import Stumble
 
 PATIENCE = 8  # calls after which nobody is looking for the remedy any more
+# What no edit mends waits longer: for the program by its name, or for the version that runs it.
+LONGER = {"program": 40, "engine": 400}
 MOST_SLIPS = 6
 MOST_STUMBLES = 40
 
@@ -17,6 +19,9 @@ def wait(state: Gathered, slip: Slip) -> None:
         note(state, slip, "")
         return
     grow_older(state)
+    for known in state.slips:
+        if known.key == slip.key:
+            slip.vain = [*known.vain, *slip.vain]
     state.slips = [known for known in state.slips if known.key != slip.key]
     state.slips = [*state.slips, slip]
     for old in state.slips[:-MOST_SLIPS]:
@@ -28,7 +33,7 @@ def grow_older(state: Gathered) -> None:
     waiting = []
     for slip in state.slips:
         slip.age += 1
-        if slip.age < PATIENCE:
+        if slip.age < LONGER.get(slip.cause, PATIENCE):
             waiting.append(slip)
         else:
             note(state, slip, "")
@@ -55,8 +60,11 @@ def keep(state: Gathered, made: Stumble) -> None:
 
 
 def _before(part: Simple, token: str) -> str:
-    """The flag that a value was given to; '' for what is a flag itself."""
-    words = part.words if not token.startswith("-") else ()
+    """The flag that a value was given to; for what is a flag itself the dashes that hand it on, or ''."""
+    if token.startswith("-"):
+        given = [unquoted(word).partition("=")[0] for word in part.words]
+        return "-- " if "--" in given and token in given[given.index("--") :] else ""
+    words = part.words
     for place, word in enumerate(words[1:], 1):
         if token in unquoted(word).split(",") and words[place - 1].startswith("-"):
             return f"{words[place - 1]} "
@@ -71,9 +79,12 @@ def _stumble(slip: Slip, instead: str) -> Stumble:
         tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
     elif slip.cause == "place":
         tried = job(slip.part) or shown(slip.part)
+    elif slip.cause == "engine":
+        tried = f"{slip.part.program} …"
     else:
         tried = shown(slip.part, keep=(slip.token,), paths=slip.cause == "glob")
     return Stumble(
         cause=slip.cause, subject=raw(slip.subject), token=raw(slip.token), tried=raw(tried),
         failed=reason(slip.line), instead=raw(instead) if instead != tried else "", at=slip.at,
+        vain=tuple(raw(text) for text in slip.vain if text != instead),
     )  # fmt: skip

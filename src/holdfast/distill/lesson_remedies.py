@@ -15,12 +15,14 @@ HALF = 0.5
 SOME = 0.3
 _LOOKS = frozenset(["view", "list", "status", "diff", "checks", "show", "get", "ls", "describe"])
 _ASKING = names(
-    "which type whereis command man ls find fd tree cat head tail wc rg grep egrep sed awk jq stat file echo"
+    "which type whereis command man ls find fd tree cat head tail wc rg grep egrep sed awk jq stat file echo test [ [["
+    " printf diff"
 )
 _QUESTIONS = frozenset(["--version", "-version", "-V", "--help", "-h", "which", "where", "help", "tasks"])
 _TELLS_OF = frozenset(
     ["info", "search", "show", "list", "ls", "view", "desc", "describe", "outdated", "why", "docs"]
 )
+_PICKS = frozenset(["--filter", "-F", "--workspace", "--package", "-p"])
 _LISTS = frozenset(["run", "task", "tasks", "scripts"])  # with nothing after it: what there is
 _INSTALLS = frozenset(["install", "add", "i", "get", "download"])
 _SETS_UP = _INSTALLS | {"ci", "sync"}
@@ -50,9 +52,9 @@ def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> S
         )
         if (
             rule is not None
-            and changed
+            and (changed or cause == "engine")
             and not _asks(part, (tried.program, token))
-            and (cause not in _OF_ONE_INTENT or _same_intent(tried, part))
+            and (cause not in _OF_ONE_INTENT or (_same_intent(tried, part) and _of_one_package(tried, part)))
             and rule(token, tried, part)
         ):
             return part
@@ -63,6 +65,21 @@ def _same_intent(tried: Simple, part: Simple) -> bool:
     """Two commands of which each does a job must do the same one: a check is not remedied by a formatter."""
     some, other = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
     return not some or not other or some == other or _bare(tried)[1:] == _bare(part)[1:]
+
+
+def _of_one_package(tried: Simple, part: Simple) -> bool:
+    """A package that was chosen by name is not remedied in the folder of another."""
+    chosen, other = _package(tried), _package(part)
+    place = part.directory.rpartition("/")[2] if part.directory != tried.directory else ""
+    named = chosen.rpartition("/")[2]
+    return not named or (
+        named == other.rpartition("/")[2] if other else not place or named in (place, part.directory)
+    )
+
+
+def _package(part: Simple) -> str:
+    words = _bare(part)
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word in _PICKS), "")
 
 
 def _purpose(part: Simple) -> str:
@@ -118,8 +135,8 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _off_the_path(word: str) -> bool:
-    """A program by its full name where no shell looks: what is in the system's folders was hidden by the call."""
-    return word.startswith("/") and word.rpartition("/")[0] not in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
+    """A program by its place where no shell looks: what is in the system's folders was hidden by the call."""
+    return "/" in word and word.rpartition("/")[0] not in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 
 
 def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
@@ -155,6 +172,8 @@ def _other_task(token: str, tried: Simple, part: Simple) -> bool:
         return False
     if same_job(tried, part):
         return True
+    if purpose_of(part) and not _purpose(tried) and not any(_close(token, word) for word in new[1:]):
+        return False  # it does a job that nobody asked for
     rest = [word for word in old[1:] if word != token]
     if part.program == tried.program:
         return (bool(rest) and _share(rest, new) >= HALF) or any(_close(token, word) for word in new[1:])
@@ -222,6 +241,18 @@ def _trusts(token: str, tried: Simple, part: Simple) -> bool:
     return "trust" in part.words[1:]
 
 
+def _other_version(token: str, tried: Simple, part: Simple) -> bool:
+    """The same tool; that another version ran it is read off the line that it stands in."""
+    return tried.program in (part.program, *(name_of(word) for word in part.words[1:6]))
+
+
+def _with_tags(token: str, tried: Simple, part: Simple) -> bool:
+    """What was left out of the build is asked for."""
+    return subject_of(part) == subject_of(tried) and any(
+        "tags" in word.partition("=")[0] for word in part.words
+    )
+
+
 def _switched(token: str, tried: Simple, part: Simple) -> bool:
     """Another way to do a job; what is not formatted is not helped by a linter that has no say in it."""
     if formats(tried) or formats(part):
@@ -245,6 +276,8 @@ _RULES = {
     "refused": _another_way,
     "format": _formats,
     "untrusted": _trusts,
+    "engine": _other_version,
+    "excluded": _with_tags,
     "switch": _switched,
 }
 

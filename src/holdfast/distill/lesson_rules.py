@@ -15,14 +15,15 @@ from msgspec.structs import replace
 from holdfast.distill.lesson_commands import command_lessons
 from holdfast.distill.lesson_fingerprints import Exists, depends_on, enforced_by
 from holdfast.distill.lesson_form import evidence_of, slug
-from holdfast.distill.lesson_merging import Recurring, recurring
+from holdfast.distill.lesson_merging import recurring
+from holdfast.distill.lesson_recurring import Recurring
 from holdfast.distill.likeness import Likeness, compare
 from holdfast.model.experience import Correction
 from holdfast.model.lesson import PRESENT, Fingerprint, Lesson, LessonKind
 from holdfast.model.session import Lived
 
 _OF_THE_TOOL = frozenset(
-    ["flag", "prefix", "glob", "usage", "refused", "program"]
+    ["flag", "prefix", "glob", "usage", "refused", "program", "engine"]
 )  # whatever this repository holds
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
 _OF_A_PLACE = re.compile(r"cd (\S+) && ")
@@ -44,7 +45,9 @@ def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
     stumbles = recurring(lived)
     found = [_of_stumble(item, exists) for item in stumbles.held]
     commands = command_lessons(lived, exists)
-    found += [*commands.found, *_corrections(lived)]
+    remedies = {item.instead for item in stumbles.held}  # said once, beside what fails
+    found += [one for one in commands.found if one.rules[0].partition("`")[2][:-1] not in remedies]
+    found += _corrections(lived)
     named: dict[str, Lesson] = {}
     for lesson in found:
         name = (
@@ -66,7 +69,11 @@ def rule_of(item: Recurring) -> str:
         case "path" if not instead:
             return f"there is no `{token}` in this repository"
         case "path":
-            like = "" if "." in token.rpartition("/")[2] else "files like "
+            like = (
+                "files like "
+                if "." in instead.rpartition("/")[2] and "." not in token.rpartition("/")[2]
+                else ""
+            )
             return f"`{token}` does not exist here → {like}`{instead}`"
         case "folder":
             return f"there is no folder `{token}` here → its files are in `{instead}`"
@@ -82,6 +89,10 @@ def rule_of(item: Recurring) -> str:
             why = f" ({item.failed})" if item.failed and not many else ""
             return f"{names} fail{'' if many else 's'} here{why} → without `{item.subject}`: `{instead}`"
         case "glob":
+            if token.startswith("-"):
+                return (
+                    f"`{token}=*…` unquoted fails in this shell (no matches found) → quote it: `{token}='*…'`"
+                )
             return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"
         case "format":
             return f"`{tried}` fails on formatting → `{instead}` first"
@@ -89,7 +100,8 @@ def rule_of(item: Recurring) -> str:
             return f"`{tried}` fails on `{token}`" + (f" ({item.failed})" if item.failed else "")
         case "place" if len(item.tokens) > 1 and (place := _OF_A_PLACE.match(instead)):
             names = ", ".join(f"`{name}`" for name in item.tokens)
-            return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`"
+            also = "".join(f" or `{other}`" for other in item.others)
+            return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`{also}"
         case "slow":
             return f"`{token}` takes long ({item.failed}) → give it more time, or run it in the background"
         case "flaky":
@@ -98,6 +110,9 @@ def rule_of(item: Recurring) -> str:
             return f"`{tried}` needs `{token}` to be set{then}"
     # Another way to do a job helped, and nothing says what was wrong: the output is not quoted.
     why = f" ({item.failed})" if item.failed and item.cause != "switch" else ""
+    if item.cause == "flag" and instead == item.subject:
+        then += " without it"
+    then += "".join(f" or `{other}`" for other in item.others)
     return f"`{tried}` fails here{why}{then}"
 
 
@@ -159,7 +174,7 @@ def _stumble_name(item: Recurring) -> str:
             return slug(item.subject, "slow")
         case "place":
             return slug(item.tokens[0], "place")
-        case "usage" | "refused" | "switch":
+        case "usage" | "refused" | "switch" | "engine" | "excluded":
             return slug(item.subject, item.cause)
     return slug(item.subject, item.tokens[0])
 
@@ -184,6 +199,8 @@ def _description(item: Recurring) -> str:
         "target": "a target that this package does not have",
         "place": "a directory from which it does not run",
         "module": "a module that is not found",
+        "engine": "another version of what runs it is needed",
+        "excluded": "a build that leaves out what is asked for",
     }.get(item.cause, "a call that fails here")
 
 

@@ -11,7 +11,7 @@ from holdfast.text.sought import Sought
 
 # Called in a wrong way; what fails on formatting, or for want of a module, was the right command.
 _MISCALLED = frozenset(["program", "task", "command", "target", "flag", "place", "usage"])
-RECENT = 8  # calls between a look and the command that it was for
+RECENT = 4  # calls between a look and the command that it was for
 _DEFINED_IN = Sought(
     r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
     r"|[Tt]askfile\.ya?ml|[Rr]akefile|composer\.json|deno\.jsonc?|turbo\.json|nx\.json|noxfile\.py|tox\.ini"
@@ -33,7 +33,10 @@ def looks_up(action: str, target: str) -> bool:
         return bool(_DEFINED_IN.search(target)) and not may_be_guide(target)
     if action != "shell" or len(target) > 600:
         return False
-    return bool(_LISTS.search(target)) or ("." in target and _reads_definition(target))
+    return bool(_LISTS.search(target)) or (
+        any(sign in target for sign in (".", "akefile", "ustfile", "mise-tasks"))
+        and _reads_definition(target)
+    )
 
 
 def _reads_definition(command: str) -> bool:

@@ -45,6 +45,15 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
     ),
     ("program", 0, r"^.{0,40}?command not found: (?P<name>[\w.+/-]+)"),
     ("program", 0, r"'(?P<name>[\w.+-]+)' is not recognized as an internal"),
+    ("program", re.I, r"^the command '(?P<name>[\w.+-]+)' could not be found"),
+    (
+        "engine",
+        re.I,
+        r"(?P<why>your \w+ version is incompatible|the engine [\"']?\w+[\"']? is incompatible"
+        r"|unsupported engine|you are (?:using|running) node(?:\.js)? v?[\d.]+"
+        r"|requires (?:a )?(?:node|python|ruby|java|php)(?:\.js)? (?:version )?(?:>=|\^|~|v?\d)[\w.]*"
+        r"|your ruby version is [\d.]+)",
+    ),
     ("program", 0, r"exec(?:utable)?:? \"?(?P<name>[\w.+-]+)\"?: executable file not found"),
     ("program", 0, r"^.{0,60}?spawn (?P<name>[\w.+/-]+) ENOENT"),
     ("task", re.I, rf"\bno tasks? (?:named |matching )?{_Q}(?P<name>[\w:*./-]+){_Q} (?:found|match)"),
@@ -112,6 +121,7 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
         r"|no configuration file provided|no pyproject\.toml|no project found|did not find any"
         r" tests?)",
     ),
+    ("excluded", re.I, r"(?P<why>build constraints exclude all Go files)"),
     (
         "module",
         0,
@@ -167,6 +177,13 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
 )
 _WORDS = (
     "not found",
+    "not be found",
+    "ncompatible",
+    "engine",
+    "requires ",
+    "ou are ",
+    "constraints",
+    "uby version",
     "ecogni",
     "nknown",
     "nvalid",
@@ -229,7 +246,8 @@ _WORDS = (
 _NEEDED = {  # for each cause, words of which it has one: asked first, because patterns cost more
     "managed": ("externally",),
     "untrusted": ("not trusted",),
-    "program": ("not found", "not recognized", "enoent"),
+    "program": ("not found", "not recognized", "enoent", "not be found"),
+    "engine": ("incompatible", "engine", "you are", "requires", "ruby version"),
     "task": ("task", "script", "to make target", "recipe", "packages has"),
     "target": ("target", "no project", "specification"),
     "command": ("command", "choice"),

@@ -114,6 +114,8 @@ def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float 
         name = _NUMBERS.sub("", line)[:60].strip()
     if cause == "module" and (specific(name) or name.startswith((".", "/"))):
         return None
+    if cause == "engine":
+        return Slip(cause, part.program, "", line, at, part)
     return Slip(cause, subject_of(part), name if cause != "place" else part.directory, line, at, part)
 
 

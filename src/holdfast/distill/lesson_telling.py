@@ -28,17 +28,17 @@ def by_worth(lesson: Lesson) -> tuple[object, ...]:
 
 
 def opening(lessons: Sequence[Lesson], budget: int) -> list[str]:
-    """Stumbles in half of the budget, those that recur first; commands in the other half, the most used first."""
+    """Stumbles that recur in half of the budget; commands in the other half, the most used first; what is left is for
+    what one session met, the newest first."""
     told = strong_stumbles(lessons, budget // 2)
-    once = [lesson for lesson in lessons if lesson.kind in STUMBLES and not lesson.strong]
-    once.sort(key=lambda lesson: -(lesson.captured_at or 0.0))
-    used = sum(count_tokens(line) for line in told)
-    told += within([rule for lesson in once for rule in lesson.rules], budget // 2 - used)
     commands = sorted(
         (lesson for lesson in lessons if lesson.kind == "command"), key=lambda lesson: -len(lesson.sessions)
     )
-    told += within([rule for lesson in commands for rule in lesson.rules], budget // 2)
-    return told
+    doing = within([rule for lesson in commands for rule in lesson.rules], budget // 2)
+    once = [lesson for lesson in lessons if lesson.kind in STUMBLES and not lesson.strong]
+    once.sort(key=lambda lesson: -(lesson.captured_at or 0.0))
+    left = budget - sum(count_tokens(line) for line in (*told, *doing))
+    return [*told, *within([rule for lesson in once for rule in lesson.rules], left), *doing]
 
 
 def within(rules: Iterable[str], budget: int) -> list[str]:

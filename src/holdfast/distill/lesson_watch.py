@@ -10,15 +10,16 @@ from functools import cache, lru_cache
 
 from holdfast.distill import checks
 from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
+from holdfast.distill.lesson_instead import instead
 from holdfast.distill.lesson_lint import rules_in
-from holdfast.distill.lesson_notes import grow_older, keep, note, wait
+from holdfast.distill.lesson_notes import LONGER, PATIENCE, grow_older, keep, note, wait
 from holdfast.distill.lesson_paths import paths_in, watch_listing
 from holdfast.distill.lesson_remedies import remedy, same_file
 from holdfast.distill.lesson_seeking import was_sought
 from holdfast.distill.lesson_signs import excerpt, signs_in
 from holdfast.distill.lesson_slips import SOFT, slip_of, worker
-from holdfast.distill.lesson_words import elsewhere, job, purpose_of, shown, with_flags
-from holdfast.distill.shell_line import Simple, masks, simple_commands
+from holdfast.distill.lesson_words import elsewhere, job, purpose_of
+from holdfast.distill.shell_line import Simple, masks, name_of, simple_commands
 from holdfast.guard.redact import Redactor
 from holdfast.model.experience import Stumble
 from holdfast.text.late import late
@@ -26,10 +27,16 @@ from holdfast.text.sought import Sought
 
 MOST_JOBS = 60
 MOST_PARTS = 6  # of a line whose commands are told apart
+MOST_IN_VAIN = 4
+# What no edit of the code mends: the call itself was wrong.
+OF_THE_CALL = frozenset(["flag", "command", "glob"])
 SHORT = 400  # an output that a masked failure may be told by
 _FAILED_TEST = late(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
+_TEST_COUNTS = late(
+    r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
+)  # a linter marks its finds with a cross too
 _OTHER_JOB = Sought(
     r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
     r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
@@ -48,6 +55,8 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
             _watch_checks(state, command, output, at)
     elif _may_hide_a_failure(command, output) and masks(clean := _without_secrets(command)):
         slip = slip_of(clean, excerpt(output), at, only=SOFT)
+    if ok is False and state.slips:
+        _in_vain(state, command)
     if slip is not None:
         wait(state, slip)
         return
@@ -89,7 +98,16 @@ def verified(state: Gathered, command: str, line: str, at: float | None) -> None
 
 def edited(state: Gathered, path: str) -> None:
     """An edit: files may still turn up, commands may not; a file that was written was not there before."""
-    state.slips = [slip for slip in state.slips if slip.part is None and slip.token not in path.splitlines()]
+    waiting = []
+    for slip in state.slips:
+        if slip.cause in LONGER:
+            slip.age = max(slip.age, PATIENCE)
+            waiting.append(slip)
+        elif slip.part is not None and slip.cause in OF_THE_CALL:
+            note(state, slip, "")  # nobody found what helps, and it will fail again
+        elif slip.part is None and slip.token not in path.splitlines():
+            waiting.append(slip)
+    state.slips = waiting
     state.shaky = {}
 
 
@@ -110,22 +128,26 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
                 note(state, slip, found)
             continue
         part = remedy(slip.cause, slip.token, slip.part, parts)
-        if part is not None and not elsewhere(part):
+        if part is None or (slip.age >= PATIENCE and not _names(part, slip)):
+            continue
+        if not elsewhere(part) and (text := instead(slip, part, parts)):
             state.slips.remove(slip)
-            note(state, slip, _instead(slip, part))
+            note(state, slip, text)
     watch_listing(state, output)
 
 
-def _instead(slip: Slip, part: Simple) -> str:
-    if slip.cause == "variable":
-        return f"{slip.token}=… {shown(part)}"
-    if slip.cause == "place":
-        return job(part) or shown(part)
-    if slip.cause == "glob":
-        return shown(part, paths=True)
-    if slip.cause == "flag" and slip.part is not None and part.program == slip.part.program:
-        return with_flags(part, slip.part)
-    return shown(part, keep=(slip.token,))
+def _names(part: Simple, slip: Slip) -> bool:
+    """Whether a call that comes late is of the program itself: what only does the same job is other work by then."""
+    return slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
+
+
+def _in_vain(state: Gathered, command: str) -> None:
+    """A call that would have been the remedy, and failed too."""
+    parts = [part for part in simple_commands(command) if part.words and not part.shapes]
+    for slip in state.slips:
+        part = remedy(slip.cause, slip.token, slip.part, parts[-1:]) if slip.part is not None else None
+        if part is not None and (text := instead(slip, part, parts)) and text not in slip.vain:
+            slip.vain = [*slip.vain, text][-MOST_IN_VAIN:]
 
 
 # --- checks that fail ---
@@ -143,7 +165,14 @@ def _watch_checks(state: Gathered, command: str, output: str, at: float | None) 
             )
     if part is None or kind != "test":
         return
-    names = [next(filter(None, found)) for found in _FAILED_TEST.findall(excerpt(output))][:3]
+    if purpose_of(part) not in ("test", "one test"):
+        return
+    counted = bool(_TEST_COUNTS.search(output))
+    found = (
+        go or python or (marked if counted else "")
+        for go, python, marked in _FAILED_TEST.findall(excerpt(output))
+    )
+    names = [name for name in found if name][:3]
     if names and len(names) <= 2:
         state.shaky = {name: raw(part.text) for name in names}
 

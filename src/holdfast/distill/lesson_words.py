@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from holdfast.distill import checks
 from holdfast.distill.shell_line import Simple, name_of, names, unquoted
@@ -50,10 +50,14 @@ _NOISE = frozenset(
         "--nocapture",
     ]
 )
-_PICKS_TEST = late(r"--?(?:run|k|t|grep|testNamePattern|test-name-pattern|testify\.m)\Z")
+_PICKS_TEST = late(r"--?(?:run|k|t|grep|testNamePattern|testPathPatterns?|test-name-pattern|testify\.m)\Z")
+_ANYWHERE_BELOW = late(  # finds the package, or the task, from every folder of the checkout
+    r"(?:pnpm|yarn|npm) (?:.* )?(?:--filter|-F|--workspace|-w|workspace)[ =]|(?:mise run|just|turbo|nx) "
+)
 _PICKS_PACKAGE = frozenset(
     ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
 )
+_PACKAGE = late(r"@[\w.-]+/[\w.-]+|[a-z][\w-]*")
 _SHORT_FOR = {"-w": ("npm", "pnpm", "yarn"), "-F": ("pnpm",)}  # letters that mean other things elsewhere
 _ANYWHERE = names(  # options with a value that stand before, or within, what a program is asked to do
     "-C -R --repo --git-dir --work-tree --prefix --dir --directory --cwd --filter -F --workspace --namespace"
@@ -84,8 +88,11 @@ def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> s
     """A simple command for a rule. Words in `keep` stay as they are; so do files when they are the point."""
     words = [name_of(part.words[0]) if not paths and specific(part.words[0]) else unquoted(part.words[0])]
     plain = 1
-    for word in part.words[1:]:
-        text = _general(word, keep, paths)
+    for before, word in pairwise(part.words):
+        package = before in _PICKS_PACKAGE and _PACKAGE.fullmatch(unquoted(word))
+        text = unquoted(word) if package else _general(word, keep, paths)
+        if package:
+            plain -= 1
         if text and text != REST and not text.startswith(("-", "./...")):
             plain += 1
             if plain > MOST_PLAIN and not (text in keep or (paths and _PATH.match(text))):
@@ -103,8 +110,12 @@ def with_flags(part: Simple, tried: Simple) -> str:
     old = {unquoted(word).partition("=")[0] for word in tried.words}
     given = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
     new = [word for word in given if word.partition("=")[0] not in old]
-    # Of several new ones nobody can tell which took its place: then it was just left out.
-    flags = [_general(word, (), False) + _value_of(part, word) for word in new] if len(new) == 1 else []
+    # Of several new ones nobody can tell which took its place: then it was just left out. So it was where the new one
+    # is of the same letters: `grep -nP` became `grep -n`.
+    letters = "".join(word.lstrip("-") for word in old if word.startswith("-") and not word.startswith("--"))
+    part_of = len(new) == 1 and not new[0].startswith("--") and all(sign in letters for sign in new[0][1:])
+    swapped = new if len(new) == 1 and not part_of else []
+    flags = [_general(word, (), False) + _value_of(part, word) for word in swapped]
     both = zip(subject_of(part).split(), subject_of(tried).split(), strict=False)
     asked = [word for word, other in takewhile(lambda pair: pair[0] == pair[1], both)]
     return " ".join([*asked, *flags])[:LONGEST]
@@ -284,6 +295,8 @@ def job(part: Simple) -> str:
             or any(sign in text for sign in " \n{}$|*")
         ):
             return ""
+        elif text.startswith("//") and ":" in text and part.program == "mise":
+            words.append(text)  # a task of another folder, by its name
         elif _PATH.match(text) or "::" in text:
             place = "<path>"
             words += [place] if words[-1] != place else []
@@ -294,4 +307,4 @@ def job(part: Simple) -> str:
     line = " ".join(word for word in words if word).removesuffix(" --")
     if len(line) > LONGEST or line.count("<path>") > 1 or elsewhere(part):
         return ""
-    return f"cd {part.directory} && {line}" if part.directory else line
+    return line if not part.directory or _ANYWHERE_BELOW.match(line) else f"cd {part.directory} && {line}"

@@ -129,7 +129,7 @@ def entries(interpreter: str) -> dict[str, dict[str, Any]]:
 
 
 def server(where: Where) -> dict[str, Any]:
-    """The tools. Not `required`: Codex would not start at all where our Python is gone (docs/adr/0011).
+    """The tools. Not `required`: Codex would not start at all where our Python is gone (docs/adr/0012).
 
     It hands on a few variables only, so ours has to be named.
     """

@@ -14,7 +14,7 @@ class Stumble(Struct, frozen=True, kw_only=True):
     """A call that failed for a reason of tool, place or environment, and the call that worked ('' when none did).
 
     `subject` and `token` name the cause whatever the wording: a program with its subcommand, and the flag, task, path
-    or module that it did not take.
+    or module that it did not take. `vain` are calls that would have been its remedy, and failed too.
     """
 
     cause: str
@@ -24,6 +24,7 @@ class Stumble(Struct, frozen=True, kw_only=True):
     failed: str
     instead: str = ""
     at: float | None = None
+    vain: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

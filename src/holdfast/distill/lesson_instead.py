@@ -1,0 +1,106 @@
+"""How a remedy is written in a rule: what took the place of what failed, and no more of the call than that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from holdfast.distill.harvest_state import Slip
+from holdfast.distill.lesson_words import LONGEST, REST, at_home, job, shown, subject_of, with_flags
+from holdfast.distill.shell_line import Simple, name_of, names, unquoted
+
+_SWITCHES = names("use shell exec x run env")
+_MANAGERS = names(
+    "nvm fnm n volta mise asdf rtx nodenv rbenv pyenv chruby sdk jenv goenv direnv nix proto vfox"
+)
+_PATH = re.compile(r"""(?:export )?PATH=["']?(?P<first>[^:"'$\s]+):""")
+_TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo")
+
+
+def instead(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
+    """The remedy of a slip, out of the line that worked; '' where what matters of it cannot be said."""
+    if slip.cause == "engine":
+        return version_switch(line, part)
+    text = _written(slip, part, line)
+    first, _, rest = text.rpartition("&& ")[2].partition(" ")
+    hides = first in _TASKS and rest.removeprefix("run ").startswith((REST, "<"))  # a task without its name
+    return "" if hides or text == REST else text
+
+
+def _written(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
+    match slip.cause:
+        case "variable":
+            return f"{slip.token}=… {shown(part)}"
+        case "place":
+            return job(part) or shown(part)
+        case "glob":
+            return shown(part, paths=True)
+        case "program":
+            return _program(slip.token, part, slip.part)
+        case "flag" if slip.part is not None and part.program == slip.part.program:
+            return _other_fields(slip.token, slip.part, part) or with_flags(part, slip.part)
+    return shown(part, keep=(slip.token,))
+
+
+def _program(token: str, part: Simple, tried: Simple | None) -> str:
+    """A program under another name or behind another one: that name, whatever it was asked to do then."""
+    words = [unquoted(word) for word in part.words]
+    called = [name_of(word) for word in part.words]
+    alike = called[0].startswith(token) or token.startswith(called[0])
+    if called[0] == token or (alike and min(len(called[0]), len(token)) >= 3):
+        return _placed(at_home(words[0]), part) if "/" in words[0] else words[0]
+    if token in called[1:6]:
+        through = " ".join(words[: called.index(token) + 1])
+        return _placed(through, part) if len(through) <= LONGEST else ""
+    if "-" in token and token == "-".join(called[:2]):
+        return " ".join(called[:2])
+    return job(part) or shown(part, keep=(token,))
+
+
+def _placed(text: str, part: Simple) -> str:
+    """With the folder that it was called in, unless it is the same everywhere."""
+    here = part.directory and not part.directory.startswith(("/", "~", "$", ".."))
+    return f"cd {part.directory} && {text}" if text and here and not text.startswith(("/", "~")) else text
+
+
+def _other_fields(token: str, tried: Simple, part: Simple) -> str:
+    """Of a list that had a field too many: the fields that were asked for in its place."""
+    for place, word in enumerate(tried.words[:-1]):
+        fields = unquoted(tried.words[place + 1]).split(",")
+        if word.startswith("-") and token in fields and word in part.words[:-1]:
+            asked = unquoted(part.words[part.words.index(word) + 1]).split(",")
+            new = any(field not in fields for field in asked) and all(field.isidentifier() for field in asked)
+            return f"{subject_of(part)} {word} {','.join(asked)}"[:LONGEST] if new else ""
+    return ""
+
+
+# --- versions of what runs a tool ---
+
+
+def version_switch(line: Sequence[Simple], part: Simple) -> str:
+    """What chose another version before a command in the same line, with the command after it; '' for nothing."""
+    program = name_of(part.words[0])
+    if program in _MANAGERS and _SWITCHES & set(part.words[1:3]):
+        return shown(part)
+    before = line[: line.index(part)] if part in line else ()
+    for one in before:
+        if one.program in _MANAGERS and _SWITCHES & set(one.words[1:3]):
+            return (
+                f"{_sourced(before)}{' '.join(unquoted(word) for word in one.words[:3])} && {program} {REST}"
+            )
+    for text in (
+        *part.variables,
+        *(one.text for one in before),
+        *(v for one in before for v in one.variables),
+    ):
+        if (match := _PATH.match(text)) and (folder := at_home(match["first"])):
+            return f"PATH={folder}:$PATH {program} {REST}"
+    return ""
+
+
+def _sourced(before: Sequence[Simple]) -> str:
+    """The script that a version manager has to be loaded from first."""
+    for one in before:
+        if one.words[0] in (".", "source") and len(one.words) > 1 and "nvm.sh" in one.words[1]:
+            return ". ~/.nvm/nvm.sh && "
+    return ""
