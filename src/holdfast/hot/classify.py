@@ -8,8 +8,9 @@ finding carries a weight and a reason; the class with the most wins if it is cle
 from __future__ import annotations
 
 from holdfast.hot import classify_words as w
+from holdfast.hot.classify_orders import skip
 from holdfast.hot.classify_reading import Said
-from holdfast.hot.classify_sentence import judge, skip
+from holdfast.hot.classify_sentence import judge
 
 ENOUGH = 1.5
 CLEAR = 0.4
@@ -34,7 +35,7 @@ def classify(prompt: str) -> tuple[str, float, str]:
     _go_on(said, findings)
     last = len(said.sentences) - 1
     closing = bool(said.sentences) and _closes_with_a_question(said.sentences[-1])
-    looking = False
+    looking = ordered = begun = False
     for place, (words, asked) in enumerate(said.sentences):
         found: Findings = []
         act = judge(words, asked, found)
@@ -45,15 +46,17 @@ def classify(prompt: str) -> tuple[str, float, str]:
                 weight *= 0.6  # what is wrong was said to ask something about it
             elif middle or (kind != "code-gen" and 1 < place < last):
                 weight *= 0.5
-            elif place == 0 and kind == "exploration" and weight >= 2.5:
-                weight *= 1.2
+            elif (place == 0 or not ordered) and kind in ("exploration", "other") and weight >= 2.5:
+                weight *= 1.2 if kind == "exploration" else 1.0
                 looking = True
-            elif looking and place and kind == "code-gen" and weight <= 3.0:
-                weight *= 0.5  # what the look is about
+            elif looking and place and kind == "code-gen" and (weight <= 3.0 or why in w.MANNERS_OF_WORK):
+                weight *= 0.5 if weight <= 3.0 else 0.3  # what the look is about, and how to go about it
             findings.append((kind, weight, why))
+        begun = begun or (place == 0 and any(kind == "code-gen" and weight >= 4 for kind, weight, _ in found))
+        ordered = ordered or act == "order"
         if place == 0 and found and len(words) <= 3 and found[0][0] == "exploration":
             findings.append(("code-gen", -3.0, ""))  # "brainstorm: …", "review: …": the rest is its subject
-    _shape(said, findings)
+    _shape(said, findings, begun)
     return _decide(findings)
 
 
@@ -80,10 +83,14 @@ def _go_on(said: Said, findings: Findings) -> None:
         start = " ".join(first[:2])
         phrase = next((phrase for phrase in w.GOES_ON if start == phrase or first[:1] == [phrase]), "")
         if phrase and first[len(phrase.split()) :][:1] in ([], [","], ["and"], ["with"]):
-            findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
+            findings.append(("code-gen", 3.0, f'going on: "{phrase}"'))
     if said.words > 12 or not said.sentences:
         return
     words = [word for sentence, _ in said.sentences for word in sentence if word != ","]
+    told = next((phrase for phrase in w.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
+    if told or ("go" in words and all(word in w.FILLERS or word in w.ASSENT for word in words)):
+        findings.append(("code-gen", 2.0, f'going on: "{told or "go"}"'))
+        return
     if all(word in w.CHAT or word in w.ASSENT for word in words):
         findings.append(("other", 3.0, "thanks, a greeting or a bare yes or no"))
         return
@@ -93,7 +100,7 @@ def _go_on(said: Said, findings: Findings) -> None:
     assented = next((at for at, word in enumerate(words) if word not in w.ASSENT), 0)
     plain = " ".join(words[assented:])
     phrase = next((phrase for phrase in w.GO_ON if _begins(rest, phrase) or _begins(plain, phrase)), "")
-    if phrase:
+    if phrase and not any(word in w.CHORE for word in words[1:3]):
         findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
     elif sum(_is_choice(word) for word in words) > 1 and any(word in w.ASSENT for word in words):
         findings.append(("code-gen", 1.6, "choices among what was offered"))
@@ -112,7 +119,7 @@ def _is_choice(word: str) -> bool:
     return (word.isdigit() and len(word) == 1) or word in ("a", "b", "c", "d", "e")
 
 
-def _shape(said: Said, findings: Findings) -> None:
+def _shape(said: Said, findings: Findings, begun: bool) -> None:
     edges = said.text if len(said.text) < 900 else said.text[:500] + " … " + said.text[-300:]
     spoken = (
         " ".join(word for words, _ in said.sentences for word in words)
@@ -122,7 +129,11 @@ def _shape(said: Said, findings: Findings) -> None:
     strong = any(kind == "code-gen" and weight >= 4 for kind, weight, _ in findings)
     # "Implement it, but don't edit the tests" is an order all the same.
     stopping = w.HANDS_OFF if strong else w.HANDS_OFF + w.NOT_THAT
+    if begun:
+        spoken = spoken[:300]  # "implement this plan: …": what the plan says of its parts is no limit of it
     phrase = next((phrase for phrase in stopping if phrase in spoken), "")
+    if phrase and strong and f"{phrase} to" in spoken:
+        phrase = ""  # "don't make any changes to the light theme": a limit of the order
     if phrase:
         findings.append(("code-gen", -6.0, ""))
         findings.append(("exploration", 1.5, f'"{phrase}"'))
@@ -172,6 +183,8 @@ def _decide(findings: Findings) -> tuple[str, float, str]:
         )
         against = sum(weight for known, weight, _ in findings if known == kind and weight < 0)
         scores[kind] = (weights[0] + min(1.0, 0.25 * sum(weights[1:])) if weights else 0.0) + against
+    if scores["other"] <= 3.5 and any(kind == "code-gen" and weight >= 2.5 for kind, weight, _ in findings):
+        scores["other"] *= 0.5  # "add it, commit and push": chores that come with the work
     best = max(scores, key=lambda kind: scores[kind])
     second = max(score for kind, score in scores.items() if kind != best)
     if scores[best] < ENOUGH:

@@ -33,6 +33,8 @@ TRACE_STARTS = (
     "error[", "error:", "npm err", "warning:", "warning[", "fatal:", "thread '", "exception in ", "uncaught ", "✗", "✘",
     "❌", "× ", "⨯", "segmentation fault", "err!", "[error]", "unhandled ", "assertionerror",
 )  # fmt: skip
+REQUEST = "## My request for Codex:"  # an editor puts the files that are open before what is said
+BEGINS = frozenset(("Can", "Could", "Please", "Also"))  # a sentence, with or without a full stop before it
 LEVELS = ("[info", "[debug", "[warn", "[20")
 BARE_LEVELS = ("INFO ", "DEBUG ", "WARN ")  # "debug the basket" is an order
 PASTED_STARTS = (
@@ -55,7 +57,7 @@ class Said:
         text = prompt.strip()
         if text.startswith("[Image"):
             text = text.partition("]")[2].strip() or text
-        text = _without_manners(text)
+        text = _without_manners(text.rpartition(REQUEST)[2].strip() or text)
         tail = ""
         if len(text) > MOST_HEAD + MOST_TAIL:
             text, tail = text[:MOST_HEAD], text[-MOST_TAIL:]
@@ -102,7 +104,12 @@ class Said:
         if dated or low.startswith(LEVELS) or bare.startswith(BARE_LEVELS):
             self.pasted += 1
             return True
-        if fenced or long_and_dense or bare.startswith(PASTED_STARTS):
+        if (
+            fenced
+            or long_and_dense
+            or bare.startswith(PASTED_STARTS)
+            or (low.startswith("export ") and "=" in low)
+        ):
             self.pasted += 1
             return True
         if bare.startswith("#") and bare.lstrip("#").startswith(" "):
@@ -116,8 +123,11 @@ class Said:
             self.words += 1
             if self.words > self._most:
                 break
-            if self._is_quoted(raw):
+            if self._is_quoted(raw) or raw == "/":
                 continue
+            if raw in BEGINS and sentence and sentence[-1] != ",":
+                self._close(sentence, False)
+                sentence = []
             core = raw.strip(EDGES)
             self.arrows += raw in ARROWS
             if core:
