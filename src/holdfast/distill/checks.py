@@ -50,7 +50,7 @@ _RUNS = (
 )
 _ALONE = r"(?<!type-)(?<!types-)(?<!type:)(?<!types:)(?<!format:)(?<!fmt:)(?<!lint:)(?<!format-)(?<!fmt-)(?<!lint-)"
 _TARGET = r"(?:[\w:./@=,+-]+\s+)*?(?:--?[\w-]+=)?(?:[\w./@-]+[:#])*[\w.-]*"
-_TEST = late(
+_TEST = Sought(
     rf"{_BEFORE}(?:(?:pytest|py\.test|nosetests|tox|nox|jest|vitest|mocha|ava|karma\s+start|wtr|playwright\s+test"
     r"|cypress\s+run|rspec|minitest|phpunit|pest|ctest|bats|gotestsum|unittest|busted|crystal\s+spec|newman\s+run"
     r"|cargo(?:\s+\+\S+)?[-\s]+(?:test|nextest|t)|npm\s+t|xcodebuild\b.*\btest|zig\s+(?:build\s+)?test"
@@ -59,9 +59,11 @@ _TEST = late(
     r"|artisan|manage\.py|devtools|terraform|melos|tap)\s+(?:[^\s|]+\s+)*?test|go\s+(?:-C\s+\S+\s+)?(?:test|vet)"
     r"|gradlew?\b.*\b(?:\w*[tT]est|check)|mvnw?\b.*\b(?:test|verify|integration-test))\b(?![-./])"
     r"|(?:run[-_]?)?tests?(?:\.(?:sh|py|js|ts))(?=\s|$)|(?<=/)(?:run[-_]?)?tests?(?=\s|$)"
-    rf"|{_RUNS}{_TARGET}\b(?:tests?|e2e|specs?|{_ALONE}check|ci|verify)\b(?![./]))"
+    rf"|{_RUNS}{_TARGET}\b(?:tests?|e2e|specs?|{_ALONE}check|ci|verify)\b(?![./]))",
+    words="test|Test|tox|nox|jest|mocha|ava|karma|wtr|cypress|spec|phpunit|pest|bats|busted|newman|cargo|npm|vet|check"
+    "|verify|e2e|ci",
 )
-_BUILD = late(
+_BUILD = Sought(
     rf"{_BEFORE}(?:(?:go\s+(?:-C\s+\S+\s+)?(?:build|install(?!\s+\S+@))|cargo(?:\s+\+\S+)?\s+(?:build|check|b)"
     r"|(?:swift|dotnet|zig|bazel|vite|next|nuxt|astro|ng|hatch|poetry|uv|stack|cabal|docker|docker\s+compose|forge"
     r"|docker\s+buildx|mkdocs|jekyll|nix|flutter|parcel|gatsby)\s+build|gradlew?\b.*\b(?:build|assemble\w*"
@@ -69,23 +71,29 @@ _BUILD = late(
     r"|mvnw?\b.*\b(?:compile|package|install|deploy)|cmake\s+--build|meson\s+compile|ninja|xcodebuild|webpack|rollup"
     r"|esbuild|tsup|(?:mix|sbt)\s+compile|build|sphinx-build|latexmk|javac|kotlinc|rustc|gcc|g\+\+|clang(?:\+\+)?|cc"
     r"|elm\s+make)(?=\s|$)"
-    rf"|{_RUNS}{_TARGET}\b(?:build|compile|dist)\b(?![./])|g?make(?:\s+-\S+)*\s*$)"
+    rf"|{_RUNS}{_TARGET}\b(?:build|compile|dist)\b(?![./])|g?make(?:\s+-\S+)*\s*$)",
+    words="build|install|cargo|assemble|compile|package|deploy|ninja|webpack|rollup|tsup|latexmk|javac|kotlinc|rustc|gcc"
+    "|g++|clang|cc|make|dist",
 )
-_TYPES = late(
+_TYPES = Sought(
     rf"{_BEFORE}(?:(?:tsc|d?mypy|(?:based)?pyright|pyre|ty\s+check|flow\s+check|srb\s+tc|(?:mix\s+)?dialyzer|vue-tsc"
     r"|svelte-check|astro\s+check|deno\s+check)(?=\s|$)"
-    rf"|{_RUNS}{_TARGET}\b(?:type-?check(?:ing)?|types?[:-]check|types|tsc|mypy|pyright)\b(?![./]))"
+    rf"|{_RUNS}{_TARGET}\b(?:type-?check(?:ing)?|types?[:-]check|types|tsc|mypy|pyright)\b(?![./]))",
+    words="tsc|mypy|pyright|pyre|check|srb|dialyzer|type",
 )
-_LINT = late(
+_LINT = Sought(
     rf"{_BEFORE}(?:(?:eslint|ruff(?!\s+(?:format(?!\s.*--check)|clean|rule|server))|flake8|pylint|golangci-lint(?:\s+run)?"
     r"|cargo(?:\s+\+\S+)?\s+clippy|cargo\s+fmt\b.*--check|rustfmt\b.*--check|rubocop|standardrb|shellcheck|stylelint"
     r"|biome\s+(?:check|lint|ci)|(?:prettier|black|isort|dprint|taplo\s+fmt)\b.*\s(?:--check|-c|-l|check)"
     r"|(?:gofmt|gofumpt|goimports)\s+-l|ktlint|detekt|mix\s+credo|mix\s+format\b.*--check\S*|hadolint|actionlint"
     r"|pre-commit\s+run|prek\s+run|yamllint|markdownlint\S*|swiftlint|(?:dart|flutter)\s+analyze|tflint|helm\s+lint"
     r"|terraform\s+(?:validate|fmt\b.*-check)|staticcheck|buf\s+lint|deno\s+lint|vale|codespell|typos)(?=\s|$)"
-    rf"|{_RUNS}{_TARGET}\b(?:lint|(?:format|fmt|prettier|style)[:-]check)\b(?![./]))"
+    rf"|{_RUNS}{_TARGET}\b(?:lint|(?:format|fmt|prettier|style)[:-]check)\b(?![./]))",
+    words="lint|ruff|flake8|clippy|fmt|rubocop|standardrb|check|biome|prettier|black|isort|dprint|gofumpt|goimports"
+    "|detekt|credo|format|pre-commit|prek|analyze|validate|vale|codespell|typos",
 )
 _KINDS = (("test", _TEST), ("build", _BUILD), ("types", _TYPES), ("lint", _LINT))
+_CHECKING = tuple(dict.fromkeys(word for _, pattern in _KINDS for word in pattern.words))
 _ONLY_ASKS = late(
     r"\s(?:--version|--help|-h|--collect-only|--co|--listTests|--list-tests|--list|--init|--print-config"
     r"|--showConfig)"
@@ -215,6 +223,14 @@ _QUIET = late(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 @lru_cache(maxsize=4096)
 def check_kinds(command: str) -> tuple[str, ...]:
     """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
+    bare = command.replace('"', "").replace(
+        "'", ""
+    )  # a shell joins what stands in quotes to what is around it
+    for word in _CHECKING:
+        if word in bare:
+            break
+    else:
+        return ()
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
     kinds = (_kind_of(part) for part in parts)
     found = {kind for kind in kinds if kind}
@@ -329,7 +345,9 @@ def _parts(command: str) -> tuple[str, ...]:
         line = _QUOTED.sub(_unquoted, line)
     if "#" in line:
         line = _COMMENT.sub("", line)
-    return tuple(part[:LONGEST_PART] for part in _SEPARATOR.split(_REDIRECTION.sub(" ", line)))
+    if ">" in line or "<" in line:
+        line = _REDIRECTION.sub(" ", line)
+    return tuple(part[:LONGEST_PART] for part in _SEPARATOR.split(line))
 
 
 def _unquoted(match: re.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from holdfast.distill.harvest_prose import (
     LONGEST,
@@ -21,6 +22,7 @@ from holdfast.distill.harvest_prose import (
 from holdfast.model.memory import Decision
 from holdfast.model.session import Asked, Planned
 from holdfast.text.late import late
+from holdfast.text.sought import Sought
 
 LONGEST_MESSAGE = 2000  # a longer one is a document that was pasted, not somebody's word
 MOST_OF_A_MESSAGE = 3
@@ -33,10 +35,11 @@ _OPENING = late(
     re.IGNORECASE,
 )
 _SPOKEN_END = late(r"(?<=[.!?])\s+")  # people do not always write capitals
-_RULE = late(
+_RULE = Sought(
     r"(?:(?:you|we) (?:should|must)|we|please|tests?|make sure (?:to|that|you|we)?)?\s*\b(?:always|never)\b"
     r"|from now on\b|going forward\b|in (?:the )?future\b|remember (?:that|to)\b|as a rule\b",
     re.IGNORECASE,
+    words="always|never|from now on|going forward|future|remember |as a rule",
 )
 _SETTLES = late(
     r"(?:let['’]?s|we(?:['’]ll| will| should| can)?(?: just)?) (?:use|go with|keep|stick (?:with|to)"
@@ -194,13 +197,18 @@ def _settles(text: str) -> bool:
     return bool(_NAMED.search(text)) or not _VAGUE.search(split_reason(text)[0])
 
 
+@lru_cache(maxsize=256)  # of all that stands below it, it is asked again and again
+def _heads_decisions(heading: str) -> bool:
+    return bool(_DECISIONS.fullmatch(heading))
+
+
 def of_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]:
     """An agent's choices: what stands under a heading that says so, and sentences that give a reason."""
     for statement in said:
         text = statement.text
         if not is_whole(text):
             continue
-        listed = bool(statement.heading and _DECISIONS.fullmatch(statement.heading)) and statement.depth < 2
+        listed = statement.depth < 2 and bool(statement.heading) and _heads_decisions(statement.heading)
         if not listed and not (mentions(text, _CHOSE_WORDS) and _CHOSE.search(text)):
             continue
         if not stands_alone(text, named=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from holdfast.distill.harvest_decisions import asks_about_workflow
 from holdfast.distill.harvest_prose import (
@@ -170,9 +171,15 @@ def _is_under_findings(statement: Statement) -> bool:
     heading = statement.heading
     if not heading or statement.depth > 1:
         return False
-    if _FINDINGS.fullmatch(heading):
-        return True
-    return bool(_ERRORS.fullmatch(heading)) and bool(_BECAUSE.search(statement.text))
+    heads = _heads(heading)
+    return "findings" in heads or ("errors" in heads and bool(_BECAUSE.search(statement.text)))
+
+
+@lru_cache(maxsize=256)  # of all that stands below it, it is asked again and again
+def _heads(heading: str) -> frozenset[str]:
+    """What a heading announces of that which we look for."""
+    known = (("findings", _FINDINGS), ("errors", _ERRORS), ("left", _OPEN))
+    return frozenset(name for name, pattern in known if pattern.fullmatch(heading))
 
 
 def abandoned(said: Iterable[Statement], at: float | None) -> Iterator[DeadEnd]:
@@ -194,19 +201,14 @@ def is_chore(text: str) -> bool:
 
 
 def tells_what_is_left(statement: Statement) -> bool:
-    return bool(statement.heading and _OPEN.fullmatch(statement.heading))
+    return bool(statement.heading) and "left" in _heads(statement.heading)
 
 
 def open_items(said: Iterable[Statement], at: float | None) -> list[OpenItem]:
     items = []
     for statement in said:
         text = statement.text.rstrip(" .")
-        if (
-            not statement.heading
-            or not _OPEN.fullmatch(statement.heading)
-            or statement.done
-            or statement.depth > 1
-        ):
+        if not tells_what_is_left(statement) or statement.done or statement.depth > 1:
             continue
         if not len(text) >= SHORTEST_ITEM or text[-1] in ":?" or text.count(" ") < 2:
             continue

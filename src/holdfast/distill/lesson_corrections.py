@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from holdfast.model.experience import Correction
 from holdfast.text.late import late
+from holdfast.text.sought import Sought
 
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170
@@ -36,7 +37,7 @@ _SENTENCE = late(
     rf"|(?:(?<=,)|(?<=,) (?:and|then|but)|(?<= )(?:and|then|but))\s+(?=(?:{_NOT}|always) (?:ever )?{_DOES}\b))",
     re.IGNORECASE,
 )
-_LASTING = late(
+_LASTING = Sought(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
     rf"(?:always|never) (?!make sure (?!to |you |we ))(?:{_DOES})\b"
     rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
@@ -50,16 +51,20 @@ _LASTING = late(
     r"\b(?:everywhere|wherever (?:(?:we|you) can|possible)|throughout the \w+|across the (?:code ?base|repo\w*"
     r"|project))\b",
     re.IGNORECASE,
+    words="always|never|from now on|going forward|future|as a rule|by default|in this |every time|ever |everywhere"
+    "|wherever|throughout the|across the",
 )
-_NEVER_DONE = late(  # said of a thing, not of the one who works
+_NEVER_DONE = Sought(  # said of a thing, not of the one who works
     r"(?!(?:it|this|that|these|those|they|there)\b)[^,]{3,60}? (?:should|must|may) "
     r"(?:never (?:ever )?be \w+(?:ed|en|un|pt|lt)\b|not be \w+(?:ed|en|un|pt|lt)\b.{0,30}\bever\b)",
     re.IGNORECASE,
+    words="never|not be",
 )
-_REASONED = late(
+_REASONED = Sought(
     rf"({_NOT} \w+ \S.*?),? (?:as|because|since|otherwise)"
     r" (?:it|that|this|they|these|those|the|our|all)\b(?! (?:is|are) (?:being|still)\b).{4,}",
     re.IGNORECASE,
+    words="don't|don’t|dont|do not|never|avoid|stop",
 )
 _DEFINES = late(
     r"(?!(?:the|these|those|this|that|my|our|your|it)\b)(?:[a-z]\w* ){1,3}are (?:never|always) (?!\w+(?:ed|en)\b)\w.*",
@@ -71,7 +76,7 @@ _HOW_WE_WORK = late(
     rf"|{_NOT} (?:ever )?us(?:e|ing) [^\s,;]+,? (?:but |and )?use \S+.*",
     re.IGNORECASE,
 )
-_CORRECTS = late(
+_CORRECTS = Sought(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?use[sd]? \S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
     rf"|{_NOT} (?:ever )?(?:use|using|mock|mocking|import"
@@ -81,6 +86,7 @@ _CORRECTS = late(
     rf"|(?:new )?(?:tests?|files?|docs|fixtures|helpers|types|components|migrations) (?:go|goes"
     rf"|live|lives|belong|belongs) (?:in|into|under|next to|beside) \S.*",
     re.IGNORECASE,
+    words="use|using|don't|don’t|dont|do not|never|not |n't |n’t |nt |avoid|stop|prefer|stick| go| live| belong",
 )
 _ONE_OFF = late(
     r"\b(?:prs?|pull request|rebase|merge|branch|try again|for now|right now|this time|again|yet|today|tomorrow|review"
@@ -156,6 +162,7 @@ def _lasts(core: str, *, replied: bool) -> bool | None:
 
 def _rules(core: str, *, replied: bool) -> bool | None:
     """The same of a sentence that is taken not to be about the moment."""
+<<<<<<< HEAD
     named = bool(_NAMED.search(core))
     if reasoned := _REASONED.fullmatch(core):
         if _VAGUE.search(reasoned[1]):
@@ -165,11 +172,17 @@ def _rules(core: str, *, replied: bool) -> bool | None:
         )  # what is not to be added is of the plan at hand, until it is said again
     if not named and (_OF_THE_MOMENT.search(core) or len(_STAYS.sub(" ", core).split()) < _FEWEST_WORDS):
         return None
+=======
+    if reasoned := _REASONED.fullmatch(core):
+        return (
+            True if not _VAGUE.search(reasoned[1]) else None
+        )  # what the reason points at is what was ordered
+>>>>>>> fast5
     if never := _NEVER_DONE.match(core):
         return True if not _VAGUE.search(never[0]) else None
     if _LASTING.match(core) or (replied and _DEFINES.fullmatch(core)):
-        return True if named or not _VAGUE.search(core) else None
-    if not named or not _CORRECTS.fullmatch(core):
+        return True if _NAMED.search(core) or not _VAGUE.search(core) else None
+    if not _CORRECTS.fullmatch(core) or not _NAMED.search(core):
         return None
     if replied and _HOW_WE_WORK.fullmatch(core) and not _VAGUE.search(core):
         return True

@@ -291,7 +291,7 @@ class Reducer:
         turn.commits += made
         if made:
             self.harvester.committed(command, event)
-        trusted = event.ok is not None and checks.exit_tells(command)
+        trusted = bool(kinds) and event.ok is not None and checks.exit_tells(command)
         said = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or said:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)

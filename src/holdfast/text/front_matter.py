@@ -110,7 +110,7 @@ def edit(file: FrontMatter, values: Mapping[str, Value | None]) -> str:
         lines[-1] += file.newline
     written: list[str] = []
     done = 0
-    for entry in _entries(file.block):
+    for entry in _entries(file.block) if file.block else ():
         written += lines[done : entry.first]
         if entry.key in changed:
             written += _rewritten(entry, lines, changed.pop(entry.key))
@@ -121,7 +121,8 @@ def edit(file: FrontMatter, values: Mapping[str, Value | None]) -> str:
     for key, value in changed.items():
         written += [] if value is None else _rendered(key, value)
     block = "".join(line if line.endswith("\n") else line + file.newline for line in written)
-    _require(block, {**file.values, **values})
+    if file.block:  # what holds no word but ours is read as we wrote it, and loading YAML takes a while
+        _require(block, {**file.values, **values})
     return block
 
 

@@ -36,3 +36,17 @@ class Sought:
             if word in looked_at:
                 return self.pattern.search(text)
         return None
+
+    def match(self, text: str) -> re.Match[str] | None:
+        looked_at = text.lower() if self._folds else text
+        for word in self.words:
+            if word in looked_at:
+                return self.pattern.match(text)
+        return None
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        looked_at = text.lower() if self._folds else text
+        for word in self.words:
+            if word in looked_at:
+                return self.pattern.fullmatch(text)
+        return None

@@ -98,7 +98,8 @@ def _words_of_chunk(chunk: str, is_japanese: bool) -> Iterator[Word]:
     if bare.lower() in _COMPOUND_WORDS:
         yield Word(bare.lower(), acronym=bare.isupper())
         return
-    bare = _PINNED.sub(r"\1", bare)
+    if "@" in bare:
+        bare = _PINNED.sub(r"\1", bare)
     if "=" in bare:
         bare = bare.split("=", 1)[0].rstrip(":+-!<>")
     if not bare or _is_noise(bare):
@@ -115,7 +116,7 @@ def _words_of_chunk(chunk: str, is_japanese: bool) -> Iterator[Word]:
 
 def _is_noise(chunk: str) -> bool:
     """Numbers, versions, hashes, keys, hosts, e-mail addresses."""
-    is_address = bool(_HOST.match(chunk)) or bool(re.search(r"[^/\\]@", chunk))
+    is_address = bool(_HOST.match(chunk)) or ("@" in chunk and bool(re.search(r"[^/\\]@", chunk)))
     return is_address or bool(_VERSION.match(chunk) or _SECRET.match(chunk)) or is_blob(chunk)
 
 
