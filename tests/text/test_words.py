@@ -17,7 +17,8 @@ from holdfast.text.stopwords import COMPOUNDS
 @example("aaaaaaaaaaaa")
 @example("bcdfgh")
 def test_a_plain_word_is_read_alike_both_ways(word: str) -> None:
-    assert [words._plain_word(word)] == list(words._words_of_chunk(word, False))
+    found = words._plain_word(word)
+    assert ([found] if found else []) == list(words._words_of_chunk(word, False))
 
 
 def test_words_that_stay_whole_do_so_both_ways() -> None:

@@ -162,7 +162,6 @@ def _lasts(core: str, *, replied: bool) -> bool | None:
 
 def _rules(core: str, *, replied: bool) -> bool | None:
     """The same of a sentence that is taken not to be about the moment."""
-<<<<<<< HEAD
     named = bool(_NAMED.search(core))
     if reasoned := _REASONED.fullmatch(core):
         if _VAGUE.search(reasoned[1]):
@@ -172,12 +171,6 @@ def _rules(core: str, *, replied: bool) -> bool | None:
         )  # what is not to be added is of the plan at hand, until it is said again
     if not named and (_OF_THE_MOMENT.search(core) or len(_STAYS.sub(" ", core).split()) < _FEWEST_WORDS):
         return None
-=======
-    if reasoned := _REASONED.fullmatch(core):
-        return (
-            True if not _VAGUE.search(reasoned[1]) else None
-        )  # what the reason points at is what was ordered
->>>>>>> fast5
     if never := _NEVER_DONE.match(core):
         return True if not _VAGUE.search(never[0]) else None
     if _LASTING.match(core) or (replied and _DEFINES.fullmatch(core)):
