@@ -20,6 +20,7 @@ from holdfast.app.importing import import_found
 from holdfast.app.locating import located
 from holdfast.app.preparing import prepare
 from holdfast.app.switches import switches_of
+from holdfast.app.trying import begin, bring_back_due, end, fail, forget_attempt
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, TranscriptError
 from holdfast.store import files
@@ -63,6 +64,7 @@ def capture(machine: Machine, project: Project) -> Captured:
         for notes in NOTES:
             sweep_aged(project.memory / notes, NOTED_S)
         sweep_aged(project.memory / CLAIMS, CLAIMED_S)
+        bring_back_due(machine, project)
         seen: set[Path] = set()
         for _ in range(MOST_ROUNDS):
             letters, broken = envelopes(inbox)
@@ -168,6 +170,9 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
         remove(letter.path for letter in group)
         return
     ended = last.event == "SessionEnd" or not _alive(machine, last)
+    attempt = begin(machine, project, group)
+    if attempt is None:
+        return  # it failed before, and it is not time to try again
     # Some hosts say where a session is written only at one of their events.
     transcript = next((letter.transcript for letter in reversed(group) if letter.transcript), "")
     try:
@@ -181,10 +186,14 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
         done.problems.append(error.line())  # nothing to read there now, and nothing later
     except HoldfastError as error:
         done.problems.append(error.line())
+        forget_attempt(project, attempt)
         return  # the disk, a lock, a format: the next capture tries again
     except Exception as error:  # a fault in reading one session must not keep all others from ever being read
-        done.problems.append(machine.clean(f"{last.path.name}: {type(error).__name__}: {error}"))
+        problem = machine.clean(f"{type(error).__name__}: {error}")
+        done.problems.append(f"{last.path.name}: {problem}")
+        fail(project, attempt, problem, group)
         return
+    end(project, attempt)
     (done.ended if ended else done.going_on).append(last.session)
     # One stays while the session goes on, so that its end is noticed should it never be announced.
     remove(letter.path for letter in (group if ended else group[:-1]))

@@ -13,9 +13,11 @@ from holdfast.app.ledger import open_ledger
 from holdfast.app.lesson_states import lesson_store
 from holdfast.app.plugging import make, outdated
 from holdfast.app.projects import known_projects
+from holdfast.app.trying import given_up, said_of, try_again
 from holdfast.app.wiring import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.errors import HoldfastError
 from holdfast.store import files, knowledge
+from holdfast.store.aside import faults
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import FORMAT, Project, check_format, git
 from holdfast.store.memory import MemoryStore
@@ -66,6 +68,7 @@ def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
     if not dry_run:
         project.prepare()
     fixes += _accepted(project, dry_run=dry_run)
+    fixes += _tried_again(machine, project, dry_run=dry_run)
     if scanner_missing_rules(machine):
         fixes.append("compile the scanner's rules")
         if not dry_run:
@@ -103,6 +106,17 @@ def _accepted(project: Project, *, dry_run: bool) -> list[str]:
             if edited and not dry_run:
                 store.accept_entries()
     return fixes
+
+
+def _tried_again(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
+    """Sessions that could not be read, once more; whether that helped the findings say."""
+    waiting = [fault.session[:8] for fault in faults(project.memory)]
+    if waiting and not dry_run:
+        from holdfast.app.capturing import capture
+
+        try_again(project)
+        capture(machine, project)
+    return [f"try to read session {session} again" for session in waiting]
 
 
 def _ledger(machine: Machine, project: Project) -> Iterator[Finding]:
@@ -217,6 +231,12 @@ def _capture(machine: Machine, project: Project) -> Iterator[Finding]:
         store.close()
 
 
+def _unread(machine: Machine, project: Project) -> Iterator[Finding]:
+    """Sessions that hooks told of and nobody could read."""
+    for fault in faults(project.memory):
+        yield Finding("problem" if given_up(fault) else "note", "sessions", said_of(fault))
+
+
 def _git(machine: Machine, project: Project) -> Iterator[Finding]:
     if not project.window.is_dir() or not git(project.root, "rev-parse", "--git-dir"):
         return
@@ -286,6 +306,7 @@ CHECKS: dict[str, Callable[[Machine, Project], Iterator[Finding]]] = {
     "lessons": _lessons,
     "knowledge": _knowledge,
     "capture": _capture,
+    "sessions": _unread,
     "git": _git,
     "hooks": _hooks,
     "redaction": _redaction,

@@ -82,7 +82,8 @@ class _Known:
     def sessions(self) -> set[str]:
         found = {row.session for row in self.rows} | {entry.session for entry in self.entries}
         found |= {told.session for told in injections(self.project) if told.session}
-        found |= {letter.session for letter in envelopes(self.project.memory / "inbox")[0]}
+        inbox = self.project.memory / "inbox"
+        found |= {letter.session for place in (inbox, inbox / "aside") for letter in envelopes(place)[0]}
         return (found | self.captured | self.denied.sessions) - {""}
 
     def statements(self) -> Iterator[Any]:

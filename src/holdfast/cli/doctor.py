@@ -16,7 +16,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="repair what can be repaired: links, rules, old formats; accept log entries changed by hand",
+        help="repair what can be repaired: links, rules, old formats; try sessions again that could not be read; "
+        "accept log entries changed by hand",
     )
     parser.add_argument("--dry-run", action="store_true", help="with --fix: only say what would be done")
     parser.add_argument("--json", action="store_true", help="the findings as JSON")

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 def _catch_up(machine: Machine, project: Project) -> None:
     """A session that ended without a word is read before anybody goes on from what it did."""
     inbox = project.memory / "inbox"
-    if inbox.is_dir() and any(inbox.iterdir()):
+    if inbox.is_dir() and any(inbox.glob("*.json")):
         from holdfast.app.capturing import catch_up
 
         catch_up(machine, project)

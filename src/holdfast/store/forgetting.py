@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from holdfast.errors import StoreError
 from holdfast.model.ledger import LedgerEntry, Outcome
-from holdfast.store import files, inbox
+from holdfast.store import aside, files, inbox
 from holdfast.store.capture_forgetting import CaptureForgetting
 from holdfast.store.files import Held
 from holdfast.store.layout import Project
@@ -188,8 +188,9 @@ class Forgetting:
         return [MemoryStore(self.project, path.parent.name) for path in logs]
 
     def _letters(self) -> list[Path]:
-        letters, _ = inbox.envelopes(self._root / "inbox")
-        return [letter.path for letter in letters if letter.session in self.removal.sessions]
+        letters = [*inbox.envelopes(self._root / "inbox")[0], *inbox.envelopes(aside.folder(self._root))[0]]
+        gone = [letter.path for letter in letters if letter.session in self.removal.sessions]
+        return [*gone, *aside.faults_of(self._root, self.removal.sessions)]
 
     # --- what becomes of them --------------------------------------------------------------------------
 
