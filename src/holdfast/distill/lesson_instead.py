@@ -14,6 +14,7 @@ _MANAGERS = names(
     "nvm fnm n volta mise asdf rtx nodenv rbenv pyenv chruby sdk jenv goenv direnv nix proto vfox"
 )
 _PATH = re.compile(r"""(?:export )?PATH=["']?(?P<first>[^:"'$\s]+):""")
+WITHOUT = "without it"  # the command that a missing wrapper was to run
 _TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo")
 
 
@@ -54,7 +55,15 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
         return _placed(through, part) if len(through) <= LONGEST else ""
     if "-" in token and token == "-".join(called[:2]):
         return " ".join(called[:2])
+    if tried is not None and name_of(tried.words[0]) == token and _is_rest(tried, part):
+        return WITHOUT
     return job(part) or shown(part, keep=(token,))
+
+
+def _is_rest(tried: Simple, part: Simple) -> bool:
+    """Whether a call is what a wrapper was to run: `timeout 60 npm test`, and then `npm test`."""
+    behind = [unquoted(word) for word in tried.words[1:]]
+    return any(name_of(word) == part.program for word in behind) and name_of(tried.words[0]) not in _TASKS
 
 
 def _placed(text: str, part: Simple) -> str:

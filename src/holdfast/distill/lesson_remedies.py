@@ -18,7 +18,9 @@ _ASKING = names(
     "which type whereis command man ls find fd tree cat head tail wc rg grep egrep sed awk jq stat file echo test [ [["
     " printf diff"
 )
-_QUESTIONS = frozenset(["--version", "-version", "-V", "--help", "-h", "which", "where", "help", "tasks"])
+_QUESTIONS = frozenset(
+    ["--version", "-version", "-V", "version", "--help", "-h", "which", "where", "help", "tasks"]
+)
 _TELLS_OF = frozenset(
     ["info", "search", "show", "list", "ls", "view", "desc", "describe", "outdated", "why", "docs"]
 )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from holdfast.distill.lesson_commands import command_lessons
 from holdfast.distill.lesson_fingerprints import Exists, depends_on, enforced_by
 from holdfast.distill.lesson_form import evidence_of, slug
+from holdfast.distill.lesson_instead import WITHOUT
 from holdfast.distill.lesson_merging import recurring
 from holdfast.distill.lesson_recurring import Recurring
 from holdfast.distill.likeness import Likeness, compare
@@ -80,6 +81,7 @@ def rule_of(item: Recurring) -> str:
         case "large":
             return f"`{token}` is too large to read at once → read a part of it (offset and limit), or search in it"
         case "program":
+            then = " → run the command without it" if instead == WITHOUT else then
             return f"`{token}` is not found here{then}"
         case "tool":
             return f"`{tried}` needs `{token}`, which is not found here{then}"

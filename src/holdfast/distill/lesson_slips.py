@@ -31,6 +31,9 @@ _MANIFESTS = (
 )
 # A program that the work itself builds: its options are what is being worked on.
 _BUILT_HERE = re.compile(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
+_RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
+_INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
+_SCRIPT = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
 _NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
 
 
@@ -80,7 +83,7 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
         return None
     if cause in _NAMED:
         for part in parts:
-            if (token := _typed(name, part)) and not _BUILT_HERE.search(part.words[0]):
+            if (token := _typed(name, part)) and not _is_built_here(part, token):
                 return Slip(cause, subject_of(part, token), token, line, at, part)
         return None
     if cause == "glob":
@@ -124,6 +127,17 @@ def worker(parts: Sequence[Simple]) -> Simple | None:
     doing = [part for part in parts if not part.shapes and part.program not in _SHELL]
     checking = [part for part in doing if purpose_of(part)]
     return checking[-1] if checking else doing[-1] if doing else None
+
+
+def _is_built_here(part: Simple, token: str) -> bool:
+    """Whether a word was given to a program that the work itself builds, by its place or through what runs it."""
+    if _BUILT_HERE.search(part.words[0]):
+        return True
+    words = [unquoted(word) for word in part.words]
+    before = words[1 : words.index(token)] if token in words else words[1:]
+    if part.program in _RUN_IT:
+        return before[:1] == ["run"]
+    return part.program in _INTERPRETERS and any(_SCRIPT.search(word) for word in before)
 
 
 def _typed(name: str, part: Simple) -> str:
