@@ -33,12 +33,14 @@ def classify(prompt: str) -> tuple[str, float, str]:
     findings: Findings = []
     _abroad(said, findings)
     _go_on(said, findings)
-    last = len(said.sentences) - 1
-    closing = bool(said.sentences) and _closes_with_a_question(said.sentences[-1])
-    looking = ordered = begun = False
-    for place, (words, asked) in enumerate(said.sentences):
+    judged: list[tuple[str, Findings]] = []
+    for words, asked in said.sentences:
         found: Findings = []
-        act = judge(words, asked, found)
+        judged.append((judge(words, asked, found), found))
+    last = len(judged) - 1
+    closing = bool(judged) and _closes_with_a_question(*judged[-1])
+    looking = ordered = begun = False
+    for place, (act, found) in enumerate(judged):
         # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
         middle = 5 < place < last - 1
         for kind, weight, why in found:
@@ -54,15 +56,16 @@ def classify(prompt: str) -> tuple[str, float, str]:
             findings.append((kind, weight, why))
         begun = begun or (place == 0 and any(kind == "code-gen" and weight >= 4 for kind, weight, _ in found))
         ordered = ordered or act == "order"
-        if place == 0 and found and len(words) <= 3 and found[0][0] == "exploration":
+        if place == 0 and found and len(said.sentences[0][0]) <= 3 and found[0][0] == "exploration":
             findings.append(("code-gen", -3.0, ""))  # "brainstorm: …", "review: …": the rest is its subject
     _shape(said, findings, begun)
     return _decide(findings)
 
 
-def _closes_with_a_question(sentence: tuple[list[str], bool]) -> bool:
-    found: Findings = []
-    return judge(*sentence, found) == "question" and bool(found) and found[-1][1] >= 1.2
+def _closes_with_a_question(act: str, found: Findings) -> bool:
+    if act == "order":  # "explain how you would do that", "make a plan first"
+        return all(kind in ("exploration", "qa") and weight >= 2.0 for kind, weight, _ in found)
+    return act == "question" and bool(found) and found[-1][1] >= 1.2
 
 
 def _slash(said: Said) -> tuple[str, float, str]:

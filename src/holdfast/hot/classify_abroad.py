@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.hot.classify_words import phrases, word_set
+from holdfast.hot.classify_words import word_set
+
+
+def parts(listed: str) -> tuple[str, ...]:
+    """Parts of a text, separated by commas, over several lines."""
+    return tuple([part.strip() for part in listed.split(",")])
+
 
 # Words of other languages. Matched anywhere in the prompt: verbs often come last.
 WISH_ABROAD = word_set(
@@ -57,7 +63,7 @@ CHAT_ABROAD = word_set(
 CHORE_ABROAD = word_set("committe pushe starte lance ejecuta execute запусти закоммить esegui führe")
 
 # Scripts without spaces: matched as parts of the text.
-CHANGE_PARTS = phrases(
+CHANGE_PARTS = parts(
     """添加, 增加, 新增, 修复, 修改, 修正, 实现, 删除, 重构, 创建, 写一个, 写个, 改成, 改为, 优化, 更新,
     解决, 替换, 重命名, 改一下, 加上, 加一个, 加个, 去掉, 移除, 完善, 支持, 迁移, 封装, 編寫, 編輯, 開發,
     开发, 编写, 翻译, 調整, 调整, 改名, 换成, 處理, 处理一下, 補上, 补充, 做一个, 生成, 追加して, 追加し,
@@ -66,21 +72,21 @@ CHANGE_PARTS = phrases(
     書き換え, 추가해, 수정해, 구현해, 고쳐, 만들어, 삭제해, 변경해, 리팩, 작성해, 바꿔, 업데이트해,
     제거해"""
 )
-BROKEN_PARTS = phrases(
+BROKEN_PARTS = parts(
     """报错, 崩溃, 失败, 错误, 不工作, 异常, 有问题, 没反应, 不起作用, 無法, 无法, エラーが, 失敗, 動かない,
     動きません, 落ちる, 壊れ, 오류, 에러, 실패, 안돼, 안됩니다"""
 )
-LOOK_PARTS = phrases(
+LOOK_PARTS = parts(
     """哪里, 在哪, 哪个文件, 看看, 看一下, 检查, 分析, 查找, 查一下, 审查, 对比, 比较一下, 找到, 列出, 阅读,
     调查, 研究, 怎么实现的, 如何实现的, 評估, 评估, 哪些文件, どこ, 調べて, 確認して, 見て, レビュー,
     調査, 比較して, 探して, 分析して, 一覧, 어디, 확인해, 분석해, 찾아, 살펴, 검토, 비교해"""
 )
-ASK_PARTS = phrases(
+ASK_PARTS = parts(
     """什么是, 什么意思, 为什么, 吗, 区别, 是什么, 怎么, 如何, 解释, とは, 何ですか, なぜ, 違い, 教えて,
     意味, ですか, どう, 説明して, 뭐야, 무엇, 왜, 차이, 설명, 인가요, 나요, 뭔가요"""
 )
-CHORE_PARTS = phrases("""提交, 推送, 合并到, 运行, コミット, プッシュ, 実行して, 커밋, 푸시, 실행해""")
-CHAT_PARTS = phrases("""谢谢, 你好, 多谢, ありがとう, こんにちは, 감사, 안녕, お疲れ""")
+CHORE_PARTS = parts("""提交, 推送, 合并到, 运行, コミット, プッシュ, 実行して, 커밋, 푸시, 실행해""")
+CHAT_PARTS = parts("""谢谢, 你好, 多谢, ありがとう, こんにちは, 감사, 안녕, お疲れ""")
 
 # class, weight, words, parts of words
 ABROAD = (
@@ -90,7 +96,7 @@ ABROAD = (
         "code-gen",
         1.6,
         WISH_ABROAD,
-        phrases("""需要, 想要, 应该, 希望, 必要, してほしい, べき, 해줘, 해주세요, 필요"""),
+        parts("""需要, 想要, 应该, 希望, 必要, してほしい, べき, 해줘, 해주세요, 필요"""),
     ),
     ("exploration", 2.4, LOOK_ABROAD, LOOK_PARTS),
     ("qa", 1.9, ASK_ABROAD, ASK_PARTS),

@@ -31,7 +31,7 @@ def orders(
 ) -> bool:
     """Verbs at the head of the sentence or of a clause; in a question only after "can you" and the like."""
     places = dict(frames)
-    if not questioned or (start < len(words) and words[start] in w.PLAIN_VERBS):
+    if not questioned or (start < len(words) and _is_plain(words[start])):
         places.setdefault(start, "")  # "add a test for that?" is an order too
     if places:
         first = min(places) if questioned else 0
@@ -49,6 +49,12 @@ def orders(
         if at < len(words):
             found = _order(words, at, places[at], findings) or found
     return found
+
+
+def _is_plain(word: str) -> bool:
+    """A verb that is hardly ever a noun: an order even with a question mark behind it."""
+    known = word in w.CHANGE or word in w.LOOK or word in w.TELL or word in w.CHORE
+    return known and word not in w.NOUNISH and word not in w.NO_PLAIN_VERBS
 
 
 def _stands_after_a_place(words: list[str], at: int) -> bool:
@@ -180,14 +186,21 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
         return "code-gen", 2.0, after
     if stem in ("respond", "reply") and after == "with":
         return "other", 5.0, after  # a program speaks to a model
-    if subject in ("it", "they") or (
-        wished and (stem in w.PRODUCT or stem not in w.LOOK | w.TELL | w.CHORE | w.TALK)
-    ):
+    if subject in ("it", "they") or (wished and (stem in w.PRODUCT or not _is_other_work(stem))):
         return "code-gen", 2.0, ""  # "it should send", "we want to show": what the program is to do
     if stem == "consider" and after.endswith("ing"):
         return "code-gen", 1.5, after  # as reviewers put it
+    if (
+        stem == "see"
+        and frame in ("", "and")
+        and after not in w.WH
+        and after not in ("if", "whether", "that")
+    ):
+        return "", 0.0, ""  # "see the screenshot": shown, not asked for
     if stem in w.LOOK:
-        soft = stem in ("look", "check") and after in (",", "", "again")
+        soft = stem in ("look", "check") and (
+            after in w.SOFTLY or (after in ("at", "into") and words[at + 2 : at + 3] in w.POINTED)
+        )
         return "exploration", 1.5 if soft else 2.5, ""
     if wished and stem in w.TALK:
         return "qa", 1.6, ""
@@ -206,6 +219,10 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
     ):
         return "code-gen", 1.6, ""  # whatever verb it is: what is asked of one who works on code
     return "", 0.0, ""
+
+
+def _is_other_work(stem: str) -> bool:
+    return stem in w.LOOK or stem in w.TELL or stem in w.CHORE or stem in w.TALK
 
 
 def _with_help(words: list[str], at: int) -> tuple[str, float, str]:
@@ -246,11 +263,18 @@ def _object(words: list[str], at: int, stem: str) -> tuple[str, str]:
         return "other", "commit"
     if stem in ("put", "split", "group", "divide") and "commits" in words[at : at + 7]:
         return "other", "commits"
-    chores = w.CHORE_OBJECTS | w.BRANCHES
-    if stem == "ensure" and CODE not in words and any(word in chores for word in words[at:]):
+    if (
+        stem == "ensure"
+        and CODE not in words
+        and any(word in w.CHORE_OBJECTS or word in w.BRANCHES for word in words[at:])
+    ):
         return "other", "ensure"
     if stem not in w.MAKERS:
         return _of_git(words, at, stem)
+    told = " ".join(words[at + 1 : at + 8])
+    phrase = next((phrase for phrase in w.ABOUT_A_COMMIT if phrase in told), "")
+    if phrase:
+        return "other", phrase
     end = at + 1
     while end < len(words) and end < at + 9 and words[end] not in w.NAMED:
         end += 1

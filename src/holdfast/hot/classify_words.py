@@ -8,8 +8,8 @@ def word_set(words: str) -> frozenset[str]:
 
 
 def phrases(listed: str) -> tuple[str, ...]:
-    """Phrases that stand in a text in these very words, separated by commas."""
-    return tuple([" ".join(phrase.split()) for phrase in listed.split(",")])
+    """Phrases that stand in a text in these very words, separated by a comma and one space."""
+    return tuple(listed.split(", "))
 
 
 CHANGE = word_set(
@@ -134,26 +134,29 @@ ASSENT = word_set(
     stop true false"""
 )
 GO_ON = phrases(
-    """do it, do that, do so, do this, do both, do all, do them, go ahead, go for it, go on, proceed, continue, keep
-    going, carry on, make it so, let's do, lets do, let's go, lets go, let's try, lets try, let's give, let's
-    implement, go with, the first one, the second one, the last one, the former, the latter, both, all of them, all
-    three, all four, all of the above, option, options, approach, try again, retry, next one, next step, implement,
-    same for, same thing, now the same, sounds good, work on, start with, start on, begin, pick up, take the, step,
-    chunk, phase, item, point, part, get started, move on, do the, all"""
+    "do it, do that, do so, do this, do both, do all, do them, go ahead, go for it, go on, proceed, continue, "
+    "keep going, carry on, make it so, let's do, lets do, let's go, lets go, let's try, lets try, let's give, "
+    "let's implement, go with, the first one, the second one, the last one, the former, the latter, both, all of "
+    "them, all three, all four, all of the above, option, options, approach, try again, retry, next one, next "
+    "step, implement, same for, same thing, now the same, sounds good, work on, start with, start on, begin, pick"
+    " up, take the, step, chunk, phase, item, point, part, get started, move on, do the, all"
 )
 # Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
 HANDS_OFF = phrases(
-    """findings only, research only, do not make code, don't make code, do not make any code, report back only, don't
-    change any, do not change any, no code yet, no code changes, without changing any, don't write any code, not
-    implement yet, implement anything yet, edit files yet, don't make any changes, do not make any changes, don't
-    make changes, no changes yet, before you change, before making any changes, do not write code, don't write code,
-    just tell me, only tell me, no edits, don't do anything yet, before implementing, just a question, just asking,
-    just curious, genuine question, quick question, don't code yet, do not code yet, don't fix anything, do not edit
-    any, don't edit any, don't implement yet, do not implement yet"""
+    "take no action, wait for my approval, wait for approval, until i have reviewed, until i approve, explain how"
+    " you would, how would you approach, how would you handle, how would you solve, how would you implement, how "
+    "would you do, how you plan to, before writing any code, before you write any code, findings only, research "
+    "only, do not make code, don't make code, do not make any code, report back only, don't change any, do not "
+    "change any, no code yet, no code changes, without changing any, don't write any code, not implement yet, "
+    "implement anything yet, edit files yet, don't make any changes, do not make any changes, don't make changes,"
+    " no changes yet, before you change, before making any changes, do not write code, don't write code, just "
+    "tell me, only tell me, no edits, don't do anything yet, before implementing, just a question, just asking, "
+    "just curious, genuine question, quick question, don't code yet, do not code yet, don't fix anything, do not "
+    "edit any, don't edit any, don't implement yet, do not implement yet"
 )
 NOT_THAT = phrases(
-    """read-only, read only, don't edit, do not edit, don't modify, do not modify, don't implement, do not implement,
-    don't touch, don't fix, do not fix, nothing yet, don't code, do not code"""
+    "read-only, read only, don't edit, do not edit, don't modify, do not modify, don't implement, do not "
+    "implement, don't touch, don't fix, do not fix, nothing yet, don't code, do not code"
 )
 
 # Commands of hosts and of the usual command sets, by what they set off.
@@ -171,20 +174,20 @@ SLASH = {
 
 # Said of one's own doubt: a question without its mark.
 DOUBTS = phrases(
-    """i wonder, wondering, not sure if, not sure whether, do you think, i'm considering, any idea, curious, don't
-    understand, don't get why, want to know, want to understand, no idea, any thoughts, starting to feel, was
-    thinking, am thinking, i'm thinking, thinking out loud, playing with ideas, toying with, misunderstanding, make
-    a lot of sense, not convinced, i thought, doesn't that, isn't that, shouldn't we, wouldn't it, wouldn't that,
-    don't we, aren't we, let me know if you agree, let me know what, let me know your"""
+    "i wonder, wondering, not sure if, not sure whether, do you think, i'm considering, any idea, curious, don't "
+    "understand, don't get why, want to know, want to understand, no idea, any thoughts, starting to feel, was "
+    "thinking, am thinking, i'm thinking, thinking out loud, playing with ideas, toying with, misunderstanding, "
+    "make a lot of sense, not convinced, i thought, doesn't that, isn't that, shouldn't we, wouldn't it, wouldn't"
+    " that, don't we, aren't we, let me know if you agree, let me know what, let me know your"
 )
 SETTLED = phrases(
-    """it's working, works now, working now, is working fine, i've fixed, i fixed, that worked, it worked, what i
-    wanted"""
+    "it's working, works now, working now, is working fine, i've fixed, i fixed, that worked, it worked, what i "
+    "wanted"
 )
 # Questions that follow a complaint and only underline it.
 RHETORICAL = phrases(
-    """what's going on, what is going on, huh, what gives, wtf, what's happening, what about the, how about, is it
-    possible, is that possible"""
+    "what's going on, what is going on, huh, what gives, wtf, what's happening, what about the, how about, is it "
+    "possible, is that possible"
 )
 AUXILIARIES = word_set(
     """is are was were do does did has have had can could will would should isn't aren't doesn't don't didn't am"""
@@ -214,15 +217,15 @@ SLIPS = word_set("forgot missed broke removed left didn't deleted ignored skippe
 IDIOMS = frozenset(
     tuple(pair.split())
     for pair in phrases(
-        """move on, keep in, keep me, make sense, set aside, save that, stop here, stop there, put aside, use your,
-        wrap up, keep an, pass on"""
+        "move on, keep in, keep me, make sense, set aside, save that, stop here, stop there, put aside, use your, "
+        "wrap up, keep an, pass on"
     )
 )
 HERE = word_set("codebase repo repository project")
 ERROR_PHRASES = phrases(
-    """enoent, econnrefused, no such file, permission denied, command not found, cannot find module, modulenotfound,
-    stack trace, segmentation fault, exit code 1, exited with, cannot read propert, is not defined, undefined
-    reference, could not resolve, failed to, unexpected token"""
+    "enoent, econnrefused, no such file, permission denied, command not found, cannot find module, "
+    "modulenotfound, stack trace, segmentation fault, exit code 1, exited with, cannot read propert, is not "
+    "defined, undefined reference, could not resolve, failed to, unexpected token"
 )
 TAGS = word_set("right yeah correct no then")
 FINITE = word_set(
@@ -230,8 +233,8 @@ FINITE = word_set(
     can can't won't gets got keeps still"""
 )
 CLOSING = phrases(
-    """call it a day, wrong window, wrong chat, never mind, nevermind, ignore my, ignore the last, ignore last, that's
-    all, that is all"""
+    "call it a day, wrong window, wrong chat, never mind, nevermind, ignore my, ignore the last, ignore last, "
+    "that's all, that is all"
 )
 NAMES_OF_ERRORS = word_set(
     """handling message messages page pages code codes boundary type types state states handler log"""
@@ -273,15 +276,15 @@ SPEAKS = word_set(
     "tell show ask notify warn inform let give send alert remind help prompt invite offer explain"
 )
 FOR_A_PROGRAM = phrases(
-    """return a json, respond with only, respond only with, return only, output only, reply only with, reply with
-    exactly, respond with exactly, with the exact, return the required"""
+    "return a json, respond with only, respond only with, return only, output only, reply only with, reply with "
+    "exactly, respond with exactly, with the exact, return the required"
 )
 ASKS = word_set("know see sure tell check show understand wonder say explain asked asking")
 OPENERS = word_set("also next nit todo nitpick feature feat bug task improvement enhancement requirement")
 MORE_OR_LESS = word_set(
     "fewer shorter longer smaller bigger larger wider simpler cleaner faster darker lighter"
 )
-PLAIN_VERBS = (CHANGE | LOOK | TELL | CHORE) - NOUNISH - {"do", "have", "open", "start", "think", "see"}
+NO_PLAIN_VERBS = word_set("do have open start think see")
 NOUNS_TOO = word_set(
     """build update change run deploy release merge push start search check review install commit upgrade"""
 )
@@ -305,12 +308,9 @@ DONE = word_set("put made done shown hidden set split built written taken cut ke
 
 TOLD_TO_GO_ON = phrases("you know what to do, try again, try it again, keep at it, have at it, pick up where")
 # How work is to be done rather than what is to change: no order beside a look.
-MANNERS_OF_WORK = frozenset(
-    f'"{verb}"'
-    for verb in word_set(
-        """use include make apply keep ensure avoid ignore mention set return write add limit order restrict document
-        pass skip group call put give name mark cover"""
-    )
+MANNERS_OF_WORK = word_set(
+    '"use" "include" "make" "apply" "keep" "ensure" "avoid" "ignore" "mention" "set" "return" "write" "add" '
+    '"limit" "order" "restrict" "document" "pass" "skip" "group" "call" "put" "give" "name" "mark" "cover"'
 )
 CHORES_DONE = word_set("merged committed pushed deployed released published reviewed shipped landed")
 AFTER_NO = word_set("wait just but that's it's problem problems worries the this that thanks rush idea")
@@ -319,3 +319,6 @@ ELIDED = word_set(
 )
 BEGINNING = word_set("start begin commence continue proceed resume finish complete")
 PIECES = word_set("phase phases task tasks step steps chunk milestone story stories iteration sprint part")
+SOFTLY = word_set(", again it this that out") | {""}
+POINTED = (["it"], ["this"], ["that"])
+ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request description, commit title")
