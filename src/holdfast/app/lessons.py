@@ -13,6 +13,7 @@ from holdfast.app.projects import new_group
 from holdfast.app.refreshing import refresh
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, UsageError
+from holdfast.guard.fence import imitates
 from holdfast.guard.lesson_text import why_line_refused, why_target_refused
 from holdfast.guard.names import safe_name
 from holdfast.model.lesson import Fingerprint, Lesson, LessonKind
@@ -78,7 +79,10 @@ def clean(machine: Machine, lesson: Lesson) -> Lesson:
     return replace(
         lesson,
         description=machine.clean(lesson.description),
-        rules=tuple(rule for text in lesson.rules if (rule := machine.clean(text).strip())),
+        # What imitates our marks is looked at as it came: cleaned it may read like anybody's words.
+        rules=tuple(
+            rule for text in lesson.rules if not imitates(text) and (rule := machine.clean(text).strip())
+        ),
         evidence=tuple(evidence),
     )
 
@@ -314,7 +318,7 @@ def _line(machine: Machine, text: str, what: str) -> str:
     kept = " ".join(machine.clean(text).split())
     if len(kept) > LONGEST_RULE:
         raise UsageError(f"{what} has {len(kept):,} characters, {LONGEST_RULE:,} are allowed", fix="Say less")
-    if reason := why_line_refused(kept):
+    if reason := why_line_refused(" ".join(text.split())) or why_line_refused(kept):
         raise UsageError(f"{what} is refused: {reason}", fix="Write it in plain text")
     return kept
 
