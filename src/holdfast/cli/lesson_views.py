@@ -131,6 +131,10 @@ def show(one: Seen, *, evidence: bool = True) -> None:
     if payback.injected:
         cost = f"told {payback.injected} times, {payback.tokens} tokens"
         output.aside(f"{cost}; used {payback.used}, contradicted {payback.contradicted}", indent=2)
+    if one.place == "candidates" and one.state == "active":
+        output.aside(
+            "active by itself; you have not decided: promote keeps it, reject takes it away", indent=2
+        )
     output.aside(str(one.found.path), indent=2)
 
 
