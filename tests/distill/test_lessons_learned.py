@@ -180,6 +180,18 @@ FAILED_AND_WORKED = [
         "go test ./... 2>&1 | tail -5",
         ["`timeout` is not found here", "→ run the command without it"],
     ),
+    (
+        "a program that is found where the line says",
+        ("cd /home/ada/shop && gofast build ./...", False, "bash: gofast: command not found"),
+        "export PATH=$PATH:/usr/local/gofast/bin:/home/ada/gofast/bin && gofast build ./...",
+        ["`gofast` is not found here", "→ `export PATH=$PATH:/usr/local/gofast/bin:~/gofast/bin`"],
+    ),
+    (
+        "a program that a script called, of which nobody says how it ended",
+        ("python tools/report.py --json", None, "checking …\n" * 80 + "zsh:1: command not found: python\n"),
+        "python3 tools/report.py --json",
+        ["`python` is not found here", "→ `python3`"],
+    ),
 ]  # fmt: skip
 
 

@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 
 from holdfast.distill.harvest_state import Slip
-from holdfast.distill.lesson_words import LONGEST, REST, at_home, job, shown, subject_of, with_flags
-from holdfast.distill.shell_line import Simple, name_of, names, unquoted
+from holdfast.distill.lesson_words import LONGEST, REST, at_home, job, shown, specific, subject_of, with_flags
+from holdfast.distill.shell_line import Simple, name_of, names, path_of, unquoted
 
 _SWITCHES = names("use shell exec x run env")
 _MANAGERS = names(
     "nvm fnm n volta mise asdf rtx nodenv rbenv pyenv chruby sdk jenv goenv direnv nix proto vfox"
 )
 _PATH = re.compile(r"""(?:export )?PATH=["']?(?P<first>[^:"'$\s]+):""")
+_AT_HOME = re.compile(r"\A/(?:home|Users)/[^/]+/")
 TARGETS = names(
     "--lib --bin --bins --test --tests --bench --example --filter -p --package --project -w --workspace"
 )
@@ -55,6 +56,10 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
     """A program under another name or behind another one: that name, whatever it was asked to do then."""
     words = [unquoted(word) for word in part.words]
     called = [name_of(word) for word in part.words]
+    if called[0] == token and (path := path_of(part)):
+        folders = [_AT_HOME.sub("~/", folder) for folder in unquoted(path[5:]).split(":")]
+        text = f"export PATH={':'.join(folder for folder in folders if not specific(folder))}"
+        return text if "/" in text and len(text) <= LONGEST else ""
     alike = called[0].startswith(token) or token.startswith(called[0])
     if called[0] == token or (alike and min(len(called[0]), len(token)) >= 3):
         return _placed(at_home(words[0]), part) if "/" in words[0] else words[0]

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from holdfast.distill import checks
 from holdfast.distill.lesson_words import formats, purpose_of, specific, subject_of
-from holdfast.distill.shell_line import Simple, name_of, names, unquoted
+from holdfast.distill.shell_line import Simple, name_of, names, path_of, unquoted
 
 MOST = 0.6
 NEARLY = 0.7
@@ -123,6 +123,8 @@ def same_job(tried: Simple, part: Simple) -> bool:
 def _other_program(token: str, tried: Simple, part: Simple) -> bool:
     called = [name_of(word) for word in part.words]
     if called[0] == token:
+        if path_of(part):
+            return not path_of(tried)
         return _off_the_path(part.words[0]) and not tried.words[0].startswith("/")
     if _TELLS_OF & set(called[1:3]):
         return False  # whether it could be had is no way to run it

@@ -31,6 +31,7 @@ MOST_IN_VAIN = 4
 # What no edit of the code mends: the call itself was wrong.
 OF_THE_CALL = frozenset(["flag", "command", "glob"])
 SHORT = 400  # an output that a masked failure may be told by
+SAID_BY_SHELL = frozenset(["program"])
 _FAILED_TEST = late(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
@@ -53,8 +54,10 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
         if slip is None:
             _jobs(state, command, worked=False, at=at)
             _watch_checks(state, command, output, at)
-    elif _may_hide_a_failure(command, output) and masks(clean := _without_secrets(command)):
-        slip = slip_of(clean, excerpt(output), at, only=SOFT)
+    elif causes := _hidden_causes(command, output, unknown=ok is None):
+        clean = _without_secrets(command)
+        if ok is None or masks(clean):
+            slip = slip_of(clean, excerpt(output), at, only=causes)
     if ok is False and state.slips:
         _in_vain(state, command)
     if slip is not None:
@@ -76,6 +79,19 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
 def _may_hide_a_failure(command: str, output: str) -> bool:
     """Whether a short output says that a call was wrong in a line whose exit code need not say so."""
     return bool(output) and len(output) <= SHORT and masks(command) and bool(signs_in(excerpt(output)))
+
+
+def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str]:
+    """By which signs a call may be known to have failed whose exit code does not say so, or is not known.
+
+    In a long output only by what a shell says itself, which programs seldom print.
+    """
+    if not output or not (unknown or masks(command)):
+        return frozenset()
+    if len(output) > SHORT and not (unknown and "command not found" in output):
+        return frozenset()
+    causes = SOFT if len(output) <= SHORT else SAID_BY_SHELL
+    return causes if signs_in(excerpt(output)) else frozenset()
 
 
 def misused(command: str, output: str) -> bool:

@@ -54,23 +54,32 @@ def unquoted(word: str) -> str:
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
 
 
+def path_of(part: Simple) -> str:
+    """Where a command looks for programs, when its line says so."""
+    return next((text for text in part.variables if text.startswith("PATH=")), "")
+
+
 @lru_cache(maxsize=1024)
 def simple_commands(line: str) -> tuple[Simple, ...]:
-    """The commands of a line in order; changes of directory are taken into those that follow."""
+    """The commands of a line in order; changes of directory and of PATH are taken into those that follow."""
     if len(line) > LONGEST:
         line = line[:LONGEST].rpartition("\n")[0] or line[:LONGEST].rpartition(" ")[0]
     if "<<" in line:
         line = _HERE_DOCUMENT.sub(r" \3", line)
     found: list[Simple] = []
     words: list[str] = []
-    directory, piped = "", False
+    directory, path, piped = "", "", False
 
     def end() -> None:
-        nonlocal directory, words
+        nonlocal directory, path, words
         variables, rest = _split(words)
         words = []
+        exported = rest[1:] if rest[:1] == ["export"] else variables if not rest else []
+        path = next((word for word in exported if word.startswith("PATH=")), path)
         if not rest:
             return
+        if path and path not in rest:
+            variables = [path, *variables]
         if rest[0] == "cd" and len(rest) == 2:
             directory = _joined(directory, unquoted(rest[1]))
         else:
