@@ -117,6 +117,17 @@ def test_the_branch_that_is_checked_out_speaks_for_the_files_of_sessions_on_it(s
     assert "shop/refunds.py" in shop.asked(prompt, session_id="two")
 
 
+@pytest.mark.promise("R8")
+def test_a_command_that_sessions_were_given_before_is_told_what_they_worked_on(shop: Prompted) -> None:
+    assert shop.asked("/shop:next-story", session_id="before") == []
+    shop.worked("s4", "/shop:next-story", "plan/stories.md", "plan/status.yaml")
+    shop.worked("s5", "/shop:next-story 7", "plan/stories.md")
+    shop.made_ready()
+    told = shop.asked("/shop:next-story", session_id="after")
+    assert told[0] == HEADING and any(line.endswith("stories.md") for line in told)
+    assert shop.asked("/shop:retro", session_id="another command") == []
+
+
 def test_our_own_text_is_no_prompt(shop: Prompted) -> None:
     told = shop.ask(VOUCHER).context
     assert shop.ask(told, session_id="another").printed == b""

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.hot.postings import QUARTERS
-from holdfast.hot.words import LONGEST_PROMPT, branch_words, name_words, words
+from holdfast.hot.words import LONGEST_PROMPT, branch_words, command_in, name_words, words
 from holdfast.model.pointer import PointerSession
 from holdfast.text.stopwords import ENGLISH
 
@@ -76,6 +76,8 @@ def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[s
     for prompt in session.prompts:
         for word in prompt_words(prompt):
             counts[word] += 1.0
+        if command := command_in(prompt):
+            counts[command] += 1.0
     for word in prompt_words(session.answer):
         counts[word] += _ANSWER
     for word in branch_words(session.branch, ENGLISH):

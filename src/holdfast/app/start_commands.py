@@ -52,7 +52,7 @@ def command_line(
     most = max(told, key=lambda one: one.sessions)
     return Line(
         f"{_HEADING}{'; '.join(parts)}",
-        f"used in up to {most.sessions} of {len(lived)} sessions, the latest first",
+        f"run in up to {most.sessions} of {len(lived)} sessions; recent ones count more",
     )
 
 

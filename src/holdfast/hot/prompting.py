@@ -16,7 +16,7 @@ from holdfast.hot.pointer_text import CONSIDERED, fitting, path_lines
 from holdfast.hot.postings import Postings
 from holdfast.hot.ranking import rank
 from holdfast.hot.telling import Told, count_tokens
-from holdfast.hot.words import LONGEST_PROMPT, words
+from holdfast.hot.words import LONGEST_PROMPT, command_in, words
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -95,9 +95,13 @@ def choose(
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
     kind, _ = class_of(text, heard.kind)  # why is said in words of the prompt, which nobody has redacted
+    command = command_in(text)
+    if command and _is_known(db, command):
+        kind = kind if kind in AT_WORK else LOOKING  # what sessions did with it says which files
+    elif command:
+        text = text[len(command) :].strip()  # its name says what kind of work it is, not which files
     if kind not in AT_WORK and not (kind == ASKING and heard.worked):
         return Answered(kind, [], f"the prompt is {kind}, not work on code")
-    text = _asked(text)
     if not text:
         return Answered(kind, [], "a command without words of its own")
     budget = min(most, MOST_IN_SESSION - heard.tokens)
@@ -135,10 +139,9 @@ def class_of(text: str, last: str) -> tuple[str, str]:
     return kind, why
 
 
-def _asked(text: str) -> str:
-    """What a prompt asks for in words: a client's command says by its name what kind of work it is, not which files."""
-    name, _, rest = text.partition(" ")
-    return rest.strip() if name.startswith("/") and "/" not in name[1:] and "." not in name else text
+def _is_known(db: sqlite3.Connection, command: str) -> bool:
+    """Whether sessions here were given a command of the client before."""
+    return bool(db.execute("SELECT 1 FROM word WHERE word = ?", (command,)).fetchall())
 
 
 def _assents(text: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from holdfast.hot.words import LONGEST_PROMPT, ON, as_written, branch_words, names_file, words
+from holdfast.hot.words import LONGEST_PROMPT, ON, as_written, branch_words, command_in, names_file, words
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def rank(
     name says what the work is about, and sessions on it did the same work.
     """
     query = _query(words(prompt[:LONGEST_PROMPT], postings.empty), earlier)
+    if command := command_in(prompt):
+        query[command] = 1.0
     for word in branch_words(branch, postings.empty):
         query[word] = max(query.get(word, 0.0), _SAME_BRANCH if word.startswith(ON) else _BRANCH_WORD)
     postings.load(query)

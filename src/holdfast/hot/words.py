@@ -18,6 +18,7 @@ _CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
 _HAN = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # compiled where it is needed: that takes time
 _SHORTEST = 3
+_LONGEST_COMMAND = 100
 
 
 def words(text: str, empty: Collection[str]) -> list[str]:
@@ -54,6 +55,14 @@ def name_words(path: str, empty: Collection[str]) -> set[str]:
 def branch_words(branch: str, empty: Collection[str]) -> list[str]:
     """The words of a branch's name, and the name itself as one that no text can say: work goes on on its branch."""
     return [*dict.fromkeys(words(branch, empty)), f"{ON}{branch}"] if branch else []
+
+
+def command_in(prompt: str) -> str:
+    """The client's command that a prompt begins with, with its stroke; '' for a path and for plain words."""
+    if not prompt.startswith("/"):
+        return ""
+    name = prompt[:_LONGEST_COMMAND].split(maxsplit=1)[0]
+    return name if len(name) > 1 and "/" not in name[1:] and "." not in name else ""
 
 
 def names_file(text: str, path: str) -> bool:
