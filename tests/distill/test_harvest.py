@@ -388,7 +388,9 @@ def test_what_is_of_one_moment_is_no_fact() -> None:
     story = Told().run("gh pr create --fill", "https://github.com/ada/shop/pull/139")
     scratch = "/home/ada/AppData/Local/Temp/claude/shop/6c0a282a-886f-458d-a426-93d95104b4a6/scratchpad"
     story.run(f"ls {scratch}/a", f"{scratch}/a").run(f"ls {scratch}/b", f"{scratch}/b")
-    story.run("curl -s 'http://localhost/a?n=1'", '{"n": 1}').run("curl -s 'http://localhost/a?n=2'", '{"n": 2}')
+    story.run("curl -s 'http://localhost/a?n=1'", '{"n": 1}').run(
+        "curl -s 'http://localhost/a?n=2'", '{"n": 2}'
+    )
     assert [fact.text for fact in harvested(story).facts] == ["http://localhost/a answers here"]
 
 
