@@ -11,6 +11,7 @@ from holdfast.cli.amounts import counted
 from holdfast.cli.consent import agreed
 from holdfast.cli.history import lines, moment, why
 from holdfast.cli.numbers import at_least_one
+from holdfast.cli.output import Column, Table
 from holdfast.errors import StoreError, UsageError
 
 DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
@@ -25,6 +26,9 @@ EXAMPLES = """examples:
   holdfast undo --dry-run           only show what would change
   holdfast undo --personal          the last change of your personal lessons
 """
+
+
+_NAMES = {UNDO: "the undo", "capture": "what sessions left in memory"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -90,22 +94,26 @@ def _show(files: list[Undone], options: argparse.Namespace, words: tuple[str, st
         output.line(f"{brought} what {files[0].file} held after change {options.to}.")
     else:
         newest = max((change for one in files for change in one.changes), key=lambda change: change.n)
-        what = "the undo" if newest.reason == UNDO else why(newest.reason)
+        what = _NAMES.get(newest.reason) or why(newest.reason)
         of = f", {counted(len(files), 'file')}" if len(files) > 1 else ""
         output.line(f"{taken}: {what} of {moment(newest.at)}{of}.")
     _list(files, options)
 
 
 def _list(files: list[Undone], options: argparse.Namespace) -> None:
-    width = max(len(undone.file) for undone in files)
-    for undone in files:
-        what = "removed, as it was new" if undone.gone else f"{lines(undone.added, undone.removed)} lines"
-        if undone.file.startswith(".holdfast/"):
-            what = "taken out of git" if undone.gone else "tracked in git again, not committed"
-        numbers = ", ".join(str(change.n) for change in undone.changes[:5])
-        more = " …" if len(undone.changes) > 5 else ""
-        of = f"  (change {numbers}{more})" if numbers and not options.to else ""
-        output.line(f"  {undone.file:<{width}}  {what}{of}")
+    columns = [Column("File", flexible=True), Column("What becomes of it"), Column("Change", dispensable=1)]
+    output.show(Table(columns, [_row(undone, options) for undone in files]))
+
+
+def _row(undone: Undone, options: argparse.Namespace) -> tuple[str, str, str]:
+    again = any(change.reason == UNDO for change in undone.changes)
+    gone = "removed again" if again else "removed, as it was new"
+    what = gone if undone.gone else f"{lines(undone.added, undone.removed)} lines"
+    if undone.file.startswith(".holdfast/"):
+        what = "taken out of git" if undone.gone else "tracked in git again, not committed"
+    numbers = ", ".join(str(change.n) for change in undone.changes[:5])
+    more = " …" if len(undone.changes) > 5 else ""
+    return undone.file, what, "" if options.to else f"{numbers}{more}"
 
 
 def _tell(done: list[Undone], options: argparse.Namespace, *, shown: bool) -> None:
