@@ -21,6 +21,9 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     inverted = _is_inverted(words, start) or (
         asked and any(word in w.WH for word in words[start : start + 1])
     )
+    if words[0] == "if" and not asked and _asks_after_a_condition(words):
+        findings.append(("qa", 2.0, '"if …"'))
+        return "question"
     plain = " ".join(words)
     doubt = next((doubt for doubt in w.DOUBTS if doubt in plain), "")
     tagged = (
@@ -29,7 +32,12 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     questioned = asked or inverted or bool(doubt) or tagged
     frames = _frames(words, start if inverted else len(words))
     if questioned:  # "do we need to add": asked, not wished
-        frames = {at: frame for at, frame in frames.items() if frame.partition(" ")[0] not in w.WISHING}
+        frames = {
+            at: frame
+            for at, frame in frames.items()
+            if frame.partition(" ")[0] not in w.WISHING
+            or (frame == "we should" and w.HEDGES & set(words[:3]))
+        }  # but "maybe we should make it bigger?" is a wish all the same
     if asked and len(words) - start == 1:
         findings.append(("qa", 1.6, f'"{words[start]}?"'))
         return "question"
@@ -39,7 +47,8 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
         _question(words, embedded, False, "", plain, findings)
         return "question"
     if not questioned:
-        _statement(words, ordered, findings)
+        if not (ordered and findings[0][0] == "exploration" and words[start] in w.LOOK):
+            _statement(words, ordered, findings)  # "find out why it fails" says what to look at
         return "order" if ordered else "statement"
     if frames and not inverted and min(frames) > 4:
         _statement(words[: min(frames) - 2], ordered, findings)  # "lint shows errors, can you take a look?"
@@ -55,6 +64,16 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
         ):
             _statement(words, False, findings)  # "the header is gone now?": said as it is, and doubted
     return "order" if ordered else "question"
+
+
+def _asks_after_a_condition(words: list[str]) -> bool:
+    """ "if i wrote nothing would it stop": the question mark was left out."""
+    return any(
+        words[at] in ("would", "will", "does", "is", "are", "can")
+        and words[at + 1] in ("it", "they", "there", "i", "we")
+        and words[at - 1] not in w.WH
+        for at in range(3, len(words) - 1)
+    )
 
 
 def _is_request(words: list[str], start: int, findings: Findings) -> bool:
@@ -129,8 +148,10 @@ def _frame(words: list[str], at: int) -> int:
     before = words[at - 1] if at else ""
     if before in ("what", "whether", "why", "how", "where", "which", "when", "if"):
         return 0
-    if word in ("need", "want", "needs") and before in w.NOT:
-        return 0  # "we might not need to redeploy"
+    if word in w.WISHING and any(asks in w.WH for asks in words[max(0, at - 6) : at]):
+        return 0  # "what is the option that we need to set": asked about
+    if word in ("need", "want", "needs") and (before in w.NOT or before in w.OF_OTHERS):
+        return 0  # "we might not need to redeploy", "users may want to see it"
     if (
         word == "you"
         and after == "can"
@@ -139,12 +160,16 @@ def _frame(words: list[str], at: int) -> int:
         return 0  # "you can see that it is off": shown, not asked for
     if word in ("can", "could", "would", "will", "can't", "couldn't"):
         if after in ("you", "u") or (after == "we" and word not in ("would", "will")):
+            if words[at + 2 : at + 5] == ["be", "able", "to"]:
+                return at + 5
             return at + 3 if words[at + 2 : at + 3] == ["mind"] else at + 2
         return 0
     if word in ("let's", "lets", "please", "pls", "plz"):
         return at + 1
     if word == "you" and after in ("could", "can", "should", "must"):
         return at + 2
+    if word == "we" and before == "now" and after in w.CHANGE and after not in w.NOUNISH:
+        return at + 1  # "now we add one more box"
     if word in ("i", "we", "i'd", "we'd", "it", "they", "id"):
         would = word.endswith("'d")
         while after in w.BETWEEN:
@@ -212,7 +237,7 @@ def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
             and at
             and (words[at - 1] in w.REFERRED or (words[at - 1] == "the" and not after))
         )
-        mine = word == "missing" and at and words[at - 1] in ("am", "i'm", "we're", "i")
+        mine = word in w.OWN_FAULTS and any(me in w.ONESELF for me in words[max(0, at - 3) : at])
         if (word in w.MUST and not ordered) or (word in w.BROKEN and not (named or referred or mine)):
             best, why = 2.0, f'"{word}"'
             break
@@ -241,12 +266,7 @@ def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
         findings.append(("code-gen", 1.6, '"now …"'))
     elif "still" in words:
         findings.append(("code-gen", 1.6, '"still"'))
-    elif (
-        words[0] in ("only", "no")
-        and len(words) > 3
-        and words[1] not in w.SUBJECTS
-        and words[1] not in w.AFTER_NO
-    ):
+    elif words[0] == "no" and len(words) > 3 and words[1] not in w.SUBJECTS and words[1] not in w.AFTER_NO:
         findings.append(("code-gen", 1.6, f'"{words[0]} {words[1]}"'))
 
 
@@ -275,6 +295,8 @@ def _wrong_or_wished(word: str, after: str, rest: list[str], at: int, ordered: b
         return 0.0
     if word == "does" and after == "not" and at:
         return 1.7
+    if word == "not" and after in ("needed", "necessary") and at:
+        return 1.6
     if (
         word in w.FALLS_SHORT
         and at
@@ -282,9 +304,7 @@ def _wrong_or_wished(word: str, after: str, rest: list[str], at: int, ordered: b
         and (word, after) != ("never", "be")
     ):
         return 1.7
-    if (word == "too" and after not in ("", ",") and after not in CLAUSES) or (
-        word == "could" and after == "be"
-    ):
+    if word == "too" and after not in ("", ",") and after not in CLAUSES:
         return 1.7
     if (word in ("no", "any") and after in ("longer", "more")) or (word == "not" and "but" in rest):
         return 1.6

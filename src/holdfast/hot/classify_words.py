@@ -42,11 +42,12 @@ LOOK = word_set(
     recheck re-check browse grep inventory estimate scope outline propose suggest recommend discuss walk reproduce
     monitor watch critique crawl visit count rank ultrathink reflect ideate sketch gather collect reread re-read
     understand sanity-check crosscheck cross-check familiarize skim eval judge strategize strategise reconsider
-    rethink revisit sweep hunt comb scour peek dive poke"""
+    rethink revisit sweep hunt comb scour peek dive poke prove comprehend"""
 )
 TELL = word_set(
     """explain describe summarize summarise tell know learn hear clarify elaborate define recap answer remind help give
-    teach interpret"""
+    teach interpret
+    instruct guide coach"""
 )
 CHORE = word_set(
     """run rerun re-run execute start restart launch kill commit push pull merge rebase checkout stash cherry-pick
@@ -143,17 +144,20 @@ GO_ON = phrases(
 )
 # Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
 HANDS_OFF = phrases(
-    "take no action, wait for my approval, wait for approval, until i have reviewed, until i approve, explain how"
+    "take no action, not take any action, don't take any action, no code for now, no new code, still no code, "
+    "maybe no code, implement right away, tell me first, "
+    "for my approval, wait for my approval, wait for approval, until i have reviewed, until i approve, explain how"
     " you would, how would you approach, how would you handle, how would you solve, how would you implement, how "
     "would you do, how you plan to, before writing any code, before you write any code, findings only, research "
     "only, do not make code, don't make code, do not make any code, report back only, don't change any, do not "
     "change any, no code yet, no code changes, without changing any, don't write any code, not implement yet, "
     "implement anything yet, edit files yet, don't make any changes, do not make any changes, don't make changes,"
     " no changes yet, before you change, before making any changes, do not write code, don't write code, just "
-    "tell me, only tell me, no edits, don't do anything yet, before implementing, just a question, just asking, "
-    "just curious, genuine question, quick question, don't code yet, do not code yet, don't fix anything, do not "
+    "tell me, only tell me, no edits, don't do anything yet, before implementing, "
+    "don't code yet, do not code yet, don't fix anything, do not "
     "edit any, don't edit any, don't implement yet, do not implement yet"
 )
+ASIDES = phrases("just a question, just asking, just curious, genuine question, quick question")
 NOT_THAT = phrases(
     "read-only, read only, don't edit, do not edit, don't modify, do not modify, don't implement, do not "
     "implement, don't touch, don't fix, do not fix, nothing yet, don't code, do not code"
@@ -181,7 +185,8 @@ DOUBTS = phrases(
     " that, don't we, aren't we, let me know if you agree, let me know what, let me know your"
 )
 SETTLED = phrases(
-    "it's working, works now, working now, is working fine, i've fixed, i fixed, that worked, it worked, what i "
+    "it's working, it works now, that works now, this works now, working now, "
+    "is working fine, i've fixed, i fixed, that worked, it worked, what i "
     "wanted"
 )
 # Questions that follow a complaint and only underline it.
@@ -208,7 +213,7 @@ IN_CODE = word_set(
 CHOOSING = word_set(
     """and & first second third item items number option options approach both all one two three four the then"""
 )
-SUBJECTS = word_set("we you i they it there u")
+SUBJECTS = ("we", "you", "i", "they", "it", "there", "u")
 WISHING = word_set("i we i'd we'd it they need want needs")
 WH = word_set("what what's whats why why's where where's who which how how's whose")
 REACHED = word_set("used anywhere reachable referenced called anything unused everywhere elsewhere")
@@ -221,13 +226,13 @@ IDIOMS = frozenset(
         "wrap up, keep an, pass on"
     )
 )
-HERE = word_set("codebase repo repository project")
+HERE = ("codebase", "repo", "repository", "project")
 ERROR_PHRASES = phrases(
     "enoent, econnrefused, no such file, permission denied, command not found, cannot find module, "
     "modulenotfound, stack trace, segmentation fault, exit code 1, exited with, cannot read propert, is not "
     "defined, undefined reference, could not resolve, failed to, unexpected token"
 )
-TAGS = word_set("right yeah correct no then")
+TAGS = ("right", "yeah", "correct", "no", "then")
 FINITE = word_set(
     """is are was were fails failed fail shows has have had does doesn't isn't aren't says of should must will would
     can can't won't gets got keeps still"""
@@ -239,22 +244,22 @@ CLOSING = phrases(
 NAMES_OF_ERRORS = word_set(
     """handling message messages page pages code codes boundary type types state states handler log"""
 )
-FALLS_SHORT = word_set("doesn't isn't aren't wasn't won't never doesnt")
+FALLS_SHORT = ("doesn't", "isn't", "aren't", "wasn't", "won't", "never", "doesnt")
 TALK = word_set("say talk assume chat me pretend hope ask note")
 # What is wrong with these is wrong with the state of a repository, not with its files.
 GIT = word_set("branch branches main master merged rebased rebase worktree upstream origin stash")
 REFERRED = word_set("this that these those")  # "debugging this issue": known, and not reported
 NAMES_OF_FAULTS = word_set("issue issues problem problems bug bugs error errors")
-REMARKS = word_set("comments comment feedback findings suggestions nits remarks")
+REMARKS = ("comments", "comment", "feedback", "findings", "suggestions", "nits", "remarks")
 REMARKED = word_set("there has have left came come back new some got more few another")
 DELEGATES = word_set("spawn respawn delegate dispatch assign ask tell instruct")  # … somebody to do it
-UNABLE = word_set("cannot can't")
+UNABLE = ("cannot", "can't")
 OF_THE_MIND = word_set("remember think decide tell wait believe imagine recall help say guess agree")
 STATES = word_set(
     "decided convinced interested required related needed involved concerned finished supposed mistaken"
 )
 HEDGES = word_set("maybe perhaps might")
-IT = word_set("it that this so both all")
+IT = ("it", "that", "this", "so", "both", "all")
 THEN: tuple[list[str], ...] = ([], [","], ["and"], ["now"], ["then"], ["first"])
 MANNERLY = word_set("please pls plz , now then just so")
 GOES_ON = (
@@ -284,7 +289,7 @@ OPENERS = word_set("also next nit todo nitpick feature feat bug task improvement
 MORE_OR_LESS = word_set(
     "fewer shorter longer smaller bigger larger wider simpler cleaner faster darker lighter"
 )
-NO_PLAIN_VERBS = word_set("do have open start think see")
+NO_PLAIN_VERBS = ("do", "have", "open", "start", "think", "see")
 NOUNS_TOO = word_set(
     """build update change run deploy release merge push start search check review install commit upgrade"""
 )
@@ -309,8 +314,7 @@ DONE = word_set("put made done shown hidden set split built written taken cut ke
 TOLD_TO_GO_ON = phrases("you know what to do, try again, try it again, keep at it, have at it, pick up where")
 # How work is to be done rather than what is to change: no order beside a look.
 MANNERS_OF_WORK = word_set(
-    '"use" "include" "make" "apply" "keep" "ensure" "avoid" "ignore" "mention" "set" "return" "write" "add" '
-    '"limit" "order" "restrict" "document" "pass" "skip" "group" "call" "put" "give" "name" "mark" "cover"'
+    '"use" "make" "write" "include" "ignore" "apply" "create" "avoid" "skip" "follow" "document"'
 )
 CHORES_DONE = word_set("merged committed pushed deployed released published reviewed shipped landed")
 AFTER_NO = word_set("wait just but that's it's problem problems worries the this that thanks rush idea")
@@ -318,7 +322,12 @@ ELIDED = word_set(
     "be work worked have not also still all only always never now show been happen help seem look"
 )
 BEGINNING = word_set("start begin commence continue proceed resume finish complete")
-PIECES = word_set("phase phases task tasks step steps chunk milestone story stories iteration sprint part")
+PIECES = word_set(
+    "phase phases task tasks step steps chunk milestone story stories iteration sprint part implementation work"
+)
 SOFTLY = word_set(", again it this that out") | {""}
 POINTED = (["it"], ["this"], ["that"])
 ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request description, commit title")
+OF_OTHERS = word_set("you might may user users people they could would will")
+OWN_FAULTS = ("missing", "wrong", "stuck", "lost", "confused", "mistake")
+ONESELF = ("i", "i'm", "am", "we're")
