@@ -43,7 +43,7 @@ def orders(
             elif _stands_after_a_place(words, at) and not questioned:
                 places.setdefault(at, "and")
             elif word == CODE and not questioned and at + 1 < len(words) and words[at + 1] not in w.NOUNISH:
-                places.setdefault(at + 1, "and")  # "new component a.tsx update the docs"
+                places.setdefault(skip(words, at + 1), "and")  # "new component a.tsx update the docs"
     found = False
     for at in sorted(places)[:MOST_ORDERS]:
         if at < len(words):

@@ -139,6 +139,8 @@ def _frame(words: list[str], at: int) -> int:
         return 0  # "you can see that it is off": shown, not asked for
     if word in ("can", "could", "would", "will", "can't", "couldn't"):
         if after in ("you", "u") or (after == "we" and word not in ("would", "will")):
+            if words[at + 2 : at + 5] == ["be", "able", "to"]:
+                return at + 5
             return at + 3 if words[at + 2 : at + 3] == ["mind"] else at + 2
         return 0
     if word in ("let's", "lets", "please", "pls", "plz"):

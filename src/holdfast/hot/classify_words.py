@@ -42,7 +42,7 @@ LOOK = word_set(
     recheck re-check browse grep inventory estimate scope outline propose suggest recommend discuss walk reproduce
     monitor watch critique crawl visit count rank ultrathink reflect ideate sketch gather collect reread re-read
     understand sanity-check crosscheck cross-check familiarize skim eval judge strategize strategise reconsider
-    rethink revisit sweep hunt comb scour peek dive poke"""
+    rethink revisit sweep hunt comb scour peek dive poke prove comprehend"""
 )
 TELL = word_set(
     """explain describe summarize summarise tell know learn hear clarify elaborate define recap answer remind help give
@@ -143,7 +143,9 @@ GO_ON = phrases(
 )
 # Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
 HANDS_OFF = phrases(
-    "take no action, wait for my approval, wait for approval, until i have reviewed, until i approve, explain how"
+    "take no action, not take any action, don't take any action, no code for now, no new code, still no code, "
+    "maybe no code, "
+    "for my approval, wait for my approval, wait for approval, until i have reviewed, until i approve, explain how"
     " you would, how would you approach, how would you handle, how would you solve, how would you implement, how "
     "would you do, how you plan to, before writing any code, before you write any code, findings only, research "
     "only, do not make code, don't make code, do not make any code, report back only, don't change any, do not "
@@ -309,8 +311,7 @@ DONE = word_set("put made done shown hidden set split built written taken cut ke
 TOLD_TO_GO_ON = phrases("you know what to do, try again, try it again, keep at it, have at it, pick up where")
 # How work is to be done rather than what is to change: no order beside a look.
 MANNERS_OF_WORK = word_set(
-    '"use" "include" "make" "apply" "keep" "ensure" "avoid" "ignore" "mention" "set" "return" "write" "add" '
-    '"limit" "order" "restrict" "document" "pass" "skip" "group" "call" "put" "give" "name" "mark" "cover"'
+    '"use" "make" "write" "include" "ignore" "apply" "create" "avoid" "skip" "follow" "document"'
 )
 CHORES_DONE = word_set("merged committed pushed deployed released published reviewed shipped landed")
 AFTER_NO = word_set("wait just but that's it's problem problems worries the this that thanks rush idea")
