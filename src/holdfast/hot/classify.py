@@ -90,14 +90,23 @@ def _go_on(said: Said, findings: Findings) -> None:
     if said.words > 12 or not said.sentences:
         return
     words = [word for sentence, _ in said.sentences for word in sentence if word != ","]
-    told = next((phrase for phrase in w.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
-    if told or ("go" in words and all(word in w.FILLERS or word in w.ASSENT for word in words)):
-        findings.append(("code-gen", 2.0, f'going on: "{told or "go"}"'))
-        return
     if all(word in w.CHAT or word in w.ASSENT for word in words):
         findings.append(("other", 3.0, "thanks, a greeting or a bare yes or no"))
         return
     if any(asked for _, asked in said.sentences):
+        return
+    told = next((phrase for phrase in w.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
+    if (
+        not told
+        and words[-1] in ("continue", "proceed")
+        and len(words) > 1
+        and words[-2] not in w.AUXILIARIES
+    ):
+        told = words[-1]
+    if told == "try again" and any(word in w.CHORE or word in w.LOOK for word in words):
+        told = ""
+    if told or ("go" in words and all(word in w.FILLERS or word in w.ASSENT for word in words)):
+        findings.append(("code-gen", 3.0, f'going on: "{told or "go"}"'))
         return
     rest = " ".join(words[skip(words, 0) :])
     assented = next((at for at, word in enumerate(words) if word not in w.ASSENT), 0)
@@ -186,7 +195,7 @@ def _decide(findings: Findings) -> tuple[str, float, str]:
         )
         against = sum(weight for known, weight, _ in findings if known == kind and weight < 0)
         scores[kind] = (weights[0] + min(1.0, 0.25 * sum(weights[1:])) if weights else 0.0) + against
-    if scores["other"] <= 3.5 and any(kind == "code-gen" and weight >= 2.5 for kind, weight, _ in findings):
+    if scores["other"] <= 4.5 and any(kind == "code-gen" and weight >= 2.5 for kind, weight, _ in findings):
         scores["other"] *= 0.5  # "add it, commit and push": chores that come with the work
     best = max(scores, key=lambda kind: scores[kind])
     second = max(score for kind, score in scores.items() if kind != best)

@@ -284,10 +284,12 @@ def _object(words: list[str], at: int, stem: str) -> tuple[str, str]:
     if thing in ("message", "description", "title") and ("commit" in words[at:end] or "pr" in words[at:end]):
         return "other", thing
     if stem == "do":
-        thing = next((word for word in words[at + 1 : end] if word in w.LOOK_OBJECTS), thing)
+        thing = next(
+            (word for word in words[at + 1 : end] if word in w.LOOK_OBJECTS or word in w.GIT_THINGS), thing
+        )
     if thing in ("pr", "branch", "request") and _serves(words, end):
         return "", ""  # "make a pr to fix it", "a pr that fixes it"
-    if thing in w.CHORE_OBJECTS:
+    if thing in w.CHORE_OBJECTS or (stem == "do" and thing in w.GIT_THINGS):
         return "other", thing
     written = words[end : end + 1] in (["to"], ["in"], ["into"]) and CODE in words[end : end + 5]
     if thing in w.LOOK_OBJECTS and not written and "implementation" not in words[end : end + 3]:

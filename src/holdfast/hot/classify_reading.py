@@ -108,6 +108,7 @@ class Said:
             fenced
             or long_and_dense
             or bare.startswith(PASTED_STARTS)
+            or bare.endswith("\\")
             or (low.startswith("export ") and "=" in low)
         ):
             self.pasted += 1

@@ -29,7 +29,12 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     questioned = asked or inverted or bool(doubt) or tagged
     frames = _frames(words, start if inverted else len(words))
     if questioned:  # "do we need to add": asked, not wished
-        frames = {at: frame for at, frame in frames.items() if frame.partition(" ")[0] not in w.WISHING}
+        frames = {
+            at: frame
+            for at, frame in frames.items()
+            if frame.partition(" ")[0] not in w.WISHING
+            or (frame == "we should" and w.HEDGES & set(words[:3]))
+        }  # but "maybe we should make it bigger?" is a wish all the same
     if asked and len(words) - start == 1:
         findings.append(("qa", 1.6, f'"{words[start]}?"'))
         return "question"
@@ -277,6 +282,8 @@ def _wrong_or_wished(word: str, after: str, rest: list[str], at: int, ordered: b
         return 0.0
     if word == "does" and after == "not" and at:
         return 1.7
+    if word == "not" and after in ("needed", "necessary") and at:
+        return 1.6
     if (
         word in w.FALLS_SHORT
         and at
