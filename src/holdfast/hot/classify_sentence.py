@@ -134,8 +134,10 @@ def _frame(words: list[str], at: int) -> int:
     before = words[at - 1] if at else ""
     if before in ("what", "whether", "why", "how", "where", "which", "when", "if"):
         return 0
-    if word in ("need", "want", "needs") and before in w.NOT:
-        return 0  # "we might not need to redeploy"
+    if word in w.WISHING and any(asks in w.WH for asks in words[max(0, at - 6) : at]):
+        return 0  # "what is the option that we need to set": asked about
+    if word in ("need", "want", "needs") and (before in w.NOT or before in w.OF_OTHERS):
+        return 0  # "we might not need to redeploy", "users may want to see it"
     if (
         word == "you"
         and after == "can"
@@ -219,7 +221,7 @@ def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
             and at
             and (words[at - 1] in w.REFERRED or (words[at - 1] == "the" and not after))
         )
-        mine = word == "missing" and at and words[at - 1] in ("am", "i'm", "we're", "i")
+        mine = word in w.OWN_FAULTS and any(me in w.ONESELF for me in words[max(0, at - 3) : at])
         if (word in w.MUST and not ordered) or (word in w.BROKEN and not (named or referred or mine)):
             best, why = 2.0, f'"{word}"'
             break
@@ -248,12 +250,7 @@ def _statement(words: list[str], ordered: bool, findings: Findings) -> None:
         findings.append(("code-gen", 1.6, '"now …"'))
     elif "still" in words:
         findings.append(("code-gen", 1.6, '"still"'))
-    elif (
-        words[0] in ("only", "no")
-        and len(words) > 3
-        and words[1] not in w.SUBJECTS
-        and words[1] not in w.AFTER_NO
-    ):
+    elif words[0] == "no" and len(words) > 3 and words[1] not in w.SUBJECTS and words[1] not in w.AFTER_NO:
         findings.append(("code-gen", 1.6, f'"{words[0]} {words[1]}"'))
 
 
@@ -291,9 +288,7 @@ def _wrong_or_wished(word: str, after: str, rest: list[str], at: int, ordered: b
         and (word, after) != ("never", "be")
     ):
         return 1.7
-    if (word == "too" and after not in ("", ",") and after not in CLAUSES) or (
-        word == "could" and after == "be"
-    ):
+    if word == "too" and after not in ("", ",") and after not in CLAUSES:
         return 1.7
     if (word in ("no", "any") and after in ("longer", "more")) or (word == "not" and "but" in rest):
         return 1.6

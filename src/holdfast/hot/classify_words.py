@@ -323,3 +323,6 @@ PIECES = word_set("phase phases task tasks step steps chunk milestone story stor
 SOFTLY = word_set(", again it this that out") | {""}
 POINTED = (["it"], ["this"], ["that"])
 ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request description, commit title")
+OF_OTHERS = word_set("you might may user users people they could would will")
+OWN_FAULTS = word_set("missing wrong stuck lost confused mistake")
+ONESELF = word_set("i i'm am we're")
