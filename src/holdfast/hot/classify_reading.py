@@ -124,6 +124,9 @@ class Said:
             self.words += 1
             if self.words > self._most:
                 break
+            if raw.isalpha() and raw.islower() and not self._in_quote:
+                sentence.append(BARE.get(raw, raw))  # as most words are: neither quoted nor code, and no end
+                continue
             if self._is_quoted(raw) or raw == "/":
                 continue
             if raw in BEGINS and sentence and sentence[-1] != ",":

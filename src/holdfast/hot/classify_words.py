@@ -210,7 +210,7 @@ IN_CODE = word_set(
 CHOOSING = word_set(
     """and & first second third item items number option options approach both all one two three four the then"""
 )
-SUBJECTS = word_set("we you i they it there u")
+SUBJECTS = ("we", "you", "i", "they", "it", "there", "u")
 WISHING = word_set("i we i'd we'd it they need want needs")
 WH = word_set("what what's whats why why's where where's who which how how's whose")
 REACHED = word_set("used anywhere reachable referenced called anything unused everywhere elsewhere")
@@ -223,13 +223,13 @@ IDIOMS = frozenset(
         "wrap up, keep an, pass on"
     )
 )
-HERE = word_set("codebase repo repository project")
+HERE = ("codebase", "repo", "repository", "project")
 ERROR_PHRASES = phrases(
     "enoent, econnrefused, no such file, permission denied, command not found, cannot find module, "
     "modulenotfound, stack trace, segmentation fault, exit code 1, exited with, cannot read propert, is not "
     "defined, undefined reference, could not resolve, failed to, unexpected token"
 )
-TAGS = word_set("right yeah correct no then")
+TAGS = ("right", "yeah", "correct", "no", "then")
 FINITE = word_set(
     """is are was were fails failed fail shows has have had does doesn't isn't aren't says of should must will would
     can can't won't gets got keeps still"""
@@ -241,22 +241,22 @@ CLOSING = phrases(
 NAMES_OF_ERRORS = word_set(
     """handling message messages page pages code codes boundary type types state states handler log"""
 )
-FALLS_SHORT = word_set("doesn't isn't aren't wasn't won't never doesnt")
+FALLS_SHORT = ("doesn't", "isn't", "aren't", "wasn't", "won't", "never", "doesnt")
 TALK = word_set("say talk assume chat me pretend hope ask note")
 # What is wrong with these is wrong with the state of a repository, not with its files.
 GIT = word_set("branch branches main master merged rebased rebase worktree upstream origin stash")
 REFERRED = word_set("this that these those")  # "debugging this issue": known, and not reported
 NAMES_OF_FAULTS = word_set("issue issues problem problems bug bugs error errors")
-REMARKS = word_set("comments comment feedback findings suggestions nits remarks")
+REMARKS = ("comments", "comment", "feedback", "findings", "suggestions", "nits", "remarks")
 REMARKED = word_set("there has have left came come back new some got more few another")
 DELEGATES = word_set("spawn respawn delegate dispatch assign ask tell instruct")  # … somebody to do it
-UNABLE = word_set("cannot can't")
+UNABLE = ("cannot", "can't")
 OF_THE_MIND = word_set("remember think decide tell wait believe imagine recall help say guess agree")
 STATES = word_set(
     "decided convinced interested required related needed involved concerned finished supposed mistaken"
 )
 HEDGES = word_set("maybe perhaps might")
-IT = word_set("it that this so both all")
+IT = ("it", "that", "this", "so", "both", "all")
 THEN: tuple[list[str], ...] = ([], [","], ["and"], ["now"], ["then"], ["first"])
 MANNERLY = word_set("please pls plz , now then just so")
 GOES_ON = (
@@ -286,7 +286,7 @@ OPENERS = word_set("also next nit todo nitpick feature feat bug task improvement
 MORE_OR_LESS = word_set(
     "fewer shorter longer smaller bigger larger wider simpler cleaner faster darker lighter"
 )
-NO_PLAIN_VERBS = word_set("do have open start think see")
+NO_PLAIN_VERBS = ("do", "have", "open", "start", "think", "see")
 NOUNS_TOO = word_set(
     """build update change run deploy release merge push start search check review install commit upgrade"""
 )
@@ -324,5 +324,5 @@ SOFTLY = word_set(", again it this that out") | {""}
 POINTED = (["it"], ["this"], ["that"])
 ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request description, commit title")
 OF_OTHERS = word_set("you might may user users people they could would will")
-OWN_FAULTS = word_set("missing wrong stuck lost confused mistake")
-ONESELF = word_set("i i'm am we're")
+OWN_FAULTS = ("missing", "wrong", "stuck", "lost", "confused", "mistake")
+ONESELF = ("i", "i'm", "am", "we're")
