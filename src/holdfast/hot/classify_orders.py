@@ -136,6 +136,10 @@ def _meaning(words: list[str], at: int, stem: str, frame: str) -> tuple[str, flo
             if stem == "give":
                 return ("code-gen", 2.0, "") if after not in ("me", "us") else ("qa", 1.6, after)
             return ("code-gen", 2.0, "") if frame not in ("", "and") else ("", 0.0, "")
+        if stem == "use":
+            purpose = _purpose(words, at)
+            if purpose[0]:
+                return purpose
         if stem == "use" and any(word in w.HELPERS for word in words[at + 1 : at + 7]):
             return _with_help(words, at)
         if stem == "validate" and (after in w.WH or after in ("whether", "if")):
@@ -225,6 +229,16 @@ def _is_other_work(stem: str) -> bool:
     return stem in w.LOOK or stem in w.TELL or stem in w.CHORE or stem in w.TALK
 
 
+def _purpose(words: list[str], at: int) -> tuple[str, float, str]:
+    """ "use the browser to check it", "use gh to make a pr": what it is used for, where that is no change."""
+    for place in range(at + 2, min(at + 9, len(words) - 1)):
+        verb = words[place + 1]
+        if words[place] == "to" and (verb in w.LOOK or verb in w.CHORE or verb in w.MAKERS):
+            kind, weight, _ = _meaning(words, place + 1, verb, "")
+            return (kind, weight, f"to {verb}") if kind in ("exploration", "other") else ("", 0.0, "")
+    return "", 0.0, ""
+
+
 def _with_help(words: list[str], at: int) -> tuple[str, float, str]:
     """ "use the skill to improve it", "use the reviewer on it": what the helper is for, or is called, tells."""
     rest = words[at + 1 : at + 12]
@@ -289,6 +303,8 @@ def _object(words: list[str], at: int, stem: str) -> tuple[str, str]:
         )
     if thing in ("pr", "branch", "request") and _serves(words, end):
         return "", ""  # "make a pr to fix it", "a pr that fixes it"
+    if stem == "do" and (after == "git" or thing in w.CHORE or thing == "rollback"):
+        return "other", thing
     if thing in w.CHORE_OBJECTS or (stem == "do" and thing in w.GIT_THINGS):
         return "other", thing
     written = words[end : end + 1] in (["to"], ["in"], ["into"]) and CODE in words[end : end + 5]

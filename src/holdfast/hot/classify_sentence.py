@@ -21,6 +21,7 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     inverted = _is_inverted(words, start) or (
         asked and any(word in w.WH for word in words[start : start + 1])
     )
+    asked = asked or (words[0] == "if" and _asks_after_a_condition(words))
     plain = " ".join(words)
     doubt = next((doubt for doubt in w.DOUBTS if doubt in plain), "")
     tagged = (
@@ -60,6 +61,16 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
         ):
             _statement(words, False, findings)  # "the header is gone now?": said as it is, and doubted
     return "order" if ordered else "question"
+
+
+def _asks_after_a_condition(words: list[str]) -> bool:
+    """ "if i wrote nothing would it stop": the question mark was left out."""
+    return any(
+        words[at] in ("would", "will", "does", "is", "are", "can")
+        and words[at + 1] in ("it", "they", "there", "i", "we")
+        and words[at - 1] not in w.WH
+        for at in range(3, len(words) - 1)
+    )
 
 
 def _is_request(words: list[str], start: int, findings: Findings) -> bool:
@@ -154,6 +165,8 @@ def _frame(words: list[str], at: int) -> int:
         return at + 1
     if word == "you" and after in ("could", "can", "should", "must"):
         return at + 2
+    if word == "we" and before == "now" and after in w.CHANGE and after not in w.NOUNISH:
+        return at + 1  # "now we add one more box"
     if word in ("i", "we", "i'd", "we'd", "it", "they", "id"):
         would = word.endswith("'d")
         while after in w.BETWEEN:

@@ -46,7 +46,8 @@ LOOK = word_set(
 )
 TELL = word_set(
     """explain describe summarize summarise tell know learn hear clarify elaborate define recap answer remind help give
-    teach interpret"""
+    teach interpret
+    instruct guide coach"""
 )
 CHORE = word_set(
     """run rerun re-run execute start restart launch kill commit push pull merge rebase checkout stash cherry-pick
@@ -144,7 +145,7 @@ GO_ON = phrases(
 # Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
 HANDS_OFF = phrases(
     "take no action, not take any action, don't take any action, no code for now, no new code, still no code, "
-    "maybe no code, "
+    "maybe no code, implement right away, tell me first, "
     "for my approval, wait for my approval, wait for approval, until i have reviewed, until i approve, explain how"
     " you would, how would you approach, how would you handle, how would you solve, how would you implement, how "
     "would you do, how you plan to, before writing any code, before you write any code, findings only, research "
@@ -319,7 +320,9 @@ ELIDED = word_set(
     "be work worked have not also still all only always never now show been happen help seem look"
 )
 BEGINNING = word_set("start begin commence continue proceed resume finish complete")
-PIECES = word_set("phase phases task tasks step steps chunk milestone story stories iteration sprint part")
+PIECES = word_set(
+    "phase phases task tasks step steps chunk milestone story stories iteration sprint part implementation work"
+)
 SOFTLY = word_set(", again it this that out") | {""}
 POINTED = (["it"], ["this"], ["that"])
 ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request description, commit title")
