@@ -109,6 +109,78 @@ def test_the_object_and_the_frame_decide(prompt: str, wanted: str) -> None:
     assert classify(prompt)[0] == wanted
 
 
+@pytest.mark.parametrize(
+    ("prompt", "wanted"),
+    [
+        # a thing of git makes a chore of any verb but one that mends
+        ("squeeze these three commits into one", "other"),
+        ("bring the feature branch up to date with main", "other"),
+        ("split the last commit in two", "other"),
+        ("please draft a commit message for the parser changes", "other"),
+        ("use the hub tool to open a pr", "other"),
+        ("fix the pr", "code-gen"),
+        ("make a pr that removes the old cache", "code-gen"),
+        # chores that come with the work
+        ("add the missing index, commit and push", "code-gen"),
+        ("can you document the new option and push it?", "code-gen"),
+        # a look that comes first, and how to go about it
+        (
+            "Investigate why the importer hangs. Use the official documentation. Make no assumptions.",
+            "exploration",
+        ),
+        ("Review the importer. Include line numbers and ignore generated files.", "exploration"),
+        ("Check how the importer works now. And add a flag that skips empty rows.", "code-gen"),
+        ("use the browser to check whether the banner is there", "exploration"),
+        # what closes a prompt
+        ("I want to add offline mode to the app. How would you approach it?", "exploration"),
+        (
+            "The total is wrong for refunds. Explain how you would solve it and wait for my approval.",
+            "exploration",
+        ),
+        ("see the sketch for reference, the legend belongs below the chart", "code-gen"),
+        # asked for as a question
+        ("can the footer be moved below the map?", "code-gen"),
+        ("how about we add a retry to the uploader?", "code-gen"),
+        ("why don't you use the shared client there?", "code-gen"),
+        ("would you be able to use two columns for the totals?", "code-gen"),
+        ("could we widen the margin a little", "code-gen"),
+        ("maybe we should make the radius bigger?", "code-gen"),
+        ("update?", "qa"),
+        ("if i delete the cache would it come back", "qa"),
+        # what goes without saying
+        ("still doesn't work", "code-gen"),
+        ("nothing happens", "code-gen"),
+        ("you know what to do", "code-gen"),
+        ("recompiled, continue", "code-gen"),
+        ("start phase 3", "code-gen"),
+        ("help me build a settings page", "code-gen"),
+        ("don't update the server yet", "other"),
+        # what others may want, what is asked about, one's own mistakes
+        ("what is the option that we need to set?", "qa"),
+        ("sorry, i was wrong", "other"),
+        # not said, but sent along
+        (
+            "# Files mentioned by the user:\n\n## a.py: /tmp/a.py\n\n## My request for Codex:\nrename the helper",
+            "code-gen",
+        ),
+        ("export TOKEN=abc", "other"),
+        ("ヘッダーの余白を減らしたい", "code-gen"),
+        ("main にマージして", "other"),
+    ],
+)
+def test_what_prompts_of_strangers_showed(prompt: str, wanted: str) -> None:
+    assert classify(prompt)[0] == wanted
+
+
+def test_a_plan_that_is_to_be_carried_out_may_say_of_a_part_that_nothing_changes() -> None:
+    plan = "# Plan: totals\n\n## Context\n\n" + "The totals are summed twice. " * 30
+    assert (
+        classify(f"Implement the following plan:\n\n{plan}\n\n## The docs\n\nNo code changes.")[0]
+        == "code-gen"
+    )
+    assert classify(f"Look at the following plan, no code changes:\n\n{plan}")[0] == "exploration"
+
+
 VARIANTS = {
     "lower": str.lower,
     "upper": str.upper,

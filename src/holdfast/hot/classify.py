@@ -148,7 +148,10 @@ def _shape(said: Said, findings: Findings, begun: bool) -> None:
         phrase = ""  # "don't make any changes to the light theme": a limit of the order
     if phrase:
         findings.append(("code-gen", -6.0, ""))
-        findings.append(("exploration", 1.5, f'"{phrase}"'))
+        findings.append(("exploration", 3.0, f'"{phrase}"'))
+    elif any(phrase in spoken for phrase in w.ASIDES):
+        findings.append(("code-gen", -6.0, ""))
+        findings.append(("exploration", 1.5, "a question by the way"))
     phrase = next((phrase for phrase in w.CLOSING if phrase in edges), "")
     if phrase and said.words < 20:
         findings.append(("other", 5.0, f'"{phrase}"'))

@@ -21,7 +21,9 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     inverted = _is_inverted(words, start) or (
         asked and any(word in w.WH for word in words[start : start + 1])
     )
-    asked = asked or (words[0] == "if" and _asks_after_a_condition(words))
+    if words[0] == "if" and not asked and _asks_after_a_condition(words):
+        findings.append(("qa", 2.0, '"if …"'))
+        return "question"
     plain = " ".join(words)
     doubt = next((doubt for doubt in w.DOUBTS if doubt in plain), "")
     tagged = (
@@ -45,7 +47,8 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
         _question(words, embedded, False, "", plain, findings)
         return "question"
     if not questioned:
-        _statement(words, ordered, findings)
+        if not (ordered and findings[0][0] == "exploration" and words[start] in w.LOOK):
+            _statement(words, ordered, findings)  # "find out why it fails" says what to look at
         return "order" if ordered else "statement"
     if frames and not inverted and min(frames) > 4:
         _statement(words[: min(frames) - 2], ordered, findings)  # "lint shows errors, can you take a look?"

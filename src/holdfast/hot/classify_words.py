@@ -153,10 +153,11 @@ HANDS_OFF = phrases(
     "change any, no code yet, no code changes, without changing any, don't write any code, not implement yet, "
     "implement anything yet, edit files yet, don't make any changes, do not make any changes, don't make changes,"
     " no changes yet, before you change, before making any changes, do not write code, don't write code, just "
-    "tell me, only tell me, no edits, don't do anything yet, before implementing, just a question, just asking, "
-    "just curious, genuine question, quick question, don't code yet, do not code yet, don't fix anything, do not "
+    "tell me, only tell me, no edits, don't do anything yet, before implementing, "
+    "don't code yet, do not code yet, don't fix anything, do not "
     "edit any, don't edit any, don't implement yet, do not implement yet"
 )
+ASIDES = phrases("just a question, just asking, just curious, genuine question, quick question")
 NOT_THAT = phrases(
     "read-only, read only, don't edit, do not edit, don't modify, do not modify, don't implement, do not "
     "implement, don't touch, don't fix, do not fix, nothing yet, don't code, do not code"
@@ -184,7 +185,8 @@ DOUBTS = phrases(
     " that, don't we, aren't we, let me know if you agree, let me know what, let me know your"
 )
 SETTLED = phrases(
-    "it's working, works now, working now, is working fine, i've fixed, i fixed, that worked, it worked, what i "
+    "it's working, it works now, that works now, this works now, working now, "
+    "is working fine, i've fixed, i fixed, that worked, it worked, what i "
     "wanted"
 )
 # Questions that follow a complaint and only underline it.
