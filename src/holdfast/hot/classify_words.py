@@ -331,3 +331,4 @@ ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request
 OF_OTHERS = word_set("you might may user users people they could would will")
 OWN_FAULTS = ("missing", "wrong", "stuck", "lost", "confused", "mistake")
 ONESELF = ("i", "i'm", "am", "we're")
+PERSONAL = word_set("i i'm i've we you my me think just")
