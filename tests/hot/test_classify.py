@@ -174,7 +174,7 @@ def test_what_prompts_of_strangers_showed(prompt: str, wanted: str) -> None:
 
 def test_talk_between_two_is_no_report_of_a_fault() -> None:
     talk = (
-        "i think you and i just see it the same way, and i feel we should trust that more than we did before"
+        "i think you and i just see it the same way, it is weird how well we do that, and you know me by now"
     )
     assert classify(talk)[0] == "other"
     assert classify(f"{talk}. Rename the helper in basket.py.")[0] == "code-gen"
