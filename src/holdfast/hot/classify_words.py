@@ -219,12 +219,20 @@ WH = word_set("what what's whats why why's where where's who which how how's who
 REACHED = word_set("used anywhere reachable referenced called anything unused everywhere elsewhere")
 PHRASAL = (("get", "rid"), ("take", "over"), ("take", "out"), ("take", "away"), ("get", "back"))
 SLIPS = word_set("forgot missed broke removed left didn't deleted ignored skipped misunderstood lost still")
-IDIOMS = frozenset(
-    tuple(pair.split())
-    for pair in phrases(
-        "move on, keep in, keep me, make sense, set aside, save that, stop here, stop there, put aside, use your, "
-        "wrap up, keep an, pass on"
-    )
+IDIOMS = (
+    ("move", "on"),
+    ("keep", "in"),
+    ("keep", "me"),
+    ("make", "sense"),
+    ("set", "aside"),
+    ("save", "that"),
+    ("stop", "here"),
+    ("stop", "there"),
+    ("put", "aside"),
+    ("use", "your"),
+    ("wrap", "up"),
+    ("keep", "an"),
+    ("pass", "on"),
 )
 HERE = ("codebase", "repo", "repository", "project")
 ERROR_PHRASES = phrases(
@@ -260,7 +268,6 @@ STATES = word_set(
 )
 HEDGES = word_set("maybe perhaps might")
 IT = ("it", "that", "this", "so", "both", "all")
-THEN: tuple[list[str], ...] = ([], [","], ["and"], ["now"], ["then"], ["first"])
 MANNERLY = word_set("please pls plz , now then just so")
 GOES_ON = (
     "go ahead",
@@ -276,7 +283,6 @@ GOES_ON = (
     "continue",
     "go for it",
 )
-PEOPLE = (["user"], ["users"], ["caller"], ["customer"])
 SPEAKS = word_set(
     "tell show ask notify warn inform let give send alert remind help prompt invite offer explain"
 )
