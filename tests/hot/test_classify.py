@@ -172,6 +172,14 @@ def test_what_prompts_of_strangers_showed(prompt: str, wanted: str) -> None:
     assert classify(prompt)[0] == wanted
 
 
+def test_talk_between_two_is_no_report_of_a_fault() -> None:
+    talk = (
+        "i think you and i just see it the same way, it is weird how well we do that, and you know me by now"
+    )
+    assert classify(talk)[0] == "other"
+    assert classify(f"{talk}. Rename the helper in basket.py.")[0] == "code-gen"
+
+
 def test_a_plan_that_is_to_be_carried_out_may_say_of_a_part_that_nothing_changes() -> None:
     plan = "# Plan: totals\n\n## Context\n\n" + "The totals are summed twice. " * 30
     assert (

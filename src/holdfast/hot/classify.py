@@ -14,6 +14,8 @@ from holdfast.hot.classify_sentence import judge
 
 ENOUGH = 1.5
 CLEAR = 0.4
+TALK = 10  # one word in so many, of a prompt of some length
+LONG = 14
 UNSURE = 0.3  # the confidence of a class that nothing speaks for
 WORK = "unsure, work on code or a look at it"
 _WORK = {"code-gen", "exploration"}
@@ -39,12 +41,15 @@ def classify(prompt: str) -> tuple[str, float, str]:
         judged.append((judge(words, asked, found), found))
     last = len(judged) - 1
     closing = bool(judged) and _closes_with_a_question(*judged[-1])
+    talking = said.words >= LONG and not said.code and not said.traces and _is_talk(said)
     looking = ordered = begun = False
     for place, (act, found) in enumerate(judged):
         # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
         middle = 5 < place < last - 1
         for kind, weight, why in found:
-            if closing and (act == "statement" or (kind == "code-gen" and weight <= 3.0)):
+            if talking and act == "statement" and kind == "code-gen":
+                weight *= 0.7  # people among themselves, rather than about a program
+            elif closing and (act == "statement" or (kind == "code-gen" and weight <= 3.0)):
                 weight *= 0.6  # what is wrong was said to ask something about it
             elif middle or (kind != "code-gen" and 1 < place < last):
                 weight *= 0.5
@@ -60,6 +65,12 @@ def classify(prompt: str) -> tuple[str, float, str]:
             findings.append(("code-gen", -3.0, ""))  # "brainstorm: …", "review: …": the rest is its subject
     _shape(said, findings, begun)
     return _decide(findings)
+
+
+def _is_talk(said: Said) -> bool:
+    """Whether one word in ten is about the two who speak: "i think we just …"."""
+    personal = sum(word in w.PERSONAL for words, _ in said.sentences for word in words)
+    return personal * TALK > sum(len(words) for words, _ in said.sentences)
 
 
 def _closes_with_a_question(act: str, found: Findings) -> bool:

@@ -219,12 +219,20 @@ WH = word_set("what what's whats why why's where where's who which how how's who
 REACHED = word_set("used anywhere reachable referenced called anything unused everywhere elsewhere")
 PHRASAL = (("get", "rid"), ("take", "over"), ("take", "out"), ("take", "away"), ("get", "back"))
 SLIPS = word_set("forgot missed broke removed left didn't deleted ignored skipped misunderstood lost still")
-IDIOMS = frozenset(
-    tuple(pair.split())
-    for pair in phrases(
-        "move on, keep in, keep me, make sense, set aside, save that, stop here, stop there, put aside, use your, "
-        "wrap up, keep an, pass on"
-    )
+IDIOMS = (
+    ("move", "on"),
+    ("keep", "in"),
+    ("keep", "me"),
+    ("make", "sense"),
+    ("set", "aside"),
+    ("save", "that"),
+    ("stop", "here"),
+    ("stop", "there"),
+    ("put", "aside"),
+    ("use", "your"),
+    ("wrap", "up"),
+    ("keep", "an"),
+    ("pass", "on"),
 )
 HERE = ("codebase", "repo", "repository", "project")
 ERROR_PHRASES = phrases(
@@ -276,7 +284,6 @@ GOES_ON = (
     "continue",
     "go for it",
 )
-PEOPLE = (["user"], ["users"], ["caller"], ["customer"])
 SPEAKS = word_set(
     "tell show ask notify warn inform let give send alert remind help prompt invite offer explain"
 )
@@ -331,3 +338,4 @@ ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request
 OF_OTHERS = word_set("you might may user users people they could would will")
 OWN_FAULTS = ("missing", "wrong", "stuck", "lost", "confused", "mistake")
 ONESELF = ("i", "i'm", "am", "we're")
+PERSONAL = word_set("i i'm i've we you my me think just")
