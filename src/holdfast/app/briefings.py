@@ -11,6 +11,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.app.learning import lived_here
 from holdfast.app.lesson_lines import Rule, counted, instructions, reason_of, strong_rules
 from holdfast.app.meanwhile import Files, Happened, Line, happened_lately, or_nothing, short
 from holdfast.app.moments import Moment, moments_of
@@ -18,6 +19,7 @@ from holdfast.app.projects import Naming, naming
 from holdfast.app.recovery import START_BUDGET, starts
 from holdfast.app.start_commands import command_line
 from holdfast.app.wiring import Machine
+from holdfast.distill.lesson_telling import LEAST_MET, lately_met
 from holdfast.distill.state import open_items
 from holdfast.errors import HoldfastError
 from holdfast.model.session import DistilledSession
@@ -65,7 +67,8 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
     lessons = counted(machine, project)
     guides = instructions(project.root)
     rules = strong_rules(machine, lessons, guides)
-    told = partial(_with_lessons, rules=rules, silenced=lessons.silenced)
+    often = _met_lately(rules, lessons.kept, project)
+    told = partial(_with_lessons, rules=often, silenced=lessons.silenced)
     usual = or_nothing(lambda: [command_line(machine, project, lessons.silenced, guides)])
     starts_with = partial(_with_commands, commands=[line for line in usual if line])
     # With nothing else to say, what keeps failing is said all the same.
@@ -97,6 +100,14 @@ def _stumbles(files: Files, now: float) -> list[Line]:
     """What keeps failing, in the words in which a new session hears of it."""
     only = replace(parse_current(""), current=Current(stumbles=files.state().stumbles))
     return _lines(digest(only, None, STUMBLE_BUDGET, now))
+
+
+def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) -> list[Rule]:
+    """Without stumbles that hardly a session meets any more, unless somebody chose to keep them."""
+    sessions = [one.session for one in or_nothing(partial(lived_here, project))] if rules else []
+    return [
+        rule for rule in rules if rule.lesson.name in kept or lately_met(rule.lesson, sessions) >= LEAST_MET
+    ]
 
 
 def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collection[str]) -> list[Line]:

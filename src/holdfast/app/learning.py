@@ -18,7 +18,7 @@ from holdfast.app.lessons import propose
 from holdfast.app.wiring import Machine
 from holdfast.distill.lesson_form import is_registration
 from holdfast.distill.lesson_rules import Learned, learned
-from holdfast.distill.lesson_telling import STUMBLES, by_worth
+from holdfast.distill.lesson_telling import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.distill.state import to_minute
 from holdfast.errors import HoldfastError
 from holdfast.model.lesson import Lesson
@@ -168,7 +168,13 @@ def _withdraw(machine: Machine, project: Project, now: _Now, group: str) -> None
 
 def strong_stumbles(project: Project, now: float, dismissed: Collection[str] = ()) -> tuple[Stumble, ...]:
     """What recurs, as the state keeps it and a new session is told it: nothing that was rejected or is muted."""
-    strong = [lesson for lesson in lessons_of(project).lessons if lesson.kind in STUMBLES and lesson.strong]
+    lived = lived_here(project)
+    sessions = [one.session for one in lived]
+    strong = [
+        lesson
+        for lesson in learned(lived, known_here(project, lived)).lessons
+        if lesson.kind in STUMBLES and lesson.strong and lately_met(lesson, sessions) >= LEAST_MET
+    ]
     if not strong:
         return ()
     choices = _choices(project)

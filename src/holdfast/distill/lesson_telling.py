@@ -12,6 +12,9 @@ from holdfast.text.tokens import count_tokens
 
 STUMBLE_BUDGET = 100  # contracts: of what a session is told at its start
 STUMBLES = ("stumble", "pitfall")
+HALF_LIFE = 30  # sessions
+# What fewer of the latest sessions met costs every start more than it saves; it is told where it happens.
+LEAST_MET = 0.03
 
 
 def strong_stumbles(lessons: Iterable[Lesson], budget: int = STUMBLE_BUDGET) -> list[str]:
@@ -19,6 +22,19 @@ def strong_stumbles(lessons: Iterable[Lesson], budget: int = STUMBLE_BUDGET) -> 
     strong = [lesson for lesson in lessons if lesson.kind in STUMBLES and lesson.strong]
     strong.sort(key=by_worth)
     return within([rule for lesson in strong for rule in lesson.rules], budget)
+
+
+def lately_met(lesson: Lesson, sessions: Sequence[str]) -> float:
+    """The share of these sessions, oldest first, that met a stumble; the latest count most.
+
+    1.0 for what somebody wrote, and for what sessions taught that are not known here.
+    """
+    places = {session: place for place, session in enumerate(sessions)}
+    met = [places[session] for session in lesson.sessions if session in places]
+    if len(met) < len(lesson.sessions) or not met:
+        return 1.0
+    weights = [float(0.5 ** (back / HALF_LIFE)) for back in range(len(sessions))][::-1]
+    return sum(weights[place] for place in met) / sum(weights)
 
 
 def by_worth(lesson: Lesson) -> tuple[object, ...]:
