@@ -14,6 +14,10 @@ _MANAGERS = names(
     "nvm fnm n volta mise asdf rtx nodenv rbenv pyenv chruby sdk jenv goenv direnv nix proto vfox"
 )
 _PATH = re.compile(r"""(?:export )?PATH=["']?(?P<first>[^:"'$\s]+):""")
+TARGETS = names(
+    "--lib --bin --bins --test --tests --bench --example --filter -p --package --project -w --workspace"
+)
+_NAMED_TARGETS = TARGETS - {"--lib", "--bins", "--tests", "--workspace"}
 WITHOUT = "without it"  # the command that a missing wrapper was to run
 _TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo")
 
@@ -38,6 +42,10 @@ def _written(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
             return shown(part, paths=True)
         case "program":
             return _program(slip.token, part, slip.part)
+        case "target" if slip.part is not None and part.program == slip.part.program:
+            return _other_target(slip, part)
+        case "usage" if slip.part is not None:
+            return _fewer_words(slip.part, part)
         case "flag" if slip.part is not None and part.program == slip.part.program:
             return _other_fields(slip.token, slip.part, part) or with_flags(part, slip.part)
     return shown(part, keep=(slip.token,))
@@ -79,8 +87,31 @@ def _other_fields(token: str, tried: Simple, part: Simple) -> str:
         if word.startswith("-") and token in fields and word in part.words[:-1]:
             asked = unquoted(part.words[part.words.index(word) + 1]).split(",")
             new = any(field not in fields for field in asked) and all(field.isidentifier() for field in asked)
-            return f"{subject_of(part)} {word} {','.join(asked)}"[:LONGEST] if new else ""
+            text = f"{subject_of(part)} {word} {','.join(asked)}"
+            return (text if len(text) <= LONGEST else text[:LONGEST].rpartition(",")[0]) if new else ""
     return ""
+
+
+def _other_target(slip: Slip, part: Simple) -> str:
+    """The target that was asked for instead, with its name where it has one; else just the subcommand."""
+    words = [unquoted(word) for word in part.words]
+    for place, word in enumerate(words):
+        if word.partition("=")[0] in TARGETS:
+            named = word in _NAMED_TARGETS and len(words) > place + 1
+            return f"{slip.subject} {word}{f' {words[place + 1]}' if named else ''}"
+    return slip.subject
+
+
+def _fewer_words(tried: Simple, part: Simple) -> str:
+    """A call that took less: without the options that only happened to stand beside it."""
+    old = {unquoted(word).partition("=")[0] for word in tried.words}
+    plain = [
+        word for word in part.words if not word.startswith("-") or unquoted(word).partition("=")[0] in old
+    ]
+    fewer = len([word for word in plain if not word.startswith("-")]) < len(
+        [word for word in tried.words if not word.startswith("-")]
+    )
+    return shown(Simple(tuple(plain), part.directory)) if fewer else shown(part)
 
 
 # --- versions of what runs a tool ---

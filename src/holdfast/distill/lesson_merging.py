@@ -182,8 +182,10 @@ def _sessions(item: Recurring) -> set[str]:
 
 def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
     """The same flag of the same tool behind a wrapper: said once, of the tool."""
-    return item.cause == "flag" and any(
-        other.cause == "flag" and other.tokens == item.tokens and item.subject.endswith(f" {other.subject}")
+    return item.cause in ("flag", "target") and any(
+        other.cause == item.cause
+        and other.tokens == item.tokens
+        and item.subject.endswith(f" {other.subject}")
         for other in held
     )
 

@@ -79,6 +79,8 @@ def _stumble(slip: Slip, instead: str) -> Stumble:
         tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
     elif slip.cause == "place":
         tried = job(slip.part) or shown(slip.part)
+    elif slip.cause == "target":
+        tried = f"{slip.subject} {slip.token}"
     elif slip.cause == "engine":
         tried = f"{slip.part.program} …"
     else:

@@ -112,7 +112,7 @@ def rule_of(item: Recurring) -> str:
             return f"`{tried}` needs `{token}` to be set{then}"
     # Another way to do a job helped, and nothing says what was wrong: the output is not quoted.
     why = f" ({item.failed})" if item.failed and item.cause != "switch" else ""
-    if item.cause == "flag" and instead == item.subject:
+    if item.cause in ("flag", "target") and instead == item.subject:
         then += " without it"
     then += "".join(f" or `{other}`" for other in item.others)
     return f"`{tried}` fails here{why}{then}"

@@ -33,6 +33,9 @@ _MANIFESTS = (
 _BUILT_HERE = re.compile(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
 _RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
 _INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
+_RUN_THROUGH = names("mise npx bunx pnpm uv poetry")
+# What a build leaves behind is there after the next build.
+_BUILT = re.compile(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
 _SCRIPT = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
 _NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
 
@@ -83,7 +86,8 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
         return None
     if cause in _NAMED:
         for part in parts:
-            if (token := _typed(name, part)) and not _is_built_here(part, token):
+            token = _typed(name, part)
+            if token and not _is_built_here(part, token) and (cause != "flag" or _is_option(part, token)):
                 return Slip(cause, subject_of(part, token), token, line, at, part)
         return None
     if cause == "glob":
@@ -110,9 +114,12 @@ def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float 
         return None
     if cause == "target":
         token = next((word for word in part.words if word.partition("=")[0] in _TARGETS), "")
-        return Slip("target", subject_of(part, token), token, line, at, part) if token else None
+        asked = " ".join(subject_of(_inner(part), token).split()[:2])
+        return Slip("target", asked, token.partition("=")[0], line, at, part) if token else None
     if elsewhere(part) or (cause in ("place", "module") and any(map(specific, part.words))):
         return None  # what fails in another place, or with a file of the moment, says nothing of here
+    if cause == "refused" and subject_of(part) == "gh api":
+        return None  # what it was asked for is not said
     if cause in ("usage", "refused"):
         name = _NUMBERS.sub("", line)[:60].strip()
     if cause == "module" and (specific(name) or name.startswith((".", "/"))):
@@ -129,6 +136,12 @@ def worker(parts: Sequence[Simple]) -> Simple | None:
     return checking[-1] if checking else doing[-1] if doing else None
 
 
+def _inner(part: Simple) -> Simple:
+    """The command behind one that only chooses what runs it: `mise x -- cargo test`."""
+    rest = part.words[part.words.index("--") + 1 :] if "--" in part.words else ()
+    return Simple(rest, part.directory) if rest and part.program in _RUN_THROUGH else part
+
+
 def _is_built_here(part: Simple, token: str) -> bool:
     """Whether a word was given to a program that the work itself builds, by its place or through what runs it."""
     if _BUILT_HERE.search(part.words[0]):
@@ -138,6 +151,14 @@ def _is_built_here(part: Simple, token: str) -> bool:
     if part.program in _RUN_IT:
         return before[:1] == ["run"]
     return part.program in _INTERPRETERS and any(_SCRIPT.search(word) for word in before)
+
+
+def _is_option(part: Simple, token: str) -> bool:
+    """Whether a word is an option or the value of one: what else an option parser did not expect is of the moment."""
+    if token.startswith("-"):
+        return True
+    pairs = zip(part.words, part.words[1:], strict=False)
+    return any(token in unquoted(word).split(",") and before.startswith("-") for before, word in pairs)
 
 
 def _typed(name: str, part: Simple) -> str:
@@ -187,6 +208,6 @@ def path_slip(path: str, line: str, at: float | None) -> Slip | None:
         or any(sign in path for sign in "*?[{<")
     ):
         return None
-    if ("/" not in path and "." not in path) or "node_modules" in path or path.endswith(".lock"):
+    if ("/" not in path and "." not in path) or _BUILT.search(path) or path.endswith(".lock"):
         return None
     return Slip("path", "", raw(path), line, at, None)
