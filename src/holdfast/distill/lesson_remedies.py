@@ -152,10 +152,8 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
             return _same_call_of(token, tried, part)
         if subject_of(part) == subject:
             return True
-        if not token.startswith(
-            "-"
-        ):  # a field too many: the list is asked for without it, of whatever has one
-            return any(word in words for word in _bare(tried)[1:] if word.startswith("-"))
+        if not token.startswith("-"):
+            return False  # a field, or another value: what else has such a list answers another question
         asked = subject_of(part).split()[:2] == subject.split()[:2]
         return asked and _share(others, words) >= HALF
     return same_job(tried, part)
