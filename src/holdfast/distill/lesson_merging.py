@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from holdfast.distill.lesson_holding import Touched, still
 from holdfast.distill.lesson_recurring import Recurring, Seen
+from holdfast.distill.lesson_remedies import installs_for_good
 from holdfast.distill.lesson_words import REST
 from holdfast.model.experience import Stumble
 from holdfast.model.session import Lived
@@ -127,6 +128,8 @@ def _worth(item: Recurring) -> bool:
         return False
     if item.cause == "rule":
         return item.sessions >= FEWEST_FOR_A_RULE
+    if item.cause in ("program", "tool") and item.sessions == 1 and installs_for_good(item.instead):
+        return False  # it was missing once
     if item.cause == "switch":
         agreed = Counter(one.stumble.instead for one in item.seen if one.stumble.instead)
         return agreed.get(item.instead, 0) >= 2

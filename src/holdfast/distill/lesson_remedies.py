@@ -33,6 +33,7 @@ _INSTALLERS = names(
     " choco winget scoop cargo go gem bundle composer mise asdf volta corepack rustup mix dotnet flutter dart python"
     " python3 npx bunx"
 )
+_OF_THE_MACHINE = names("brew apt apt-get dnf yum apk pacman zypper nix-env choco winget scoop port snap")
 _WITH_SUBCOMMANDS = names(
     "git gh glab hub docker podman kubectl helm npm pnpm yarn bun cargo go mise asdf uv poetry pip pip3 pdm brew apt"
     " apt-get systemctl aws gcloud az terraform tofu flutter dart dotnet mix composer bundle rails rustup deno"
@@ -125,6 +126,8 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
         return _off_the_path(part.words[0]) and not tried.words[0].startswith("/")
     if _TELLS_OF & set(called[1:3]):
         return False  # whether it could be had is no way to run it
+    if part.program in _OF_THE_MACHINE and not _installs(part):
+        return False  # a service that is started is no way to call its client
     if token in called[1:6]:
         return True  # run through something: a version manager, a package runner, an installer
     if min(len(called[0]), len(token)) >= 3 and (called[0].startswith(token) or token.startswith(called[0])):
@@ -284,6 +287,16 @@ _RULES = {
     "excluded": _with_tags,
     "switch": _switched,
 }
+
+
+def installs_for_good(remedy_text: str) -> bool:
+    """Whether a remedy brings a program to the machine: it is there from then on."""
+    words = remedy_text.rpartition("&& ")[2].removeprefix("sudo ").split()
+    everywhere = {"-g", "--global"} & set(words) or (words[:1] and words[0] in _OF_THE_MACHINE | {"pipx"})
+    return bool(everywhere and _INSTALLS & set(words[1:3])) or words[:2] in (
+        ["go", "install"],
+        ["cargo", "install"],
+    )
 
 
 # --- files ---
