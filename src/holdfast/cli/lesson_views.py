@@ -133,6 +133,10 @@ def show(one: Seen, *, evidence: bool = True) -> None:
     if payback.injected:
         cost = f"told {counted(payback.injected, 'time')}, {counted(payback.tokens, 'token')}"
         output.aside(f"{cost}; used {payback.used}, contradicted {payback.contradicted}", indent=2)
+    if one.place == "candidates" and one.state == "active":
+        output.aside(
+            "active by itself; you have not decided: promote keeps it, reject takes it away", indent=2
+        )
     output.aside(place(one.found.path), indent=2)
 
 
