@@ -249,3 +249,19 @@ def test_what_a_start_has_no_use_for_is_left_to_what_one_session_met() -> None:
     found = tool(1, "read", f"{HOME}/.golangci.yaml", "run:")
     lessons = learned([session(1, *failed), session(2, *missed, *found)], lambda path: True).lessons
     assert len(opening(lessons, 80)) == 2
+
+
+def test_a_linters_family_of_rules_is_no_rule() -> None:
+    """Five sessions that met five of its findings met nothing in common."""
+    found = "cart.go:3:1: {}: rewrite it (gocritic)\n1 issues:"
+    names = ("ifElseChain", "elseif", "appendAssign", "singleCaseSwitch")
+    met = [session(n, ("mise run lint", False, found.format(name))) for n, name in enumerate(names, 1)]
+    assert rules(*met, kind="convention") == []
+    same = [session(n, ("mise run lint", False, found.format("elseif"))) for n in range(1, 4)]
+    assert rules(*same, kind="convention") == ["`mise run lint` fails on `gocritic` (elseif: rewrite it)"]
+
+
+def test_another_tool_is_no_remedy_of_an_option() -> None:
+    failed = ("golangci-lint run --disable-all ./cart", False, "Error: unknown flag: --disable-all")
+    assert stumbles(session(1, failed, "staticcheck ./cart/...")) == []
+    assert stumbles(session(1, failed, "mise x -- golangci-lint run ./cart")) != []

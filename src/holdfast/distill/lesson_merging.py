@@ -33,6 +33,7 @@ _ORDER = 6  # tokens of one rule
 _TASK = re.compile(
     r"(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun)(?: run)?(?! (?:exec|dlx|x)\b)) [\w:.-]+\Z"
 )
+_PART_OF_A_RULE = re.compile(r"([a-z]\w*(?:-\w+)*): ")
 _MOVED = re.compile(r"cd (\S+) && ")
 
 
@@ -68,6 +69,8 @@ def _key(stumble: Stumble) -> str:
         return (
             f"place|{stumble.subject.partition(' ')[0]}|{moved[1]}"  # whatever the tool was asked to do there
         )
+    if stumble.cause == "rule" and (part := _PART_OF_A_RULE.match(stumble.failed)):
+        return f"rule||{stumble.token} {part[1]}"  # one of the many things that a linter calls by one name
     if stumble.cause == "format":
         return f"format|{_formatter(stumble)}|"  # whatever task or tool it was that said so
     return (

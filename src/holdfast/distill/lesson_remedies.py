@@ -159,7 +159,9 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
             return False  # a field, or another value: what else has such a list answers another question
         asked = subject_of(part).split()[:2] == subject.split()[:2]
         return asked and _share(others, words) >= HALF
-    return same_job(tried, part)
+    return tried.program in map(name_of, part.words) and same_job(
+        tried, part
+    )  # behind something, not another tool
 
 
 def _same_call_of(token: str, tried: Simple, part: Simple) -> bool:
