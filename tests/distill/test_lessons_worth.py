@@ -265,3 +265,19 @@ def test_another_tool_is_no_remedy_of_an_option() -> None:
     failed = ("golangci-lint run --disable-all ./cart", False, "Error: unknown flag: --disable-all")
     assert stumbles(session(1, failed, "staticcheck ./cart/...")) == []
     assert stumbles(session(1, failed, "mise x -- golangci-lint run ./cart")) != []
+
+
+def test_what_nobody_calls_any_more_is_not_told() -> None:
+    found = [session(n, "cat Makefile", ("make unit-tests", True, "3 passed")) for n in range(1, 5)]
+    assert rules(*found, kind="command") == ["tests: `make unit-tests`"]
+    other = [session(n, "git status") for n in range(5, 40)]
+    assert not learned([*found, *other], lambda path: True).usual
+    assert rules(*found, *other, kind="command") == []
+
+
+def test_another_subcommand_is_no_remedy_of_an_option() -> None:
+    failed = ("npx shop@latest project --format json", False, "Error: unexpected option: --format")
+    assert stumbles(session(1, failed, "npx shop@latest ls --format json")) == []
+    assert stumbles(session(1, failed, "npx shop@latest project ls"))[0].endswith(
+        "→ `npx shop@latest project` without it"
+    )

@@ -149,19 +149,15 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
     if any(token in word.split(",") for word in words) or token in words:
         return False
     if part.program == tried.program:
-        others = [word for word in _bare(tried)[1:] if word != token]
         subject = subject_of(tried, token)
         if subject == tried.program:
             return _same_call_of(token, tried, part)
-        if subject_of(part) == subject:
-            return True
-        if not token.startswith("-"):
-            return False  # a field, or another value: what else has such a list answers another question
-        asked = subject_of(part).split()[:2] == subject.split()[:2]
-        return asked and _share(others, words) >= HALF
-    return tried.program in map(name_of, part.words) and same_job(
-        tried, part
-    )  # behind something, not another tool
+        # With a name after it or not; another subcommand answers another question.
+        return f"{subject_of(part)} ".startswith(f"{subject} ") or f"{subject} ".startswith(
+            f"{subject_of(part)} "
+        )
+    # Behind something, not another tool.
+    return tried.program in map(name_of, part.words) and same_job(tried, part)
 
 
 def _same_call_of(token: str, tried: Simple, part: Simple) -> bool:

@@ -118,10 +118,6 @@ def with_flags(part: Simple, tried: Simple) -> str:
     flags = [_general(word, (), False) + _value_of(part, word) for word in swapped]
     both = zip(subject_of(part).split(), subject_of(tried).split(), strict=False)
     asked = [word for word, other in takewhile(lambda pair: pair[0] == pair[1], both)]
-    if len(asked) < 2 < len(subject_of(tried).split()) or (
-        len(asked) == 2 and len(subject_of(tried).split()) > 2
-    ):
-        asked = subject_of(part).split()  # another subcommand took its place
     return " ".join([*asked, *flags])[:LONGEST]
 
 
