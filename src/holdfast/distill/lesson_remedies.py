@@ -33,6 +33,7 @@ _INSTALLERS = names(
     " choco winget scoop cargo go gem bundle composer mise asdf volta corepack rustup mix dotnet flutter dart python"
     " python3 npx bunx"
 )
+_HANDLES_FILES = names("git gh rm mv cp ln mkdir touch chmod chown tar zip scp rsync")
 _OF_THE_MACHINE = names("brew apt apt-get dnf yum apk pacman zypper nix-env choco winget scoop port snap")
 _WITH_SUBCOMMANDS = names(
     "git gh glab hub docker podman kubectl helm npm pnpm yarn bun cargo go mise asdf uv poetry pip pip3 pdm brew apt"
@@ -134,6 +135,8 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
         return True
     if "-" in token and token == "-".join(called[:2]):
         return True
+    if part.program in _HANDLES_FILES:
+        return False  # the same files, and something else done to them
     rest = [unquoted(word) for word in tried.words if name_of(word) != token]
     said = any(not word.startswith("-") for word in rest)  # options alone are those of anything
     return bool(rest) and ((said and _share(rest, _bare(part)) >= MOST) or same_job(tried, part))

@@ -53,8 +53,9 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
         if slip is None:
             _jobs(state, command, worked=False, at=at)
             _watch_checks(state, command, output, at)
-    elif _may_hide_a_failure(command, output) and masks(clean := _without_secrets(command)):
-        slip = slip_of(clean, excerpt(output), at, only=SOFT)
+    elif _may_hide_a_failure(command, output, ok):
+        clean = _without_secrets(command)
+        slip = slip_of(clean, excerpt(output), at, only=SOFT) if ok is None or masks(clean) else None
     if ok is False and state.slips:
         _in_vain(state, command)
     if slip is not None:
@@ -73,14 +74,15 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
             _jobs(state, command, worked=True, at=at, other=True)
 
 
-def _may_hide_a_failure(command: str, output: str) -> bool:
-    """Whether a short output says that a call was wrong in a line whose exit code need not say so."""
-    return bool(output) and len(output) <= SHORT and masks(command) and bool(signs_in(excerpt(output)))
+def _may_hide_a_failure(command: str, output: str, ok: bool | None) -> bool:
+    """Whether a short output says that a call was wrong where no exit code is known, or one that need not say so."""
+    may = bool(output) and len(output) <= SHORT and (ok is None or masks(command))
+    return may and bool(signs_in(excerpt(output)))
 
 
 def misused(command: str, output: str) -> bool:
     """Whether an output says that a check was called in a wrong way, whatever the line's exit code says."""
-    if not _may_hide_a_failure(command, output):
+    if not _may_hide_a_failure(command, output, True):
         return False
     slip = slip_of(command, excerpt(output), None, only=SOFT - {"path", "glob"})
     return slip is not None and slip.part is not None and bool(purpose_of(slip.part))
