@@ -8,7 +8,7 @@ from tests.distill.test_lessons_learned import HOME, Call, rules, session, tool,
 from holdfast.distill.lesson_corrections import corrections_in
 from holdfast.distill.lesson_rules import learned
 from holdfast.distill.lesson_telling import opening
-from holdfast.model.session import Lived
+from holdfast.model.session import Event, Lived, ToolCall, ToolResult
 
 MISSING = ("{0} build ./shop", False, "bash: line 1: {0}: command not found")
 OLD_NODE = (
@@ -121,6 +121,25 @@ def test_another_version_of_what_runs_a_tool_is_chosen_first() -> None:
     met = [session(1, failed, (switch, True, "Tests: 3 passed"))]
     upgraded = session(2, ("pnpm --filter web test", True, "Tests: 3 passed"))
     assert stumbles(*met, upgraded) == []
+
+
+def test_where_no_exit_code_is_known_the_tool_says_that_it_failed() -> None:
+    """Some clients record what a call printed, and not how it ended."""
+
+    def unknown(command: str, output: str) -> list[Event]:
+        call = f"u{command}"
+        return [ToolCall(None, call, "shell", "shell", command), ToolResult(None, call, None, output)]
+
+    missed = unknown("hk install --all", "zsh:1: command not found: hk")
+    found = unknown("mise x hk -- hk install --all", "installed")
+    assert stumbles(session(1, *missed, *found)) == ["`hk` is not found here → `mise x hk -- hk`"]
+    listed = unknown("cat notes.md", "zsh:1: command not found: hk")  # what a file says
+    assert stumbles(*twice(*listed)) == []
+
+
+def test_the_same_files_in_another_command_are_no_remedy() -> None:
+    failed = ("markdownlint docs/a.md docs/b.md", False, "zsh: command not found: markdownlint")
+    assert stumbles(session(1, failed, "git add docs/a.md docs/b.md")) == []
 
 
 def test_a_wrapper_that_is_missing_is_left_out() -> None:
@@ -265,3 +284,19 @@ def test_another_tool_is_no_remedy_of_an_option() -> None:
     failed = ("golangci-lint run --disable-all ./cart", False, "Error: unknown flag: --disable-all")
     assert stumbles(session(1, failed, "staticcheck ./cart/...")) == []
     assert stumbles(session(1, failed, "mise x -- golangci-lint run ./cart")) != []
+
+
+def test_what_nobody_calls_any_more_is_not_told() -> None:
+    found = [session(n, "cat Makefile", ("make unit-tests", True, "3 passed")) for n in range(1, 5)]
+    assert rules(*found, kind="command") == ["tests: `make unit-tests`"]
+    other = [session(n, "git status") for n in range(5, 40)]
+    assert not learned([*found, *other], lambda path: True).usual
+    assert rules(*found, *other, kind="command") == []
+
+
+def test_another_subcommand_is_no_remedy_of_an_option() -> None:
+    failed = ("npx shop@latest project --format json", False, "Error: unexpected option: --format")
+    assert stumbles(session(1, failed, "npx shop@latest ls --format json")) == []
+    assert stumbles(session(1, failed, "npx shop@latest project ls"))[0].endswith(
+        "→ `npx shop@latest project` without it"
+    )

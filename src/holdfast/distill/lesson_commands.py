@@ -17,6 +17,9 @@ MOST_TESTS = 3
 # Sessions that are watched before it is said what agents know as it is; until then what did a job is proposed.
 YOUNG = 4
 KNOWN_ANYWAY = 3
+UNUSED = (
+    20  # sessions in a row, and half of all: what nobody called since may be no longer of this repository
+)
 FINDERS = 2  # sessions that had to find a command: one that looked may have looked for something else
 _LABELS = {
     "test": "tests",
@@ -52,7 +55,7 @@ Uses = list[tuple[Lived, Ran]]
 
 class Commands(NamedTuple):
     """What does the jobs here: commands that had to be found, those that sessions ran at once, and rules for those
-    that are no longer defined."""
+    that are no longer defined, or that nobody calls any more."""
 
     found: list[Lesson]
     usual: list[Lesson]
@@ -71,7 +74,8 @@ def command_lessons(lived: Sequence[Lived], exists: Exists) -> Commands:
     undefined: list[str] = []
     for (purpose, command), uses in ranked:
         known = kept.setdefault(purpose, [])
-        if gone.since(command, number_of[uses[-1][0].session]):
+        last = number_of[uses[-1][0].session]
+        if gone.since(command, last) or len(lived) - last > max(UNUSED, len(lived) / 2):
             undefined.append(_rule_for(purpose, command))
         elif _tells(purpose, command, uses, known) and not _stands_in(purpose, command, tasks):
             known.append((command, uses))

@@ -64,7 +64,8 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
     if called[0] == token or (alike and min(len(called[0]), len(token)) >= 3):
         return _placed(at_home(words[0]), part) if "/" in words[0] else words[0]
     if token in called[1:6]:
-        through = " ".join(words[: called.index(token) + 1])
+        last = max(place for place, name in enumerate(called[:7]) if name == token)  # `mise x hk -- hk`
+        through = " ".join(words[: last + 1])
         return _placed(through, part) if len(through) <= LONGEST else ""
     if "-" in token and token == "-".join(called[:2]):
         return " ".join(called[:2])

@@ -33,6 +33,7 @@ _INSTALLERS = names(
     " choco winget scoop cargo go gem bundle composer mise asdf volta corepack rustup mix dotnet flutter dart python"
     " python3 npx bunx"
 )
+_HANDLES_FILES = names("git gh rm mv cp ln mkdir touch chmod chown tar zip scp rsync")
 _OF_THE_MACHINE = names("brew apt apt-get dnf yum apk pacman zypper nix-env choco winget scoop port snap")
 _WITH_SUBCOMMANDS = names(
     "git gh glab hub docker podman kubectl helm npm pnpm yarn bun cargo go mise asdf uv poetry pip pip3 pdm brew apt"
@@ -136,6 +137,8 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
         return True
     if "-" in token and token == "-".join(called[:2]):
         return True
+    if part.program in _HANDLES_FILES:
+        return False  # the same files, and something else done to them
     rest = [unquoted(word) for word in tried.words if name_of(word) != token]
     said = any(not word.startswith("-") for word in rest)  # options alone are those of anything
     return bool(rest) and ((said and _share(rest, _bare(part)) >= MOST) or same_job(tried, part))
@@ -151,19 +154,15 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
     if any(token in word.split(",") for word in words) or token in words:
         return False
     if part.program == tried.program:
-        others = [word for word in _bare(tried)[1:] if word != token]
         subject = subject_of(tried, token)
         if subject == tried.program:
             return _same_call_of(token, tried, part)
-        if subject_of(part) == subject:
-            return True
-        if not token.startswith("-"):
-            return False  # a field, or another value: what else has such a list answers another question
-        asked = subject_of(part).split()[:2] == subject.split()[:2]
-        return asked and _share(others, words) >= HALF
-    return tried.program in map(name_of, part.words) and same_job(
-        tried, part
-    )  # behind something, not another tool
+        # With a name after it or not; another subcommand answers another question.
+        return f"{subject_of(part)} ".startswith(f"{subject} ") or f"{subject} ".startswith(
+            f"{subject_of(part)} "
+        )
+    # Behind something, not another tool.
+    return tried.program in map(name_of, part.words) and same_job(tried, part)
 
 
 def _same_call_of(token: str, tried: Simple, part: Simple) -> bool:

@@ -76,11 +76,6 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
             _jobs(state, command, worked=True, at=at, other=True)
 
 
-def _may_hide_a_failure(command: str, output: str) -> bool:
-    """Whether a short output says that a call was wrong in a line whose exit code need not say so."""
-    return bool(output) and len(output) <= SHORT and masks(command) and bool(signs_in(excerpt(output)))
-
-
 def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str]:
     """By which signs a call may be known to have failed whose exit code does not say so, or is not known.
 
@@ -96,7 +91,7 @@ def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str
 
 def misused(command: str, output: str) -> bool:
     """Whether an output says that a check was called in a wrong way, whatever the line's exit code says."""
-    if not _may_hide_a_failure(command, output):
+    if _hidden_causes(command, output, unknown=False) != SOFT:
         return False
     slip = slip_of(command, excerpt(output), None, only=SOFT - {"path", "glob"})
     return slip is not None and slip.part is not None and bool(purpose_of(slip.part))
