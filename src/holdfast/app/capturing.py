@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.app.explaining import why_silent
 from holdfast.app.finding import Found, Search
@@ -177,6 +178,8 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
     transcript = next((letter.transcript for letter in reversed(group) if letter.transcript), "")
     try:
         found = located(machine, project, last.host, last.session, transcript)
+        headless = next((letter.headless for letter in reversed(group) if letter.headless is not None), None)
+        found = [replace(item, headless=headless) for item in found]
         if found and ended:
             _finish(machine, project, found)
             _pay_back(machine, project, last.session, found[0], done)

@@ -63,6 +63,8 @@ def read_source(
     Reducer(digest).take_all(_counted(reading, start, advance))
     if digest.first_at is None and digest.turns and not item.glance.part:
         digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line is dated: the file itself is
+    if item.headless is not None:  # the last word counts: a run may be taken up by a person
+        digest.headless = item.headless
     session, parent = digest.session, digest.parent
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
     clean = denied.cleaner(machine.clean)

@@ -35,6 +35,7 @@ class Found(Struct, frozen=True):
     mtime_ns: int
     glance: Glance
     key: str = ""
+    headless: bool | None = None  # what is known of it from elsewhere, where the transcript does not say
 
     def __post_init__(self) -> None:
         name = path_text(os.path.realpath(self.path))

@@ -78,6 +78,8 @@ _AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure", "post
 _UNHEARD = frozenset((("gemini", "BeforeTool"),))
 # Whose sessions are compacted without a word.
 UNTOLD_COMPACTION = frozenset(("gemini",))
+# Whose transcripts do not tell that nobody sat before them.
+UNTOLD_HEADLESS = frozenset(("gemini", "qwen"))
 # As a payload of each host has it, which no prompt can: quotes within a text are escaped.
 NO_PROMPT = b'"prompt":""'
 # By these a payload tells that a person is about to be asked something.

@@ -317,4 +317,14 @@ def _envelope(call: Call, directories: list[str], env: dict[str, str]) -> dict[s
         **kept,
         "cwd": directories[-1][:4096],
         "process": process,
+        **_attended(call.host, process),
     }
+
+
+def _attended(host: str, process: int) -> dict[str, object]:
+    if host not in dialect.UNTOLD_HEADLESS or not process:
+        return {}
+    from holdfast.hot.attended import is_headless
+
+    headless = is_headless(process)
+    return {} if headless is None else {"headless": headless}

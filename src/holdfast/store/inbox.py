@@ -20,7 +20,7 @@ _STALE_S = 60.0  # a temporary file as old as this belongs to a hook that is dea
 
 
 class Envelope(Struct, frozen=True, kw_only=True):
-    """`process` is the host's, 0 where it is not known."""
+    """`process` is the host's, 0 where it is not known; `headless` whether nobody sat before it, None likewise."""
 
     path: Path
     host: str
@@ -30,6 +30,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
     cwd: str
     process: int
     time: float
+    headless: bool | None = None
 
 
 class _Written(Struct):
@@ -40,6 +41,7 @@ class _Written(Struct):
     cwd: str = ""
     process: int = 0
     time: float = 0.0
+    headless: bool | None = None
 
 
 def envelopes(inbox: Path) -> tuple[list[Envelope], list[Path]]:
