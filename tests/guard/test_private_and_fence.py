@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import UsageError
-from holdfast.guard.fence import strip_fences, wrap
+from holdfast.guard.fence import strip_fences, strip_ours, wrap
 from holdfast.guard.private import strip_private
 
 private = pytest.mark.promise("G6")
@@ -129,10 +129,10 @@ def test_a_block_whose_beginning_was_cut_off_goes_from_the_beginning_of_the_text
     """As a client cuts a long output, or a summary begins in the middle of what was said."""
     block = wrap(["Next: the refund", "tests: `make check`"], "abc123")[cut:]
     block = "\n".join(around.format(line) for line in block.split("\n"))
-    assert strip_fences(f"{block}\nafter\n") == "after\n"
-    assert strip_fences(f"{block}</hook_context>\n\nafter") == "</hook_context>\n\nafter"
-    assert strip_fences(f"{block}\nwords\n{wrap(['x'], 'zzz999')}\nafter") == "words\nafter"
-    assert strip_fences(f"{block}\n{block}\nafter") == "after"
+    assert strip_ours(f"{block}\nafter\n") == "after\n"
+    assert strip_ours(f"{block}</hook_context>\n\nafter") == "</hook_context>\n\nafter"
+    assert strip_ours(f"{block}\nwords\n{wrap(['x'], 'zzz999')}\nafter") == "words\nafter"
+    assert strip_ours(f"{block}\n{block}\nafter") == "after"
 
 
 @fences
@@ -140,7 +140,13 @@ def test_text_about_fences_stays() -> None:
     text = (
         "holdfast prints [holdfast ID: …] and [/holdfast ID]; see [holdfast docs](x) and [/holdfast abc123]"
     )
-    assert strip_fences(text) == text
+    assert strip_fences(text) == text == strip_ours(text)
+
+
+@fences
+def test_an_end_in_a_persons_own_file_takes_nothing_away() -> None:
+    text = "Next: the refund\n[/holdfast abc123]\nmore\n"
+    assert strip_fences(text) == text and strip_ours(text) == "more\n"
 
 
 @fences
@@ -183,15 +189,15 @@ def test_whatever_is_wrapped_is_stripped_again_without_a_rest(lines: list[str], 
 
 @fences
 def test_ends_without_a_beginning_cost_little() -> None:
-    assert strip_fences("[/holdfast abc123]" * 200_000 + "x") == "x"
-    assert strip_fences("words\n[/holdfast abc123]\n" * 100_000 + "x") == "x"
+    assert strip_ours("[/holdfast abc123]" * 200_000 + "x") == "x"
+    assert strip_ours("words\n[/holdfast abc123]\n" * 100_000 + "x") == "x"
 
 
 @fences
 @given(st.lists(st.sampled_from(["[/holdfast abc123]", "[/holdfast zzz999]", "\n", " ", "> ", "x", "\r\n"])))
 def test_stripping_ends_twice_changes_nothing(pieces: list[str]) -> None:
-    once = strip_fences("".join(pieces))
-    assert strip_fences(once) == once
+    once = strip_ours("".join(pieces))
+    assert strip_ours(once) == once
 
 
 @fences

@@ -165,7 +165,7 @@ def test_another_holdfast_tries_at_once(
     leave(enabled, "SessionEnd", transcript)
     capture(enabled.machine, enabled.project)
     reader.error = None
-    monkeypatch.setattr("holdfast.app.trying.__version__", "99")
+    monkeypatch.setattr("holdfast.app.trying.version", lambda: "99")
     capture(enabled.machine, enabled.project)
     assert rows_of(enabled) == [SESSION]
 

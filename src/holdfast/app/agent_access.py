@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast.app.switches import switches_of
+from holdfast.app.switches import is_known, switches_of
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.store.layout import Project
@@ -34,8 +34,7 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
     project = machine.project()
     directory = _directory(machine)
     switches = switches_of(project)
-    known = project.identity_file.name == "holdfast-id" or _is_known(project, switches.places)
-    if not (switches.enabled and known and project.memory.is_dir()):
+    if not (switches.enabled and is_known(project, switches) and project.memory.is_dir()):
         raise UsageError(
             "memory is not enabled for this project; nothing was read or written",
             where=str(project.root),
@@ -82,8 +81,3 @@ def note_fault(machine: Machine, text: str) -> None:
 
 def _directory(machine: Machine) -> Path:
     return Path(os.path.abspath(machine.cwd))
-
-
-def _is_known(project: Project, places: tuple[str, ...]) -> bool:
-    """Outside git an identity can come with a download: the place must be one in which a person enabled it."""
-    return os.path.realpath(project.identity_file) in places

@@ -21,6 +21,7 @@ from holdfast.distill.digest import Digest
 from holdfast.distill.reduce import Reducer
 from holdfast.distill.session import Part, conclude, ledger_entry
 from holdfast.errors import NameRefused
+from holdfast.guard.fence import strip_ours
 from holdfast.guard.names import safe_name
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.session import DistilledSession, Event
@@ -67,7 +68,7 @@ def read_source(
         digest.headless = item.headless
     session, parent = digest.session, digest.parent
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
-    clean = denied.cleaner(machine.clean)
+    clean = denied.cleaner(lambda text: machine.clean(strip_ours(text)))
     digest.seal(clean)
     cursor = Cursor(
         id=number,

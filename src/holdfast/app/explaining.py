@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.app.switches import switches_of
+from holdfast.app.switches import is_known, switches_of
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound
 from holdfast.store import files
@@ -70,6 +70,10 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
     switches = switches_of(project)
     if not switches.enabled:
         return "this project is not enabled: holdfast init"
+    if not is_known(project, switches):
+        return (
+            "this checkout is not the one that was enabled, but a copy or moved from elsewhere: holdfast init"
+        )
     if off := off_by_environment(machine):
         return off
     if machine.settings().excludes(str(directory), machine.user_home):

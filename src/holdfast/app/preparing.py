@@ -77,7 +77,9 @@ def _database(machine: Machine, project: Project, switches: Switches, told: Brie
             "asked": write_prompting(db, machine, project, project.memory / "hot.db"),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-        db.executemany("INSERT INTO place VALUES (?)", ((path,) for path in switches.places))
+        db.executemany(
+            "INSERT INTO place VALUES (?)", ((mark,) for mark in {*switches.places, *switches.marks})
+        )
         db.executemany(
             "INSERT INTO off VALUES (?, ?, ?)", ((s.path, s.capture, s.inject) for s in switches.off)
         )

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.errors import NotFound, StoreError
+from holdfast.hot.place import find, mark_of, root_mark
 from holdfast.store import files
 from holdfast.store.layout import Project
 
@@ -26,11 +28,15 @@ class Off(Struct, frozen=True):
 
 
 class Switches(Struct, frozen=True):
-    """`places` are the identity files with which the project was enabled."""
+    """`places` are the identity files with which the project was enabled.
+
+    `marks` are what `hot/place.py` knows such a file and a work tree by, also after it was moved.
+    """
 
     enabled: bool = False
     places: tuple[str, ...] = ()
     off: tuple[Off, ...] = ()
+    marks: tuple[str, ...] = ()
 
     def at(self, directory: Path) -> tuple[bool, bool]:
         """Whether capture and injection are off in a directory."""
@@ -47,11 +53,19 @@ def enable(project: Project) -> Switches:
     """Allows hooks to work here, on this machine."""
     project.prepare()
     place = os.path.realpath(project.identity_file)
+    marks = {mark_of(os.lstat(project.identity_file)), root_mark(str(project.root))}
 
     def enabled(before: Switches) -> Switches:
-        return Switches(True, tuple(sorted({*before.places, place})), before.off)
+        places = tuple(sorted({*before.places, place}))
+        return Switches(True, places, before.off, tuple(sorted({*before.marks, *marks})))
 
     return _change(project, enabled)
+
+
+def is_known(project: Project, switches: Switches) -> bool:
+    """Whether this is a place in which a person enabled the project: its identity can come with a download."""
+    found = find(str(project.root), str(project.memory.parent.parent))
+    return found is not None and found.known({*switches.places, *switches.marks})
 
 
 def disable(project: Project) -> Switches:
@@ -77,7 +91,7 @@ def switch(project: Project, directory: Path, *, capture: bool | None, inject: b
         )
         others = [entry for entry in before.off if entry.path != path]
         kept = [*others, new] if new.capture or new.inject else others
-        return Switches(before.enabled, before.places, tuple(sorted(kept, key=lambda entry: entry.path)))
+        return replace(before, off=tuple(sorted(kept, key=lambda entry: entry.path)))
 
     return _change(project, switched)
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from holdfast import __version__
 from holdfast.app.wiring import Machine
 from holdfast.store import aside
 from holdfast.store.aside import Fault
@@ -34,14 +33,8 @@ def begin(machine: Machine, project: Project, group: Sequence[Envelope]) -> Faul
     if before is not None and not _is_due(machine, before):
         aside.put_aside(project.memory, group)
         return None
-    tries = before.tries if before is not None and before.version == __version__ else 0
-    fault = Fault(
-        host=last.host,
-        session=last.session,
-        tries=tries + 1,
-        at=machine.now().timestamp(),
-        version=__version__,
-    )
+    tries = before.tries if before is not None and not _is_of_another(before) else 0
+    fault = Fault(host=last.host, session=last.session, tries=tries + 1, at=machine.now().timestamp())
     aside.note(project.memory, fault)
     return fault
 
@@ -56,7 +49,7 @@ def forget_attempt(project: Project, fault: Fault) -> None:
 
 
 def fail(project: Project, fault: Fault, problem: str, group: Sequence[Envelope]) -> None:
-    aside.note(project.memory, replace(fault, problem=problem))
+    aside.note(project.memory, replace(fault, problem=problem, version=version()))
     aside.put_aside(project.memory, group)
 
 
@@ -84,7 +77,7 @@ def given_up(fault: Fault) -> bool:
 
 
 def _is_due(machine: Machine, fault: Fault) -> bool:
-    if fault.version != __version__:
+    if _is_of_another(fault):
         return True
     if given_up(fault):
         return False
@@ -92,3 +85,18 @@ def _is_due(machine: Machine, fault: Fault) -> bool:
         return True  # whoever read it was ended from outside, as by a machine that is switched off
     passed = machine.now().timestamp() - fault.at
     return not 0 <= passed < WAITS_S[fault.tries - 1]
+
+
+def _is_of_another(fault: Fault) -> bool:
+    """Whether another holdfast failed, where this one may not."""
+    return bool(fault.version) and fault.version != version()
+
+
+def version() -> str:
+    """Asked for only where something has failed: it takes a while to find out."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("holdfast")
+    except metadata.PackageNotFoundError:
+        return ""

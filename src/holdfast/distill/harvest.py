@@ -33,7 +33,7 @@ from holdfast.distill.lesson_corrections import corrections_in
 from holdfast.distill.lesson_seeking import looks_up
 from holdfast.distill.lesson_stated import is_guide, note_stated, shows_guide
 from holdfast.distill.shell_line import from_here
-from holdfast.guard.fence import MARK, strip_fences
+from holdfast.guard.fence import MARK, strip_ours
 from holdfast.guard.private import strip_private
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
 from holdfast.model.session import Action, AgentTurn, Asked, Compaction, Guided, Planned, ToolResult, UserTurn
@@ -176,7 +176,7 @@ def public(text: str) -> str:
     fenced = MARK in text
     if not fenced and len(text) > LONG_OUTPUT and "rivate" not in text and "RIVATE" not in text:
         return text
-    return strip_private(strip_fences(text) if fenced else text)
+    return strip_private(strip_ours(text) if fenced else text)
 
 
 def conclude_report(state: Gathered) -> None:

@@ -67,15 +67,20 @@ def strip_fences(text: str) -> str:
     for _ in range(_MOST_ROUNDS):
         stripped = _without_fences(text)
         if stripped == text:
-            return _without_rests(text)
+            return text
         text = stripped
     rest = _opening().search(text)
-    return _without_rests(text[: rest.start()] if rest else text)
+    return text[: rest.start()] if rest else text
 
 
-def _without_rests(text: str) -> str:
-    """Also without a block whose first line was cut off: all that stands before its last line is taken for ours."""
-    end = 0
+def strip_ours(text: str) -> str:
+    """For what a transcript holds: also without a block whose first line was cut off, with all before its last line.
+
+    Not for a file of a person's, in which such a line would take away what they wrote above it.
+    """
+    if MARK not in text:
+        return text
+    text, end = strip_fences(text), 0
     for closing in _closing().finditer(text):
         end = closing.end()
     return text[_past_line_end(text, end, whole_line=True) :] if end else text

@@ -128,7 +128,7 @@ def respond(
 ) -> bytes:
     event, payload = call.event, call.payload
     prepared = _opened(call, directories, found, env)
-    if prepared is None or not prepared.enabled(bool(found.private), found.identity_file):
+    if prepared is None or not prepared.enabled(found):
         return b""
     if problem:
         trace.log(found.memory, f"{event}: {problem}")

@@ -80,7 +80,7 @@ def _is_enabled(found: Place) -> bool:
     try:
         with open(os.path.join(found.memory, "switches.json"), encoding="utf-8") as file:
             switches = json.load(file)
-        known = found.private or os.path.realpath(found.identity_file) in switches["places"]
-        return switches["enabled"] is True and bool(known)
+        marks = {*switches["places"], *switches.get("marks", ())}
+        return switches["enabled"] is True and found.known(marks)
     except (OSError, ValueError, LookupError, TypeError):
         return False

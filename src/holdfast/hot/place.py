@@ -6,6 +6,11 @@ Only projects that have an identity can be enabled, so where none is written the
 from __future__ import annotations
 
 import os
+import stat
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 _SMALL = 10_000
 LOAD_FROM = "Load from "
@@ -22,6 +27,37 @@ class Place:
         self.identity_file = identity_file
         self.private = private  # this work tree's own git directory, '' outside git
 
+    def known(self, marks: Container[str]) -> bool:
+        """Whether this is where a person enabled the project, moved or not: all of it may have come with a download."""
+        try:
+            status = os.lstat(self.identity_file)
+        except OSError:
+            return False
+        if stat.S_ISLNK(status.st_mode):
+            return False
+        if not self.private:
+            window = os.path.dirname(self.identity_file)
+            return not os.path.islink(window) and os.path.realpath(self.identity_file) in marks
+        if mark_of(status) not in marks and os.path.realpath(self.identity_file) not in marks:
+            return False
+        return self._is_its_work_tree() or root_mark(self.root) in marks
+
+    def _is_its_work_tree(self) -> bool:
+        """Whether git's directory says so too: any folder can point to it."""
+        marker = os.path.join(self.root, ".git")
+        if self.private == marker:
+            return not os.path.islink(marker)
+        if self.private.startswith(os.path.realpath(self.root) + os.sep):
+            return True
+        back = text_of(os.path.join(self.private, "gitdir")).strip()
+        if back:
+            return _is_same(os.path.join(self.private, back), marker)
+        for line in text_of(os.path.join(self.private, "config")).splitlines():  # a submodule's
+            name, _, value = line.partition("=")
+            if name.strip() == "worktree":
+                return _is_same(os.path.join(self.private, value.strip().strip('"')), self.root)
+        return False
+
     def reachable(self, lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Lines as they are true here: a work tree that has no link yet is told where memory really is."""
         if os.path.lexists(os.path.join(self.root, ".holdfast", "local")):
@@ -36,6 +72,22 @@ class Place:
         """The branch that is checked out; '' when none is."""
         head = text_of(os.path.join(self.private, "HEAD")).strip() if self.private else ""
         return head[16:] if head.startswith("ref: refs/heads/") else ""
+
+
+def mark_of(status: os.stat_result) -> str:
+    """By this an identity file is known again after its repository was moved; no archive can bring it along."""
+    return f"file:{status.st_ino}:{status.st_mtime_ns}"
+
+
+def root_mark(root: str) -> str:
+    return f"root:{os.path.realpath(root)}"
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def home_of(env: dict[str, str]) -> str:

@@ -8,6 +8,8 @@ TYPE_CHECKING = False  # the module of that name would have to be loaded to ask 
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.hot.place import Place
+
 FORMAT = "1"
 NAME = "hot.db"
 MOMENT = ("rule", "token", "needs", "place", "text", "reason", "id")
@@ -38,13 +40,11 @@ class Prepared:
         if self.meta.get("format") != FORMAT:
             raise Unreadable(f"format {self.meta.get('format')!r}, this hook reads {FORMAT}")
 
-    def enabled(self, place_is_git: bool, identity_file: str) -> bool:
-        """Enabled on this machine. Outside git an identity can come with a download: the place must be known."""
+    def enabled(self, found: Place) -> bool:
+        """Enabled on this machine, and in this very place: an identity can come with a download."""
         if self.meta.get("enabled") != "1":
             return False
-        return place_is_git or bool(
-            self._rows("SELECT 1 FROM place WHERE path = ?", (os.path.realpath(identity_file),))
-        )
+        return found.known({path for (path,) in self._rows("SELECT path FROM place")})
 
     def excluded(self, directories: list[str]) -> bool:
         patterns = self._rows("SELECT regex FROM exclude")

@@ -18,8 +18,6 @@ def enabled_at(directory: str, env: dict[str, str]) -> bool:
         return False
     try:
         prepared = Prepared(found.memory)
-        return prepared.enabled(bool(found.private), found.identity_file) and not prepared.excluded(
-            [directory]
-        )
+        return prepared.enabled(found) and not prepared.excluded([directory])
     except Unreadable:
         return True

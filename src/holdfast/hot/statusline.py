@@ -48,7 +48,7 @@ def line_for(raw: bytes, env: dict[str, str]) -> str:
     from holdfast.hot.prepared import Prepared
 
     prepared = Prepared(found.memory)
-    if not prepared.enabled(bool(found.private), found.identity_file) or prepared.excluded([directory]):
+    if not prepared.enabled(found) or prepared.excluded([directory]):
         return ""
     if prepared.off([directory])[1]:
         return "holdfast: off here"

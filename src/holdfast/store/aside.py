@@ -21,14 +21,14 @@ from holdfast.store.inbox import Envelope, envelopes, remove
 class Fault(Struct, frozen=True, kw_only=True):
     """A session that was tried to be read. `problem` is '' while it is being read: whoever finds that, found it dead.
 
-    `version` is the holdfast that failed: another one may be able to.
+    `version` is the holdfast that failed, where it could still say so: another one may be able to.
     """
 
     host: str
     session: str
     tries: int
     at: float
-    version: str
+    version: str = ""
     problem: str = ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.guard.fence import strip_fences
+from holdfast.guard.fence import strip_ours
 from holdfast.model.session import Action, ToolCall, ToolResult
 from holdfast.transcripts.jsonl import decoded, excerpt, string_in
 from holdfast.transcripts.lines import target_of
@@ -114,7 +114,7 @@ def own_words(text: str) -> str:
 
 def _not_ours(text: str) -> str:
     """Qwen Code puts what a hook says after a tool's answer without any mark of its own."""
-    return strip_fences(text)
+    return strip_ours(text)
 
 
 def answer_of(raw: Raw) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.guard.fence import MARK, strip_fences
+from holdfast.guard.fence import MARK, strip_ours
 from holdfast.model.session import (
     Action,
     AgentTurn,
@@ -87,7 +87,7 @@ def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bo
         yield report
     if info.get("summary") is True:
         spoken = (text_in(part, "text") for part in parts if part.get("type") == "text")
-        yield Compaction(ended or at, strip_fences("\n".join(part for part in spoken if part)))
+        yield Compaction(ended or at, strip_ours("\n".join(part for part in spoken if part)))
         return
     for part in parts:
         kind = part.get("type")
@@ -156,7 +156,7 @@ def _tool(part: Record, at: float | None) -> Iterator[Event]:
 def _result(state: Record) -> str:
     """What a tool said. A remedy of ours stands below it, and must go before a long output is cut."""
     said = text_in(state, "output")
-    return strip_fences(said).rstrip("\n") if MARK in said else said
+    return strip_ours(said).rstrip("\n") if MARK in said else said
 
 
 def _failed(call: str, action: Action, problem: str, at: float | None) -> Iterator[Event]:
