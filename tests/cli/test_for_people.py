@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.conftest import Holdfast
 from tests.remembered import project_at, remember
 
 from holdfast.cli.amounts import counted, dollars, in_words
+from holdfast.cli.main import main
 from holdfast.cli.places import begin_at, place, places
 
 
@@ -31,10 +33,12 @@ def test_a_look_at_one_file_and_one_commit_says_so(holdfast: Holdfast, repo: Pat
 
 def test_a_cost_reads_in_cents_and_json_has_every_digit(holdfast: Holdfast) -> None:
     holdfast("ledger", "add", "--session", "s1", "--cost", "3.929727", check=0)
-    holdfast("ledger", "add", "--session", "s2", check=0)
+    holdfast("ledger", "add", "--session", "s2", "--model", "gpt-5", check=0)
     assert "cost     $3.93\n" in holdfast("ledger", "show", "s1", check=0).stdout
     assert holdfast("ledger", "show", "s1", "--json", check=0).json()["cost_usd"] == 3.929727
-    assert "cost     unknown\n" in holdfast("ledger", "show", "s2", check=0).stdout
+    shown = holdfast("ledger", "show", "s2", check=0).stdout
+    assert "  unknown  goal, outcome, kind, tasks, cost, time, tokens, project, commits\n" in shown
+    assert "?" not in shown.partition("\n")[2], "what is unknown is said once"
     assert dollars(0.0012) == "$0.0012"
 
 
@@ -151,6 +155,51 @@ def test_a_session_is_found_by_what_its_log_says_where_its_row_does_not(holdfast
         if one["session"].startswith("a09a15e0")
     ]
     assert not {"retry", "after", "header"} & set(found["goal"]) and "its log has" in found["why"]
+
+
+def test_a_damaged_index_is_made_anew_and_nobody_hears_of_it(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("fact", "add", "staging listens on port 5433", "--evidence", "psql -p 5433 answered", check=0)
+    assert "5433" in holdfast("search", "staging", check=0).stdout
+    index = project_at(repo).memory / "index.db"
+    for damaged in (b"no database at all", index.read_bytes()[:5000] + b"\0" * 20_000):
+        index.write_bytes(damaged)
+        found = holdfast("search", "staging", check=0)
+        assert "5433" in found.stdout and not found.stderr
+    index.write_bytes(b"no database at all")
+    holdfast("index", check=0)
+
+
+def test_commands_that_have_nothing_to_do_say_so(holdfast: Holdfast, repo: Path) -> None:
+    assert "Nothing is remembered here yet" in holdfast("search", "staging", check=0).stderr
+    assert holdfast("know", check=0).stdout == "There are no files here to learn from.\n"
+    assert holdfast("init", "--dry-run", "--no-wire", check=0).stdout.startswith("Nothing new to read")
+    assert holdfast("uninstall", "--all", "--dry-run", check=0).stdout.startswith("Nothing would change")
+    assert not (repo / ".holdfast").exists()
+
+
+def test_a_ledger_that_was_never_committed_leaves_nothing_to_commit(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("ledger", "add", "--goal", "fix the login", check=0)
+    holdfast("ledger", "share", check=0)
+    assert holdfast("ledger", "share", "--undo", check=0).stdout == "The ledger is yours alone again.\n"
+    holdfast("ledger", "share", check=0)
+    subprocess.run(["git", "commit", "--quiet", "-m", "share"], cwd=repo, check=True)
+    assert "Commit the removal" in holdfast("ledger", "share", "--undo", check=0).stdout
+
+
+def test_an_interrupt_while_modules_load_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("holdfast.cli.main._main", interrupted)
+    assert main(["ledger"]) == 130
+    assert capsys.readouterr().err == "holdfast: interrupted before anything was done.\n"
+
+
+def test_half_of_a_goal_in_a_log_is_no_likeness(holdfast: Holdfast) -> None:
+    holdfast("import", DEMO, check=0)
+    assert "about anything like this" in holdfast("similar", "xqzv header", check=0).stdout
 
 
 def test_what_would_be_undone_is_shown_and_asked_for(holdfast: Holdfast, repo: Path) -> None:

@@ -13,7 +13,7 @@ from math import log, sqrt
 
 from msgspec import Struct
 
-from holdfast.model.ledger import LedgerEntry
+from holdfast.model.ledger import Kind, LedgerEntry
 from holdfast.text.keywords import singular
 
 SAME_KIND, SAME_FRAMEWORK, SAME_TYPE = 0.10, 0.08, 0.04
@@ -72,7 +72,7 @@ def similar(
         score += SAME_FRAMEWORK * (goal.framework is not None and goal.framework == entry.framework)
         score += SAME_TYPE * (goal.project_type is not None and goal.project_type == entry.project_type)
         why = _why([own[word] for word in shared], logged)
-        if goal.kind is not None and goal.kind == entry.kind:
+        if goal.kind is not None and goal.kind == entry.kind and goal.kind != Kind.OTHER:
             why += f"; also {entry.kind}"
         found.append(Alike(entry=entry, score=min(score, 1.0), why=why))
     found.sort(key=lambda one: (-round(one.score, 6), -_when(one.entry), one.entry.session))

@@ -64,13 +64,15 @@ def like(
 
 
 def _logs(machine: Machine, project: Project, text: str, most: int) -> dict[str, Logged]:
+    """Sessions whose log holds more than half of the goal's words: of two, the one that it has may mean anything."""
     from holdfast.app.searching import FLOOR, search
 
+    wanted = len(keywords(text))
     found: dict[str, Logged] = {}
     for hit in search(machine, project, text, _HITS_OF_A_SESSION * most, ("history",), floor=FLOOR):
-        if hit.session:
-            named = next((part[7:] for part in hit.why.split("; ") if part.startswith("words: ")), "")
-            found.setdefault(hit.session, Logged(hit.score, tuple(filter(None, named.split(", ")))))
+        named = next((part[7:].split(", ") for part in hit.why.split("; ") if part.startswith("words: ")), [])
+        if hit.session and wanted and len(named) * 2 > wanted:
+            found.setdefault(hit.session, Logged(hit.score, tuple(named)))
     return found
 
 

@@ -131,7 +131,9 @@ def _ledger(machine: Machine, project: Project) -> Iterator[Finding]:
         yield Finding(
             "note", "ledger", "written by a newer holdfast: it is read, not written. Upgrade holdfast."
         )
-    yield Finding("ok", "ledger", f"{len(read.entries)} rows, {len(current(read.entries))} sessions")
+    rows, sessions = len(read.entries), len(current(read.entries))
+    counts = f"{rows} row{'s' if rows != 1 else ''}, {sessions} session{'s' if sessions != 1 else ''}"
+    yield Finding("ok", "ledger", counts)
 
 
 def _secrets(machine: Machine, project: Project) -> Iterator[Finding]:

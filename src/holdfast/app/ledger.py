@@ -137,9 +137,12 @@ def share(project: Project) -> list[str]:
     return list(SHARED_FILES)
 
 
-def unshare(project: Project) -> None:
+def unshare(project: Project) -> bool:
+    """Whether git's history holds it: what was only staged leaves nothing behind."""
+    committed = bool(git(project.root, "ls-tree", "--name-only", "HEAD", "--", SHARED_FILES[0]))
     _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *SHARED_FILES)
     open_ledger(project).unshare()
+    return committed
 
 
 def commit(project: Project, *, dry_run: bool = False) -> str:

@@ -18,7 +18,7 @@ from holdfast.model.search import Chunk, Hit
 from holdfast.search import FLOOR as FLOOR
 from holdfast.search import Index
 from holdfast.search import open as open_index
-from holdfast.search.database import INDEX_FORMAT
+from holdfast.search.database import INDEX_FORMAT, DamagedIndex
 from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.store.places import text_of
@@ -65,13 +65,21 @@ def search(
     """
     found: list[Hit] = []
     places = memories(machine, project) if everywhere else [project]
+
+    def ask(place: Project) -> list[Hit]:
+        with opened(machine, place) as index:
+            return index.search(
+                query, k, machine.now(), kinds, name or None, floor=floor, fitting=not nearest
+            )
+
     for place in places:
         if not place.memory.is_dir():
             continue
-        with opened(machine, place) as index:
-            hits = index.search(
-                query, k, machine.now(), kinds, name or None, floor=floor, fitting=not nearest
-            )
+        try:
+            hits = ask(place)
+        except DamagedIndex:  # it is derived, and nobody should have to know that it is there
+            update_index(machine, place, rebuild=True)
+            hits = ask(place)
         found += hits if place is project else _of_others(hits, place)
     return sorted(found, key=lambda hit: -hit.score)[:k]
 
@@ -114,6 +122,13 @@ def _open(machine: Machine, project: Project) -> Index:
 
 def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -> Indexed:
     """Puts in what is new and takes out what is gone; files whose stamp is unchanged are not even read."""
+    try:
+        return _updated(machine, project, rebuild=rebuild)
+    except DamagedIndex:
+        return _updated(machine, project, rebuild=True)
+
+
+def _updated(machine: Machine, project: Project, *, rebuild: bool) -> Indexed:
     done = Indexed()
     if rebuild:
         files.discard(path for path in project.memory.glob("index*") if path.is_file())

@@ -49,7 +49,7 @@ def _table(found: Sequence[AgentSeen]) -> Table:
             str(agent.sessions),
             str(agent.here),
             day(agent.last) if agent.last else "",
-            "installed" if agent.wired else "available" if agent.host else "not yet",
+            "installed" if agent.wired else "available" if agent.host else "none: read only",
             place(agent.folders[0]) if agent.folders else "",
         )
         for agent in found

@@ -49,10 +49,10 @@ def in_words(reason: str) -> str:
     return _CHANCE.sub(lambda said: said[0] if int(said[1]) >= TELLING else "worth a look", reason)
 
 
-def dollars(value: Decimal | float | None, *, unknown: str = "?") -> str:
+def dollars(value: Decimal | float | None) -> str:
     """Cents, which is what a person reads (JSON has every digit); small amounts never read as nothing."""
     if value is None:
-        return unknown
+        return "?"
     if 0 < value < Decimal("0.0001"):
         return "<$0.0001"
     if 0 < value < Decimal("0.01"):

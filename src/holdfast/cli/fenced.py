@@ -30,7 +30,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
     name, *words = options.words or [""]
     if name not in READS:
-        raise UsageError(f"{name or 'nothing'} cannot be fenced", fix=f"One of: {', '.join(READS)}")
+        problem = f"{name} cannot be fenced" if name else "the command to be fenced is missing"
+        raise UsageError(problem, fix=f"One of: {', '.join(READS)}")
     said = io.StringIO()
     with redirect_stdout(said):
         code = run_command(name, *COMMANDS[name], words)

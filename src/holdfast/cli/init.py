@@ -80,6 +80,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             reading = {"transcripts": len(waiting), "bytes": sum(item.size for item in waiting)}
             agents = [as_json(plan, done=False) for plan in plans]
             output.show_json({"done": False, "to_read": reading, "agents": agents})
+        elif not waiting and not any(plan.is_change for plan in plans):
+            output.line("Nothing new to read, and no agent's configuration would change.")
         return 0
     asks = any(plan.is_change for plan in plans) and not (options.yes or options.json)
     if asks and not agreed("Set this up?", "Say --yes to go ahead, --no-wire to leave the agents alone"):

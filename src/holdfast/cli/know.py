@@ -130,6 +130,11 @@ def _show(known: Knowledge) -> None:
             output.show(table)
             output.line()
     looked = known.looked
+    if not looked.listed and not any(
+        getattr(known.now, kind) for kind in ("conventions", "patterns", "facts")
+    ):
+        output.line("There are no files here to learn from.")
+        return
     told = [
         f"{counted(looked.listed, 'file')} listed by {looked.listed_by or 'nobody'}",
         f"{counted(looked.read, 'source')} read",

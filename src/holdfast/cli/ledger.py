@@ -125,10 +125,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     if options.verb == "share":
         if options.undo:
-            app.unshare(project)
-            output.line(
-                "The ledger is yours alone again. Commit the removal; git's history keeps what it had."
-            )
+            committed = app.unshare(project)
+            left = " Commit the removal; git's history keeps what it had." if committed else ""
+            output.line(f"The ledger is yours alone again.{left}")
         else:
             staged = app.share(project)
             output.line(f"Tracked in git, not committed: {', '.join(staged)}. Merges keep both sides' rows.")

@@ -108,20 +108,26 @@ def show_session(entry: LedgerEntry, record: DistilledSession | None, *, as_json
     tokens = entry.tokens
     facts = [
         ("goal", " ".join(entry.goal) or "?"),
-        ("model", f"{entry.model or '?'} ({entry.provider or 'provider unknown'})"),
+        ("model", f"{entry.model or '?'}{f' ({entry.provider})' if entry.provider else ''}"),
         ("outcome", f"{entry.outcome or '?'}{f': {record.outcome_why}' if record else ''}"),
-        ("kind", f"{entry.kind or '?'}{f' ({record.kind_why})' if record else ''}, {entry.complexity or '?'}"),
-        ("tasks", f"{number(entry.tasks)}, {number(entry.failed)} failed, {number(entry.skipped)} left open"),
-        ("cost", dollars(entry.cost_usd, unknown="unknown")),
-        ("time", f"{render_duration(entry.duration_s) or '?'} active"
+        ("kind", ", ".join(filter(None, (
+            f"{entry.kind}{f' ({record.kind_why})' if record else ''}" if entry.kind else "", entry.complexity)))),
+        ("tasks", "?" if entry.tasks is None and entry.failed is None else
+         f"{number(entry.tasks)}, {number(entry.failed)} failed"
+         + (f", {entry.skipped:,} left open" if entry.skipped is not None else "")),
+        ("cost", dollars(entry.cost_usd)),
+        ("time", (f"{duration} active" if (duration := render_duration(entry.duration_s)) else "?")
          + (f" of {render_duration(record.wall_s)}" if record and record.wall_s else "")),
         ("tokens", "?" if tokens is None else f"{tokens.input:,} in, {tokens.output:,} out, "
          f"{tokens.cache_read:,} cache read, {tokens.cache_write:,} cache write"),
-        ("project", f"{entry.project_type or '?'} / {entry.framework or '?'}"),
+        ("project", " / ".join(filter(None, (entry.project_type, entry.framework)))),
         ("commits", number(entry.commits)),
     ]  # fmt: skip
-    for name, value in facts:
-        output.line(f"  {name:<9}{value}")
+    told = [(name, value) for name, value in facts if value.strip(" ?")]
+    for name, value in told:
+        output.line(f"  {name:<9}{value}", under=11)
+    if unknown := [name for name, _ in facts if name not in dict(told)]:
+        output.line(f"  {'unknown':<9}{', '.join(unknown)}")
     if record is None:
         output.line("  (no local record: the row came from another machine, or was written by hand)")
         return

@@ -101,6 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             if sys.exc_info()[0] in (None, SystemExit):
                 sys.stdout.flush()
+    except KeyboardInterrupt:  # while modules were still being loaded; a command answers for itself
+        sys.stderr.write("holdfast: interrupted before anything was done.\n")
+        return 130
     except OSError as error:
         from holdfast.cli.streams import give_up, is_ours
 

@@ -58,13 +58,14 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.line()
         _show(hit, why=options.why, project=options.everywhere)
     if not hits:
-        what = (
-            "There is nothing to search yet."
-            if options.all
-            else "Nothing here fits that. --all shows the nearest."
-        )
-        output.note(what)
+        output.note(_nothing(options, machine))
     return 0
+
+
+def _nothing(options: argparse.Namespace, machine: Machine) -> str:
+    if not (options.everywhere or machine.project().memory.is_dir()):
+        return "Nothing is remembered here yet. holdfast import reads what agents recorded."
+    return "Nothing is known of that." if options.all else "Nothing here fits that. --all shows the nearest."
 
 
 def _show(hit: Hit, *, why: bool, project: bool) -> None:

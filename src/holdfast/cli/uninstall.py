@@ -59,6 +59,8 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.dry_run:
         if options.json:
             output.show_json(_as_json(plans, purged, options))
+        elif purged is None and not any(plan.is_change for plan in plans):
+            output.line("Nothing would change: no hooks of ours are there.")
         return 1 if problems else 0
     # Both questions come before anything is done, so that nobody is left with half of what they wanted.
     changes = any(plan.is_change for plan in plans)

@@ -159,6 +159,10 @@ class Database:
         self._db.close()
 
 
+class DamagedIndex(StoreError):
+    """It is derived: who has the texts makes it anew."""
+
+
 def refused(path: Path, error: Exception) -> StoreError:
     """What SQLite or the disk said, and what to do. Busy is not broken: only a broken index is to be deleted."""
     words = str(error)
@@ -166,6 +170,6 @@ def refused(path: Path, error: Exception) -> StoreError:
         return StoreError("the search index is in use by another process", where=str(path), fix="Try again")
     if isinstance(error, sqlite3.DatabaseError) and ("not a database" in words or "malformed" in words):
         fix = "Delete it: it is derived, and made again from the memory"
-        return StoreError(f"the search index is damaged ({words})", where=str(path), fix=fix)
+        return DamagedIndex(f"the search index is damaged ({words})", where=str(path), fix=fix)
     fix = "Check that the directory is there, is yours and has space"
     return StoreError(f"the search index cannot be used: {words}", where=str(path), fix=fix)
