@@ -51,7 +51,7 @@ def test_several_changes_of_one_file_in_one_go_go_back_together(holdfast: Holdfa
         store.change(store.current_file, lambda text, n=n: f"{text}line {n}\n", "three at once")  # type: ignore[misc]
     assert holdfast("history", "current.md", "--json", check=0).json()[0]["n"] == 6
     done = holdfast("undo", "--yes", check=0).stdout
-    assert "(change 6, 5, 4)" in done and store.current_file.read_bytes() == before
+    assert "  6, 5, 4\n" in done and store.current_file.read_bytes() == before
 
 
 @pytest.mark.promise("M15")

@@ -11,6 +11,7 @@ from holdfast.cli.amounts import counted
 from holdfast.cli.consent import agreed
 from holdfast.cli.history import lines, moment, why
 from holdfast.cli.numbers import at_least_one
+from holdfast.cli.output import Column, Table
 from holdfast.errors import StoreError, UsageError
 
 DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
@@ -97,15 +98,19 @@ def _show(files: list[Undone], options: argparse.Namespace, words: tuple[str, st
 
 
 def _list(files: list[Undone], options: argparse.Namespace) -> None:
-    width = max(len(undone.file) for undone in files)
-    for undone in files:
-        what = "removed, as it was new" if undone.gone else f"{lines(undone.added, undone.removed)} lines"
-        if undone.file.startswith(".holdfast/"):
-            what = "taken out of git" if undone.gone else "tracked in git again, not committed"
-        numbers = ", ".join(str(change.n) for change in undone.changes[:5])
-        more = " …" if len(undone.changes) > 5 else ""
-        of = f"  (change {numbers}{more})" if numbers and not options.to else ""
-        output.line(f"  {undone.file:<{width}}  {what}{of}")
+    columns = [Column("File", flexible=True), Column("What becomes of it"), Column("Change", dispensable=1)]
+    output.show(Table(columns, [_row(undone, options) for undone in files]))
+
+
+def _row(undone: Undone, options: argparse.Namespace) -> tuple[str, str, str]:
+    again = any(change.reason == UNDO for change in undone.changes)
+    gone = "removed again" if again else "removed, as it was new"
+    what = gone if undone.gone else f"{lines(undone.added, undone.removed)} lines"
+    if undone.file.startswith(".holdfast/"):
+        what = "taken out of git" if undone.gone else "tracked in git again, not committed"
+    numbers = ", ".join(str(change.n) for change in undone.changes[:5])
+    more = " …" if len(undone.changes) > 5 else ""
+    return undone.file, what, "" if options.to else f"{numbers}{more}"
 
 
 def _tell(done: list[Undone], options: argparse.Namespace, *, shown: bool) -> None:
