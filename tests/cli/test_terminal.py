@@ -131,6 +131,7 @@ def test_a_newcomer_is_told_what_to_do(holdfast: Holdfast) -> None:
     assert "Did you mean 'ledger'" in holdfast("leger", check=2).stderr
     for command in ("--help", "help", "-h"):
         assert "every day:" in holdfast(command, check=0).stdout
+    assert all(len(line) < 80 for line in holdfast("--help", check=0).stdout.splitlines())
     assert "examples:" in holdfast("import", "--help", check=0).stdout
     assert holdfast("--version", check=0).stdout.startswith("holdfast ")
 

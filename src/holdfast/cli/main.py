@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recall": ("holdfast.cli.recall", "the few lines that a task needs, each with its source"),
     "classify": (
         "holdfast.cli.classify",
-        "what a prompt asks for: code, a look around, an answer, or neither",
+        "what a prompt asks for: code, a look, an answer, or neither",
     ),
     "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
     "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
@@ -44,7 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "answer": ("holdfast.cli.answer", "close a question, so that it is not asked again"),
     "questions": ("holdfast.cli.questions", "what was asked in this project, open questions first"),
     "todo": ("holdfast.cli.todo", "list, add and close to-dos"),
-    "know": ("holdfast.cli.know", "how things are done in this repository, with the files that show it"),
+    "know": ("holdfast.cli.know", "how things are done here, with the files that show it"),
     "install": ("holdfast.cli.install", "let an agent remember and be told: hooks in its own configuration"),
     "uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
     "plugin": ("holdfast.cli.plugin", "the same as a plugin of the agent, with commands and a skill"),
