@@ -221,3 +221,28 @@ def test_undo_on_a_terminal_does_what_the_person_answers(
     assert "Would take back: capture alpha" in text and "Go ahead? [y/N]" in text
     assert ("Nothing was changed." in text) == is_there == store.current_file.exists()
     assert ("brings it back" in text) != is_there
+
+
+def test_an_undo_right_after_init_says_what_would_go_and_takes_nothing_by_itself(
+    holdfast: Holdfast, worked_with: Path
+) -> None:
+    holdfast("init", "--yes", "--no-wire", check=0)
+    memory = project_at(worked_with).memory
+    before = {path: path.read_bytes() for path in memory.rglob("*.md")}
+    refused = holdfast("undo", check=2)
+    assert refused.stdout.startswith("Would take back: what sessions left in memory of ")
+    assert {path: path.read_bytes() for path in memory.rglob("*.md")} == before
+
+
+def test_sessions_are_found_by_their_rows_where_the_memory_cannot_be_indexed(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    holdfast("import", DEMO, check=0)
+    (project_at(repo).memory / "locks" / "index.lock").mkdir(parents=True)  # where the lock would be
+    assert "rate" in holdfast("similar", "rate limiting", check=0).stdout
+
+
+def test_a_question_that_ends_with_the_input_leaves_a_clean_line(repo: Path) -> None:
+    remember(repo, "alpha")
+    screen, _ = on_terminal(["undo"], repo, 100, typed=b"\x04")
+    assert "Nothing was changed." in screen

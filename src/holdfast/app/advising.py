@@ -13,6 +13,7 @@ from holdfast.advise.alerts import Alert, Likes, Period, Running, amount_of, bey
 from holdfast.advise.recommend import Objective, Recommendation, recommend
 from holdfast.advise.similar import Alike, Goal, Logged, similar
 from holdfast.app.wiring import Machine
+from holdfast.errors import HoldfastError
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
@@ -69,7 +70,11 @@ def _logs(machine: Machine, project: Project, text: str, most: int) -> dict[str,
 
     wanted = len(keywords(text))
     found: dict[str, Logged] = {}
-    for hit in search(machine, project, text, _HITS_OF_A_SESSION * most, ("history",), floor=FLOOR):
+    try:
+        hits = search(machine, project, text, _HITS_OF_A_SESSION * most, ("history",), floor=FLOOR)
+    except HoldfastError:
+        return {}  # a memory that cannot be indexed, say because it may not be written: the rows are there all the same
+    for hit in hits:
         named = next((part[7:].split(", ") for part in hit.why.split("; ") if part.startswith("words: ")), [])
         if hit.session and wanted and len(named) * 2 > wanted:
             found.setdefault(hit.session, Logged(hit.score, tuple(named)))

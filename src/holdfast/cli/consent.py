@@ -13,4 +13,7 @@ def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only l
         raise UsageError("nobody is there to be asked", fix=fix)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    answer = sys.stdin.readline()
+    if not answer:  # Ctrl-D leaves the cursor behind the question
+        sys.stderr.write("\n")
+    return answer.strip().lower() in ("y", "yes")

@@ -137,17 +137,13 @@ def show_session(entry: LedgerEntry, record: DistilledSession | None, *, as_json
 def _show_record(record: DistilledSession) -> None:
     if record.tasks:
         output.line()
-        output.show(
-            Table(
-                columns=(
-                    Column("Task", flexible=True),
-                    Column("Status"),
-                    Column("Reason"),
-                    Column("Evidence", flexible=True),
-                ),
-                rows=[(cut(t.title, 70), t.status, t.reason, cut(t.evidence, 90)) for t in record.tasks],
-            )
-        )
+        columns = [Column("Task", flexible=True), Column("Status"), Column("Evidence", flexible=True)]
+        rows = [[cut(t.title, 70), t.status, cut(t.evidence, 90)] for t in record.tasks]
+        if any(task.reason for task in record.tasks):  # where nothing failed the room is the evidence's
+            columns.insert(2, Column("Reason"))
+            for row, task in zip(rows, record.tasks, strict=True):
+                row.insert(2, task.reason)
+        output.show(Table(columns=columns, rows=rows))
     edited = [touch.path for touch in record.files if touch.edits]
     if edited:
         output.line(

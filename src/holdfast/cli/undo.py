@@ -28,6 +28,9 @@ EXAMPLES = """examples:
 """
 
 
+_NAMES = {UNDO: "the undo", "capture": "what sessions left in memory"}
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="only this file, e.g. current.md")
     parser.add_argument(
@@ -91,7 +94,7 @@ def _show(files: list[Undone], options: argparse.Namespace, words: tuple[str, st
         output.line(f"{brought} what {files[0].file} held after change {options.to}.")
     else:
         newest = max((change for one in files for change in one.changes), key=lambda change: change.n)
-        what = "the undo" if newest.reason == UNDO else why(newest.reason)
+        what = _NAMES.get(newest.reason) or why(newest.reason)
         of = f", {counted(len(files), 'file')}" if len(files) > 1 else ""
         output.line(f"{taken}: {what} of {moment(newest.at)}{of}.")
     _list(files, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import datetime
 
 import msgspec
 
@@ -10,6 +11,7 @@ from holdfast.app.explaining import Injection, injections_of, why_silent
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.amounts import counted, in_words
+from holdfast.cli.ledger_views import day
 from holdfast.cli.places import places
 from holdfast.guard.visible import visible
 
@@ -38,6 +40,14 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     return 0
 
 
+def _local(time: str) -> str:
+    """As all other commands write a moment; a trace that says it otherwise is shown as it is."""
+    try:
+        return day(datetime.fromisoformat(time))
+    except ValueError:
+        return time
+
+
 def _show(entry: Injection) -> None:
     what = ", ".join(
         part for part in (entry.source, entry.tool, entry.agent and f"agent {entry.agent}") if part
@@ -45,7 +55,9 @@ def _show(entry: Injection) -> None:
     where = f" ({visible(what)})" if what else ""
     count = f"{counted(len(entry.lines), 'line')}, {counted(entry.tokens, 'token')}"
     amount = count if entry.lines else "shown to the person only" if entry.shown else "nothing"
-    output.heading(f"{entry.time}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}")
+    output.heading(
+        f"{_local(entry.time)}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}"
+    )
     for line in (*entry.lines, *entry.shown):
         output.line(f"  {visible(line.text)}")
         if line.reason:
