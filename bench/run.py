@@ -34,6 +34,7 @@ from bench.search import (
     bench_search_quality,
     bench_search_small,
 )
+from bench.search_fitting import bench_search_fitting
 
 PYTHON = sys.executable
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts" / "claude-code"
@@ -267,6 +268,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "recommend": bench_recommend,
     "search_quality": bench_search_quality,
     "search_precision": bench_search_precision,
+    "search_fitting": bench_search_fitting,
     "recall_precision": bench_recall_precision,
     "search_small": bench_search_small,
     "search_command": bench_search_command,

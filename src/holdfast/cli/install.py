@@ -136,13 +136,16 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
         for plan in changing:
             show(plan)
         return
+    marked = False
     for plan in changing:
         for change in plan.changes:
             if change.changes:
                 output.show_diff(_heading(plan, change))
                 for named in change.outline():
                     output.wrapped(named, indent=2, style=_STYLES.get(named[:1], ""))
-    output.line("~ is changed. --diff shows every line. All else in these files stays as it is.")
+                    marked |= named.startswith("~")
+    legend = "~ before a name: changed. " if marked else ""
+    output.line(f"{legend}--diff shows every line. All else in these files stays as it is.")
 
 
 def _heading(plan: Plan, change: Change) -> str:
