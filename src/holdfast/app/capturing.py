@@ -181,7 +181,7 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
             _finish(machine, project, found)
             _pay_back(machine, project, last.session, found[0], done)
         elif found:
-            import_found(machine, project, Search(found), rows=False)
+            import_found(machine, project, Search(found), rows=False, prepares=False)
     except TranscriptError as error:
         done.problems.append(error.line())  # nothing to read there now, and nothing later
     except HoldfastError as error:
@@ -245,4 +245,4 @@ def _finish(machine: Machine, project: Project, found: Sequence[Found]) -> None:
                         store.mark_pending(session)
         finally:
             store.close()
-    import_found(machine, project, Search(list(found)))
+    import_found(machine, project, Search(list(found)), prepares=False)

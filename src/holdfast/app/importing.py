@@ -87,10 +87,16 @@ def unread(project: Project, search: Search) -> list[Found]:
 
 
 def import_found(
-    machine: Machine, project: Project, search: Search, progress: Progress | None = None, *, rows: bool = True
+    machine: Machine,
+    project: Project,
+    search: Search,
+    progress: Progress | None = None,
+    *,
+    rows: bool = True,
+    prepares: bool = True,
 ) -> ImportReport:
-    """Imports transcripts that were chosen already."""
-    return _Run(machine, project, progress, rows=rows).run(search)
+    """Imports transcripts that were chosen already. Without `prepares` the caller prepares the hooks' file himself."""
+    return _Run(machine, project, progress, rows=rows, prepares=prepares).run(search)
 
 
 def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
@@ -103,8 +109,11 @@ def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
 class _Run:
     """One import into one project."""
 
-    def __init__(self, machine: Machine, project: Project, progress: Progress | None, *, rows: bool) -> None:
+    def __init__(
+        self, machine: Machine, project: Project, progress: Progress | None, *, rows: bool, prepares: bool
+    ) -> None:
         self.rows = rows
+        self.prepares = prepares
         self.machine = machine
         self.project = project
         self.progress = progress or (lambda done, total, name: None)
@@ -271,7 +280,7 @@ class _Run:
                 for record in records:
                     self.store.put_record(record)
             remember(self.machine, self.project, records)
-            refresh(self.machine, self.project)
+            refresh(self.machine, self.project, prepares=self.prepares)
         with self.store.transaction():
             self.store.settle(pending)
         self._written = {record.session for record in records}
@@ -292,7 +301,7 @@ class _Run:
                     self.store.put_record(pair[0])
         with names_together():
             remember(self.machine, self.project, [pair[0] for pair in concluded if pair], ended=False)
-            refresh(self.machine, self.project)
+            refresh(self.machine, self.project, prepares=self.prepares)
         with self.store.transaction():
             self.store.settle(sessions)
 

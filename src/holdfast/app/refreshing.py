@@ -19,10 +19,12 @@ from holdfast.text.tokens import count_tokens
 FORMAT = 1
 
 
-def refresh(machine: Machine, project: Project) -> None:
+def refresh(machine: Machine, project: Project, *, prepares: bool = True) -> None:
+    """All of it; without `prepares` the hooks' file is left to somebody who makes it in a moment anyway."""
     if project.memory.is_dir():
         _prepare_resume(machine, project)
-        prepare_if_enabled(machine, project)
+        if prepares:
+            prepare_if_enabled(machine, project)
         if knowledge.known(project):
             from holdfast.app.knowing import learn_facts
 

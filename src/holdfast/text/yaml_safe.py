@@ -8,9 +8,11 @@ obeyed, and a key given twice is an error: two readers would disagree on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
+
+from holdfast.text import yaml_as_written
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
@@ -33,6 +35,8 @@ def load(text: str) -> Value:
     """The one document of a text; '' for an empty one. Raises YamlError and nothing else."""
     if len(text) > MOST_CHARACTERS:
         raise YamlError(f"longer than {MOST_CHARACTERS:,} characters")
+    if (written := yaml_as_written.read(text)) is not None:
+        return cast(Value, written)
     import yaml
 
     # libyaml where the wheel carries it: many times as fast as the same grammar in Python.
