@@ -17,7 +17,7 @@ import msgspec
 from holdfast.errors import TranscriptError
 from holdfast.model.session import Todo, TodoStatus
 from holdfast.transcripts.contract import Warned
-from holdfast.transcripts.jsonl import clean_strings, text_in, too_deep, unreadable
+from holdfast.transcripts.jsonl import DEEPEST, clean_strings, text_in, too_deep, unreadable
 
 LARGEST_DOCUMENT = 512 * 1024 * 1024
 _LARGEST_COUNT = 2**53
@@ -99,6 +99,21 @@ def object_in(source: str | bytes) -> Record:
     return value if isinstance(value, dict) else {}
 
 
+def nested_too_deeply(value: Any) -> bool:
+    """`too_deep` of what was parsed, level by level: a fraction of what its bytes cost, and no copy of them."""
+    level = [value] if type(value) is dict or type(value) is list else []
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
 class Document:
     """A file that is one JSON value. `items` are the objects of its list, as far as they are whole."""
 
@@ -111,13 +126,16 @@ class Document:
     def load(self) -> Any:
         """The whole value; None, with a warning, when it is not whole."""
         raw = self._bytes()
-        if too_deep(raw):
-            self._warn("nested too deeply, left out")
-            return None
         try:
-            return msgspec.json.decode(raw)
+            value = msgspec.json.decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self._repaired(raw.decode("utf-8-sig", "replace"))
+            if not too_deep(raw):
+                return self._repaired(raw.decode("utf-8-sig", "replace"))
+        else:
+            if not nested_too_deeply(value):
+                return value
+        self._warn("nested too deeply, left out")
+        return None
 
     def _repaired(self, source: str) -> Any:
         try:
