@@ -316,13 +316,17 @@ class _Run:
 
 @contextmanager
 def _no_cycle_search() -> Iterator[None]:
-    """Reading makes many objects and no cycles among them: looking for some would take a tenth of the time."""
+    """Reading makes many objects and no cycles among them: looking for some would take a tenth of the time.
+
+    Nor are they looked through afterwards, which would be done at once and twice more when the process ends.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            gc.freeze()
             gc.enable()
 
 

@@ -25,7 +25,7 @@ MOST_TODOS = 500
 OPEN_RESPONSES = 512  # how many responses may still be repeated before their usage is settled
 
 
-class Check(Struct):
+class Check(Struct, gc=False):
     """The last word of one kind of verification (test, build, lint, types) within a turn."""
 
     passed: bool
@@ -33,7 +33,7 @@ class Check(Struct):
     evidence: str = ""
 
 
-class Turn(Struct):
+class Turn(Struct, gc=False):
     """From one request of a person to the next: the smallest thing that can succeed or fail."""
 
     at: float | None
@@ -54,20 +54,20 @@ class Turn(Struct):
     sealed: bool = False
 
 
-class TodoItem(Struct):
+class TodoItem(Struct, gc=False):
     status: TodoStatus
     turn: int
     at: float | None = None
 
 
-class OpenCall(Struct):
+class OpenCall(Struct, gc=False):
     action: Action
     target: str
     turn: int
     below: str = ""  # the folder below the session's in which it was made
 
 
-class UsageTotal(Struct):
+class UsageTotal(Struct, gc=False):
     model: str
     band: int
     usage: Usage
@@ -75,7 +75,7 @@ class UsageTotal(Struct):
     stated_usd: float | None = None
 
 
-class OpenResponse(Struct):
+class OpenResponse(Struct, gc=False):
     model: str
     usage: Usage
     stated_usd: float | None = None

@@ -61,7 +61,7 @@ _DEICTIC = late(
 )
 
 
-class Statement(Struct, frozen=True):
+class Statement(Struct, frozen=True, gc=False):
     """`heading` is in lower case; `item` says that it is a point of a list, `done` that it was ticked off.
 
     `depth` is how far a point is indented below the first ones of its list.

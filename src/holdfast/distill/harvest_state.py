@@ -31,7 +31,7 @@ ALIKE = 0.7  # share of words in common from which two texts say the same
 Said = TypeVar("Said", Decision, Question, Finding, DeadEnd, OpenItem, Fact)
 
 
-class Failure(Struct):
+class Failure(Struct, gc=False):
     """A call that failed in a way that another call may remedy, and what was run since."""
 
     command: str
@@ -42,7 +42,7 @@ class Failure(Struct):
     remedies: list[str] = []
 
 
-class Working(Struct):
+class Working(Struct, gc=False):
     """A verification that passed: how often, and the line that proves it."""
 
     kind: str
@@ -51,7 +51,7 @@ class Working(Struct):
     times: int = 1
 
 
-class Mention(Struct):
+class Mention(Struct, gc=False):
     """An endpoint or id in commands that worked: how often, and the line that it answered."""
 
     category: str
@@ -61,7 +61,7 @@ class Mention(Struct):
     times: int = 1
 
 
-class Slip(Struct):
+class Slip(Struct, gc=False):
     """A call that failed because of how or where it was called, waiting for the variant that works."""
 
     cause: str
@@ -79,7 +79,7 @@ class Slip(Struct):
         return f"{self.cause}|{self.subject}|{self.token}"
 
 
-class Job(Struct):
+class Job(Struct, gc=False):
     """A command that tests, builds, lints, …: how often it worked here."""
 
     purpose: str

@@ -29,7 +29,7 @@ _WRAPPERS = names("sudo time env command nohup exec nice builtin")
 _MASKS = ("|", ";", "||")
 
 
-class Simple(Struct, frozen=True):
+class Simple(Struct, frozen=True, gc=False):
     """One command. `shapes` is set for what only shapes another's output: the right side of a pipe."""
 
     words: tuple[str, ...]

@@ -119,11 +119,11 @@ _EXIT_CODE = late(r"\AExit code (\d+)")
 _TASK_ID = late(r"Task #(\w+) created")
 
 
-class _CacheCreation(Struct):
+class _CacheCreation(Struct, gc=False):
     ephemeral_1h_input_tokens: int | None = None
 
 
-class _Usage(Struct):
+class _Usage(Struct, gc=False):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
@@ -131,7 +131,7 @@ class _Usage(Struct):
     cache_creation: _CacheCreation | None = None
 
 
-class _Block(Struct):
+class _Block(Struct, gc=False):
     type: str = ""
     text: str | None = None
     id: str | None = None
@@ -142,23 +142,23 @@ class _Block(Struct):
     is_error: bool | None = None
 
 
-class _Message(Struct):
+class _Message(Struct, gc=False):
     id: str | None = None
     model: str | None = None
     content: str | list[_Block] | None = None
     usage: _Usage | None = None
 
 
-class _Origin(Struct):
+class _Origin(Struct, gc=False):
     kind: str | None = None
 
 
-class _Attachment(Struct):
+class _Attachment(Struct, gc=False):
     type: str | None = None
     prompt: Raw = Raw(b"")
 
 
-class _Line(Struct):
+class _Line(Struct, gc=False):
     type: str | None = None
     subtype: str | None = None
     uuid: str | None = None
@@ -181,7 +181,7 @@ class _Line(Struct):
     attachment: _Attachment | None = None
 
 
-class _OpenCall(Struct):
+class _OpenCall(Struct, gc=False):
     action: Action
     tool: str
     subject: str = ""  # what the task, or the plan, says; the path of a guide that is read

@@ -72,28 +72,28 @@ _NOT_HUMAN = (
 )  # fmt: skip
 
 
-class _Tokens(Struct):
+class _Tokens(Struct, gc=False):
     input_tokens: int | None = None
     cached_input_tokens: int | None = None
     cache_write_input_tokens: int | None = None
     output_tokens: int | None = None
 
 
-class _Info(Struct):
+class _Info(Struct, gc=False):
     total_token_usage: _Tokens | None = None
     last_token_usage: _Tokens | None = None
 
 
-class _Content(Struct):
+class _Content(Struct, gc=False):
     type: str | None = None
     text: str | None = None
 
 
-class _Git(Struct):
+class _Git(Struct, gc=False):
     branch: str | None = None
 
 
-class _Payload(Struct):
+class _Payload(Struct, gc=False):
     type: str | None = None
     id: str | None = None
     cwd: str | None = None
@@ -121,7 +121,7 @@ class _Payload(Struct):
     thread_token_usage: _Tokens | None = None
 
 
-class _Line(Struct):
+class _Line(Struct, gc=False):
     timestamp: str | None = None
     type: str | None = None
     payload: _Payload | None = None
