@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bench.capture import bench_capture
 from bench.classify import bench_classify
 from bench.claude_overhead import bench_claude_overhead
 from bench.corpus import write_corpus, write_giant
@@ -255,6 +256,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "context": bench_context,
     "reading": bench_reading,
     "unchanged": bench_unchanged,
+    "capture": bench_capture,
     "size": bench_size,
     "start_hook": bench_start_hook,
     "moment_hook": bench_moment_hook,

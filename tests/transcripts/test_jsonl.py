@@ -32,7 +32,8 @@ from holdfast.transcripts import jsonl
 from holdfast.transcripts.claude_code import ClaudeCode
 from holdfast.transcripts.codex import Codex
 from holdfast.transcripts.contract import Importer
-from holdfast.transcripts.jsonl import clean_strings, excerpt, seconds, too_deep
+from holdfast.transcripts.jsonl import DEEPEST, clean_strings, excerpt, seconds, too_deep
+from holdfast.transcripts.loose import nested_too_deeply
 
 pytestmark = pytest.mark.promise("F4")
 
@@ -496,6 +497,40 @@ def test_depth_is_measured_outside_of_strings() -> None:
     assert not too_deep(json.dumps("[" * 500).encode())
     assert not too_deep(json.dumps("\\" + '"[{' * 500).encode())
     assert not too_deep(b"[]" * 500)
+
+
+def deep_byte_by_byte(raw: bytes) -> bool:
+    depth = deepest = 0
+    in_string = escaped = False
+    for byte in raw:
+        if in_string:
+            if escaped or byte == 0x5C:
+                escaped = not escaped
+            elif byte == 0x22:
+                in_string = False
+        elif byte == 0x22:
+            in_string = True
+        elif byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest > DEEPEST
+
+
+PIECES = [b"[", b"{", b"]", b"}", b'"', b"\\", b"a", b"[" * 390, b"{" * 420, b"]" * 30, b'"\\"', b"[]" * 200]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
+def test_depth_is_what_one_counts_byte_by_byte(raw: bytes) -> None:
+    assert too_deep(raw) == deep_byte_by_byte(raw)
+
+
+@pytest.mark.parametrize("depth", [1, 399, 400, 401, 402, 600])
+def test_what_was_parsed_is_as_deep_as_its_bytes(depth: int) -> None:
+    for raw in (b"[" * depth + b"]" * depth, b'{"a":[1,' * (depth // 2) + b"[]" + b"]}" * (depth // 2)):
+        assert nested_too_deeply(json.loads(raw)) == too_deep(raw)
+    assert not nested_too_deeply("text")
 
 
 def test_a_short_text_is_left_whole() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from holdfast.guard.wordlike import segments, words
@@ -67,6 +67,7 @@ def _camel() -> re.Pattern[str]:
     return re.compile(r"[^A-Za-z0-9\u00c0-\u024f]+")
 
 
+@lru_cache(maxsize=2048)  # the options of commands come again and again
 def classify(name: str) -> Strength | None:
     """How strongly this name claims that its value is a secret; None when it does not."""
     parts = [w for part in _camel().split(name[-80:]) if part for w in _words_of(part)]
