@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -171,7 +172,8 @@ def test_doctor_mends_a_plugin_whose_interpreter_is_gone(holdfast: Holdfast) -> 
 
 
 def plugged(enabled: Enabled, agent: str = "claude-code") -> bytes:
-    """What the plugin's hook says at the start of a session."""
+    """What the plugin's hook says at the start of a session, as if nobody had answered it a moment ago."""
+    shutil.rmtree(enabled.memory / "claims", ignore_errors=True)
     event = next(name for name, ours in dialect.EVENTS[agent].items() if ours == "SessionStart")
     command = [sys.executable, "-I", "-S", hook_entry.__file__, agent, event, "plugin"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
