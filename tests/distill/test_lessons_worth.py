@@ -300,3 +300,13 @@ def test_another_subcommand_is_no_remedy_of_an_option() -> None:
     assert stumbles(session(1, failed, "npx shop@latest project ls"))[0].endswith(
         "→ `npx shop@latest project` without it"
     )
+
+
+def test_what_is_sought_for_in_quotes_is_no_option() -> None:
+    failed = ('grep -n "--commit" .githooks/check.sh', False, "grep: unrecognized option '--commit'")
+    assert stumbles(*twice(failed, 'grep -n -e "--commit" .githooks/check.sh')) == []
+
+
+def test_a_single_test_that_ran_out_of_time_is_no_slow_suite() -> None:
+    output = "(fail) talks to the live server\n  ^ this test timed out after 15000ms.\n 8 pass\n 1 fail\n"
+    assert rules(*twice(("mise test:live", False, output)), kind="pitfall") == []

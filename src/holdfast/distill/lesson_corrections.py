@@ -90,7 +90,7 @@ _CORRECTS = Sought(
 )
 _ONE_OFF = late(
     r"\b(?:prs?|pull request|rebase|merge|branch|try again|for now|right now|this time|again|yet|today|tomorrow|review"
-    r"|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at"
+    r"|do (?:so|it|this|that)|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at"
     r" this point|any ?more|anything"
     r"|until|unless i|before we|the (?:above|below|following)|here is|step \d|option \d"
     r"|previous|let me|let['’]s|would|could"

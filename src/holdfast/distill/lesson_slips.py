@@ -21,7 +21,8 @@ _SHELL = names(
     " export set source"
 )
 _CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
-_TIMED_OUT = re.compile(r"(?:command )?timed out after (\d+ ?\w+)", re.IGNORECASE)
+# Of a single test the runner says it as well: that is no call that took long.
+_TIMED_OUT = re.compile(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
 _TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
 _MANIFESTS = (
     ("module", ("go",)),
@@ -156,7 +157,9 @@ def _is_built_here(part: Simple, token: str) -> bool:
 def _is_option(part: Simple, token: str) -> bool:
     """Whether a word is an option or the value of one: what else an option parser did not expect is of the moment."""
     if token.startswith("-"):
-        return True
+        return not any(
+            word[0] in "\"'" and unquoted(word) == token for word in part.words if word
+        )  # sought for
     pairs = zip(part.words, part.words[1:], strict=False)
     return any(token in unquoted(word).split(",") and before.startswith("-") for before, word in pairs)
 
