@@ -402,6 +402,7 @@ SAID = [
     ("we never got that to work", False),
     ("use the first one instead", False),
     ("Can you always use tabs?", False),
+    ("Do so now and write down each step so that anybody can follow it in the future", False),
 ]
 
 
