@@ -203,7 +203,7 @@ def test_an_import_of_real_sessions_goes_back_as_one_and_nothing_of_the_log(
     }
     assert len(changed) >= 3
     done = holdfast("undo", "--yes", check=0).stdout
-    assert done.startswith("Taken back: capture of ")
+    assert done.startswith("Taken back: what sessions left in memory of ")
     after = contents(project_at(repo))
     assert not changed & set(after) and after["projects/shop/log.md"] == before["projects/shop/log.md"]
     holdfast("undo", "--yes", check=0)
