@@ -124,21 +124,6 @@ def test_only_what_a_person_left_is_next(enabled: Enabled, home: Path, host: str
     assert (NEXT in current) is not headless
 
 
-@pytest.mark.parametrize("host", STOPS)
-def test_a_run_that_a_person_takes_up_is_theirs(enabled: Enabled, home: Path, host: str) -> None:
-    path = write_transcript(host, home, enabled.root)
-    with client("-p", "x") as process:
-        stop(enabled, host, path, process)
-    with open(path, "a", encoding="utf-8") as file:
-        file.write("\n")
-    with client(terminal=True) as process:
-        stop(enabled, host, path, process)
-    until = time.monotonic() + 30  # the child that the hook started may be the one that reads it
-    while (record := latest_record(enabled.project)) is None or record.headless:
-        assert time.monotonic() < until, "it is still taken for nobody's"
-        time.sleep(0.05)
-
-
 def test_other_hosts_are_not_asked(enabled: Enabled) -> None:
     with client("-p", "x") as process:
         said = json.dumps(enabled.payload()).encode()
