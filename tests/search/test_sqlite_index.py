@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ import holdfast.search
 from holdfast.errors import FormatTooNew, StoreError, UsageError
 from holdfast.search import Chunk
 from holdfast.search.sqlite import SqliteIndex
+from holdfast.search.vectors import Vanished, VectorFile
 
 WRITER = """
 import sys
@@ -204,6 +206,28 @@ def test_questions_are_answered_while_others_lay_the_index_out_anew(tmp_path: Pa
         while any(other.poll() is None for other in others):
             assert index.search("walrus harbor tide") == asked
     assert [other.communicate()[1] for other in others] == ["", ""]
+
+
+def test_a_first_question_whose_vectors_vanish_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index.db"
+    with holdfast.search.open(path) as index:
+        index.put_many(notes(100))
+        asked = index.search("walrus harbor tide")
+    mapped = VectorFile._mapped
+    tries: list[int] = []
+
+    def gone_at_first(self: VectorFile, needed: int) -> Any:
+        tries.append(needed)
+        if len(tries) == 1:  # another process has just laid the index out anew
+            raise Vanished
+        return mapped(self, needed)
+
+    monkeypatch.setattr(VectorFile, "_mapped", gone_at_first)
+    with holdfast.search.open(path) as index:
+        assert index.search("walrus harbor tide") == asked
+    assert len(tries) > 1
 
 
 def test_holes_are_closed_when_they_are_most_of_the_file(

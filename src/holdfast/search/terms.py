@@ -19,6 +19,9 @@ _FEWEST = (
     30  # texts; fewer are weighed as if they were so many: of four, two are no sign that a word is common
 )
 
+_SAID = "said USING fts5(term, tokenize='porter unicode61')"
+_SAID_WORD = "said_word USING fts5vocab(temp, said, instance)"
+
 
 class Chosen(Struct, frozen=True):
     """The words to look up, how much a text could score with them, and (word, stem) to show.
@@ -43,7 +46,6 @@ class Terms:
         self._seen: tuple[int, int] | None = None
         self._frequencies: dict[tuple[str, str], int] = {}
         self._passages = self._wholes = 0
-        self._can_stem = False
 
     def choose(self, terms: Sequence[str]) -> Chosen:
         self._refresh()
@@ -107,14 +109,9 @@ class Terms:
 
     def _stems(self, terms: Sequence[str]) -> dict[str, str]:
         """Each term with the form under which FTS5 keeps it: FTS5 itself is asked, through a table in memory."""
-        if not self._can_stem:
-            self._db.ask(
-                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.said USING fts5(term, tokenize='porter unicode61')"
-            )
-            self._db.ask(
-                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.said_word USING fts5vocab(temp, said, instance)"
-            )
-            self._can_stem = True
+        # Asked every time: a question that is given up, to be asked again, takes back the tables it made.
+        for table in _SAID, _SAID_WORD:
+            self._db.ask(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}")
         self._db.ask("DELETE FROM temp.said")
         for number, term in enumerate(terms):
             self._db.ask("INSERT INTO temp.said (rowid, term) VALUES (?, ?)", (number + 1, term))
