@@ -84,16 +84,38 @@ def lines_told(memory: str, session: str) -> int:
     )
 
 
+_read: dict[
+    tuple[str, str], tuple[object, list[dict[str, Any]]]
+] = {}  # the last that was read, until somebody writes
+
+
 def told_to(memory: str, session: str) -> list[dict[str, Any]]:
     """A session's lines of the trace, the newest first; of many that told nothing only the newest are read."""
-    from holdfast.hot.bare_json import dumps, loads
-
     if not session:
         return []
+    path = os.path.join(memory, "why.jsonl")
+    stamp = (_stamp(path), _stamp(f"{path}.1"))
+    if (memory, session) not in _read or _read[memory, session][0] != stamp:
+        _read.clear()
+        _read[memory, session] = stamp, _entries(path, session)
+    return _read[memory, session][1]
+
+
+def _stamp(path: str) -> object:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _entries(path: str, session: str) -> list[dict[str, Any]]:
+    from holdfast.hot.bare_json import dumps, loads
+
     mark = dumps(session, ensure_ascii=False).encode("utf-8", "replace")
     found: list[dict[str, Any]] = []
     quiet = 0
-    for line in reversed(_whole(os.path.join(memory, "why.jsonl")).split(b"\n")):
+    for line in reversed(_whole(path).split(b"\n")):
         if mark not in line:
             continue
         if b'"tokens": 0' in line and b'"compact"' not in line:
