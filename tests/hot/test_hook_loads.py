@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -137,3 +139,26 @@ def test_a_prompt_reads_the_trace_once_however_often_it_asks_it(shop: Enabled) -
     assert hook.answered
     assert hook.trace_read == 1
     assert json.loads((shop.memory / "why.jsonl").read_text(encoding="utf-8").split("\n")[1])["total"] > 5
+
+
+def test_expressions_are_loaded_only_where_an_exclusion_may_mean_this_place(
+    shop: Enabled, home: Path
+) -> None:
+    config = home / ".holdfast" / "config.toml"
+    config.write_text('exclude = ["~/private/**", "/srv/clients/*/secret"]\n', encoding="utf-8")
+    prepare(Machine(cwd=shop.root), shop.project)
+    elsewhere = Loaded(shop, "UserPromptSubmit", prompt="Fix the refund: its total ignores the voucher")
+    assert elsewhere.answered
+    assert "re" not in elsewhere.rest
+    config.write_text(f'exclude = ["{shop.root.as_posix()}*/private"]\n', encoding="utf-8")
+    prepare(Machine(cwd=shop.root), shop.project)
+    near = Loaded(shop, "UserPromptSubmit", prompt="Fix the refund: its total ignores the voucher")
+    assert "re" in near.rest
+
+
+def test_exclusions_that_an_older_holdfast_prepared_hold(shop: Enabled) -> None:
+    with sqlite3.connect(shop.memory / "hot.db") as db:
+        db.execute("DROP TABLE exclude")
+        db.execute("CREATE TABLE exclude (pattern TEXT PRIMARY KEY, regex TEXT NOT NULL) WITHOUT ROWID")
+        db.execute("INSERT INTO exclude VALUES ('x', ?)", (re.escape(shop.root.as_posix()),))
+    assert not Loaded(shop, "UserPromptSubmit", prompt="Fix the refund: the voucher is ignored").answered

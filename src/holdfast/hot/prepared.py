@@ -46,13 +46,17 @@ class Prepared:
         return found.known({path for (path,) in self._rows("SELECT path FROM place")})
 
     def excluded(self, directories: list[str]) -> bool:
-        patterns = self._rows("SELECT regex FROM exclude")
-        if not patterns:
+        try:
+            patterns = self._rows("SELECT regex, start FROM exclude")
+        except Unreadable:  # prepared by an older holdfast
+            patterns = self._rows("SELECT regex, '' FROM exclude")
+        flat = [directory.replace("\\", "/") for directory in directories]
+        near = [regex for regex, start in patterns if any(directory.startswith(start) for directory in flat)]
+        if not near:
             return False
         import re
 
-        flat = [directory.replace("\\", "/") for directory in directories]
-        return any(re.match(regex, directory) for (regex,) in patterns for directory in flat)
+        return any(re.match(regex, directory) for regex in near for directory in flat)
 
     def off(self, directories: list[str]) -> tuple[bool, bool]:
         """Whether capture and injection are switched off in any of these directories or above it."""
