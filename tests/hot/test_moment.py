@@ -352,7 +352,7 @@ def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
 def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) -> None:
     modules = loaded(knowing, "ls -la | head", {k: v for k, v in os.environ.items() if k[:6] != "CLAUDE"})
     ours = {name for name in modules if name.startswith("holdfast.hot.")}
-    wanted = {"hook", "dialect", "glance", "place", "trace", "prepared", "moment", "shell"}
+    wanted = {"hook", "dialect", "glance", "place", "trace", "bare_json", "prepared", "moment", "shell"}
     assert ours == {f"holdfast.hot.{name}" for name in wanted}
     assert not {"holdfast.distill", "subprocess", "typing", "dataclasses", "shlex"} & modules
 
@@ -373,16 +373,16 @@ def test_what_is_seen_at_a_glance_hides_nothing(knowing: Enabled, command: str) 
 
 def test_at_a_glance_an_ordinary_call_loads_neither_json_nor_sqlite(knowing: Enabled) -> None:
     env = {"CLAUDE_PROJECT_DIR": str(knowing.root), **os.environ}
-    assert loaded(knowing, "ls -la | head", env).isdisjoint({"json", "sqlite3", "holdfast.hot.prepared"})
-    assert {"json", "sqlite3"} <= loaded(knowing, "git diff --stat", env)
+    assert loaded(knowing, "ls -la | head", env).isdisjoint({"_json", "_sqlite3", "holdfast.hot.prepared"})
+    assert {"_json", "_sqlite3"} <= loaded(knowing, "git diff --stat", env)
     (knowing.memory / "hot.words").unlink()
-    assert {"json", "sqlite3"} <= loaded(knowing, "ls -la | head", env), "prepared by an older holdfast"
+    assert {"_json", "_sqlite3"} <= loaded(knowing, "ls -la | head", env), "prepared by an older holdfast"
     assert told(bash(knowing, "gh pr diff 1 --stat", env)) == [REMEDY]
 
 
 def test_nothing_known_is_seen_at_a_glance_too(enabled: Enabled) -> None:
     env = {"CLAUDE_PROJECT_DIR": str(enabled.root), **os.environ}
-    assert "sqlite3" not in loaded(enabled, "gh pr diff 1 --stat", env)
+    assert "_sqlite3" not in loaded(enabled, "gh pr diff 1 --stat", env)
     assert (enabled.memory / "hot.words").read_bytes() == b""
 
 

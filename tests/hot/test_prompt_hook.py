@@ -156,6 +156,22 @@ def test_a_link_that_leads_out_of_the_checkout_is_no_file_of_it(shop: Prompted, 
     assert shop.asked(VOUCHER) == [HEADING, "shop/refunds.py"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_folder_that_is_a_link_out_of_the_checkout_holds_no_file_of_it(
+    shop: Prompted, tmp_path: Path
+) -> None:
+    (shop.root / "tests").rename(tmp_path / "tests elsewhere")
+    (shop.root / "tests").symlink_to(tmp_path / "tests elsewhere")
+    assert shop.asked(VOUCHER) == [HEADING, "shop/refunds.py"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_folder_that_is_a_link_within_the_checkout_holds_files_of_it(shop: Prompted) -> None:
+    (shop.root / "tests").rename(shop.root / "checks")
+    (shop.root / "tests").symlink_to("checks")
+    assert shop.asked(VOUCHER) == [HEADING, "shop/refunds.py", "tests/test_refunds.py"]
+
+
 def test_what_the_prompt_names_itself_is_not_repeated(shop: Prompted) -> None:
     assert "shop/refunds.py" not in shop.asked(VOUCHER + ", see shop/refunds.py")
 

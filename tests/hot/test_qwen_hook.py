@@ -77,7 +77,7 @@ def test_a_prompt_of_nothing_costs_nothing(enabled: Enabled) -> None:
     payload = raw(enabled, "UserPromptSubmit", prompt="").decode()
     words = [sys.executable, "-I", "-S", "-c", script, source, payload]
     done = subprocess.run(words, capture_output=True, encoding="utf-8", check=True, env=dict(os.environ))
-    assert {"json", "sqlite3"}.isdisjoint(done.stdout.split())
+    assert {"_json", "_sqlite3"}.isdisjoint(done.stdout.split())
 
 
 def test_words_about_an_empty_prompt_are_a_prompt(enabled: Enabled) -> None:

@@ -67,3 +67,16 @@ def test_a_trace_with_nonsense_is_read_all_the_same(tmp_path: Path) -> None:
     with open(tmp_path / "why.jsonl", "ab") as file:
         file.write(b'{"session": "s", "total": "many"}\n{"session": "s", torn\n\xff\xfe "s"\n')
     assert trace.spent(str(tmp_path), "s") == 10
+
+
+def test_what_another_hook_wrote_since_the_trace_was_read_counts(tmp_path: Path) -> None:
+    tell(tmp_path, "s", 100)
+    assert trace.spent(str(tmp_path), "s") == 100
+    line = (tmp_path / "why.jsonl").read_text(encoding="utf-8").replace('"tokens": 100', '"tokens": 30')
+    with (tmp_path / "why.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line)
+    assert trace.spent(str(tmp_path), "s") == 130
+    (tmp_path / "why.jsonl").rename(tmp_path / "why.jsonl.1")
+    assert trace.spent(str(tmp_path), "s") == 130
+    (tmp_path / "why.jsonl.1").unlink()
+    assert trace.spent(str(tmp_path), "s") == 0

@@ -31,7 +31,7 @@ _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE place (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE off (path TEXT PRIMARY KEY, capture INTEGER NOT NULL, inject INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE exclude (pattern TEXT PRIMARY KEY, regex TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE exclude (pattern TEXT PRIMARY KEY, regex TEXT NOT NULL, start TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE digest (
     source TEXT NOT NULL, branch TEXT NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL,
     reasons TEXT NOT NULL, PRIMARY KEY (source, branch)) WITHOUT ROWID;
@@ -85,8 +85,8 @@ def _database(machine: Machine, project: Project, switches: Switches, told: Brie
         )
         patterns = dict.fromkeys(machine.settings().exclude)
         db.executemany(
-            "INSERT INTO exclude VALUES (?, ?)",
-            ((pattern, exclusion(pattern, machine.user_home)) for pattern in patterns),
+            "INSERT INTO exclude VALUES (?, ?, ?)",
+            ((pattern, *exclusion(pattern, machine.user_home)) for pattern in patterns),
         )
         _insert(db, told)
         db.commit()
@@ -140,20 +140,26 @@ def _harmless(text: str) -> str:
     return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])
 
 
-def exclusion(pattern: str, home: Path) -> str:
-    """A pattern of `exclude` as a regular expression for `re.match` that says what `Settings.excludes` says."""
+def exclusion(pattern: str, home: Path) -> tuple[str, str]:
+    """A pattern of `exclude` as a regular expression for `re.match` that says what `Settings.excludes` says.
+
+    With it goes how every directory begins that it fits: for others hooks need not load regular expressions.
+    """
     absolute = str(home / pattern[2:]) if pattern.startswith("~/") else pattern
     base = absolute.removesuffix("/**").removesuffix("/").replace("\\", "/")
     whole = Path(absolute).as_posix()
     parts = whole.strip("/").split("/")
+    start = ""
     if whole.startswith("/") or whole[1:2] == ":":
         ways = [whole[: len(whole) - len(whole.lstrip("/"))] + _glob(parts)]
+        head = re.split(r"[*?[]", whole, maxsplit=1)[0]
+        start = base if head.startswith(base) else head if base.startswith(head) else ""
     else:
         # A relative pattern may end anywhere; to pathlib the root is a part like any other, named `/`.
         ways = [f".*/{_glob(parts)}", *([f"/{_glob(parts[1:])}"] if fnmatchcase("/", parts[0]) else [])]
     if "/" in ways or parts == [""]:
-        return ""  # the root itself, and everything is below it
-    return rf"(?:{'|'.join([*([re.escape(base)] if base else []), *ways])})(?:/.*)?\Z"
+        return "", ""  # the root itself, and everything is below it
+    return rf"(?:{'|'.join([*([re.escape(base)] if base else []), *ways])})(?:/.*)?\Z", start
 
 
 def _glob(parts: Sequence[str]) -> str:

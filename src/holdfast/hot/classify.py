@@ -7,6 +7,7 @@ finding carries a weight and a reason; the class with the most wins if it is cle
 
 from __future__ import annotations
 
+from holdfast.hot import classify_phrases as p
 from holdfast.hot import classify_words as w
 from holdfast.hot.classify_orders import skip
 from holdfast.hot.classify_reading import Said
@@ -56,7 +57,7 @@ def classify(prompt: str) -> tuple[str, float, str]:
             elif (place == 0 or not ordered) and kind in ("exploration", "other") and weight >= 2.5:
                 weight *= 1.2 if kind == "exploration" else 1.0
                 looking = True
-            elif looking and place and kind == "code-gen" and (weight <= 3.0 or why in w.MANNERS_OF_WORK):
+            elif looking and place and kind == "code-gen" and (weight <= 3.0 or why in p.MANNERS_OF_WORK):
                 weight *= 0.5 if weight <= 3.0 else 0.3  # what the look is about, and how to go about it
             findings.append((kind, weight, why))
         begun = begun or (place == 0 and any(kind == "code-gen" and weight >= 4 for kind, weight, _ in found))
@@ -69,7 +70,7 @@ def classify(prompt: str) -> tuple[str, float, str]:
 
 def _is_talk(said: Said) -> bool:
     """Whether one word in ten is about the two who speak: "i think we just …"."""
-    personal = sum(word in w.PERSONAL for words, _ in said.sentences for word in words)
+    personal = sum(word in p.PERSONAL for words, _ in said.sentences for word in words)
     return personal * TALK > sum(len(words) for words, _ in said.sentences)
 
 
@@ -81,7 +82,7 @@ def _closes_with_a_question(act: str, found: Findings) -> bool:
 
 def _slash(said: Said) -> tuple[str, float, str]:
     name = said.command.rpartition(":")[2]
-    for kind, names in w.SLASH.items():
+    for kind, names in p.SLASH.items():
         if name in names:
             return kind, 0.8, f"the command /{said.command}"
     if said.arguments.count(" ") >= 2 and not said.arguments.startswith("/"):
@@ -93,20 +94,20 @@ def _slash(said: Said) -> tuple[str, float, str]:
 def _go_on(said: Said, findings: Findings) -> None:
     """Short answers: thanks and assent are nobody's order; "do it" and "option 2" go on with what was proposed."""
     if said.words > 12 and said.sentences:
-        first = [word for word in said.sentences[0][0] if word not in w.ASSENT and word not in w.MANNERLY]
+        first = [word for word in said.sentences[0][0] if word not in p.ASSENT and word not in p.MANNERLY]
         start = " ".join(first[:2])
-        phrase = next((phrase for phrase in w.GOES_ON if start == phrase or first[:1] == [phrase]), "")
+        phrase = next((phrase for phrase in p.GOES_ON if start == phrase or first[:1] == [phrase]), "")
         if phrase and first[len(phrase.split()) :][:1] in ([], [","], ["and"], ["with"]):
             findings.append(("code-gen", 3.0, f'going on: "{phrase}"'))
     if said.words > 12 or not said.sentences:
         return
     words = [word for sentence, _ in said.sentences for word in sentence if word != ","]
-    if all(word in w.CHAT or word in w.ASSENT for word in words):
+    if all(word in p.CHAT or word in p.ASSENT for word in words):
         findings.append(("other", 3.0, "thanks, a greeting or a bare yes or no"))
         return
     if any(asked for _, asked in said.sentences):
         return
-    told = next((phrase for phrase in w.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
+    told = next((phrase for phrase in p.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
     if (
         not told
         and words[-1] in ("continue", "proceed")
@@ -116,20 +117,20 @@ def _go_on(said: Said, findings: Findings) -> None:
         told = words[-1]
     if told == "try again" and any(word in w.CHORE or word in w.LOOK for word in words):
         told = ""
-    if told or ("go" in words and all(word in w.FILLERS or word in w.ASSENT for word in words)):
+    if told or ("go" in words and all(word in w.FILLERS or word in p.ASSENT for word in words)):
         findings.append(("code-gen", 3.0, f'going on: "{told or "go"}"'))
         return
     rest = " ".join(words[skip(words, 0) :])
-    assented = next((at for at, word in enumerate(words) if word not in w.ASSENT), 0)
+    assented = next((at for at, word in enumerate(words) if word not in p.ASSENT), 0)
     plain = " ".join(words[assented:])
-    phrase = next((phrase for phrase in w.GO_ON if _begins(rest, phrase) or _begins(plain, phrase)), "")
+    phrase = next((phrase for phrase in p.GO_ON if _begins(rest, phrase) or _begins(plain, phrase)), "")
     if phrase and not any(word in w.CHORE for word in words[1:3]):
         findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
-    elif sum(_is_choice(word) for word in words) > 1 and any(word in w.ASSENT for word in words):
+    elif sum(_is_choice(word) for word in words) > 1 and any(word in p.ASSENT for word in words):
         findings.append(("code-gen", 1.6, "choices among what was offered"))
     elif len(words) == 1 and words[0].isdigit():
         return  # from whatever list: to look at it, as often as to do it
-    elif len(words) < 8 and all(word in w.CHOOSING or word in w.ASSENT or _is_choice(word) for word in words):
+    elif len(words) < 8 and all(word in p.CHOOSING or word in p.ASSENT or _is_choice(word) for word in words):
         findings.append(("code-gen", 1.6, "a choice among what was offered"))
 
 
@@ -151,7 +152,7 @@ def _shape(said: Said, findings: Findings, begun: bool) -> None:
     )
     strong = any(kind == "code-gen" and weight >= 4 for kind, weight, _ in findings)
     # "Implement it, but don't edit the tests" is an order all the same.
-    stopping = w.HANDS_OFF if strong else w.HANDS_OFF + w.NOT_THAT
+    stopping = p.HANDS_OFF if strong else p.HANDS_OFF + p.NOT_THAT
     if begun:
         spoken = spoken[:300]  # "implement this plan: …": what the plan says of its parts is no limit of it
     phrase = next((phrase for phrase in stopping if phrase in spoken), "")
@@ -160,20 +161,20 @@ def _shape(said: Said, findings: Findings, begun: bool) -> None:
     if phrase:
         findings.append(("code-gen", -6.0, ""))
         findings.append(("exploration", 3.0, f'"{phrase}"'))
-    elif any(phrase in spoken for phrase in w.ASIDES):
+    elif any(phrase in spoken for phrase in p.ASIDES):
         findings.append(("code-gen", -6.0, ""))
         findings.append(("exploration", 1.5, "a question by the way"))
-    phrase = next((phrase for phrase in w.CLOSING if phrase in edges), "")
+    phrase = next((phrase for phrase in p.CLOSING if phrase in edges), "")
     if phrase and said.words < 20:
         findings.append(("other", 5.0, f'"{phrase}"'))
-    if any(phrase in edges for phrase in w.FOR_A_PROGRAM):
+    if any(phrase in edges for phrase in p.FOR_A_PROGRAM):
         findings.append(("other", 5.0, "an answer for a program"))
     if said.arrows and said.words < 15:
         findings.append(("code-gen", 1.6, "an arrow from what is to what shall be"))
-    if any(phrase in said.text for phrase in w.SETTLED):
+    if any(phrase in said.text for phrase in p.SETTLED):
         findings.append(("code-gen", -1.5, ""))
     asked = any(asked for _, asked in said.sentences)
-    if not said.traces and any(phrase in edges for phrase in w.ERROR_PHRASES):
+    if not said.traces and any(phrase in edges for phrase in p.ERROR_PHRASES):
         said.traces = 1
     if said.traces and not asked:
         findings.append(("code-gen", 2.0 if said.words < 60 else 1.0, "a pasted error"))

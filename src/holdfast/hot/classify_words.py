@@ -1,4 +1,4 @@
-"""The words by which a prompt is told apart: what to change, what to look at, what to run, how questions begin."""
+"""The words by which a sentence is judged: what to change, what to look at, what to run, how questions begin."""
 
 from __future__ import annotations
 
@@ -125,56 +125,6 @@ WORKS = word_set(
     """work works working good right correct correctly properly enough useful needed ideal great see show render need
     want handle support make a what the like"""
 )
-CHAT = word_set(
-    """thanks thank thx ty great nice cool awesome perfect lol haha hello hi hey morning evening goodbye bye cheers
-    good excellent amazing wonderful congrats sweet brilliant neat wow you much so very day night today looks work
-    job super well done how are to see later tomorrow soon lgtm welcome pleasure"""
-)
-ASSENT = word_set(
-    """yes yeah yep yup ok okay okk okkk yah yea ya sure k right correct agreed fine alright y hmm hm no nope n wait
-    stop true false"""
-)
-GO_ON = phrases(
-    "do it, do that, do so, do this, do both, do all, do them, go ahead, go for it, go on, proceed, continue, "
-    "keep going, carry on, make it so, let's do, lets do, let's go, lets go, let's try, lets try, let's give, "
-    "let's implement, go with, the first one, the second one, the last one, the former, the latter, both, all of "
-    "them, all three, all four, all of the above, option, options, approach, try again, retry, next one, next "
-    "step, implement, same for, same thing, now the same, sounds good, work on, start with, start on, begin, pick"
-    " up, take the, step, chunk, phase, item, point, part, get started, move on, do the, all"
-)
-# Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
-HANDS_OFF = phrases(
-    "take no action, not take any action, don't take any action, no code for now, no new code, still no code, "
-    "maybe no code, implement right away, tell me first, "
-    "for my approval, wait for my approval, wait for approval, until i have reviewed, until i approve, explain how"
-    " you would, how would you approach, how would you handle, how would you solve, how would you implement, how "
-    "would you do, how you plan to, before writing any code, before you write any code, findings only, research "
-    "only, do not make code, don't make code, do not make any code, report back only, don't change any, do not "
-    "change any, no code yet, no code changes, without changing any, don't write any code, not implement yet, "
-    "implement anything yet, edit files yet, don't make any changes, do not make any changes, don't make changes,"
-    " no changes yet, before you change, before making any changes, do not write code, don't write code, just "
-    "tell me, only tell me, no edits, don't do anything yet, before implementing, "
-    "don't code yet, do not code yet, don't fix anything, do not "
-    "edit any, don't edit any, don't implement yet, do not implement yet"
-)
-ASIDES = phrases("just a question, just asking, just curious, genuine question, quick question")
-NOT_THAT = phrases(
-    "read-only, read only, don't edit, do not edit, don't modify, do not modify, don't implement, do not "
-    "implement, don't touch, don't fix, do not fix, nothing yet, don't code, do not code"
-)
-
-# Commands of hosts and of the usual command sets, by what they set off.
-SLASH = {
-    "code-gen": word_set(
-        """implement fix build code dev develop refactor test tests tdd write add create do execute-plan work lfg
-        bugfix debug-fix feature simplify docs document execute"""
-    ),
-    "exploration": word_set(
-        """review plan explore brainstorm analyze analyse investigate research code-review security-review audit
-        pr-comments ultrareview debug understand spec specify tasks"""
-    ),
-    "qa": word_set("ask btw explain question"),
-}
 
 # Said of one's own doubt: a question without its mark.
 DOUBTS = phrases(
@@ -183,11 +133,6 @@ DOUBTS = phrases(
     "thinking, am thinking, i'm thinking, thinking out loud, playing with ideas, toying with, misunderstanding, "
     "make a lot of sense, not convinced, i thought, doesn't that, isn't that, shouldn't we, wouldn't it, wouldn't"
     " that, don't we, aren't we, let me know if you agree, let me know what, let me know your"
-)
-SETTLED = phrases(
-    "it's working, it works now, that works now, this works now, working now, "
-    "is working fine, i've fixed, i fixed, that worked, it worked, what i "
-    "wanted"
 )
 # Questions that follow a complaint and only underline it.
 RHETORICAL = phrases(
@@ -209,9 +154,6 @@ BRANCHES = word_set("branch main master origin upstream develop dev trunk head p
 IN_CODE = word_set(
     """` codebase repo repository anywhere file files module modules function class code implementation project used
     endpoint handler folder directory tests place places"""
-)
-CHOOSING = word_set(
-    """and & first second third item items number option options approach both all one two three four the then"""
 )
 SUBJECTS = ("we", "you", "i", "they", "it", "there", "u")
 WISHING = word_set("i we i'd we'd it they need want needs")
@@ -235,19 +177,10 @@ IDIOMS = (
     ("pass", "on"),
 )
 HERE = ("codebase", "repo", "repository", "project")
-ERROR_PHRASES = phrases(
-    "enoent, econnrefused, no such file, permission denied, command not found, cannot find module, "
-    "modulenotfound, stack trace, segmentation fault, exit code 1, exited with, cannot read propert, is not "
-    "defined, undefined reference, could not resolve, failed to, unexpected token"
-)
 TAGS = ("right", "yeah", "correct", "no", "then")
 FINITE = word_set(
     """is are was were fails failed fail shows has have had does doesn't isn't aren't says of should must will would
     can can't won't gets got keeps still"""
-)
-CLOSING = phrases(
-    "call it a day, wrong window, wrong chat, never mind, nevermind, ignore my, ignore the last, ignore last, "
-    "that's all, that is all"
 )
 NAMES_OF_ERRORS = word_set(
     """handling message messages page pages code codes boundary type types state states handler log"""
@@ -268,28 +201,8 @@ STATES = word_set(
 )
 HEDGES = word_set("maybe perhaps might")
 IT = ("it", "that", "this", "so", "both", "all")
-THEN: tuple[list[str], ...] = ([], [","], ["and"], ["now"], ["then"], ["first"])
-MANNERLY = word_set("please pls plz , now then just so")
-GOES_ON = (
-    "go ahead",
-    "do it",
-    "do that",
-    "do both",
-    "do all",
-    "do so",
-    "do those",
-    "do these",
-    "do them",
-    "proceed",
-    "continue",
-    "go for it",
-)
 SPEAKS = word_set(
     "tell show ask notify warn inform let give send alert remind help prompt invite offer explain"
-)
-FOR_A_PROGRAM = phrases(
-    "return a json, respond with only, respond only with, return only, output only, reply only with, reply with "
-    "exactly, respond with exactly, with the exact, return the required"
 )
 ASKS = word_set("know see sure tell check show understand wonder say explain asked asking")
 OPENERS = word_set("also next nit todo nitpick feature feat bug task improvement enhancement requirement")
@@ -318,11 +231,6 @@ NOT_WORK = TALK | word_set(
 )
 DONE = word_set("put made done shown hidden set split built written taken cut kept read sent dropped run")
 
-TOLD_TO_GO_ON = phrases("you know what to do, try again, try it again, keep at it, have at it, pick up where")
-# How work is to be done rather than what is to change: no order beside a look.
-MANNERS_OF_WORK = word_set(
-    '"use" "make" "write" "include" "ignore" "apply" "create" "avoid" "skip" "follow" "document"'
-)
 CHORES_DONE = word_set("merged committed pushed deployed released published reviewed shipped landed")
 AFTER_NO = word_set("wait just but that's it's problem problems worries the this that thanks rush idea")
 ELIDED = word_set(
@@ -338,4 +246,3 @@ ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request
 OF_OTHERS = word_set("you might may user users people they could would will")
 OWN_FAULTS = ("missing", "wrong", "stuck", "lost", "confused", "mistake")
 ONESELF = ("i", "i'm", "am", "we're")
-PERSONAL = word_set("i i'm i've we you my me think just")

@@ -181,10 +181,10 @@ def _arguments(given: object) -> object:
     """A call's arguments; some versions send them as JSON in a string."""
     if not isinstance(given, str):
         return given
-    import json
+    from holdfast.hot.bare_json import loads
 
     try:
-        return json.loads(given)
+        return loads(given)
     except (ValueError, RecursionError):
         return None
 
@@ -211,7 +211,7 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
 
     `event` is the host's own name of it.
     """
-    import json
+    from holdfast.hot.bare_json import dumps
 
     if host == "copilot":
         output: dict[str, object] = {"additionalContext": context} if context else {}
@@ -237,17 +237,17 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
         output = {"hookSpecificOutput": {**inner, **more}}
         if notice:
             output = {"systemMessage": notice, **output}
-    return json.dumps(output).encode() if output else b""
+    return dumps(output).encode() if output else b""
 
 
 def with_notice(answer: bytes, notice: str) -> bytes:
     """A hook's answer with a message for the person, after the one that it has."""
-    import json
+    from holdfast.hot.bare_json import dumps, loads
 
-    output = json.loads(answer) if answer else {}
+    output = loads(answer) if answer else {}
     before = output.get("systemMessage")
     output = {**output, "systemMessage": f"{before}\n{notice}" if before else notice}
-    return json.dumps(output).encode()
+    return dumps(output).encode()
 
 
 def project_of(host: str, env: Mapping[str, str]) -> str:

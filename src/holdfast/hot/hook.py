@@ -107,10 +107,10 @@ def switched_off(env: dict[str, str]) -> bool:
 
 
 def parse(raw: bytes) -> tuple[dict[str, object], str]:
-    import json
+    from holdfast.hot.bare_json import loads
 
     try:
-        payload = json.loads(raw)
+        payload = loads(raw)
     except (ValueError, RecursionError) as error:
         return {}, f"payload: {error}"
     return (payload, "") if isinstance(payload, dict) else ({}, "payload: not an object")

@@ -75,11 +75,11 @@ def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> 
 
 def _is_enabled(found: Place) -> bool:
     """As the application wrote it down; `hot.db` is made of this."""
-    import json
+    from holdfast.hot.bare_json import loads
 
     try:
         with open(os.path.join(found.memory, "switches.json"), encoding="utf-8") as file:
-            switches = json.load(file)
+            switches = loads(file.read())
         marks = {*switches["places"], *switches.get("marks", ())}
         return switches["enabled"] is True and found.known(marks)
     except (OSError, ValueError, LookupError, TypeError):

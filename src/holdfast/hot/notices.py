@@ -40,12 +40,12 @@ def due(prepared: Prepared, call: Call, found: Place) -> list[Line]:
 def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
     if not prepared.meta.get("alerts"):  # as nearly always
         return []
-    import json
+    from holdfast.hot.bare_json import loads
 
     session = call.text("session_id")
     lines: list[Line] = []
     beyond = []
-    for alert in json.loads(prepared.meta["alerts"]):
+    for alert in loads(prepared.meta["alerts"]):
         if alert["session"] == session:
             beyond.append(alert["text"])
         elif not alert["session"] and _first(found, alert["key"]):
@@ -81,11 +81,11 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
     path = seen(found.memory, call)
     if not is_time(path):
         return []
-    import json
+    from holdfast.hot.bare_json import loads
 
     try:
         with open(path, encoding="utf-8") as file:
-            before = json.load(file)
+            before = loads(file.read())
         now = _standing(prepared, found, before)
         changed = _named(before, now)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -101,11 +101,11 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
 
 def _standing(prepared: Prepared, found: Place, before: dict[str, Any] | None = None) -> dict[str, Any]:
     """The instruction files by their names, the branch, and what is known of the repository."""
-    import json
+    from holdfast.hot.bare_json import loads
 
     known = before["files"] if before is not None else {}
     files = {}
-    for shown, path in json.loads(prepared.meta.get("watched") or "[]"):
+    for shown, path in loads(prepared.meta.get("watched") or "[]"):
         mark = _mark(os.path.join(found.root, path), known.get(shown))
         if mark is not None:
             files[shown] = mark
@@ -145,7 +145,7 @@ def _named(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def _keep(path: str, standing: dict[str, Any]) -> None:
-    import json
+    from holdfast.hot.bare_json import dumps
 
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
@@ -153,7 +153,7 @@ def _keep(path: str, standing: dict[str, Any]) -> None:
     except FileExistsError:
         pass
     with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(standing, file)
+        file.write(dumps(standing))
     os.replace(temporary, path)
 
 

@@ -25,17 +25,16 @@ class Prepared:
 
     def __init__(self, memory: str) -> None:
         # Imported here: in a project that is not enabled nothing is to be read, and nothing to be paid.
-        import sqlite3
-
-        self._error = sqlite3.Error
+        sqlite = _sqlite()
+        self._error = sqlite.Error
         path = os.path.join(memory, NAME).replace("\\", "/")
         for sign, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
             path = path.replace(sign, code)
         slash = "" if path.startswith("/") else "/"
         try:
-            self.db = sqlite3.connect(f"file:{slash}{path}?mode=ro&immutable=1", uri=True, timeout=0.2)
+            self.db = sqlite.connect(f"file:{slash}{path}?mode=ro&immutable=1", uri=True, timeout=0.2)
             self.meta = dict(self.db.execute("SELECT key, value FROM meta").fetchall())
-        except sqlite3.Error as error:
+        except sqlite.Error as error:
             raise Unreadable(str(error)) from error
         if self.meta.get("format") != FORMAT:
             raise Unreadable(f"format {self.meta.get('format')!r}, this hook reads {FORMAT}")
@@ -47,13 +46,17 @@ class Prepared:
         return found.known({path for (path,) in self._rows("SELECT path FROM place")})
 
     def excluded(self, directories: list[str]) -> bool:
-        patterns = self._rows("SELECT regex FROM exclude")
-        if not patterns:
+        try:
+            patterns = self._rows("SELECT regex, start FROM exclude")
+        except Unreadable:  # prepared by an older holdfast
+            patterns = self._rows("SELECT regex, '' FROM exclude")
+        flat = [directory.replace("\\", "/") for directory in directories]
+        near = [regex for regex, start in patterns if any(directory.startswith(start) for directory in flat)]
+        if not near:
             return False
         import re
 
-        flat = [directory.replace("\\", "/") for directory in directories]
-        return any(re.match(regex, directory) for (regex,) in patterns for directory in flat)
+        return any(re.match(regex, directory) for regex in near for directory in flat)
 
     def off(self, directories: list[str]) -> tuple[bool, bool]:
         """Whether capture and injection are switched off in any of these directories or above it."""
@@ -72,9 +75,9 @@ class Prepared:
         )
         if not rows or not rows[0][0]:
             return []
-        import json
+        from holdfast.hot.bare_json import loads
 
-        texts, reasons = rows[0][0].split("\n"), json.loads(rows[0][1])
+        texts, reasons = rows[0][0].split("\n"), loads(rows[0][1])
         return list(zip(texts, reasons + [""] * len(texts), strict=False))
 
     def since(self, at: float, session: str, branch: str, begun: bool = False) -> list[tuple[str, str]]:
@@ -108,7 +111,7 @@ class Prepared:
 
         A file that an older holdfast prepared has no such table: the next stop prepares it again.
         """
-        import json
+        from holdfast.hot.bare_json import loads
 
         one = "AND key = ? " if key is not None else ""
         try:
@@ -124,7 +127,7 @@ class Prepared:
             raise
         found = [dict(zip(MOMENT, row, strict=True)) for row in rows if all(isinstance(c, str) for c in row)]
         for row in found:
-            row["needs"] = json.loads(row["needs"])
+            row["needs"] = loads(row["needs"])
             row["text"] = row["text"].partition("\n")[0]
         return found
 
@@ -137,9 +140,21 @@ class Prepared:
 
     def _rows(self, query: str, values: tuple[str | float, ...] = ()) -> list[tuple[Any, ...]]:
         try:
-            return self.db.execute(query, values).fetchall()
+            rows: list[tuple[Any, ...]] = self.db.execute(query, values).fetchall()
+            return rows
         except self._error as error:
             raise Unreadable(str(error)) from error
+
+
+def _sqlite() -> Any:
+    """SQLite without what Python adds to it, dates above all: those take longer to load than the rest to be read."""
+    try:
+        import _sqlite3
+    except ImportError:  # an interpreter that is built in another way
+        import sqlite3
+
+        return sqlite3
+    return _sqlite3
 
 
 def _texts(rows: list[tuple[Any, ...]]) -> list[tuple[str, str]]:

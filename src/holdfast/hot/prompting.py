@@ -10,11 +10,8 @@ import os
 
 from holdfast.hot import trace
 from holdfast.hot.classify import UNSURE, WORK, classify
-from holdfast.hot.classify_words import ASSENT, word_set
-from holdfast.hot.lesson_lines import Chosen, lessons_for
-from holdfast.hot.pointer_text import CONSIDERED, fitting, path_lines
-from holdfast.hot.postings import Postings
-from holdfast.hot.ranking import rank
+from holdfast.hot.classify_phrases import ASSENT
+from holdfast.hot.classify_words import word_set
 from holdfast.hot.telling import Told, count_tokens
 from holdfast.hot.words import LONGEST_PROMPT, command_in, words
 
@@ -107,19 +104,23 @@ def choose(
     budget = min(most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
-    lessons, facts = Chosen(), []
+    lines: Lines = []
+    left_out, changed = 0, False
     if kind == CODE:
+        from holdfast.hot.lesson_lines import lessons_for  # other prompts do not wait for it
+
         said = _said(db, text)
         lessons = lessons_for(db, text, said, heard.lines, root, budget)
         budget -= sum(count_tokens(line) for line, _ in lessons.lines)
         told_now = heard.lines.union(line for line, _ in lessons.lines)
         facts = _facts(db, text, said, told_now, min(FACT_TOKENS, budget), project)
         budget -= sum(count_tokens(line) for line, _ in facts)
+        lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
     aside = ASIDE_BAR if kind == ASKING else 0.0
     pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, aside)
     nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
-    told = Answered(kind, lessons.lines + facts + pointers, nothing, files)
-    told.left_out, told.changed = lessons.left_out, lessons.changed
+    told = Answered(kind, lines + pointers, nothing, files)
+    told.left_out, told.changed = left_out, changed
     return told
 
 
@@ -160,6 +161,10 @@ def _pointers(
     branch: str,
     least: float,
 ) -> tuple[Lines, list[str]]:
+    from holdfast.hot.pointer_text import CONSIDERED, fitting, path_lines
+    from holdfast.hot.postings import Postings
+    from holdfast.hot.ranking import rank
+
     postings = Postings(db)
     if not postings.sessions:
         return [], []
@@ -171,8 +176,9 @@ def _pointers(
     ranked = rank(postings, text, before, touched, bar, own, later, branch)
     top = None if root is None else os.path.realpath(root)
     likely = {}
+    folders: dict[str, str] = {}
     for one in ranked:
-        if one.path not in heard.files and (top is None or is_file(top, one.path)):
+        if one.path not in heard.files and (top is None or is_file(top, one.path, folders)):
             likely[one.path] = one
             if len(likely) == CONSIDERED:
                 break
@@ -233,13 +239,23 @@ def _is_said(line: str, told: str) -> bool:
     return bool(named) and any(f"{named}{end}" in told for end in ("`", "\n"))
 
 
-def is_file(top: str, path: str) -> bool:
-    """A file inside the checkout, whose real path is given; not through a link that leads out of it."""
+def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
+    """A file inside the checkout, whose real path is given; not through a link that leads out of it.
+
+    `folders` collects where folders really are: to follow links takes a look at each folder on the way, for every file.
+    """
     try:
         whole = os.path.join(top, path)
-        if not os.path.isfile(whole):  # one call, where following links takes one for each folder
+        if not os.path.isfile(whole):
             return False
-        return os.path.realpath(whole, strict=True).startswith(top.rstrip(os.sep) + os.sep)
+        if folders is None or os.path.islink(whole):
+            real = os.path.realpath(whole, strict=True)
+        else:
+            folder = os.path.dirname(whole)
+            if folder not in folders:
+                folders[folder] = os.path.realpath(folder, strict=True) + os.sep
+            real = folders[folder]
+        return real.startswith(top.rstrip(os.sep) + os.sep)
     except (OSError, ValueError):
         return False
 

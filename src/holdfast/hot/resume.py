@@ -14,15 +14,16 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
 
     None: the application must look itself.
     """
-    import json
     import time
+
+    from holdfast.hot.bare_json import loads
 
     found = place.find(directory, place.home_of(env))
     if found is None or trace.ended(found.memory):
         return None
     try:
         with open(os.path.join(found.memory, "resume.json"), encoding="utf-8") as file:
-            prepared = json.load(file)
+            prepared = loads(file.read())
         if prepared["format"] != FORMAT or prepared["day"] != time.strftime("%Y-%m-%d", time.gmtime()):
             return None
         if prepared["current"] != _stamp(os.path.join(found.memory, "current.md")):

@@ -115,7 +115,7 @@ def _most(usual: dict[str, Any], what: str, kind: str) -> float:
 
 
 def _prepared(prepared: Prepared, name: str) -> dict[str, Any]:
-    import json
+    from holdfast.hot.bare_json import loads
 
-    value = json.loads(prepared.meta.get(name) or "{}")
+    value = loads(prepared.meta.get(name) or "{}")
     return value if isinstance(value, dict) else {}

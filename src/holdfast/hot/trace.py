@@ -30,14 +30,14 @@ def log(memory: str, text: str) -> None:
 
 def explain(memory: str, entry: dict[str, object]) -> None:
     """One line for `holdfast why`."""
-    import json
+    from holdfast.hot.bare_json import dumps
 
     session, tokens = entry.get("session"), entry.get("tokens")
     if isinstance(session, str) and (
         total := spent(memory, session) + (tokens if isinstance(tokens, int) else 0)
     ):
         entry = {**entry, "total": total}  # so that it is known when older lines are gone
-    line = json.dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
+    line = dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
     _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
 
 
@@ -84,16 +84,38 @@ def lines_told(memory: str, session: str) -> int:
     )
 
 
+_read: dict[
+    tuple[str, str], tuple[object, list[dict[str, Any]]]
+] = {}  # the last that was read, until somebody writes
+
+
 def told_to(memory: str, session: str) -> list[dict[str, Any]]:
     """A session's lines of the trace, the newest first; of many that told nothing only the newest are read."""
-    import json
-
     if not session:
         return []
-    mark = json.dumps(session, ensure_ascii=False).encode("utf-8", "replace")
+    path = os.path.join(memory, "why.jsonl")
+    stamp = (_stamp(path), _stamp(f"{path}.1"))
+    if (memory, session) not in _read or _read[memory, session][0] != stamp:
+        _read.clear()
+        _read[memory, session] = stamp, _entries(path, session)
+    return _read[memory, session][1]
+
+
+def _stamp(path: str) -> object:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _entries(path: str, session: str) -> list[dict[str, Any]]:
+    from holdfast.hot.bare_json import dumps, loads
+
+    mark = dumps(session, ensure_ascii=False).encode("utf-8", "replace")
     found: list[dict[str, Any]] = []
     quiet = 0
-    for line in reversed(_whole(os.path.join(memory, "why.jsonl")).split(b"\n")):
+    for line in reversed(_whole(path).split(b"\n")):
         if mark not in line:
             continue
         if b'"tokens": 0' in line and b'"compact"' not in line:
@@ -101,7 +123,7 @@ def told_to(memory: str, session: str) -> list[dict[str, Any]]:
             if quiet > MOST_QUIET:
                 continue
         try:
-            entry = json.loads(line)
+            entry = loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(entry, dict) and entry.get("session") == session:
@@ -123,7 +145,7 @@ def _whole(path: str) -> bytes:
 
 def post(memory: str, envelope: dict[str, object]) -> None:
     """An envelope, whole or not at all. Its name begins with the session, which `waiting` relies on."""
-    import json
+    from holdfast.hot.bare_json import dumps
 
     inbox = os.path.join(memory, "inbox")
     if len(envelopes(memory)) >= MOST_ENVELOPES:
@@ -135,7 +157,7 @@ def post(memory: str, envelope: dict[str, object]) -> None:
     except FileExistsError:
         pass
     try:
-        letter = json.dumps({"format": 1, "time": time.time(), **envelope}, ensure_ascii=False)
+        letter = dumps({"format": 1, "time": time.time(), **envelope}, ensure_ascii=False)
         # Half of a character pair, as a folder's name in another encoding becomes, would make it unreadable.
         _write(temporary, letter.encode("utf-8", "replace"), _NEW)
         os.replace(temporary, final)
@@ -171,11 +193,11 @@ def ended(memory: str, session: object = None) -> bool:
 
 
 def _is_over(path: str) -> bool:
-    import json
+    from holdfast.hot.bare_json import loads
 
     try:
         with open(path, "rb") as file:
-            letter = json.loads(file.read(64 * 1024))
+            letter = loads(file.read(64 * 1024))
         process = letter["process"]
         if letter["event"] == "SessionEnd":
             return True

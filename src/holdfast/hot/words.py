@@ -6,17 +6,15 @@ that say nothing are handed in; hooks have them from the prepared file.
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 LONGEST_PROMPT = 3000
 ON = "on "  # marks a branch among words, which hold no space
-_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_WORD = re.compile(r"[^\W\d_][^\W_]*")
-_HAN = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # compiled where it is needed: that takes time
+# Regular expressions would say this shorter. Loading them takes a hook longer than all the rest that it does.
+_DIGITS = "0123456789"
+_SPACED = "".join(sign if sign.isalnum() else " " for sign in map(chr, range(128)))  # for `translate`
 _SHORTEST = 3
 _LONGEST_COMMAND = 100
 
@@ -36,14 +34,61 @@ def as_written(texts: Iterable[str], empty: Collection[str]) -> dict[str, str]:
 
 
 def _forms(text: str, empty: Collection[str]) -> Iterator[tuple[str, str]]:
-    ascii_only = text.isascii()
-    for word in _WORD.findall(_CASE.sub(" ", text)):
-        if not ascii_only and re.search(_HAN, word):  # no spaces between words: pairs of signs stand for them
+    for word in _pieces(text):
+        if not word.isascii() and any(
+            map(_is_han, word)
+        ):  # no spaces between words: pairs of signs stand for them
             yield from ((word[at : at + 2], word[at : at + 2]) for at in range(max(len(word) - 1, 1)))
             continue
         plain = word.lower()
         if len(plain) >= _SHORTEST and plain not in empty:
             yield stem_of(plain), plain
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Letters and digits that stand together, beginning with a letter, and parted where camelCase is."""
+    for run in _runs(text):
+        for part in (run,) if run.islower() or run[1:].islower() else _parted(run):
+            word = part.lstrip(_DIGITS) if part.isascii() else _without_digits(part)
+            if word:
+                yield word
+
+
+def _runs(text: str) -> list[str]:
+    if text.isascii():
+        return text.translate(_SPACED).split()
+    spaced = [
+        chunk.translate(_SPACED)
+        if chunk.isascii()
+        else "".join([sign if sign.isalnum() else " " for sign in chunk])
+        for chunk in text.split()
+    ]
+    return " ".join(spaced).split()
+
+
+def _without_digits(part: str) -> str:
+    start = 0
+    while start < len(part) and part[start].isdecimal():
+        start += 1
+    return part[start:]
+
+
+def _parted(run: str) -> list[str]:
+    """ "camelCase" and "HTTPServer" in two, by the letters of ASCII alone."""
+    parts, start = [], 0
+    for at in range(1, len(run)):
+        if "A" <= run[at] <= "Z":
+            before = run[at - 1]
+            small = "a" <= before <= "z" or "0" <= before <= "9"
+            if small or ("A" <= before <= "Z" and "a" <= run[at + 1 : at + 2] <= "z"):
+                parts.append(run[start:at])
+                start = at
+    parts.append(run[start:])
+    return parts
+
+
+def _is_han(sign: str) -> bool:
+    return "\u3040" <= sign <= "\u30ff" or "\u3400" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7af"
 
 
 def name_words(path: str, empty: Collection[str]) -> set[str]:
@@ -72,7 +117,17 @@ def names_file(text: str, path: str) -> bool:
     name = path.rpartition("/")[2]
     if len(name) < 6 or name not in text:
         return False
-    return re.search(rf"(?<![\w\-.]){re.escape(name)}(?![\w\-])", text) is not None
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (before in ("-", ".") or _in_word(before) or after == "-" or _in_word(after)):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _in_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
 
 
 def stem_of(word: str) -> str:
