@@ -142,11 +142,14 @@ def test_the_same_files_in_another_command_are_no_remedy() -> None:
     assert stumbles(session(1, failed, "git add docs/a.md docs/b.md")) == []
 
 
-def test_a_wrapper_that_is_missing_is_left_out() -> None:
-    failed = ("timeout 60 npm run dev", False, "zsh: command not found: timeout")
-    assert stumbles(session(1, failed, "npm run dev -- --host")) == [
+def test_a_wrapper_that_is_missing_is_left_out_where_the_rest_ends_by_itself() -> None:
+    missed = "zsh: command not found: timeout"
+    tests = ("timeout 60 npm test", False, missed)
+    assert stumbles(session(1, tests, ("npm test", True, "3 passed"))) == [
         "`timeout` is not found here → run the command without it"
     ]
+    server = ("timeout 60 npm run dev", False, missed)
+    assert stumbles(*twice(server, "npm run dev -- --host")) == ["`timeout` is not found here"]
 
 
 def test_what_was_installed_for_good_was_missing_once() -> None:
@@ -274,9 +277,10 @@ def test_a_linters_family_of_rules_is_no_rule() -> None:
     """Five sessions that met five of its findings met nothing in common."""
     found = "cart.go:3:1: {}: rewrite it (gocritic)\n1 issues:"
     names = ("ifElseChain", "elseif", "appendAssign", "singleCaseSwitch")
-    met = [session(n, ("mise run lint", False, found.format(name))) for n, name in enumerate(names, 1)]
+    fixed = ("mise run lint", True, "0 issues.")
+    met = [session(n, ("mise run lint", False, found.format(name)), fixed) for n, name in enumerate(names, 1)]
     assert rules(*met, kind="convention") == []
-    same = [session(n, ("mise run lint", False, found.format("elseif"))) for n in range(1, 4)]
+    same = [session(n, ("mise run lint", False, found.format("elseif")), fixed) for n in range(1, 4)]
     assert rules(*same, kind="convention") == ["`mise run lint` fails on `gocritic` (elseif: rewrite it)"]
 
 

@@ -196,17 +196,19 @@ class _Clock:
 
     def due(self, lesson: Lesson) -> tuple[str, ...]:
         proven = lesson.kind in PROVEN_BY_CALLS
-        return tuple(rule for rule in lesson.rules if self._is_due(rule, proven=proven))
+        return tuple(
+            rule for rule in lesson.rules if self._is_due(rule, proven=proven, waits=not lesson.seldom)
+        )
 
-    def _is_due(self, rule: str, *, proven: bool) -> bool:
+    def _is_due(self, rule: str, *, proven: bool, waits: bool) -> bool:
         """What calls prove counts once it is seen often enough; words only after somebody was shown them."""
-        seen, at = self._record.seen_in(rule), self._at(rule)
+        seen, at = self._record.seen_in(rule), self._at(rule) if waits else None
         known = proven or self._record.shown_at(rule) is not None
         return seen > 0 and ((at is not None and at <= self._now) or (known and 0 < self._often <= seen))
 
     def last(self, lesson: Lesson) -> float | None:
         """When all its rules will be active; None when one of them never will be by itself."""
-        moments = [self._at(rule) for rule in lesson.rules]
+        moments = [None if lesson.seldom else self._at(rule) for rule in lesson.rules]
         known = [at for at in moments if at is not None]
         return max(known) if known and len(known) == len(moments) else None
 

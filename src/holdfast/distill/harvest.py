@@ -16,6 +16,7 @@ from holdfast.distill import harvest_facts as facts
 from holdfast.distill import harvest_reports as reports
 from holdfast.distill import harvest_stumbles as stumbles
 from holdfast.distill import lesson_paths as paths
+from holdfast.distill import lesson_refusals as refusals
 from holdfast.distill import lesson_watch as lessons
 from holdfast.distill.bounds import clipped
 from holdfast.distill.harvest_prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
@@ -110,9 +111,13 @@ class Harvester:
         if looks_up(action, target):
             state.looked_at = state.calls
         if action == "shell":
+            here = self._from_here(target)
+            refused = event.ok is not True and refusals.watch_refusal(state, action, here, event)
+            if state.refused and not refused and not event.rejected:
+                refusals.ran_all_the_same(state, here)
             if not event.own_fault and not event.rejected:
-                here = self._from_here(target)
-                lessons.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
+                if not refused:
+                    lessons.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
                 stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
                 if event.ok:
                     facts.watch_command(state, target, event.text, event.at)
@@ -124,6 +129,8 @@ class Harvester:
                 if state.slips or state.shaky:
                     lessons.edited(state, from_here(target, self.cwd))
                 state.failures = [failure for failure in state.failures if failure.read]
+        elif action == "web":
+            refusals.watch_refusal(state, action, target, event)
         elif action == "search":
             if event.ok is False:
                 paths.watch_file(state, from_here(target, self.cwd), event.text, ok=False, at=event.at)

@@ -107,6 +107,7 @@ class Gathered(Struct):
     mentions: dict[str, Mention] = {}
     slips: list[Slip] = []
     stumbles: dict[str, Stumble] = {}
+    refused: dict[str, str] = {}  # commands that a hook refused, and the stumble that says so
     shaky: dict[str, str] = {}  # tests that failed, and the command: one that passes unchanged is no proof
     jobs: dict[str, Job] = {}
     corrections: list[Correction] = []
@@ -162,18 +163,19 @@ class Gathered(Struct):
                     part.shapes,
                 )
         sealed = (
-            Stumble(
-                cause=item.cause,
+            replace(
+                item,
                 subject=line(item.subject),
                 token=line(item.token),
                 tried=line(item.tried),
                 failed=line(item.failed),
                 instead=line(item.instead),
-                at=item.at,
+                vain=tuple(line(text) for text in item.vain),
             )
             for item in self.stumbles.values()
         )
         self.stumbles = {item.key: item for item in sealed}
+        self.refused = {line(token): line(key) for token, key in self.refused.items()}
         self.shaky = {line(name): line(command) for name, command in self.shaky.items()}
         for job in self.jobs.values():
             job.line = line(job.line)

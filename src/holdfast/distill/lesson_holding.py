@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
 from holdfast.distill.lesson_recurring import Recurring
 from holdfast.distill.lesson_words import subject_of
-from holdfast.distill.shell_line import name_of, simple_commands, unquoted
+from holdfast.distill.shell_line import name_of, names, simple_commands, unquoted
 from holdfast.model.session import Lived
 
+HARDLY = 3  # sessions that speak as loud as one
 _CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
 _SWITCHES_VERSION = re.compile(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")
+
+
+LATEST = 10  # sessions that show which machine is worked on
+_LEADS_AWAY = re.compile(r"[/~]|export PATH=[/~]")  # a place of one machine
+_ON_A_MACHINE = frozenset(["program", "tool", "glob", "engine", "managed", "untrusted"])
+_OF_A_PLATFORM = names(
+    "cat grep egrep sed awk date find ls readlink realpath stat xargs head tail sort tar cp mv mktemp base64 split"
+)
+_MACHINE = re.compile(r"(/(?:Users|home)/[^/]+|[A-Za-z]:[\\/]Users[\\/][^\\/]+|/[^/]+|[A-Za-z]:)")
+
+
+def machine_of(cwd: str) -> str:
+    """Whose machine a session ran on, as far as its folder tells: a name at home, else the folder at the top."""
+    match = _MACHINE.match(cwd)
+    return match[1] if match else ""
+
+
+def _of_the_machine(item: Recurring) -> bool:
+    """What another machine may have, or lack: programs, shells, and options of the tools that systems bring."""
+    return item.cause in _ON_A_MACHINE or (item.cause == "flag" and item.subject in _OF_A_PLATFORM)
 
 
 class Touched:
@@ -42,10 +63,24 @@ def still(item: Recurring, lived: Sequence[Lived], touched: Touched) -> Recurrin
     """The stumble as strong as it is after sessions in which the failing call worked."""
     met = {one.session for one in item.seen}
     last = max(touched.number[session] for session in met)
+    if _of_the_machine(item):
+        latest = {machine_of(session.cwd) for session in lived[-LATEST:]}
+        if latest.isdisjoint(machine_of(session.cwd) for session in lived if session.session in met):
+            return None  # the machine that it was met on is not worked on any more
+        if _LEADS_AWAY.match(item.instead):
+            found = {one.session for one in item.seen if one.stumble.instead == item.instead}
+            if latest.isdisjoint(machine_of(one.cwd) for one in lived if one.session in found):
+                item = replace(item, instead="")
     if item.cause in ("path", "folder"):
         against = touched.times(item.tokens[0].rstrip("/"), last)
+    elif (
+        item.cause == "program" and not _LEADS_AWAY.match(item.instead) and _comes_and_goes(item, lived, met)
+    ):
+        return None
     elif item.cause in _CONTRADICTED_BY_USE:
         against = sum(1 for session in lived[last + 1 :] if _uses(session, item))
+    elif item.cause == "blocked":
+        against = _went_through(item, lived[last + 1 :])
     elif item.cause == "engine":
         against = sum(1 for session in lived[last + 1 :] if _runs_as_it_is(session, item.subject))
     else:
@@ -62,6 +97,38 @@ def still(item: Recurring, lived: Sequence[Lived], touched: Touched) -> Recurrin
         return item
     kept = sorted(met, key=lambda session: touched.number[session])[-left:]
     return replace(item, seen=tuple(one for one in item.seen if one.session in kept))
+
+
+def _went_through(item: Recurring, later: Sequence[Lived]) -> int:
+    """In how many later sessions of the same agents what a hook refused was called, and not refused.
+
+    What went through at times in sessions that met it is refused for more than its name: only many speak against it.
+    """
+    if not item.tokens:
+        return 0
+    called = sum(
+        1
+        for session in later
+        if session.agent in item.agents and any(_calls(session, token) for token in item.tokens)
+    )
+    return called // HARDLY if any(one.stumble.sometimes for one in item.seen) else called
+
+
+def _calls(session: Lived, token: str) -> bool:
+    for command in session.commands:
+        if token.split()[0] in command and any(
+            part.words and not part.variables and f"{subject_of(part)} ".startswith(f"{token} ")
+            for part in simple_commands(command)
+        ):
+            return True
+    return False
+
+
+def _comes_and_goes(item: Recurring, lived: Sequence[Lived], met: Collection[str]) -> bool:
+    """Whether a program was there in as many sessions as missed it, since it was first missed: by how PATH was set."""
+    first = min(number for number, session in enumerate(lived) if session.session in met)
+    used = sum(1 for session in lived[first + 1 :] if session.session not in met and _uses(session, item))
+    return used >= len(met)
 
 
 def _runs_as_it_is(session: Lived, program: str) -> bool:

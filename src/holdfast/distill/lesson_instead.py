@@ -6,7 +6,17 @@ import re
 from collections.abc import Sequence
 
 from holdfast.distill.harvest_state import Slip
-from holdfast.distill.lesson_words import LONGEST, REST, at_home, job, shown, specific, subject_of, with_flags
+from holdfast.distill.lesson_words import (
+    LONGEST,
+    REST,
+    at_home,
+    job,
+    purpose_of,
+    shown,
+    specific,
+    subject_of,
+    with_flags,
+)
 from holdfast.distill.shell_line import Simple, name_of, names, path_of, unquoted
 
 _SWITCHES = names("use shell exec x run env")
@@ -20,6 +30,10 @@ TARGETS = names(
 )
 _NAMED_TARGETS = TARGETS - {"--lib", "--bins", "--tests", "--workspace"}
 WITHOUT = "without it"  # the command that a missing wrapper was to run
+# What a wrapper limits in time is not helped by leaving that out, unless it comes to its end: a server does not.
+_ENDS_BY_ITSELF = frozenset(
+    ["test", "one test", "build", "lint", "types", "check", "format", "generate", "setup"]
+)
 _TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo")
 
 
@@ -48,7 +62,7 @@ def _written(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
         case "usage" if slip.part is not None:
             return _fewer_words(slip.part, part)
         case "flag" if slip.part is not None and part.program == slip.part.program:
-            return _other_fields(slip.token, slip.part, part) or with_flags(part, slip.part)
+            return _other_fields(slip.token, slip.part, part) or with_flags(part, slip.part, slip.token)
     return shown(part, keep=(slip.token,))
 
 
@@ -70,7 +84,7 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
     if "-" in token and token == "-".join(called[:2]):
         return " ".join(called[:2])
     if tried is not None and name_of(tried.words[0]) == token and _is_rest(tried, part):
-        return WITHOUT
+        return WITHOUT if purpose_of(part) in _ENDS_BY_ITSELF else ""
     return job(part) or shown(part, keep=(token,))
 
 

@@ -14,7 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.distill.lesson_holding import Touched, still
+from holdfast.distill.lesson_lint import in_common
 from holdfast.distill.lesson_recurring import Recurring, Seen
+from holdfast.distill.lesson_refused import refused
 from holdfast.distill.lesson_remedies import installs_for_good
 from holdfast.distill.lesson_words import REST
 from holdfast.model.experience import Stumble
@@ -27,7 +29,9 @@ UNRESOLVED = frozenset(
     ["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task", "command"]
 )
 FEWEST_FOR_A_GUESS = 3  # a file that is nowhere: what two sessions looked for was often named to them
-FEWEST_FOR_A_RULE = 3  # what a linter finds is somebody's slip until it is everybody's
+FEWEST_FOR_A_RULE = 2  # what a linter finds is somebody's slip until it is another's too
+FEWEST_FOR_A_STAR = 3  # a pattern that matches nothing is often meant to
+FEWEST_FOR_A_REFUSAL = 2
 MOST_PLACES = 2  # beside the first
 _ORDER = 6  # tokens of one rule
 _TASK = re.compile(
@@ -49,11 +53,15 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
     groups: dict[str, list[Seen]] = {}
     for session in lived:
         for stumble in session.experience.stumbles:
-            seen = Seen(session.session, stumble.at or session.started, stumble)
+            seen = Seen(session.session, stumble.at or session.started, stumble, session.agent)
             groups.setdefault(_key(stumble), []).append(seen)
     touched = Touched(lived)
     groups = _folders(groups, touched)
-    merged = [_merged(group) for group in groups.values()]
+    agents = {session.agent for session in lived}
+    merged = [
+        refused(group, agents) if group[0].stumble.cause == "blocked" else _merged(group)
+        for group in groups.values()
+    ]
     now = [(item, still(item, lived, touched)) for item in merged]
     held = [item for item in _without_prefix(left for _, left in now if left is not None) if _worth(item)]
     held = [item for item in held if not _other_place_works(item, held) and not _said_of_less(item, held)]
@@ -71,6 +79,9 @@ def _key(stumble: Stumble) -> str:
         )
     if stumble.cause == "rule" and (part := _PART_OF_A_RULE.match(stumble.failed)):
         return f"rule||{stumble.token} {part[1]}"  # one of the many things that a linter calls by one name
+    if stumble.cause == "blocked":
+        # A hook's words are its rule, whatever call it was.
+        return f"blocked|{stumble.subject}" + ("" if stumble.failed else f"|{stumble.token}")
     if stumble.cause == "format":
         return f"format|{_formatter(stumble)}|"  # whatever task or tool it was that said so
     return (
@@ -115,7 +126,7 @@ def _merged(group: Sequence[Seen]) -> Recurring:
         subject=shown.subject,
         tokens=_named(group) if shown.cause == "place" else (shown.token,),
         tried=shown.tried,
-        failed=shown.failed,
+        failed=in_common([one.stumble.failed for one in group]) if shown.cause == "rule" else shown.failed,
         instead=best,
         seen=tuple(group),
     )
@@ -129,8 +140,13 @@ def _named(group: Sequence[Seen]) -> tuple[str, ...]:
 def _worth(item: Recurring) -> bool:
     if item.cause in ("path", "folder") and _doubled(item.tokens[0]):
         return False
+    if item.cause == "glob" and item.tokens[0] == "*":
+        return item.sessions >= FEWEST_FOR_A_STAR
+    if item.cause == "blocked":
+        return item.sessions >= FEWEST_FOR_A_REFUSAL and bool(item.failed or item.tokens)
     if item.cause == "rule":
-        return item.sessions >= FEWEST_FOR_A_RULE
+        heeded = {one.session for one in item.seen if one.stumble.instead}
+        return item.sessions >= FEWEST_FOR_A_RULE and 2 * len(heeded) >= item.sessions
     if item.cause in ("program", "tool") and item.sessions == 1 and installs_for_good(item.instead):
         return False  # it was missing once
     if item.cause == "switch":

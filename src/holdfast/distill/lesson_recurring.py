@@ -13,6 +13,7 @@ class Seen(Struct, frozen=True):
     session: str
     at: float | None
     stumble: Stumble
+    agent: str = ""
 
 
 class Recurring(Struct, frozen=True, kw_only=True):
@@ -26,10 +27,15 @@ class Recurring(Struct, frozen=True, kw_only=True):
     instead: str
     seen: tuple[Seen, ...]
     others: tuple[str, ...] = ()  # what helped as well, in other places
+    only: str = ""  # the agent whose sessions met it, where others did not
 
     @property
     def sessions(self) -> int:
         return len({one.session for one in self.seen})
+
+    @property
+    def agents(self) -> frozenset[str]:
+        return frozenset(one.agent for one in self.seen)
 
     @property
     def at(self) -> float | None:

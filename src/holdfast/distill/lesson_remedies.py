@@ -35,7 +35,7 @@ _INSTALLERS = names(
 )
 _HANDLES_FILES = names("git gh rm mv cp ln mkdir touch chmod chown tar zip scp rsync")
 _OF_THE_MACHINE = names("brew apt apt-get dnf yum apk pacman zypper nix-env choco winget scoop port snap")
-_WITH_SUBCOMMANDS = names(
+WITH_SUBCOMMANDS = names(
     "git gh glab hub docker podman kubectl helm npm pnpm yarn bun cargo go mise asdf uv poetry pip pip3 pdm brew apt"
     " apt-get systemctl aws gcloud az terraform tofu flutter dart dotnet mix composer bundle rails rustup deno"
 )
@@ -98,7 +98,7 @@ def _asks(part: Simple, meant: tuple[str, str]) -> bool:
     if _QUESTIONS & set(part.words) or (part.program in _ASKING and part.program not in meant):
         return True
     plain = [word for word in part.words[1:] if not word.startswith("-")]
-    return len(plain) <= 1 and bool(_LISTS & set(plain)) and part.program in _WITH_SUBCOMMANDS
+    return len(plain) <= 1 and bool(_LISTS & set(plain)) and part.program in WITH_SUBCOMMANDS
 
 
 def _installs(part: Simple, wanted: frozenset[str] = _INSTALLS) -> bool:
@@ -167,7 +167,7 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
 
 def _same_call_of(token: str, tried: Simple, part: Simple) -> bool:
     """Of a program that is asked nothing but its arguments: the same, none on both sides, or one flag for another."""
-    if tried.program in _WITH_SUBCOMMANDS:
+    if tried.program in WITH_SUBCOMMANDS:
         return False  # what it was asked to do is not known, so nothing is known to be the same
     some, other = ([word for word in _bare(one)[1:] if not word.startswith("-")] for one in (tried, part))
     swapped = all(sum(word.startswith("-") for word in one.words) == 1 for one in (tried, part))

@@ -18,13 +18,14 @@ from holdfast.distill.lesson_form import evidence_of, slug
 from holdfast.distill.lesson_instead import WITHOUT
 from holdfast.distill.lesson_merging import recurring
 from holdfast.distill.lesson_recurring import Recurring
+from holdfast.distill.lesson_refused import refused_rule
 from holdfast.distill.likeness import Likeness, compare
 from holdfast.model.experience import Correction
 from holdfast.model.lesson import PRESENT, Fingerprint, Lesson, LessonKind
 from holdfast.model.session import Lived
 
 _OF_THE_TOOL = frozenset(
-    ["flag", "prefix", "glob", "usage", "refused", "program", "engine"]
+    ["flag", "prefix", "glob", "usage", "refused", "program", "engine", "blocked"]
 )  # whatever this repository holds
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
 _OF_A_PLACE = re.compile(r"cd (\S+) && ")
@@ -64,6 +65,8 @@ def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
 
 def rule_of(item: Recurring) -> str:
     """The stumble on one line: what fails, why, and what works."""
+    if item.cause == "blocked":
+        return refused_rule(item)
     token, tried, instead = item.tokens[0], item.tried, item.instead
     then = f" → `{instead}`" if instead else ""
     match item.cause:
@@ -95,6 +98,13 @@ def rule_of(item: Recurring) -> str:
                 return (
                     f"`{token}=*…` unquoted fails in this shell (no matches found) → quote it: `{token}='*…'`"
                 )
+            if token == "*":
+                return (
+                    "a `*` that matches nothing keeps its command from running in this shell (no matches found),"
+                    " `2>/dev/null` or not → name what is there, or quote it"
+                )
+            if token == "=":
+                return "a word that begins with `=` (`echo ===`) fails in this shell → quote it: `echo '==='`"
             return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"
         case "format":
             return f"`{tried}` fails on formatting → `{instead}` first"
@@ -162,10 +172,14 @@ def _stumble_name(item: Recurring) -> str:
             return {
                 "?": "shell-quote-question-mark",
                 "[": "shell-quote-brackets",
-                "*": "shell-quote-star",
+                "*": "shell-unmatched-star",
+                "(": "shell-quote-parentheses",
+                "=": "shell-quote-equals",
             }.get(item.tokens[0], slug("shell-quote", item.tokens[0]))
         case "program" | "prefix":
             return slug(item.subject, item.tokens[0], "missing" if item.cause == "program" else "prefix")
+        case "blocked":
+            return slug("refused", *item.tokens[:1], " ".join(item.subject.split()[1:5]))
         case "format":
             return slug(item.subject, "formatting")
         case "rule":
@@ -187,6 +201,7 @@ def _description(item: Recurring) -> str:
         "folder": "a folder that is guessed wrong",
         "large": "a file too large to read at once",
         "program": "a program that is not here, or has another name",
+        "blocked": "a call that is refused before it runs",
         "tool": "a tool that a task needs",
         "prefix": "a prefix that does not know the command",
         "glob": "a word that the shell takes for a pattern",

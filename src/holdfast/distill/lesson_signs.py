@@ -128,6 +128,8 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
         rf"(?:No module named|Cannot find (?:module|package)|no required module provides package)"
         rf" {_Q}(?P<name>[\w@./-]+)",
     ),
+    ("unmatched", 0, r"^(?:\(eval\)|zsh)(?::\d+)?: ?no matches found: (?P<name>[^\n]{1,200})$"),
+    ("unmatched", 0, r"^(?:\(eval\)|zsh)(?::\d+)?: ?(?P<name>=\S*) not found$"),
     ("glob", 0, r"no matches found: (?P<name>\S+)"),
     (
         "variable",
@@ -255,6 +257,7 @@ _NEEDED = {  # for each cause, words of which it has one: asked first, because p
     "flag": ("flag", "option", "argument", "switch", "parameter", "predicate", "primary", "json field"),
     "module": ("no module", "cannot find", "no required"),
     "glob": ("no matches",),
+    "unmatched": ("no matches", " =", ":="),
     "path": ("no such file", "cannot ", "can't ", "io error", "pathspec", "not a directory"),
     "refused": ("graphql", "gh: "),
     "format": ("format", "style issues", "tidy", "gofmt", "goimports", "gofumpt", "fmt", "--fix"),
@@ -288,6 +291,7 @@ _NOT_LEARNABLE = Sought(
     "|traceback (|syntaxerror|http 5|connection refused|resolve host|checks reported|still running|bad credentials"
     "|unmatched |parse error",
 )
+_BY_SHELL = late(r"^(?:\(eval\)|zsh)(?::\d+)?: ?(?:no matches found: |=\S* not found$)", re.MULTILINE)
 _ECHO = late(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
 
 
@@ -301,6 +305,13 @@ def excerpt(output: str) -> str:
     if len(output) > HEAD + TAIL:
         output = f"{output[:HEAD]}\n{output[-TAIL:]}"
     return without_escapes(output) if "\x1b" in output else output
+
+
+def said_by_shell(output: str) -> bool:
+    """Whether a shell says in an output that a word of its line was a pattern: so plainly that no program does."""
+    return ("(eval):" in output or "zsh:" in output) and bool(
+        _BY_SHELL.search(output[:HEAD]) or _BY_SHELL.search(output[-TAIL:])
+    )
 
 
 def signs_in(output: str) -> list[Sign]:

@@ -13,13 +13,14 @@ from holdfast.distill.shell_line import Simple, name_of, names, simple_commands,
 from holdfast.model.ledger import FailureReason
 
 SOFT = frozenset(
-    ["program", "task", "command", "flag", "glob", "place", "path"]
+    ["program", "task", "command", "flag", "glob", "unmatched", "place", "path"]
 )  # told even where a pipe hides them
 _NAMED = frozenset(["task", "command", "flag"])
 _SHELL = names(
     "echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep"
     " export set source"
 )
+_ASKS_WHAT_IS_THERE = names("ls rm cat head tail wc test [ [[ for stat du file")
 _CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
 # Of a single test the runner says it as well: that is no call that took long.
 _TIMED_OUT = re.compile(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
@@ -91,14 +92,32 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
             if token and not _is_built_here(part, token) and (cause != "flag" or _is_option(part, token)):
                 return Slip(cause, subject_of(part, token), token, line, at, part)
         return None
-    if cause == "glob":
-        for part in parts:
-            token = next((word for word in part.words if name in word.replace("\\", "")), "")
-            if token and (kind := _pattern(token)):
-                return Slip("glob", "", kind, line, at, part)
-        return None
+    if cause in ("glob", "unmatched"):
+        return _unmatched(name, parts, line, at, by_shell=cause == "unmatched")
     asked = _asked_for(line, parts) if cause == "place" else None
-    return _of_worker(cause, name, line, asked or worker(parts), at)
+    return _of_worker(cause, name, line, asked or _blamed(parts, output) or worker(parts), at)
+
+
+def _unmatched(name: str, parts: list[Simple], line: str, at: float | None, *, by_shell: bool) -> Slip | None:
+    """A word that a shell took for a pattern: as it stands in the line, or as the shell itself names it."""
+    said = ((part, word) for part in parts for word in part.words if name in word.replace("\\", ""))
+    part, word = next(said, (None, name if by_shell else ""))
+    part = part or next((one for one in parts if any(name[-12:] in word for word in one.words)), None)
+    kind = _pattern(word)
+    if not kind or (part is None and not by_shell):
+        return None
+    part = part or (parts[0] if parts else Simple(("sh",)))
+    asks = kind == "*" and part.program in _ASKS_WHAT_IS_THERE  # and this is the answer
+    return None if asks else Slip("glob", "", kind, "no matches found", at, part)
+
+
+def _blamed(parts: Sequence[Simple], output: str) -> Simple | None:
+    """Of several commands in a line the one that an output speaks of; None where it speaks of none, or of more."""
+    doing = [part for part in parts if not part.shapes and part.program not in _SHELL]
+    if len({part.program for part in doing}) == 1:
+        return None
+    named = [part for part in doing if re.search(rf"(?m)^{re.escape(part.program)}\b[: ]", output)]
+    return named[0] if len({part.program for part in named}) == 1 else None
 
 
 def _asked_for(line: str, parts: Sequence[Simple]) -> Simple | None:
@@ -181,8 +200,10 @@ def _typed(name: str, part: Simple) -> str:
 def _pattern(word: str) -> str:
     """What kind of word a shell took for a pattern."""
     if word.startswith("-"):
-        return word.partition("=")[0]
-    return "?" if "?" in word else "[" if "[" in word else ""  # a star that matched nothing is an answer
+        return word.partition("=")[0] if "=" in word else ""
+    if word.startswith("="):
+        return "="
+    return next((sign for sign in "?[(*" if sign in word), "")
 
 
 def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: float | None) -> Slip | None:

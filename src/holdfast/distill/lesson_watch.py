@@ -11,17 +11,16 @@ from functools import cache, lru_cache
 from holdfast.distill import checks
 from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
 from holdfast.distill.lesson_instead import instead
-from holdfast.distill.lesson_lint import rules_in
-from holdfast.distill.lesson_notes import LONGER, PATIENCE, grow_older, keep, note, wait
+from holdfast.distill.lesson_linting import may_lint, watch_rules
+from holdfast.distill.lesson_notes import LONGER, PATIENCE, grow_older, note, wait
 from holdfast.distill.lesson_paths import paths_in, watch_listing
 from holdfast.distill.lesson_remedies import remedy, same_file
 from holdfast.distill.lesson_seeking import was_sought
-from holdfast.distill.lesson_signs import excerpt, signs_in
+from holdfast.distill.lesson_signs import excerpt, said_by_shell, signs_in
 from holdfast.distill.lesson_slips import SOFT, slip_of, worker
 from holdfast.distill.lesson_words import elsewhere, job, purpose_of
 from holdfast.distill.shell_line import Simple, masks, name_of, simple_commands
 from holdfast.guard.redact import Redactor
-from holdfast.model.experience import Stumble
 from holdfast.text.late import late
 from holdfast.text.sought import Sought
 
@@ -31,7 +30,8 @@ MOST_IN_VAIN = 4
 # What no edit of the code mends: the call itself was wrong.
 OF_THE_CALL = frozenset(["flag", "command", "glob"])
 SHORT = 400  # an output that a masked failure may be told by
-SAID_BY_SHELL = frozenset(["program"])
+UNMATCHED = frozenset(["unmatched"])
+SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
 _FAILED_TEST = late(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
@@ -50,14 +50,19 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
     slip = None
     if ok is False:
         command = _without_secrets(command)
+        if may_lint(command):
+            watch_rules(state, command, output, at, ok=False)
         slip = slip_of(command, excerpt(output), at)
         if slip is None:
             _jobs(state, command, worked=False, at=at)
             _watch_checks(state, command, output, at)
-    elif causes := _hidden_causes(command, output, unknown=ok is None):
-        clean = _without_secrets(command)
-        if ok is None or masks(clean):
-            slip = slip_of(clean, excerpt(output), at, only=causes)
+    else:
+        if may_lint(command):
+            watch_rules(state, _without_secrets(command), output, at, ok=ok)
+        if causes := _hidden_causes(command, output, unknown=ok is None):
+            clean = _without_secrets(command)
+            if ok is None or masks(clean) or causes <= SAID_BY_SHELL:
+                slip = slip_of(clean, excerpt(output), at, only=causes)
     if ok is False and state.slips:
         _in_vain(state, command)
     if slip is not None:
@@ -81,10 +86,12 @@ def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str
 
     In a long output only by what a shell says itself, which programs seldom print.
     """
-    if not output or not (unknown or masks(command)):
+    if not output:
         return frozenset()
+    if not (unknown or masks(command)):
+        return UNMATCHED if said_by_shell(output) else frozenset()
     if len(output) > SHORT and not (unknown and "command not found" in output):
-        return frozenset()
+        return UNMATCHED if said_by_shell(output) else frozenset()
     causes = SOFT if len(output) <= SHORT else SAID_BY_SHELL
     return causes if signs_in(excerpt(output)) else frozenset()
 
@@ -165,15 +172,9 @@ def _in_vain(state: Gathered, command: str) -> None:
 
 
 def _watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """A check that failed in earnest: tests may be shaky, a linter says what it wants."""
+    """A check that failed in earnest: tests may be shaky."""
     part = worker(simple_commands(command))
     kind = checks.check_kind(part.text) if part is not None else None
-    if part is not None and kind == "lint" and (command := job(part)):
-        for rule, message in rules_in(excerpt(output)):
-            keep(
-                state,
-                Stumble(cause="rule", subject="", token=rule, tried=command, failed=raw(message), at=at),
-            )
     if part is None or kind != "test":
         return
     if purpose_of(part) not in ("test", "one test"):

@@ -63,6 +63,7 @@ _ANYWHERE = names(  # options with a value that stand before, or within, what a 
     "-C -R --repo --git-dir --work-tree --prefix --dir --directory --cwd --filter -F --workspace --namespace"
     " --context --kubeconfig --profile --region --project-directory --chdir"
 )
+_LETTER = late(r"-\w")
 _HOME = late(r"\A/(?:home|Users)/[^/]+/")
 _GIVEN = late(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
 _CARGO_TEST = late(r"(?:test|t|nextest run)\b")
@@ -105,8 +106,12 @@ def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> s
     return f"cd {part.directory} && {line}" if _matters(part.directory) else line
 
 
-def with_flags(part: Simple, tried: Simple) -> str:
-    """The same subcommand with the flags that the failing call did not have; plain when it was only left out."""
+def with_flags(part: Simple, tried: Simple, token: str = "") -> str:
+    """The same subcommand with the option that took the other's place; plain when that was only left out.
+
+    '' where nobody can tell: several options are new and none is called alike, or a letter that meant something to
+    the program was left out together with what it was meant for.
+    """
     old = {unquoted(word).partition("=")[0] for word in tried.words}
     given = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
     new = [word for word in given if word.partition("=")[0] not in old]
@@ -114,7 +119,12 @@ def with_flags(part: Simple, tried: Simple) -> str:
     # is of the same letters: `grep -nP` became `grep -n`.
     letters = "".join(word.lstrip("-") for word in old if word.startswith("-") and not word.startswith("--"))
     part_of = len(new) == 1 and not new[0].startswith("--") and all(sign in letters for sign in new[0][1:])
-    swapped = new if len(new) == 1 and not part_of else []
+    swapped = (
+        new if len(new) == 1 and not part_of else [word for word in new if _called_alike(token, word)][:1]
+    )
+    lost = len(new) > 1 or _LETTER.fullmatch(token) or not _same_words(part, tried, token)
+    if token.startswith("-") and not swapped and lost:
+        return ""
     flags = [_general(word, (), False) + _value_of(part, word) for word in swapped]
     both = zip(subject_of(part).split(), subject_of(tried).split(), strict=False)
     asked = [word for word, other in takewhile(lambda pair: pair[0] == pair[1], both)]
@@ -123,6 +133,20 @@ def with_flags(part: Simple, tried: Simple) -> str:
     ):
         asked = subject_of(part).split()  # another subcommand took its place
     return " ".join([*asked, *flags])[:LONGEST]
+
+
+def _called_alike(token: str, word: str) -> bool:
+    """Whether two long options share a word: `--out-format` and `--output.json.path`."""
+    some, other = (re.findall(r"[a-z]{3,}", text.partition("=")[0]) for text in (token, word))
+    return any(one.startswith(two) or two.startswith(one) for one in some for two in other)
+
+
+def _same_words(part: Simple, tried: Simple, token: str) -> bool:
+    """Whether a call has all that another had beside an option and its value."""
+    words = [unquoted(word) for word in tried.words[1:]]
+    given = next((place for place, word in enumerate(words) if word.partition("=")[0] == token), len(words))
+    plain = [word for place, word in enumerate(words) if word[:1] != "-" and place != given + 1]
+    return set(plain) <= {unquoted(word) for word in part.words}
 
 
 def _value_of(part: Simple, flag: str) -> str:

@@ -237,6 +237,8 @@ class Reducer:
                 self._missed(call.target)
         elif call.action == "search":
             self._searched(event)
+        elif call.action == "web" and event.ok is False:
+            self.harvester.ended("web", call.target, event)
         if event.rejected:
             turn.rejected = True
             return

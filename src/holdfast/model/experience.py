@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-EXPERIENCE_FORMAT = 3  # what a session is watched for; one that was read with less can be read again
+EXPERIENCE_FORMAT = 4  # what a session is watched for; one that was read with less can be read again
 
 
 class Stumble(Struct, frozen=True, kw_only=True):
     """A call that failed for a reason of tool, place or environment, and the call that worked ('' when none did).
 
     `subject` and `token` name the cause whatever the wording: a program with its subcommand, and the flag, task, path
-    or module that it did not take. `vain` are calls that would have been its remedy, and failed too.
+    or module that it did not take. `vain` are calls that would have been its remedy, and failed too; `sometimes` when
+    the same call went through in that session as well.
     """
 
     cause: str
@@ -25,6 +26,7 @@ class Stumble(Struct, frozen=True, kw_only=True):
     instead: str = ""
     at: float | None = None
     vain: tuple[str, ...] = ()
+    sometimes: bool = False
 
     @property
     def key(self) -> str:

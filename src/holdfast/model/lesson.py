@@ -68,6 +68,11 @@ class Lesson(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def seldom(self) -> bool:
+        """Shown by one session: most such calls are met by no other. A person's words are no such chance."""
+        return self.kind in ("stumble", "pitfall", "command") and len(self.witnesses) == 1
+
+    @property
     def strong(self) -> bool:
         """Seen in two sessions or more: such a stumble is told at the start of a session, whatever is asked."""
         return len(self.sessions) >= 2

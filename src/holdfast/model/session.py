@@ -255,6 +255,8 @@ class Lived(Struct, frozen=True, kw_only=True):
     """The part of a session's record that lessons are learned from."""
 
     session: str
+    agent: str = ""
+    cwd: str = ""
     started: float | None = None
     ended: float | None = None
     files: tuple[FileTouch, ...] = ()

@@ -1,0 +1,194 @@
+"""What a shell, a machine or a linter has to do with a lesson: patterns that match nothing, programs that come and go."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from tests.distill.test_lessons_learned import rules, session, twice
+
+from holdfast.distill.lesson_lint import in_common, rules_in
+from holdfast.model.session import Lived
+
+NO_GO = ("go build ./shop", False, "bash: line 1: go: command not found")
+
+
+# --- patterns ---
+
+
+def test_a_star_that_matches_nothing_is_said_once_three_sessions_lost_a_call_to_it() -> None:
+    lost = ("rg -n tax src/*_test.go lib", False, "zsh:1: no matches found: src/*_test.go")
+    assert not rules(*twice(lost))
+    (rule,) = rules(*(session(number, lost) for number in range(3)))
+    assert rule.startswith("a `*` that matches nothing keeps its command from running in this shell")
+
+
+def test_a_star_that_asks_whether_something_is_there_was_answered() -> None:
+    asked = ("ls docs/*.md 2>/dev/null", False, "(eval):1: no matches found: docs/*.md")
+    assert not rules(*(session(number, asked) for number in range(4)))
+
+
+def test_what_a_shell_says_in_the_middle_of_a_long_output_is_heard() -> None:
+    """The line goes on, and its exit code says nothing."""
+    output = "one\n(eval):2: no matches found: --include=*.py\n" + "cart.py: tax\n" * 90
+    asked = "echo one\ngrep -rn tax --include=*.py .\ncat cart.py"
+    assert rules(*twice((asked, True, output))) == [
+        "`--include=*…` unquoted fails in this shell (no matches found) → quote it: `--include='*…'`"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "sign"),
+    [
+        ("ls src/app/(shop)/", "(eval):1: no matches found: src/app/(shop)/", "an unquoted `(`"),
+        (
+            "git diff cart.py; echo ===; git log -1",
+            "diff\n(eval):1: == not found",
+            "a word that begins with `=`",
+        ),
+        ("git add src/[id].ts", "zsh: no matches found: src/[id].ts", "an unquoted `[`"),
+    ],
+)
+def test_words_that_a_shell_takes_for_a_pattern_are_to_be_quoted(
+    command: str, output: str, sign: str
+) -> None:
+    (rule,) = rules(*twice((command, False, output)))
+    assert rule.startswith(sign)
+    assert "quote" in rule
+
+
+# --- options ---
+
+
+def test_a_letter_that_was_left_out_is_no_remedy() -> None:
+    """`cat` without it shows less than was asked for."""
+    failed = ("cat -A cart.py", False, "cat: illegal option -- A\nusage: cat [-belnstuv] [file ...]")
+    assert rules(*twice(failed, ("cat cart.py", True, "x"))) == ["`cat -A` fails here (illegal option -- A)"]
+    assert rules(*twice(failed, ("cat -vet cart.py", True, "x"))) == [
+        "`cat -A` fails here (illegal option -- A) → `cat -vet`"
+    ]
+
+
+def test_of_several_new_options_the_one_called_alike_is_named() -> None:
+    failed = ("shoplint run --out-format=json src", False, "unknown flag: --out-format")
+    worked = ("shoplint run --output.json.path stdout --fast src", True, "ok")
+    assert rules(*twice(failed, worked)) == [
+        "`shoplint run --out-format` fails here (unknown flag: --out-format)"
+        " → `shoplint run --output.json.path …`"
+    ]
+
+
+def test_an_option_whose_arguments_changed_too_was_not_just_left_out() -> None:
+    failed = ("shopctl show cart --tree", False, "unknown flag: --tree")
+    assert rules(*twice(failed, ("shopctl show till", True, "x"))) == [
+        "`shopctl show cart --tree` fails here (unknown flag: --tree)"
+    ]
+
+
+# --- one command of several ---
+
+
+def test_of_a_line_of_commands_the_one_that_the_output_speaks_of_is_blamed() -> None:
+    line = (
+        "shopctl push --all --one && npm run gen",
+        False,
+        "shopctl: --all and --one are mutually exclusive",
+    )
+    (rule,) = rules(*twice(line, ("shopctl push --all && npm run gen", True, "ok")), kind="stumble")
+    assert rule.startswith("`shopctl push --all --one` fails here (mutually exclusive)")
+    assert "npm" not in rule
+
+
+# --- machines ---
+
+
+def on(machine: str, found: Lived) -> Lived:
+    return replace(found, cwd=f"{machine}/shop")
+
+
+def test_what_a_machine_lacks_that_nobody_works_on_any_more_is_not_told() -> None:
+    mac = [on("/Users/ada", found) for found in twice(NO_GO, "/opt/homebrew/bin/go build ./shop")]
+    assert rules(*mac, kind="stumble") == ["`go` is not found here → `/opt/homebrew/bin/go`"]
+    linux = [on("/home/ada", session(number, "git status")) for number in range(3, 13)]
+    assert not rules(*mac, *linux, kind="stumble")
+    back = [on("/Users/ada", session(13, "git status"))]
+    assert rules(*mac, *linux, *back, kind="stumble")
+
+
+def test_a_place_of_another_machine_is_no_remedy() -> None:
+    mac = [on("/Users/ada", session(1, NO_GO, "/opt/homebrew/bin/go build ./shop"))]
+    linux = [on("/home/ada", session(number, NO_GO)) for number in range(2, 12)]
+    assert rules(*mac, *linux, kind="stumble") == ["`go` is not found here"]
+
+
+def test_a_program_that_comes_and_goes_is_not_missing() -> None:
+    """By how PATH was set in that call: nothing is learned of it but a place that always works."""
+    missed = session(1, NO_GO, "mise x -- go build ./shop"), session(4, NO_GO, "mise x -- go build ./shop")
+    found = session(2, "go build ./shop"), session(3, "go vet ./shop")
+    assert rules(*missed, kind="stumble") == ["`go` is not found here → `mise x -- go`"]
+    assert not rules(missed[0], *found, missed[1], kind="stumble")
+
+
+# --- linters ---
+
+
+def test_a_finding_that_stays_is_somebody_elses() -> None:
+    found = (
+        "npx markdownlint-cli2 README.md",
+        False,
+        "README.md:7:81 error MD013/line-length Line length [80]",
+    )
+    assert not rules(*(session(number, found) for number in range(4)), kind="convention")
+
+
+def test_what_a_pipe_hides_of_a_linter_is_seen() -> None:
+    failed = (
+        "mise run lint 2>&1 | tail -20",
+        True,
+        "cart.go:9:3: error is not nil but it returns nil (nilerr)",
+    )
+    fixed = ("mise run lint", True, "0 issues.")
+    assert rules(*twice(failed, fixed), kind="convention") == [
+        "`mise run lint` fails on `nilerr` (error is not nil but it returns nil)"
+    ]
+
+
+def test_what_a_commit_is_refused_for_by_a_linter_is_a_convention() -> None:
+    output = (
+        "docs/tax.md:4 error MD040/fenced-code-language Fenced code blocks should have a language specified"
+    )
+    steps = ("git commit -m 'Say tax'", False, output), ("git commit -m 'Say tax'", True, "1 file changed")
+    assert rules(*twice(*steps), kind="convention") == [
+        "`git commit` fails on `MD040` (Fenced code blocks should have a language specified)"
+    ]
+
+
+def test_a_linter_is_named_before_what_formats_beside_it() -> None:
+    output = "cart.go:9:3: error is not nil but it returns nil (nilerr)"
+    failed = ("golangci-lint run ./... && gofmt -l .", False, output)
+    (rule,) = rules(*twice(failed, ("golangci-lint run ./...", True, "")), kind="convention")
+    assert rule.startswith("`golangci-lint run ./...` fails on `nilerr`")
+
+
+@pytest.mark.parametrize(
+    ("messages", "common"),
+    [
+        (["Errors unhandled", "Errors unhandled"], "Errors unhandled"),
+        (
+            ["NewCart returns interface (shop.Cart)", "Till returns interface (shop.Till)"],
+            "returns interface",
+        ),
+        (
+            ["missing cases in switch of type A: B", "missing cases in switch of type C: D"],
+            "missing cases in switch of type",
+        ),
+        (["Function name: total, too long", "Function name: tax, too deep"], ""),
+        (["one thing", "another"], ""),
+    ],
+)
+def test_of_a_rules_messages_only_what_they_share_is_said(messages: list[str], common: str) -> None:
+    assert in_common(messages) == common
+
+
+def test_a_rule_that_an_output_was_cut_in_is_none() -> None:
+    line = "  9:3  error  Keys must be sorted  shop/sorted-keys\n"
+    assert {rule for rule, _ in rules_in(line * 400)} == {"shop/sorted-keys"}
