@@ -181,6 +181,17 @@ def test_a_candidate_seen_in_enough_sessions_becomes_active(bench: Bench, home: 
     assert not bench.active()
 
 
+def test_what_is_seldom_met_waits_for_a_person_or_for_another_session(bench: Bench) -> None:
+    bench.propose(replace(lesson(PNPM), seldom=True))
+    bench.show()
+    bench.at(NOW + timedelta(days=30))
+    assert not bench.active()
+    assert "met: once" in bench.candidate("testing").read_text(encoding="utf-8")
+    bench.propose(lesson(PNPM, session="s2"))
+    assert list(bench.active()) == ["testing"]
+    assert "met:" not in bench.candidate("testing").read_text(encoding="utf-8")
+
+
 def test_each_rule_of_a_candidate_has_its_own_clock(bench: Bench) -> None:
     bench.propose(lesson(PNPM), lesson(SLOW, session="s2"))
     assert not bench.active()  # two sessions, and each rule was seen in one

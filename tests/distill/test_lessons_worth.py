@@ -314,3 +314,30 @@ def test_what_is_sought_for_in_quotes_is_no_option() -> None:
 def test_a_single_test_that_ran_out_of_time_is_no_slow_suite() -> None:
     output = "(fail) talks to the live server\n  ^ this test timed out after 15000ms.\n 8 pass\n 1 fail\n"
     assert rules(*twice(("mise test:live", False, output)), kind="pitfall") == []
+
+
+# --- of promotion quality ---
+
+
+def seldom(*sessions: Lived) -> dict[str, bool]:
+    return {lesson.rules[0]: lesson.seldom for lesson in learned(sessions, lambda path: True).lessons}
+
+
+def test_an_option_that_one_session_guessed_is_left_to_a_person() -> None:
+    """Of such guesses a fifth is ever made by another session."""
+    steps = ("gh pr diff 7 --stat", False, "unknown flag: --stat"), ("gh pr diff 7 --name-only", True, "a")
+    once = seldom(session(1, *steps))
+    assert list(once.values()) == [True]
+    assert seldom(session(1, *steps), session(2, *steps)) == dict.fromkeys(once, False)
+
+
+def test_a_program_that_is_missing_is_met_again_until_many_sessions_did_not() -> None:
+    first = session(1, missing("go"), "mise x -- go build ./shop")
+    rule = "`go` is not found here → `mise x -- go`"
+    assert seldom(first)[rule] is False
+    assert seldom(first, *(session(number, "git status") for number in range(2, 11)))[rule] is False
+    assert seldom(first, *(session(number, "git status") for number in range(2, 12)))[rule] is True
+
+
+def test_a_command_that_one_session_ran_is_left_to_a_person() -> None:
+    assert seldom(session(1, ("npm run build:all", True, "built"))) == {"build: `npm run build:all`": True}

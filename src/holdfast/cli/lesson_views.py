@@ -53,6 +53,7 @@ def as_json(one: Seen) -> dict[str, Any]:
         "captured_at": iso(lesson.captured_at),
         "muted_until": iso(one.muted_until) if one.state == "muted" else None,
         "active_at": iso(one.active_at) if one.state == "candidate" else None,
+        "seldom": lesson.seldom,
         "stale_because": list(one.drift),
         "path": str(one.found.path),
     }
@@ -73,6 +74,8 @@ def state(one: Seen) -> str:
         return "changed, not trusted" if one.changed else "not trusted"
     if one.state == "candidate" and one.active_at is not None:
         return f"candidate until {date(one.active_at)}"
+    if one.state == "candidate" and one.lesson.seldom:
+        return "candidate, until you decide or another session meets it"
     return one.state
 
 

@@ -28,6 +28,9 @@ _OF_THE_TOOL = frozenset(
     ["flag", "prefix", "glob", "usage", "refused", "program", "engine", "blocked"]
 )  # whatever this repository holds
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
+# Of what one session met, at least half was met by another (docs/lessons-reading.md); of the rest a fifth.
+COMES_AGAIN = frozenset(["program", "task", "command", "prefix", "target", "place", "format", "engine"])
+UNMET = 10  # sessions since
 _OF_A_PLACE = re.compile(r"cd (\S+) && ")
 
 
@@ -45,10 +48,18 @@ class Learned(Struct, frozen=True):
 def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
     """What these sessions (oldest first) teach: stumbles, pitfalls, commands, corrections, conventions."""
     stumbles = recurring(lived)
-    found = [_of_stumble(item, exists) for item in stumbles.held]
+    place = {session.session: number for number, session in enumerate(lived, 1)}
+    found = [
+        replace(_of_stumble(item, exists), seldom=_seldom(item, len(lived) - place[item.seen[-1].session]))
+        for item in stumbles.held
+    ]
     commands = command_lessons(lived, exists)
     remedies = {item.instead for item in stumbles.held}  # said once, beside what fails
-    found += [one for one in commands.found if one.rules[0].partition("`")[2][:-1] not in remedies]
+    found += [
+        replace(one, seldom=len(one.sessions) == 1)
+        for one in commands.found
+        if one.rules[0].partition("`")[2][:-1] not in remedies
+    ]
     found += _corrections(lived)
     named: dict[str, Lesson] = {}
     for lesson in found:
@@ -61,6 +72,11 @@ def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
 
 
 # --- stumbles ---
+
+
+def _seldom(item: Recurring, later: int) -> bool:
+    """Whether what one session met will hardly be met again: by its cause, or because so many sessions did not."""
+    return item.sessions == 1 and (item.cause not in COMES_AGAIN or later >= UNMET)
 
 
 def rule_of(item: Recurring) -> str:

@@ -51,6 +51,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
     fingerprint: tuple[Fingerprint, ...] = ()
     captured_at: float | None = None
     evidence: tuple[LessonEvidence, ...] = ()
+    seldom: bool = False  # one session met it, and hardly another will: time alone does not make it active
 
     @property
     def id(self) -> str:
@@ -66,11 +67,6 @@ class Lesson(Struct, frozen=True, kw_only=True):
         return tuple(
             dict.fromkeys(item.session for item in self.evidence if item.session and not item.by_model)
         )
-
-    @property
-    def seldom(self) -> bool:
-        """Shown by one session: most such calls are met by no other. A person's words are no such chance."""
-        return self.kind in ("stumble", "pitfall", "command") and len(self.witnesses) == 1
 
     @property
     def strong(self) -> bool:

@@ -188,6 +188,7 @@ def united(known: Lesson | None, more: Lesson) -> Lesson:
         fingerprint=_fingerprint(known.fingerprint, more.fingerprint, again=again),
         captured_at=min(moments, default=None),
         evidence=_evidence(known.evidence, more.evidence),
+        seldom=more.seldom,
     )
 
 

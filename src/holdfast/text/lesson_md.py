@@ -100,6 +100,7 @@ def parse_lesson(text: str, name: str) -> LessonFile:
         fingerprint=values.fingerprint(),
         captured_at=values.moment("captured-at"),
         evidence=values.evidence(),
+        seldom=values.text("met") == "once",
     )
     return LessonFile(lesson=lesson, front=front, doubts=(*doubts, *values.doubts))
 
@@ -233,6 +234,7 @@ def _keys(lesson: Lesson) -> dict[str, Value | None]:
         "captured-at": None if lesson.captured_at is None else _date(lesson.captured_at),
         "id": lesson.id,
         "kind": None if lesson.kind == "other" else lesson.kind,
+        "met": "once" if lesson.seldom else None,
         "digests": digests or None,
         "sources": list(lesson.sessions) or None,
         "evidence": [_evidence(item) for item in told] or None,
