@@ -84,6 +84,36 @@ def test_an_option_whose_arguments_changed_too_was_not_just_left_out() -> None:
     ]
 
 
+def test_an_option_of_a_projects_own_script_is_being_worked_on() -> None:
+    failed = ("uv run shop pay --title x", False, "Error: No such option: --title")
+    assert not rules(*twice(failed, ("uv run shop pay --scope x", True, "ok")))
+
+
+# --- what a service refuses ---
+
+
+def test_what_a_service_refuses_is_said_in_its_words_without_a_way_that_one_session_took() -> None:
+    said = "GraphQL: Auto merge is not allowed for this repository (enablePullRequestAutoMerge)"
+    failed = ("gh pr merge 7 --squash --auto", False, said)
+    found = session(1, failed, "gh pr close 7 --comment x"), session(2, failed, "gh pr ready 7")
+    assert rules(*found) == [
+        "`gh pr merge <n> --squash --auto` fails here (Auto merge is not allowed for this repository)"
+    ]
+    assert not rules(found[0])
+    other = ("gh pr merge 8 --admin", False, "GraphQL: All comments must be resolved. (mergePullRequest)")
+    assert not rules(found[0], session(3, other))  # another refusal
+
+
+def test_what_failed_behind_a_pipe_is_no_remedy() -> None:
+    missed = ("shopctl pay", False, "bash: line 1: shopctl: command not found")
+    tried = ("pip3 install shopctl 2>&1 | tail -5", True, "ERROR: No matching distribution found for shopctl")
+    worked = ("export PATH=$HOME/.local/bin:$PATH && shopctl pay", True, "paid")
+    assert rules(*twice(missed, tried)) == ["`shopctl` is not found here"]
+    assert rules(*twice(missed, tried, worked)) == [
+        "`shopctl` is not found here → `export PATH=$HOME/.local/bin:$PATH`"
+    ]
+
+
 # --- one command of several ---
 
 

@@ -26,7 +26,7 @@ ALONE = frozenset(  # causes that one session is proof enough of, once a remedy 
     "program task command target place variable managed untrusted flag format prefix folder engine excluded".split()  # noqa: SIM905
 )
 UNRESOLVED = frozenset(
-    ["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task", "command"]
+    ["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task", "command", "refused"]
 )
 FEWEST_FOR_A_GUESS = 3  # a file that is nowhere: what two sessions looked for was often named to them
 FEWEST_FOR_A_RULE = 2  # what a linter finds is somebody's slip until it is another's too
@@ -104,6 +104,8 @@ def _merged(group: Sequence[Seen]) -> Recurring:
             remedies[one.stumble.instead] += 1
     # What helped one session and failed in another helps by luck.
     remedies = Counter({text: count for text, count in remedies.items() if count > failed[text]})
+    if group[0].stumble.cause == "refused":  # what was done then is the way only where another did so too
+        remedies = Counter({text: count for text, count in remedies.items() if count > 1})
     newest = {one.stumble.instead: number for number, one in enumerate(group)}
     plainest = group[0].stumble.cause == "flag"  # of what helped as often: just leaving the flag out
     best = max(
@@ -149,6 +151,8 @@ def _worth(item: Recurring) -> bool:
         return item.sessions >= FEWEST_FOR_A_RULE and 2 * len(heeded) >= item.sessions
     if item.cause in ("program", "tool") and item.sessions == 1 and installs_for_good(item.instead):
         return False  # it was missing once
+    if item.cause == "refused":
+        return item.sessions > 1
     if item.cause == "switch":
         agreed = Counter(one.stumble.instead for one in item.seen if one.stumble.instead)
         return agreed.get(item.instead, 0) >= 2

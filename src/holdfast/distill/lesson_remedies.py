@@ -299,6 +299,10 @@ def installs_for_good(remedy_text: str) -> bool:
     return bool(everywhere and _INSTALLS & set(words[1:3])) or words[:2] in (
         ["go", "install"],
         ["cargo", "install"],
+        ["pip", "install"],
+        ["pip3", "install"],
+        ["uv", "tool"],
+        ["gem", "install"],
     )
 
 

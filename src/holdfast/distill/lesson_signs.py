@@ -168,7 +168,7 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
         r"|could not determine executable to run|not enough arguments\b(?! in call)|requires an?"
         r" (?:value|argument))",
     ),
-    ("refused", 0, r"^(?P<why>GraphQL|gh): .{5,}$"),
+    ("refused", 0, r"^GraphQL: (?P<why>[A-Z][A-Za-z' ,-]{8,80})\.? \(\w+\)$"),
     (
         "format",
         re.I,
@@ -259,7 +259,7 @@ _NEEDED = {  # for each cause, words of which it has one: asked first, because p
     "glob": ("no matches",),
     "unmatched": ("no matches", " =", ":="),
     "path": ("no such file", "cannot ", "can't ", "io error", "pathspec", "not a directory"),
-    "refused": ("graphql", "gh: "),
+    "refused": ("graphql",),
     "format": ("format", "style issues", "tidy", "gofmt", "goimports", "gofumpt", "fmt", "--fix"),
     "place": (
         *("go.mod file not", "main module", "contain package", "of the workspace", "workspace modules"),
@@ -341,8 +341,6 @@ def _words(cause: str, match: re.Match[str], key: str, name: str) -> str:
         return f"command not found: {name}"
     if cause == "path":
         return "no such file or directory"
-    if cause == "refused":
-        return f"{match[key]} refused it"
     said = " ".join((match[key] if key == "why" else match[0]).split()).lstrip(".:,;- ")
     if key == "why" and sum(said.count(sign) for sign in "`'\"") == 1:
         said = said.translate({ord(sign): None for sign in "`'\""})

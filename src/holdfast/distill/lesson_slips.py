@@ -35,6 +35,9 @@ _MANIFESTS = (
 _BUILT_HERE = re.compile(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
 _RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
 _INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
+_KNOWN_TOOLS = names(
+    "pytest ruff mypy pyright black isort flake8 pylint pre-commit coverage tox nox mkdocs alembic"
+)
 _RUN_THROUGH = names("mise npx bunx pnpm uv poetry")
 # What a build leaves behind is there after the next build.
 _BUILT = re.compile(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
@@ -170,6 +173,8 @@ def _is_built_here(part: Simple, token: str) -> bool:
     before = words[1 : words.index(token)] if token in words else words[1:]
     if part.program in _RUN_IT:
         return before[:1] == ["run"]
+    if part.program == "uv" and before[:1] == ["run"]:
+        return not _KNOWN_TOOLS & {name_of(word) for word in before[1:4]}  # a script of this project
     return part.program in _INTERPRETERS and any(_SCRIPT.search(word) for word in before)
 
 

@@ -35,6 +35,10 @@ SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
 _FAILED_TEST = late(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
+_SAYS_IT_FAILED = late(  # where a pipe, or what follows, hides it
+    r"^(?:error|fatal|npm err!|npm error)\b|: command not found\b|\bcommand not found: |\bno matching distribution\b",
+    re.MULTILINE | re.IGNORECASE,
+)
 _TEST_COUNTS = late(
     r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
 )  # a linter marks its finds with a cross too
@@ -72,7 +76,7 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
         grow_older(state)
         return
     awaited = bool(state.slips or state.shaky)
-    if awaited:
+    if awaited and not (masks(command) and _SAYS_IT_FAILED.search(output[:2000])):
         _resolve(state, _without_secrets(command), output)
     if ok and _OTHER_JOB.search(command):
         if awaited or masks(command):
