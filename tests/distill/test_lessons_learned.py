@@ -391,6 +391,7 @@ SAID = [
     ("Generated clients must never be edited by hand", True),
     ("don't add tests because it is being rewritten", False),
     ("rename total to sum everywhere", False),
+    ('read the old name, but always write "total_sum" now, and use "sum" in messages', False),
     ("we use the first one for this", False),
     ("User edits are never captured", False),
     ("these are never null, are they?", False),

@@ -175,3 +175,20 @@ def test_a_refusal_is_evidence_of_itself() -> None:
     assert [item.kind for item in found] == ["stumble"]
     assert found[0].name == "refused-git-commit-do-not-commit-to"
     assert len(found[0].sessions) == 2
+
+
+def test_what_the_client_itself_refuses_is_said_of_the_client() -> None:
+    said = (
+        "<tool_use_error>Blocked: sleep {} followed by: gh pr checks. To wait for a condition, use Monitor with an"
+        " until-loop (e.g. `until <check>; do sleep 2; done`). Do not chain shorter sleeps.</tool_use_error>"
+    )
+    found = []
+    for number, seconds in ((1, 30), (2, 90)):
+        call = f"b{number}"
+        command = f"sleep {seconds}; gh pr checks"
+        result = ToolResult(None, call, False, said.format(seconds), own_fault=True)
+        found.append(session(number, ToolCall(None, call, "Bash", "shell", command), result))
+    assert rules(*found) == [
+        "`sleep` is refused here by the client: To wait for a condition, use Monitor with an until-loop. Do not chain"
+        " shorter sleeps"
+    ]

@@ -211,6 +211,13 @@ def test_a_linter_is_named_before_what_formats_beside_it() -> None:
             ["missing cases in switch of type A: B", "missing cases in switch of type C: D"],
             "missing cases in switch of type",
         ),
+        (
+            [
+                "name will be used as a.AB by others, and that stutters",
+                "name will be used as c.CD by others, and that stutters",
+            ],
+            "name will be used as … by others, and that stutters",
+        ),
         (["Function name: total, too long", "Function name: tax, too deep"], ""),
         (["one thing", "another"], ""),
     ],

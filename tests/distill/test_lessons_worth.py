@@ -316,6 +316,13 @@ def test_a_single_test_that_ran_out_of_time_is_no_slow_suite() -> None:
     assert rules(*twice(("mise test:live", False, output)), kind="pitfall") == []
 
 
+def test_a_star_that_a_name_begins_with_is_part_of_it() -> None:
+    (said,) = corrections_in("I have concerns:\n*.token files should never be committed", None, replied=True)
+    assert said.text == "*.token files should never be committed"
+    (said,) = corrections_in("* never commit generated files under `dist/`", None, replied=True)
+    assert said.text == "Never commit generated files under `dist/`"
+
+
 # --- of promotion quality ---
 
 
@@ -335,9 +342,13 @@ def test_a_program_that_is_missing_is_met_again_until_many_sessions_did_not() ->
     first = session(1, missing("go"), "mise x -- go build ./shop")
     rule = "`go` is not found here → `mise x -- go`"
     assert seldom(first)[rule] is False
-    assert seldom(first, *(session(number, "git status") for number in range(2, 11)))[rule] is False
-    assert seldom(first, *(session(number, "git status") for number in range(2, 12)))[rule] is True
+    assert seldom(first, *(session(number, "git status") for number in range(2, 6)))[rule] is False
+    assert seldom(first, *(session(number, "git status") for number in range(2, 7)))[rule] is True
 
 
 def test_a_command_that_one_session_ran_is_left_to_a_person() -> None:
-    assert seldom(session(1, ("npm run build:all", True, "built"))) == {"build: `npm run build:all`": True}
+    built = ("npm run build:all", True, "built")
+    assert seldom(session(1, built)) == {"build: `npm run build:all`": True}
+    assert seldom(session(1, built), session(2, built)) == {
+        "build: `npm run build:all`": True
+    }  # too few to tell

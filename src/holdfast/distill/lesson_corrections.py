@@ -19,6 +19,7 @@ SHORTEST, LONGEST = 14, 170
 MOST_OF_A_MESSAGE = 2
 _QUOTED = late(r"^[ \t]*>.*$", re.MULTILINE)
 
+_BULLET = late(r"\A[\s>•]*(?:[-*–]\s+)*")  # a star that a name begins with is its own
 _OPENING = late(
     r"(?:(?:no|nope|ok|okay|yes|yeah|right|actually|well|so|and|but|please|also|hm+|sorry|wait|stop|hey|btw|fyi"
     r"|remember|note|just|let['’]?s(?= (?:make sure|always|never)))\b[\s,.:;!–-]*)+",
@@ -97,6 +98,7 @@ _ONE_OFF = late(
     r"|maybe|wondering|think|seems|looks like|i guess|currently|if you|if we|your (?:last|previous)|changes? yet)\b",
     re.IGNORECASE,
 )
+_AS_OF_NOW = late(r"\b(?:always|never)\b.*(?<!from )\bnow\b(?! on\b)", re.IGNORECASE)  # what was just changed
 _VAGUE = late(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
     r"|one|ones|above|below|there)\b",
@@ -144,7 +146,9 @@ def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Co
 
 def _core(sentence: str) -> str:
     """A sentence without what leads into it, what is said aside, and its end."""
-    core = sentence.strip(" \t-*•>")
+    core = _BULLET.sub("", sentence).strip()
+    if core[:2] == core[-2:] == "**":
+        core = core[2:-2]
     if opening := _OPENING.match(core):
         core = core[opening.end() :]
     core = core.strip()
@@ -157,7 +161,7 @@ def _core(sentence: str) -> str:
 def _lasts(core: str, *, replied: bool) -> bool | None:
     """Whether a sentence is a rule that was said to stay; False when it counts only if it is said again, None never."""
     lasting = _rules(core, replied=replied)
-    return None if lasting is None or _ONE_OFF.search(core) else lasting
+    return None if lasting is None or _ONE_OFF.search(core) or _AS_OF_NOW.search(core) else lasting
 
 
 def _rules(core: str, *, replied: bool) -> bool | None:

@@ -8,7 +8,7 @@ from holdfast.distill.likeness import Likeness, compare
 
 _SPAN = re.compile(r"`([^`\n]+)`")
 _COMMAND = re.compile(r"[\w ]{2,12}: `([^`\n]+)`")
-_REFUSED = re.compile(r"\b(?:is|are) refused here\b.* by (?:a hook|configuration)\b")
+_REFUSED = re.compile(r"\b(?:is|are) refused here\b.* by (?:a hook|configuration|the client)\b")
 _FAILS = re.compile(
     r"\bfails?\b|\bdoes not exist\b|\bthere is no\b|\bis not (?:found|installed)\b"
     r"|\bneeds\b|\benforces\b|\bflaky\b|\btakes long\b"

@@ -41,7 +41,8 @@ _DANGLING = frozenset(
 )
 MOST = 12
 MOST_READ = 6000  # of a linter's output
-LONGEST = 80
+LONGEST = 110
+GAP = "…"
 
 
 def rules_in(output: str) -> Iterator[tuple[str, str]]:
@@ -68,14 +69,25 @@ def _general(message: str) -> str:
 
 
 def in_common(messages: Sequence[str]) -> str:
-    """What a rule says: the message of most of them, else the longest run of words that all share; '' for none."""
+    """What a rule says: the message of most of them, else the words that all share, with gaps; '' for none."""
     usual, times = Counter(messages).most_common(1)[0]
     words = (usual if 2 * times > len(messages) else messages[-1]).split()
-    for message in set(messages) if 2 * times <= len(messages) else ():
-        run = SequenceMatcher(None, words, message.split(), autojunk=False).find_longest_match()
-        words = words[run.a : run.a + run.size]
+    for message in dict.fromkeys(messages) if 2 * times <= len(messages) else ():
+        words = _shared(words, message.split())
     least = 2
-    while words and (words[-1] in _DANGLING or words[-1].endswith((":", "…"))):
+    while words and (words[-1] in _DANGLING or words[-1].endswith((":", "…", "("))):
         words.pop()
         least = 4  # what is left of a sentence says something only when it is long
-    return " ".join(words).strip(" ,;(") if len(words) >= least else ""
+    while words and words[0] == GAP:
+        words.pop(0)
+    text = " ".join(words).strip(" ,;(")
+    return text if sum(word != GAP for word in words) >= least else ""
+
+
+def _shared(some: list[str], other: list[str]) -> list[str]:
+    """The runs of two words or more that two messages have in the same order."""
+    result: list[str] = []
+    for run in SequenceMatcher(None, some, other, autojunk=False).get_matching_blocks():
+        if run.size > 1:
+            result += [*([GAP] if result or run.a else []), *some[run.a : run.a + run.size]]
+    return result

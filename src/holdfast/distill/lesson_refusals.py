@@ -23,6 +23,7 @@ from holdfast.text.late import late
 
 LONGEST = 140  # of a hook's words
 MOST_NAMED = 4  # commands of one line that may be what was refused
+CLIENT = "client"  # of what the agent's own client refuses, whatever the repository
 PERMISSIONS = "permissions"  # the subject of what a client's configuration refuses; a hook's are its words
 _HALF = 0.5
 _QUICK = ("ook", "locked", "LOCKED", "denied.", "specified a rule", "enied by")
@@ -48,6 +49,11 @@ _BY_CONFIGURATION = late(
 _IN_ITS_OWN_WORDS = late(
     r"\W{0,4}(?:[\w-]+ ){0,3}(?:blocked|Blocked|BLOCKED)\b(?!.*\buser\b).{10,600}\Z", re.S
 )
+_BY_CLIENT = late(
+    r"(?:<tool_use_error>)?Blocked: (?:standalone )?(?P<what>\w+)\b.*?\.\s+(?P<why>(?:To|Run|Use) .*?)"
+    r"(?:</tool_use_error>|\Z)",
+    re.S,
+)
 _ERRED = (
     "errored",
     "Failed with non-blocking",
@@ -65,6 +71,7 @@ _SUGGESTED = late(
     re.I,
 )
 _MARKS = late(r"\A(?:[^\w'\"(<]+|(?:BLOCK(?:ED)?|DENIED|ERROR|Error|Blocked)\s*[:—–-]+\s*)+")
+_EXAMPLE = late(r"\s*\((?:e\.g\.|i\.e\.|such as)[^()]*\)")
 _URL = late(r"https?://[^\s'\"`]+")
 _SENTENCE = late(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[a-z]{2,}")
@@ -78,6 +85,7 @@ class Refusal(Struct, frozen=True):
     why: str
     suggested: str = ""
     configured: bool = False
+    client: bool = False
 
 
 def watch_refusal(state: Gathered, action: Action, command: str, event: ToolResult) -> bool:
@@ -85,11 +93,8 @@ def watch_refusal(state: Gathered, action: Action, command: str, event: ToolResu
     refused = refusal_in(event, command, shell=action == "shell")
     if refused is None:
         return False
-    whose = (
-        PERMISSIONS
-        if refused.configured
-        else f"hook {' '.join(_WORD.findall(refused.why.lower())[:14])}".strip()
-    )
+    by = PERMISSIONS if refused.configured else CLIENT if refused.client else "hook"
+    whose = f"{by} {' '.join(_WORD.findall(refused.why.lower())[:14])}".strip()
     for token, instead in _named(refused, command if action == "shell" else ""):
         made = Stumble(
             cause="blocked",
@@ -131,6 +136,12 @@ def refusal_in(event: ToolResult, command: str, *, shell: bool) -> Refusal | Non
                 echoed = _ECHOED.search(by)
                 why = echoed["why"] if echoed else ""
             return _read(said.get("tool") or "", why, command, shell=shell)
+    if (
+        shell
+        and (match := _BY_CLIENT.match(text))
+        and any(match["what"] in part.words[:1] for part in simple_commands(command))
+    ):
+        return Refusal(match["what"], _words(match["why"], command), client=True)
     if (match := _BY_CONFIGURATION.match(text)) and shell:
         return Refusal("", "", configured=True)
     if shell and event.ok is False and not event.rejected and _IN_ITS_OWN_WORDS.match(text):
@@ -153,6 +164,7 @@ def _words(why: str, command: str) -> str:
     text = " ".join(why.partition("\n\n")[0].split())
     if why_line_refused(text):
         return ""
+    text = _EXAMPLE.sub("", text)
     text = _URL.sub("<url>", text.replace("`", "'").replace("→", "->"))
     text = " ".join("<path>" if specific(word) else word for word in text.split())
     said = set(command.split())

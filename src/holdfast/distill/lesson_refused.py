@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from holdfast.distill.lesson_recurring import Recurring, Seen
-from holdfast.distill.lesson_refusals import PERMISSIONS
+from holdfast.distill.lesson_refusals import CLIENT, PERMISSIONS
 
 MOST_NAMED = 3
 _HALF = 0.5
+_BY = {PERMISSIONS: "by configuration", CLIENT: "by the client"}
 
 
 def refused(group: Sequence[Seen], agents: Collection[str]) -> Recurring:
@@ -53,8 +54,7 @@ def refused(group: Sequence[Seen], agents: Collection[str]) -> Recurring:
 
 def refused_rule(item: Recurring) -> str:
     """The refusal on one line: what is refused, by whom, in the hook's words, and what it wants instead."""
-    configured = item.subject == PERMISSIONS
-    by = "by configuration" if configured else "by a hook"
+    by = _BY.get(item.subject.partition(" ")[0], "by a hook")
     where = f"here (in {item.only})" if item.only else "here"
     why = f": {item.failed}" if item.failed else ""
     calls = ", ".join(f"`{token}`" for token in item.tokens)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.distill.lesson_commands import command_lessons
+from holdfast.distill.lesson_commands import YOUNG, command_lessons
 from holdfast.distill.lesson_fingerprints import Exists, depends_on, enforced_by
 from holdfast.distill.lesson_form import evidence_of, slug
 from holdfast.distill.lesson_instead import WITHOUT
@@ -30,7 +30,7 @@ _OF_THE_TOOL = frozenset(
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
 # Of what one session met, at least half was met by another (docs/lessons-reading.md); of the rest a fifth.
 COMES_AGAIN = frozenset(["program", "task", "command", "prefix", "target", "place", "format", "engine"])
-UNMET = 10  # sessions since
+UNMET = 5  # sessions since
 _OF_A_PLACE = re.compile(r"cd (\S+) && ")
 
 
@@ -56,7 +56,7 @@ def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
     commands = command_lessons(lived, exists)
     remedies = {item.instead for item in stumbles.held}  # said once, beside what fails
     found += [
-        replace(one, seldom=len(one.sessions) == 1)
+        replace(one, seldom=len(one.sessions) == 1 or len(lived) < YOUNG)
         for one in commands.found
         if one.rules[0].partition("`")[2][:-1] not in remedies
     ]
