@@ -29,7 +29,7 @@ _FOUND = tuple(
     )
 )
 _NO_CONVENTION = late(
-    r"typecheck|unused|noUndeclared|deadcode|unparam|dupl|no-undef|import/no-unresolved|^F\d+|^E9\d\d|^E1\d\d\d|^TS\d+|syntax|parse",
+    r"typecheck|unused|noUndeclared|gofmt|gofumpt|goimports|\bgci\b|prettier|deadcode|unparam|dupl|no-undef|import/no-unresolved|^F\d+|^E9\d\d|^E1\d\d\d|^TS\d+|syntax|parse",
     re.IGNORECASE,
 )
 _QUOTED = late(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
@@ -56,7 +56,7 @@ def rules_in(output: str) -> Iterator[tuple[str, str]]:
             rule, message = match["rule"], match["message"]
             if code := _CODE.match(message):  # one linter with many rules, each with its own code
                 rule, message = f"{rule} {code[1]}", message[code.end() :]
-            if rule not in seen and not _NO_CONVENTION.search(f"{rule} {message[:20]}") and len(seen) < MOST:
+            if rule not in seen and not _NO_CONVENTION.search(f"{rule} {message[:40]}") and len(seen) < MOST:
                 seen.add(rule)
                 yield rule, _general(message)
 
@@ -69,11 +69,17 @@ def _general(message: str) -> str:
 
 
 def in_common(messages: Sequence[str]) -> str:
-    """What a rule says: the message of most of them, else the words that all share, with gaps; '' for none."""
+    """What a rule says: the words that all its messages share, with gaps, else the message of most; '' for none."""
+    distinct = list(dict.fromkeys(messages))
     usual, times = Counter(messages).most_common(1)[0]
-    words = (usual if 2 * times > len(messages) else messages[-1]).split()
-    for message in dict.fromkeys(messages) if 2 * times <= len(messages) else ():
+    words = distinct[0].split()
+    for message in distinct[1:]:
         words = _shared(words, message.split())
+    return _trimmed(words) or (_trimmed(usual.split()) if 2 * times > len(messages) else "")
+
+
+def _trimmed(words: list[str]) -> str:
+    """Without what leads nowhere at either end; '' when too little is left to say something."""
     least = 2
     while words and (words[-1] in _DANGLING or words[-1].endswith((":", "…", "("))):
         words.pop()

@@ -32,6 +32,7 @@ def refused(group: Sequence[Seen], agents: Collection[str]) -> Recurring:
         token
         for token, where in sorted(met.items(), key=lambda item: (-len(item[1]), item[0]))
         if token in places
+        or newest.subject.startswith(CLIENT)
         or any(word.strip("'\".,:;()") == token.split()[-1].lower() for word in spoken)
         or (token not in passed and len(where) >= max(2, _HALF * len(sessions)))
     ]

@@ -30,7 +30,7 @@ _OF_THE_TOOL = frozenset(
 _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
 # Of what one session met, at least half was met by another (docs/lessons-reading.md); of the rest a fifth.
 COMES_AGAIN = frozenset(["program", "task", "command", "prefix", "target", "place", "format", "engine"])
-UNMET = 5  # sessions since
+UNMET = 3  # sessions since
 _OF_A_PLACE = re.compile(r"cd (\S+) && ")
 
 
