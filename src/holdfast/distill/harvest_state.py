@@ -108,6 +108,7 @@ class Gathered(Struct):
     slips: list[Slip] = []
     stumbles: dict[str, Stumble] = {}
     refused: dict[str, str] = {}  # commands that a hook refused, and the stumble that says so
+    ruled: bool = False  # a linter had findings, which may be heeded yet
     shaky: dict[str, str] = {}  # tests that failed, and the command: one that passes unchanged is no proof
     jobs: dict[str, Job] = {}
     corrections: list[Correction] = []

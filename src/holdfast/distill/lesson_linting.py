@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from holdfast.distill.harvest_state import Gathered, raw
-from holdfast.distill.lesson_lint import rules_in
+from holdfast.distill.lesson_lint import MOST_READ, rules_in
 from holdfast.distill.lesson_notes import keep
 from holdfast.distill.lesson_words import job, purpose_of, subject_of
 from holdfast.distill.shell_line import Simple, masks, simple_commands
@@ -16,6 +18,10 @@ HEEDED = "heeded"  # the finding was gone when the linter ran again
 _COMMITS = "git commit"
 _LINTING = frozenset(["lint", "format", "check"])
 _LINTS = late(r"(?:^|[\s:/-])(?:lint|check|fix|clippy|eslint|oxlint|biome|ruff|markdownlint)\b")
+_FINDINGS = late(
+    r"\d:\d+[: ]|:\d+ (?:error )?MD\d|\blint/\w|\b[A-Z]{1,4}\d{3,4}\b|clippy::|^\s*[x×✖⚠!] [a-z][\w-]+\(",
+    re.MULTILINE,
+)
 _CLEAN = late(
     r"(?i)\b(?:0|no) (?:\w+ )?(?:issues?|errors?|problems?|warnings?)\b|all checks passed|\bclean\b"
 )
@@ -31,6 +37,11 @@ def may_lint(command: str) -> bool:
     )
 
 
+def shows_findings(output: str) -> bool:
+    """Whether an output may be a linter's that found something: it names places, or rules by their codes."""
+    return bool(_FINDINGS.search(output[:MOST_READ]))
+
+
 def watch_rules(state: Gathered, command: str, output: str, at: float | None, *, ok: bool | None) -> None:
     """Takes a call that may lint: by itself, or because a commit does. A pipe may hide that it did not pass."""
     hidden = ok is not False and masks(command)
@@ -39,6 +50,7 @@ def watch_rules(state: Gathered, command: str, output: str, at: float | None, *,
     if (ok is False or hidden) and (named := _linter(parts)):
         for rule, message in rules_in(output):
             found.add(rule)
+            state.ruled = True
             keep(
                 state, Stumble(cause="rule", subject="", token=rule, tried=named, failed=raw(message), at=at)
             )

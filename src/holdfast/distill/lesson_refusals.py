@@ -112,12 +112,21 @@ def watch_refusal(state: Gathered, action: Action, command: str, event: ToolResu
 
 def ran_all_the_same(state: Gathered, command: str) -> None:
     """A call that was not refused: what was refused before is not refused each time."""
+    if not any(_begins(command, token) for token in state.refused):
+        return
     for part in simple_commands(command):
         if part.words and not part.variables:
             for token in {part.program, _asked(part)} & state.refused.keys():
-                key = state.refused[token]
+                key = state.refused.pop(token)  # nothing more is to be known of it
                 if key in state.stumbles:
                     state.stumbles[key] = replace(state.stumbles[key], sometimes=True)
+
+
+def _begins(command: str, token: str) -> bool:
+    """Whether one of the commands of a line may begin so: asked first, because taking it apart costs more."""
+    return command.startswith(token) or any(
+        f"{join}{token}" in command for join in ("&& ", "; ", "| ", "\n", "(")
+    )
 
 
 def refusal_in(event: ToolResult, command: str, *, shell: bool) -> Refusal | None:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from holdfast.distill import checks
 from holdfast.distill.harvest_state import Gathered, Job, Slip, raw
 from holdfast.distill.lesson_instead import instead
-from holdfast.distill.lesson_linting import may_lint, watch_rules
+from holdfast.distill.lesson_linting import may_lint, shows_findings, watch_rules
 from holdfast.distill.lesson_notes import LONGER, PATIENCE, grow_older, note, wait
 from holdfast.distill.lesson_paths import paths_in, watch_listing
 from holdfast.distill.lesson_remedies import remedy, same_file
@@ -54,14 +54,14 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
     slip = None
     if ok is False:
         command = _without_secrets(command)
-        if may_lint(command):
+        if may_lint(command) and (state.ruled or shows_findings(output)):
             watch_rules(state, command, output, at, ok=False)
         slip = slip_of(command, excerpt(output), at)
         if slip is None:
             _jobs(state, command, worked=False, at=at)
             _watch_checks(state, command, output, at)
     else:
-        if may_lint(command):
+        if may_lint(command) and (state.ruled or (masks(command) and shows_findings(output))):
             watch_rules(state, _without_secrets(command), output, at, ok=ok)
         if causes := _hidden_causes(command, output, unknown=ok is None):
             clean = _without_secrets(command)
