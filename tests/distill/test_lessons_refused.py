@@ -189,6 +189,6 @@ def test_what_the_client_itself_refuses_is_said_of_the_client() -> None:
         result = ToolResult(None, call, False, said.format(seconds), own_fault=True)
         found.append(session(number, ToolCall(None, call, "Bash", "shell", command), result))
     assert rules(*found) == [
-        "`sleep` is refused here by the client: To wait for a condition, use Monitor with an until-loop. Do not chain"
+        "`sleep` is refused here at times by the client: To wait for a condition, use Monitor with an until-loop. Do not chain"
         " shorter sleeps"
     ]

@@ -10,7 +10,7 @@ from holdfast.distill.lesson_refusals import CLIENT, PERMISSIONS
 
 MOST_NAMED = 3
 _HALF = 0.5
-_BY = {PERMISSIONS: "by configuration", CLIENT: "by the client"}
+_BY = {PERMISSIONS: "by configuration", CLIENT: "at times by the client"}
 
 
 def refused(group: Sequence[Seen], agents: Collection[str]) -> Recurring:
