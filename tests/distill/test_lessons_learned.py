@@ -366,11 +366,11 @@ def test_that_a_command_works_is_not_the_lesson_that_it_fails() -> None:
     assert same_rule(fails, "`npm run unit` fails here (no such script) → `npm run test:unit`")
 
 
-def test_a_linters_rule_that_two_sessions_met_and_heeded_is_a_convention() -> None:
+def test_a_linters_rule_that_three_sessions_met_and_heeded_is_a_convention() -> None:
     output = "cart.go:9:3: error is not nil (line 7) but it returns nil (nilerr)\n1 issues:"
     failed = ("mise run lint", False, output)
-    sessions = [session(number, failed, ("mise run lint", True, "0 issues.")) for number in range(2)]
-    assert rules(*sessions[:1], kind="convention") == []
+    sessions = [session(number, failed, ("mise run lint", True, "0 issues.")) for number in range(3)]
+    assert rules(*sessions[:2], kind="convention") == []
     assert rules(*sessions, kind="convention") == [
         "`mise run lint` fails on `nilerr` (error is not nil but it returns nil)"
     ]

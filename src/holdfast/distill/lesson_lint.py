@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from holdfast.guard.lesson_text import instructs
 from holdfast.text.late import late
@@ -17,7 +18,8 @@ from holdfast.text.prose import without_escapes
 _FOUND = tuple(
     late(pattern, re.MULTILINE)
     for pattern in (
-        r"^(?:\[[\w:.-]+\] )?\S+?:\d+(?::\d+)?: (?P<message>[^\n]{4,200}?) \((?P<rule>[a-z][\w-]+)\)$",
+        r"^(?:\[[\w:.-]+\] )?\S+?:\d+(?::\d+)?: (?P<message>[^\n]{4,200}?) \((?P<rule>[a-z][\w-]+)\)$"
+        r"(?:\n(?:\[[\w:.-]+\] )?[ \t]+(?P<code>\S[^\n]*)\n(?:\[[\w:.-]+\] )?\s*\^)?",
         r"^\s*\d+:\d+\s+(?:error|warning)\s+(?P<message>\S[^\n]{4,160}?)\s{2,}(?P<rule>[@\w/-]+)$",
         r"^\S+?:\d+:\d+: (?P<rule>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?P<message>[^\n]{4,160})$",
         r"^(?P<rule>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?P<message>[A-Z`][^\n]{4,160})$",
@@ -36,46 +38,88 @@ _QUOTED = late(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
 _DETAIL = late(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
 _CODE = late(r"([A-Z]+\d+): ")
 _NUMBER = late(r"\b\d+(?:\.\d+)?\b")
+_SOME = "\0"  # a number, while messages are compared
 _DANGLING = frozenset(
     ["of", "in", "from", "by", "to", "with", "for", "is", "a", "the", "and", "or", "as", "be"]
 )
+_COUNTED = late(r"^(?:\[[\w:.-]+\] )?\* (?P<rule>[a-z][\w-]+): \d+$", re.MULTILINE)  # the closing count
 MOST = 12
 MOST_READ = 6000  # of a linter's output
-LONGEST = 110
+LONGEST = 140
 GAP = "…"
+_CODE_LENGTH = range(12, 71)  # shorter says nothing (`return err`), longer costs more than it tells
 
 
-def rules_in(output: str) -> Iterator[tuple[str, str]]:
-    """Names of rules in a linter's output, each once with what it says, told of no particular place."""
-    seen: set[str] = set()
+class Finding(NamedTuple):
+    """A rule, what it says, and the line that it was found in where the linter shows one."""
+
+    rule: str
+    message: str
+    code: str
+
+
+class Findings(NamedTuple):
+    """Each rule once, told of no particular place; `alone` when the linter had nothing else to say."""
+
+    found: list[Finding]
+    alone: bool
+
+
+def findings_in(output: str) -> Findings:
+    """What a linter's output names, without what is no convention: that only keeps the others from being alone."""
+    found: dict[str, Finding] = {}
     output = without_escapes(output) if "\x1b" in output else output
+    named = {match["rule"] for match in _COUNTED.finditer(output[-MOST_READ:])}
     if len(output) > MOST_READ:
         output = output[:MOST_READ].rpartition("\n")[0]
     for pattern in _FOUND:
         for match in pattern.finditer(output):
             rule, message = match["rule"], match["message"]
+            named.add(rule)
             if code := _CODE.match(message):  # one linter with many rules, each with its own code
                 rule, message = f"{rule} {code[1]}", message[code.end() :]
-            if rule not in seen and not _NO_CONVENTION.search(f"{rule} {message[:40]}") and len(seen) < MOST:
-                seen.add(rule)
-                yield rule, _general(message)
+            if rule in found or _NO_CONVENTION.search(f"{rule} {message[:40]}") or len(found) >= MOST:
+                continue
+            found[rule] = Finding(rule, _general(message), _shown(match.groupdict().get("code") or ""))
+    return Findings(list(found.values()), len(named) == 1)
 
 
 def _general(message: str) -> str:
     if instructs(message):
         return ""
-    text = _NUMBER.sub("n", _QUOTED.sub("…", _DETAIL.sub("", message)))
-    return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + "…"
+    text = _QUOTED.sub(GAP, _DETAIL.sub("", message))
+    return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0] + GAP
+
+
+def _shown(code: str) -> str:
+    code = code.strip()
+    return code if len(code) in _CODE_LENGTH and "`" not in code and not instructs(code) else ""
 
 
 def in_common(messages: Sequence[str]) -> str:
-    """What a rule says: the words that all its messages share, with gaps, else the message of most; '' for none."""
-    distinct = list(dict.fromkeys(messages))
-    usual, times = Counter(messages).most_common(1)[0]
+    """What a rule says: the words that all its messages share, with gaps, else the message of most; '' for none.
+
+    Numbers are said as far as they reach: they show where the limit is.
+    """
+    shapes = [_NUMBER.sub(_SOME, message) for message in messages]
+    distinct = list(dict.fromkeys(shapes))
+    usual, times = Counter(shapes).most_common(1)[0]
     words = distinct[0].split()
-    for message in distinct[1:]:
-        words = _shared(words, message.split())
-    return _trimmed(words) or (_trimmed(usual.split()) if 2 * times > len(messages) else "")
+    for shape in distinct[1:]:
+        words = _shared(words, shape.split())
+    text = _trimmed(words) or (_trimmed(usual.split()) if 2 * times > len(messages) else "")
+    return _with_numbers(text, messages)
+
+
+def _with_numbers(text: str, messages: Sequence[str]) -> str:
+    """The text with from where to where each number went, in the messages that have as many of them."""
+    gaps = text.count(_SOME)
+    known = [numbers for numbers in map(_NUMBER.findall, messages) if len(numbers) == gaps]
+    for place in range(gaps):
+        some = sorted({numbers[place] for numbers in known}, key=float)
+        reach = "n" if not some else some[0] if len(some) == 1 else f"{some[0]} to {some[-1]}"
+        text = text.replace(_SOME, reach, 1)
+    return text
 
 
 def _trimmed(words: list[str]) -> str:

@@ -7,7 +7,7 @@ import re
 from msgspec.structs import replace
 
 from holdfast.distill.harvest_state import Gathered, raw
-from holdfast.distill.lesson_lint import MOST_READ, rules_in
+from holdfast.distill.lesson_lint import MOST_READ, findings_in
 from holdfast.distill.lesson_notes import keep
 from holdfast.distill.lesson_words import job, purpose_of, subject_of
 from holdfast.distill.shell_line import Simple, masks, simple_commands
@@ -48,12 +48,23 @@ def watch_rules(state: Gathered, command: str, output: str, at: float | None, *,
     parts = simple_commands(command)
     found: set[str] = set()
     if (ok is False or hidden) and (named := _linter(parts)):
-        for rule, message in rules_in(output):
+        findings, alone = findings_in(output)
+        for rule, message, code in findings:
             found.add(rule)
             state.ruled = True
-            keep(
-                state, Stumble(cause="rule", subject="", token=rule, tried=named, failed=raw(message), at=at)
+            made = Stumble(
+                cause="rule",
+                subject="",
+                token=rule,
+                tried=named,
+                failed=raw(message),
+                at=at,
+                alone=alone,
+                example=code,
             )
+            keep(state, made)
+            if alone and not (known := state.stumbles.get(made.key, made)).alone:
+                state.stumbles[made.key] = replace(known, alone=True)
     seen_whole = not masks(command)
     if (found and seen_whole) or (ok and (seen_whole or _CLEAN.search(output))):
         _heed(state, parts, found)

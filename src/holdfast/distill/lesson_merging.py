@@ -29,7 +29,9 @@ UNRESOLVED = frozenset(
     ["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task", "command", "refused"]
 )
 FEWEST_FOR_A_GUESS = 3  # a file that is nowhere: what two sessions looked for was often named to them
-FEWEST_FOR_A_RULE = 2  # what a linter finds is somebody's slip until it is another's too
+FEWEST_FOR_A_RULE = (
+    3  # what a linter finds is somebody's slip until it is usual; two sessions in fifty are not
+)
 FEWEST_FOR_A_STAR = 3  # a pattern that matches nothing is often meant to
 FEWEST_FOR_A_REFUSAL = 2
 MOST_PLACES = 2  # beside the first
@@ -148,7 +150,9 @@ def _worth(item: Recurring) -> bool:
         return item.sessions >= FEWEST_FOR_A_REFUSAL and bool(item.failed or item.tokens)
     if item.cause == "rule":
         heeded = {one.session for one in item.seen if one.stumble.instead}
-        return item.sessions >= FEWEST_FOR_A_RULE and 2 * len(heeded) >= item.sessions
+        # Where other findings stood beside it every time, the linter would have had to run again all the same.
+        cost_a_run = any(one.stumble.alone for one in item.seen)
+        return cost_a_run and item.sessions >= FEWEST_FOR_A_RULE and 2 * len(heeded) >= item.sessions
     if item.cause in ("program", "tool") and item.sessions == 1 and installs_for_good(item.instead):
         return False  # it was missing once
     if item.cause == "refused":

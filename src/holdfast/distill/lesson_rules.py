@@ -115,17 +115,16 @@ def rule_of(item: Recurring) -> str:
                     f"`{token}=*…` unquoted fails in this shell (no matches found) → quote it: `{token}='*…'`"
                 )
             if token == "*":
-                return (
-                    "a `*` that matches nothing keeps its command from running in this shell (no matches found),"
-                    " `2>/dev/null` or not → name what is there, or quote it"
-                )
+                return "a `*` that matches nothing fails in this shell (no matches found) → quote it, or name the file"
             if token == "=":
                 return "a word that begins with `=` (`echo ===`) fails in this shell → quote it: `echo '==='`"
             return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"
         case "format":
             return f"`{tried}` fails on formatting → `{instead}` first"
         case "rule":
-            return f"`{tried}` fails on `{token}`" + (f" ({item.failed})" if item.failed else "")
+            example = next((one.stumble.example for one in item.seen if one.stumble.example), "")
+            why = f" ({item.failed})" if item.failed else ""
+            return f"`{tried}` fails on `{token}`{why}" + (f", as in `{example}`" if example else "")
         case "place" if len(item.tokens) > 1 and (place := _OF_A_PLACE.match(instead)):
             names = ", ".join(f"`{name}`" for name in item.tokens)
             also = "".join(f" or `{other}`" for other in item.others)

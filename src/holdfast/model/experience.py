@@ -15,7 +15,8 @@ class Stumble(Struct, frozen=True, kw_only=True):
 
     `subject` and `token` name the cause whatever the wording: a program with its subcommand, and the flag, task, path
     or module that it did not take. `vain` are calls that would have been its remedy, and failed too; `sometimes` when
-    the same call went through in that session as well.
+    the same call went through in that session as well. Of a linter's rule: `alone` when a run failed on nothing else,
+    and the `example` that it showed.
     """
 
     cause: str
@@ -27,6 +28,8 @@ class Stumble(Struct, frozen=True, kw_only=True):
     at: float | None = None
     vain: tuple[str, ...] = ()
     sometimes: bool = False
+    alone: bool = False
+    example: str = ""
 
     @property
     def key(self) -> str:
