@@ -166,18 +166,17 @@ def thrice(*steps: tuple[str, bool, str]) -> list[Lived]:
 
 
 FIXED = ("mise run lint", True, "0 issues.")
-UNCHECKED = """\
-till/close.go:12:2: Error return value of `os.Remove` is not checked (errcheck)
-	_ = os.Remove(receipt)
-	    ^
-"""
+UNCHECKED = (
+    "till/close.go:12:2: Error return value of `os.Remove` is not checked (errcheck)\n"
+    "\t_ = os.Remove(receipt)\n\t    ^\n"
+)
 LONG = "till/close.go:30: line is 141 characters (lll)\n"
 
 
 def test_a_rule_shows_the_line_that_it_was_found_in() -> None:
     """Not that an error was forgotten, but that it was put aside."""
     assert rules(*thrice(("mise run lint", False, UNCHECKED), FIXED), kind="convention") == [
-        "`mise run lint` fails on `errcheck` (Error return value … is not checked), as in `_ = os.Remove(receipt)`"
+        "`mise run lint` fails on `errcheck` (Error return value of … is not checked), as in `_ = os.Remove(receipt)`"
     ]
 
 
