@@ -424,6 +424,8 @@ def rich() -> Told:
     )
     story.compacted(f"## Findings\n- the `parser` leaks {SECRET} to logs\n")
     story.run(f"npm run x {SECRET}", f"npm error Missing script: {SECRET}", ok=False, code=1)
+    finding = f"shop/till.go:9:2: Error return value of `{SECRET}` is not checked (errcheck)\n\t_ = pay({SECRET})\n\t  ^\n"
+    story.run("mise run lint", finding, ok=False, code=1)
     story.say(f"Is `{SECRET}` what the server should use by default?")
     return story
 
@@ -438,6 +440,7 @@ def test_nothing_unredacted_is_left_after_a_seal() -> None:
     state = digest.harvest
     assert state.decisions and state.questions and state.findings and state.dead_ends and state.failures
     assert state.open_items and state.working and state.mentions and state.commits and state.report
+    assert any(SECRET in stumble.example for stumble in state.stumbles.values())
     assert SECRET in msgspec.json.encode(state).decode()
     digest.seal(hidden)
     assert SECRET not in msgspec.json.encode(digest).decode()

@@ -172,6 +172,7 @@ class Gathered(Struct):
                 failed=line(item.failed),
                 instead=line(item.instead),
                 vain=tuple(line(text) for text in item.vain),
+                example=line(item.example),
             )
             for item in self.stumbles.values()
         )
