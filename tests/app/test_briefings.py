@@ -192,7 +192,7 @@ def test_a_session_has_its_own_open_items_once_each(remembered: Remembered) -> N
     remembered.put("one", tasks=(failed,), harvest=harvest)
     own = briefings_of(remembered.machine, remembered.project).own
     assert [(line.text, line.reason) for line in own["one"]] == [
-        ("Open in this session: Wire the refund", "test failure"),
+        ("Open in this session: wire the refund.", "named as a next step"),
         ("Open in this session: lint", "3 failed"),
     ]
 

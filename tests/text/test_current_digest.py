@@ -75,10 +75,8 @@ def test_a_new_session_is_told_what_matters_on_its_branch() -> None:
         f"Open question: Which region? [{STATE.questions[0].id}]",
         "To do (high, for the user): Rotate the key",
         "To do (low): Tidy up",
-        "Done last (2026-01-05 13:02, codex): Moved the proxy",
+        "Done last (2026-01-05, codex): Moved the proxy",
         "Test passed with: uv run pytest",
-        "Project shop: webhook half done",
-        "Other branches with a state: payments (holdfast resume --branch NAME)",
         "Load from .holdfast/local/projects/shop/: log.md when asking why; reference.md when calling an API",
     ]
 

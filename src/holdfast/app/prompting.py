@@ -15,7 +15,9 @@ from holdfast.app.lesson_lines import flat, instructions, write_lessons
 from holdfast.app.pointing import is_checkout, pointer_sessions
 from holdfast.app.postings import TABLES, prompt_words, write_postings
 from holdfast.app.projects import known_projects, naming
+from holdfast.app.start_commands import is_stated
 from holdfast.app.wiring import Machine
+from holdfast.distill.passing import is_passing
 from holdfast.errors import HoldfastError
 from holdfast.hot.prompting import (
     AT_WORK,
@@ -28,7 +30,7 @@ from holdfast.hot.prompting import (
     class_of,
     heard_by,
 )
-from holdfast.model.memory import Decision
+from holdfast.model.memory import Decision, Fact, FactCategory
 from holdfast.repo.cochange import changed_together
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
@@ -41,6 +43,13 @@ MOST_FACTS = 500
 _LONGEST_FACT = 240
 _FORMAT = "2"  # of the postings: those of another are not copied
 _SPACE = re.compile(r"\s+")
+_DOES = re.compile(
+    r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
+)  # as distill/harvest_facts.py words it
+_PUBLIC = re.compile(
+    r"//(?:[\w-]+\.)*(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|npmjs\.(?:org|com)|pypi\.org"
+    r"|crates\.io|golang\.org|rubygems\.org|google\.com|example\.(?:com|org))(?:[/:`]|\Z| )"
+)
 
 
 def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None) -> str:
@@ -142,6 +151,8 @@ def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
         text = flat(one.line)
         if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(one.said)).casefold() in said:
             continue
+        if (command := _DOES.match(text)) and is_stated(command[1], said):
+            continue
         found = worded[one.id]
         weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
         weighed = " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
@@ -156,9 +167,16 @@ def _standing(project: Project) -> list[_Kept]:
             reference = MemoryStore(project, name).facts().reference
         except HoldfastError:
             continue  # a broken file is doctor's; the others are told all the same
-        found += [_fact(name, one) for one in reference.facts if _stands(one)]
-        found += [_decision(name, one) for one in reference.decisions]
+        found += [_fact(name, one) for one in reference.facts if _stands(one) and _is_of_here(one.fact)]
+        found += [_decision(name, one) for one in reference.decisions if not is_passing(one)]
     return sorted(found, key=lambda one: -one.at)[:MOST_FACTS]
+
+
+def _is_of_here(fact: Fact) -> bool:
+    """Whether a fact says something of this project: that a public host answers is true everywhere."""
+    if "REDACTED" in fact.text:
+        return False
+    return fact.category != FactCategory.ENDPOINT or not _PUBLIC.search(fact.text)
 
 
 def _stands(kept: KeptFact) -> bool:

@@ -29,10 +29,12 @@ _EMPTY_WORDS = re.compile(
     r"(?:[.!:,]+\s*|\s+[–—-]\s+|\s*\Z))+",
     re.IGNORECASE,
 )
+_RULES = re.compile(r"\s*[─━═▬]{3,}\s*")  # lines drawn across the page
 _DATA = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
 _NAME_ALONE = re.compile(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
 _NO_RESULT = re.compile(
-    r"(?:let me|i'll|i will|now i|next,? i|would you|do you|let's|here(?:'s| is| are)|you're welcome|glad)\b",
+    r"(?:(?:let me|i['’]ll|i will|i['’]m|i am|now|next,? i|first,? i|would you|do you|let['’]s|here(?:['’]s| is| are)"
+    r"|you['’]re welcome|glad|understood)\b|\W*★)",
     re.IGNORECASE,
 )
 
@@ -95,7 +97,7 @@ def summary_line(message: str, most: int) -> str:
     if _DATA.match(message):
         return ""  # what a program was answered is no account of the work
     for statement in statements(without_escapes(message[:MOST_READ])):
-        words = statement.text.lstrip("-–—•* ")
+        words = _RULES.sub("", statement.text).lstrip("-–—•* ")
         if not said and (empty := _EMPTY_WORDS.match(words)):
             words = words[empty.end() :]
         if not words or words.endswith((":", "?")) or _NO_RESULT.match(words):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from math import isfinite
 
 from msgspec import Struct
@@ -31,15 +32,17 @@ _DAY = 86_400
 _LONGEST = 60  # tokens of one line: a single essay must not eat the budget
 _LONGEST_TEXT = 2_000
 _PRIORITIES = {"high": 0, "normal": 1, "low": 2}
-_MOST_DONE = 2
+_MOST_QUESTIONS = 3
+_MOST_TODO = 3  # that sessions left; a person's own are told as long as there is room
 _MOST_BY_HAND = 12
-_MOST_NAMED = 4
 _LONGEST_INDEX = 120
+_REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
 _NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
 FILE_INDEX = "the file index"
 FAILED = "it failed in"
 PASSED = "it passed"
+GO_ON = "Go on with: "  # how a step begins that is derived from a session which was not finished
 ELSEWHERE = "\n"  # no branch is called so
 
 
@@ -87,15 +90,11 @@ def digest(
     lines += [_marked(_step_line(step), step.branch, branch) for step in steps]
     lines += _by_hand(file, clean, branch)
     lines += _within(map(_stumble_line, current.stumbles), STUMBLE_BUDGET)
-    lines += [_question_line(question) for question in current.questions if question.open]
-    said = {step.text for step in steps}
-    for item in sorted(todo, key=lambda item: _PRIORITIES[item.priority]):
-        if item.text in said:
-            continue
-        lines.append(_marked(_todo_line(item), item.branch, branch))
-    for deed in sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE]:
-        lines.append(_marked(_done_line(deed), deed.branch, branch))
-    lines += _around(current, branch, place)
+    asked = (_question_line(question) for question in current.questions if question.open)
+    lines += list(islice((line for line in asked if line is not None), _MOST_QUESTIONS))
+    lines += [_marked(_todo_line(item), item.branch, branch) for item in _to_tell(todo, steps)]
+    lines += [_marked(_done_line(deed), deed.branch, branch) for deed in _last_done(done, steps)]
+    lines += _around(current, branch, place, at_work=bool(dated), now=now)
     return _within(unsaid(lines, lambda line: line.text), budget)
 
 
@@ -109,10 +108,15 @@ def narrowed(current: Current, project: str | None, name: str) -> Current:
         todo=tuple(item for item in current.todo if item.project == project or not item.session),
         done=tuple(item for item in current.done if item.project == project),
         questions=tuple(question for question in current.questions if question.project == project),
+        files=tuple(hint for hint in current.files if _is_for(hint, name)),
         projects=tuple(
             entry if entry.name == name else replace(entry, branch=ELSEWHERE) for entry in current.projects
         ),
     )
+
+
+def _is_for(hint: FileHint, name: str) -> bool:
+    return not hint.path.startswith("projects/") or hint.path.startswith(f"projects/{name}/")
 
 
 def branches_of(current: Current) -> set[str]:
@@ -120,36 +124,61 @@ def branches_of(current: Current) -> set[str]:
     return {item.branch for items in (current.next, current.todo, current.done) for item in items} - {""}
 
 
-def _around(current: Current, branch: str | None, place: str) -> Iterator[DigestLine]:
-    """What helps once the work itself is told: commands that passed, projects, files to load."""
+def _to_tell(todo: Sequence[OpenItem], steps: Sequence[NextStep]) -> list[OpenItem]:
+    """What is not said as the next step already: all that a person wants, of sessions' left-overs the newest few."""
+    said = {step.text for step in steps}
+    new = [item for item in todo if item.text not in said]
+    ranked = sorted(new, key=lambda item: (_PRIORITIES[item.priority], -(item.at or 0)))
+    left = {item.id for item in [item for item in ranked if item.session][:_MOST_TODO]}
+    return [item for item in ranked if not item.session or item.id in left]
+
+
+def _last_done(done: Sequence[Done], steps: Sequence[NextStep]) -> list[Done]:
+    """The last deed, unless the next step is to go on with it, which says the same."""
+    last = max(done, key=lambda item: item.at or 0, default=None)
+    going_on = {step.session for step in steps if step.session and step.text.startswith(GO_ON)}
+    return [] if last is None or last.session in going_on else [last]
+
+
+def _around(
+    current: Current, branch: str | None, place: str, *, at_work: bool, now: float
+) -> Iterator[DigestLine]:
+    """What helps once the work itself is told: commands that passed, where work went on, files to load."""
     for check in current.checks:
         command = _one_line(check.command)
-        if command.endswith("…"):
+        if command.endswith("…") or _REMOVED.search(command):
             continue  # half a command cannot be run
         kind = _one_line(check.kind).capitalize()
         yield DigestLine(f"{kind} passed with: {command}", f"{PASSED} {_on(check.at)}")
     for project in current.projects:
         elsewhere = branch is not None and project.branch not in (branch, "")
-        status = f"last session {_on(project.at)}" if elsewhere else _one_line(project.status)
-        yield DigestLine(f"Project {_one_line(project.name)}: {status}", "an active project")
-    yield from _other_branches(current, branch)
+        # Of the only project all that could be said is said above.
+        if not elsewhere and not (at_work and len(current.projects) == 1):
+            text = f"Project {_one_line(project.name)}: {_one_line(project.status)}"
+            yield DigestLine(text, "an active project")
+    if branch is not None and not at_work:
+        yield from _last_elsewhere(current, branch, now)
     yield from _files(current.files, place)
 
 
-def _other_branches(current: Current, branch: str | None) -> Iterator[DigestLine]:
-    others = branches_of(current) - {branch} if branch is not None else set()
-    if others:
-        named = ", ".join(_one_line(name) for name in sorted(others)[:_MOST_NAMED])
-        more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
-        text = f"Other branches with a state: {named}{more} (holdfast resume --branch NAME)"
-        yield DigestLine(text, "their steps are not told here")
+def _last_elsewhere(current: Current, branch: str, now: float) -> Iterator[DigestLine]:
+    """On a branch of which nothing is known: where work went on last. What it was is that branch's."""
+    items: list[NextStep | Done | OpenItem] = [*current.next, *current.done, *current.todo]
+    others = [item for item in items if item.branch not in (branch, "") and isfinite(item.at or 0)]
+    last = max(others, key=lambda item: item.at or 0, default=None)
+    if last is not None and (last.at or now) >= now - STALE_DAYS * _DAY:
+        name, day = _one_line(last.branch), render_minute(last.at)[:10]
+        text = f"Last session here: {day} on {name} (holdfast resume --branch {name})"
+        yield DigestLine(text, "its steps are not told here")
 
 
 def _files(hints: Iterable[FileHint], place: str) -> Iterator[DigestLine]:
     """One line for each folder: an index that is longer than what it points to helps nobody."""
     folders: dict[str, list[str]] = {}
     for hint in hints:
-        folder, slash, name = hint.path.rstrip("/").rpartition("/")
+        if hint.path.endswith("/"):
+            continue  # an archive: who has read the log knows of it
+        folder, slash, name = hint.path.rpartition("/")
         folders.setdefault(f"{folder}{slash}", []).append(f"{_one_line(name)} when {_one_line(hint.when)}")
     for folder, names in folders.items():
         text = f"Load from {place}{_one_line(folder)}: {'; '.join(names)}"
@@ -224,13 +253,18 @@ def stumble_text(stumble: Stumble) -> str:
     return f"`{_one_line(stumble.tried)}` fails here{failed}{instead}"
 
 
-def _question_line(question: Question) -> DigestLine:
-    asked = _from(question.session, question.at)
-    return DigestLine(f"Open question: {_one_line(question.text)} [{question.id}]", asked)
+def _question_line(question: Question) -> DigestLine | None:
+    """None for one that is too long: nobody can answer half a question."""
+    text = _one_line(question.text)
+    if text.endswith("…") and not question.text.rstrip().endswith("…"):
+        return None
+    return DigestLine(f"Open question: {text} [{question.id}]", _from(question.session, question.at))
 
 
 def _todo_line(item: OpenItem) -> DigestLine:
-    marks = [item.priority if item.priority != "normal" else "", item.owner and f"for the {item.owner}"]
+    # Whoever reads this is the agent.
+    owner = item.owner and item.owner != "agent" and f"for the {item.owner}"
+    marks = [item.priority if item.priority != "normal" else "", owner]
     shown = ", ".join(filter(None, marks))
     why = f"; {_one_line(item.why)}" if item.why else ""
     label = f"To do ({shown})" if shown else "To do"
@@ -238,7 +272,7 @@ def _todo_line(item: OpenItem) -> DigestLine:
 
 
 def _done_line(item: Done) -> DigestLine:
-    signed = ", ".join(part for part in (render_minute(item.at), _one_line(item.agent)) if part)
+    signed = ", ".join(part for part in (render_minute(item.at)[:10], _one_line(item.agent)) if part)
     return DigestLine(f"Done last ({signed}): {_one_line(item.text)}", _from(item.session, item.at))
 
 

@@ -39,6 +39,14 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
     return document.replace(PROPOSED, [*standing, *added], heading="Proposed").render()
 
 
+def says_something(text: str) -> bool:
+    """Whether the manual has a word beyond what it begins with: a rule, or one that is proposed."""
+    ours = {*SEED.split("\n"), "## Proposed"}
+    return any(
+        line.strip() and line not in ours and not line.startswith("<!--") for line in text.splitlines()
+    )
+
+
 def _folded(line: str) -> str:
     """The same for the same rule, whichever session it was said in."""
     plain = _SOURCE.sub("", line.casefold().rstrip())
