@@ -17,6 +17,8 @@ from holdfast.app.postings import TABLES, prompt_words, write_postings
 from holdfast.app.projects import known_projects, naming
 from holdfast.app.start_commands import is_stated
 from holdfast.app.wiring import Machine
+from holdfast.distill.commands_in_use import of_one_machine
+from holdfast.distill.lesson_commands import is_default
 from holdfast.distill.passing import is_passing
 from holdfast.errors import HoldfastError
 from holdfast.hot.prompting import (
@@ -46,6 +48,7 @@ _SPACE = re.compile(r"\s+")
 _DOES = re.compile(
     r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
 )  # as distill/harvest_facts.py words it
+_HOW_MUCH = re.compile(r" (?:-v+|-q+|-x|-race|-count=\d+|--verbose|--quiet)(?= |\Z)")
 _PUBLIC = re.compile(
     r"//(?:[\w-]+\.)*(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|npmjs\.(?:org|com)|pypi\.org"
     r"|crates\.io|golang\.org|rubygems\.org|google\.com|example\.(?:com|org))(?:[/:`]|\Z| )"
@@ -151,7 +154,7 @@ def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
         text = flat(one.line)
         if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(one.said)).casefold() in said:
             continue
-        if (command := _DOES.match(text)) and is_stated(command[1], said):
+        if (does := _DOES.match(text)) and (is_stated(does[1], said) or _goes_without_saying(does[1])):
             continue
         found = worded[one.id]
         weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
@@ -177,6 +180,11 @@ def _is_of_here(fact: Fact) -> bool:
     if "REDACTED" in fact.text:
         return False
     return fact.category != FactCategory.ENDPOINT or not _PUBLIC.search(fact.text)
+
+
+def _goes_without_saying(command: str) -> bool:
+    """What anybody would call, however much it is to print; and what was called at one place of one machine."""
+    return is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command)
 
 
 def _stands(kept: KeptFact) -> bool:

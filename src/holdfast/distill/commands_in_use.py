@@ -82,9 +82,12 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
 
 def _tells(job: str, command: str) -> bool:
     """Not of one machine or one moment, nor what everybody knows how to do with one file or one test."""
-    if "REDACTED" in command or _ELSEWHERE.search(command):
-        return False
-    return job not in ("one test", "format") or not is_default(command)
+    return not of_one_machine(command) and (job not in ("one test", "format") or not is_default(command))
+
+
+def of_one_machine(command: str) -> bool:
+    """Whether a command names a place outside the repository, or lacks what was taken out of it."""
+    return "REDACTED" in command or _ELSEWHERE.search(command) is not None
 
 
 def _chosen(job: str, found: Sequence[InUse]) -> InUse:

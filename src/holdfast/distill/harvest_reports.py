@@ -120,6 +120,9 @@ _NOT_AN_ITEM = late(
     r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
     re.IGNORECASE,
 )
+_REPORTS = late(  # that something was seen to, in the midst of what is left
+    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b", re.IGNORECASE
+)
 _CHORE = late(
     r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
     r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
@@ -232,6 +235,8 @@ def open_items(said: Iterable[Statement], at: float | None) -> list[OpenItem]:
         if not statement.item and not stands_alone(text):
             continue
         if _NOTHING_LEFT.match(text) or _NOT_AN_ITEM.search(text) or text.count("`") % 2:
+            continue
+        if _REPORTS.match(text):
             continue
         items.append(OpenItem(text=text, owner="agent", at=at))
     return items

@@ -30,6 +30,7 @@ _EMPTY_WORDS = re.compile(
     re.IGNORECASE,
 )
 _RULES = re.compile(r"\s*[─━═▬]{3,}\s*")  # lines drawn across the page
+_COMMAND_ALONE = re.compile(r"/[\w:.-]+")  # of the client: how, and not what
 _DATA = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
 _NAME_ALONE = re.compile(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
 _NO_RESULT = re.compile(
@@ -72,7 +73,8 @@ def goal_line(record: DistilledSession, most: int) -> str:
     """What the session was about: the first words of a person that say something."""
     for prompt in record.prompts or (record.goal,):
         line = _first_said(prompt)
-        if len(line) >= _LEAST_SAID or (line and len(record.prompts) < 2):
+        says = len(line) >= _LEAST_SAID and not _COMMAND_ALONE.fullmatch(line)
+        if says or (line and len(record.prompts) < 2):
             return cut(line, most)
     return cut(" ".join(record.goal.split()), most)
 

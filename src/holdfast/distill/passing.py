@@ -23,6 +23,12 @@ _OF_THE_MOMENT = late(
 _DEED = late(
     r"(?:feat|fix|test|docs?|chore|style|refactor|perf|ci|build|revert|wip)(?:\([^)]*\))?!?: ", re.IGNORECASE
 )
+# Commits say what was done to the code, which shows it; a choice reads "Use …", "Keep …", "Prefer …".
+_DONE_TO_CODE = late(
+    r"(?:add(?:s|ed)?|fix(?:es|ed)?|implement(?:s|ed)?|updated?|created?|improved?|bump|release|merge|revert|reach)\s",
+    re.IGNORECASE,
+)
+_FRAGMENT = late(r"[a-z]+ ")  # of a list below a heading that named what it is about
 _QUESTION = late(r"(?P<question>.{8,}?\?) \S")
 
 
@@ -43,4 +49,6 @@ def is_passing(decision: Decision) -> bool:
         return True
     if asked := _QUESTION.match(text):
         return is_passing_question(asked["question"])
+    if decision.by == "agent" and (_DONE_TO_CODE.match(text) or _FRAGMENT.match(text)):
+        return True
     return bool(_POINTS_AT.search(text))

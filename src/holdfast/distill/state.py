@@ -17,11 +17,13 @@ from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.harvest_state import alike, words_of
 from holdfast.distill.log_entry import cut, goal_line, summary_line, task_line
 from holdfast.distill.tasks import ON_THE_LIST, TICKED
+from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, TaskResult
 from holdfast.text.current_digest import GO_ON
 from holdfast.text.current_md import Check, Current, Done, NextStep
 from holdfast.text.late import late
+from holdfast.text.memory_md import render_minute
 
 MOST_TODO = 12
 MOST_OF_A_SESSION = 4
@@ -33,6 +35,8 @@ MOST_CHECKS = 5
 LONGEST = 180
 LONGEST_REQUEST = 120  # a to-do says what, the log says the rest
 OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
+# Somebody stopped it, or the client did: where the list has it still, it is on the list.
+_STOPPED = frozenset({FailureReason.USER_REJECTED, FailureReason.INTERRUPTED, FailureReason.API_ERROR})
 UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 
 _FOR_A_PROGRAM = late(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
@@ -114,6 +118,7 @@ def _unfinished(record: DistilledSession) -> list[OpenItem]:
         for task in record.tasks
         if task.status in ("failed", "skipped")
         and task.title
+        and task.reason not in _STOPPED
         and not task.evidence.startswith(TICKED)
         and not is_chore(task.title)
         and not task.title.startswith("/")  # a command of the client: a request, and never a step of a list
@@ -169,8 +174,8 @@ def _next(
     if left:
         text = left[0].text
     elif record.outcome in UNFINISHED:
-        why = cut(_folded(record.outcome_why), 80)
-        text = f"{GO_ON}{goal_line(record, LONGEST - 80)} ({record.outcome}: {why})"
+        day = "" if record.ended is None else f", {render_minute(record.ended)[:10]}"
+        text = f"{GO_ON}{goal_line(record, LONGEST - 80)} ({record.outcome}{day})"
     else:
         return tuple(kept)
     at = to_minute(record.started)
@@ -182,7 +187,8 @@ def _done(record: DistilledSession, project: str) -> Done:
     summary = summary_line(record.final_message, LONGEST)
     goal = goal_line(record, 100)
     ended = f" ({record.outcome})" if record.outcome in UNFINISHED else ""
-    text = f"{goal.rstrip('.')}{ended}." + (f" {summary}" if summary else "")
+    head = f"{goal.rstrip(' .,;:')}{ended}"
+    text = (head if head.endswith(("?", "!", "…")) else f"{head}.") + (f" {summary}" if summary else "")
     return Done(
         text=cut(text, LONGEST + 60),
         branch=record.branch,
