@@ -19,6 +19,7 @@ from holdfast.app.projects import Naming, naming
 from holdfast.app.recovery import START_BUDGET, starts
 from holdfast.app.start_commands import command_line, is_stated
 from holdfast.app.wiring import Machine
+from holdfast.distill.lesson_commands import is_default
 from holdfast.distill.lesson_telling import LEAST_MET, lately_met
 from holdfast.distill.state import open_items
 from holdfast.errors import HoldfastError
@@ -133,10 +134,11 @@ def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collec
 def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str) -> list[Line]:
     """What sessions use here, in place of what happened to pass last; after what keeps failing.
 
-    Of what passed, nothing that the agent's own files say.
+    Of what passed, nothing that the agent's own files say, nor what it would call unaided; which tests there are is
+    worth a word.
     """
     if not commands:
-        return [line for line in lines if not (_is_check(line) and is_stated(_command_of(line), guides))]
+        return [line for line in lines if not (_is_check(line) and _is_known(line, guides))]
     kept = [line for line in lines if not _is_check(line)]
     place = max((number + 1 for number, line in enumerate(kept) if _keeps_failing(line)), default=0)
     place = place or sum(line.text.startswith(FIRST) for line in kept)
@@ -150,8 +152,9 @@ def _is_check(line: Line) -> bool:
     return line.reason.startswith(PASSED)
 
 
-def _command_of(line: Line) -> str:
-    return line.text.partition(": ")[2]
+def _is_known(line: Line, guides: str) -> bool:
+    command = line.text.partition(": ")[2]
+    return is_stated(command, guides) or (not line.text.startswith("Test ") and is_default(command))
 
 
 def _keeps_failing(line: Line) -> bool:

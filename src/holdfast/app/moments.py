@@ -196,24 +196,21 @@ def remedy(end: DeadEnd, root: str) -> Moment | None:
             None  # the same call worked once something else was done: it depends on the day, not on the call
         )
     for found in (failing(call, end.failed), Failing("whole", "", tuple(call.words[1:]))):
-        moment = _moment(end, call, found, root, _stand_in(found, call, helped))
+        moment = _moment(end, call, found, root, _stand_in(found, helped))
         if not any(_is(moment, one, root) for one in helped):
             return moment if moment.rule != "whole" or not _SCRATCH.search(end.instead) else None
     return None
 
 
-def _stand_in(found: Failing, call: Call, helped: Sequence[Call]) -> str:
-    """The one word that helped where a file or a program was not found: the rest of the call is of the day."""
-    missing = {"path": found.token, "program": call.words[0]}.get(found.rule, "")
-    name = missing.replace("\\", "/").rpartition("/")[2]
+def _stand_in(found: Failing, helped: Sequence[Call]) -> str:
+    """Where the file was that was not found where it was looked for: the rest of the call is of the day."""
+    name = found.token.replace("\\", "/").rpartition("/")[2] if found.rule == "path" else ""
     words = (word for one in helped for word in one.words) if name else iter(())
-    return next(
-        (word for word in words if word != missing and word.replace("\\", "/").endswith(f"/{name}")), ""
-    )
+    return next((word for word in words if word.replace("\\", "/").endswith(f"/{name}")), "")
 
 
 def _moment(end: DeadEnd, call: Call, found: Failing, root: str, stand_in: str) -> Moment:
-    tried = found.token or call.words[0] if stand_in else normal(end.tried) if call.directory else end.tried
+    tried = found.token if stand_in else normal(end.tried) if call.directory else end.tried
     text = (
         f"`{short(tried, _TRIED)}` failed here before ({short(end.failed, _FAILED)}) → "
         f"`{stand_in or ' '.join(end.instead.split())}` worked [{_source(end)}]"

@@ -147,14 +147,12 @@ class _Kept(Struct, frozen=True):
 
 def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
     """What stands and no instruction file says already: whose, with its words and how rare those are."""
-    kept = _standing(project)
+    kept = _standing(project, said)
     worded = {one.id: set(prompt_words(one.said)) for one in kept}
     often = Counter(word for found in worded.values() for word in found)
     for one in kept:
         text = flat(one.line)
         if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(one.said)).casefold() in said:
-            continue
-        if (does := _DOES.match(text)) and (is_stated(does[1], said) or _goes_without_saying(does[1])):
             continue
         found = worded[one.id]
         weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
@@ -162,7 +160,7 @@ def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
         yield one.project, text, one.reason, weighed
 
 
-def _standing(project: Project) -> list[_Kept]:
+def _standing(project: Project, said: str) -> list[_Kept]:
     """Facts and decisions, with the project that each belongs to: a repository may hold several."""
     found: list[_Kept] = []
     for name in known_projects(project):
@@ -170,21 +168,24 @@ def _standing(project: Project) -> list[_Kept]:
             reference = MemoryStore(project, name).facts().reference
         except HoldfastError:
             continue  # a broken file is doctor's; the others are told all the same
-        found += [_fact(name, one) for one in reference.facts if _stands(one) and _is_of_here(one.fact)]
+        found += [_fact(name, one) for one in reference.facts if _stands(one) and _is_news(one.fact, said)]
         found += [_decision(name, one) for one in reference.decisions if not is_passing(one)]
     return sorted(found, key=lambda one: -one.at)[:MOST_FACTS]
 
 
-def _is_of_here(fact: Fact) -> bool:
-    """Whether a fact says something of this project: that a public host answers is true everywhere."""
-    if "REDACTED" in fact.text:
+def _is_news(fact: Fact, said: str) -> bool:
+    """Whether a fact says something of this project that is not known anyway; all that somebody wrote down does.
+
+    That a public host answers is true everywhere. A command is known where a guide names it, or anybody would call it.
+    """
+    if not fact.session:
+        return True
+    if "REDACTED" in fact.text or (fact.category == FactCategory.ENDPOINT and _PUBLIC.search(fact.text)):
         return False
-    return fact.category != FactCategory.ENDPOINT or not _PUBLIC.search(fact.text)
-
-
-def _goes_without_saying(command: str) -> bool:
-    """What anybody would call, however much it is to print; and what was called at one place of one machine."""
-    return is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command)
+    if (does := _DOES.match(fact.text)) is None:
+        return True
+    command = does[1]
+    return not (is_stated(command, said) or is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command))
 
 
 def _stands(kept: KeptFact) -> bool:

@@ -96,7 +96,8 @@ def digest(
     lines += list(islice((line for line in asked if line is not None), _MOST_QUESTIONS))
     lines += [marked(todo_line(item), item.branch, branch) for item in _to_tell(todo, steps)]
     lines += [marked(done_line(deed), deed.branch, branch) for deed in _last_done(done, steps)]
-    lines += _around(current, branch, place, at_work=bool(dated), now=now)
+    at_work = any(branch is None or item.branch == branch for item in dated)
+    lines += _around(current, branch, place, at_work=at_work, now=now)
     return _within(unsaid(lines, lambda line: line.text), budget)
 
 

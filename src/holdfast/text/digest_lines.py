@@ -44,10 +44,16 @@ def stumble_line(stumble: Stumble) -> DigestLine:
 def stumble_text(stumble: Stumble) -> str:
     """What fails and what works instead, in one line."""
     if "`" in stumble.tried and not stumble.failed and not stumble.instead:  # a rule that says all of it
-        return one_line(stumble.tried)
+        return _whole_commands(one_line(stumble.tried))
     failed = f" ({one_line(stumble.failed)})" if stumble.failed else ""
     instead = f" → `{one_line(stumble.instead)}` worked" if stumble.instead else ""
     return f"`{one_line(stumble.tried)}` fails here{failed}{instead}"
+
+
+def _whole_commands(rule: str) -> str:
+    """A rule that was cut, without the command that it was cut in, where another one stands before it."""
+    cut = rule.endswith("…") and rule.count("`") % 2
+    return (rule.rpartition(" or `")[0] or rule) if cut else rule
 
 
 def question_line(question: Question) -> DigestLine | None:
