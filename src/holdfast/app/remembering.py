@@ -275,7 +275,7 @@ def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProj
 
 _WHEN = {
     "log.md": "asking why",
-    "reference.md": "in need of facts or decisions",
+    "reference.md": "calling or running something (facts, decisions)",
     "open-questions.md": "about to ask the user",
     "archive": "the log is too short",
 }

@@ -21,7 +21,7 @@ from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, TaskResult
 from holdfast.text.current_digest import GO_ON
-from holdfast.text.current_md import Check, Current, Done, NextStep
+from holdfast.text.current_md import Check, Current, Done, NextStep, by_session
 from holdfast.text.late import late
 from holdfast.text.memory_md import render_minute
 
@@ -103,7 +103,7 @@ def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
     said = [item for item in every if item.priority != "high" and item.why != ON_THE_LIST]
     listed = [item for item in every if item.priority != "high" and item.why == ON_THE_LIST]
     found: list[OpenItem] = []
-    for item in [*urgent, *said, *listed, *_unfinished(record)]:
+    for item in [*urgent, *said, *_unfinished(record), *listed]:
         if not any(alike(words_of(item.text), words_of(known.text)) for known in found):
             at = to_minute(item.at or record.ended)
             found.append(replace(item, branch=record.branch, session=record.session, at=at))
@@ -216,7 +216,7 @@ def _trimmed(state: Current, newest: float | None) -> Current:
     """Bounded: the newest and the most urgent. Handed-over steps and a person's to-dos are never trimmed."""
     oldest = (newest or 0) - OLDEST_S
     todo = [item for item in state.todo if not item.session or (item.at or 0) >= oldest]
-    by_worth = sorted(todo, key=lambda item: (bool(item.session), item.priority != "high", -(item.at or 0)))
+    by_worth = sorted(by_session(todo), key=lambda item: (bool(item.session), item.priority != "high"))
     kept = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
     derived = sorted((step for step in state.next if not step.by), key=lambda step: -(step.at or 0))
     fresh = [step for step in derived if (step.at or 0) >= oldest][:MOST_BRANCHES]

@@ -19,6 +19,7 @@ from holdfast.text.current_md import (
     FileHint,
     NextStep,
     bare_todo,
+    by_session,
 )
 from holdfast.text.digest_lines import (
     DigestLine,
@@ -131,7 +132,7 @@ def _to_tell(todo: Sequence[OpenItem], steps: Sequence[NextStep]) -> list[OpenIt
     """What is not said as the next step already: all that a person wants, of sessions' left-overs the newest few."""
     said = {step.text for step in steps}
     new = [item for item in todo if item.text not in said]
-    ranked = sorted(new, key=lambda item: (_PRIORITIES[item.priority], -(item.at or 0)))
+    ranked = sorted(by_session(new), key=lambda item: _PRIORITIES[item.priority])
     left = {item.id for item in [item for item in ranked if item.session][:_MOST_TODO]}
     return [item for item in ranked if not item.session or item.id in left]
 
