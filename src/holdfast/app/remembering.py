@@ -24,6 +24,7 @@ from holdfast.distill.paraphrase import Meaning
 from holdfast.distill.passing import is_passing, is_passing_question
 from holdfast.distill.standing_rules import standing_rules
 from holdfast.distill.state import advance, did_something, open_items, to_minute
+from holdfast.errors import HoldfastError
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.session import DistilledSession
 from holdfast.store.given_up import given_up, made_since
@@ -275,10 +276,18 @@ def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProj
 
 _WHEN = {
     "log.md": "asking why",
-    "reference.md": "calling or running something (facts, decisions)",
-    "open-questions.md": "about to ask the user",
+    "reference.md": "calling something (facts, decisions)",
+    "open-questions.md": "asking the user",
     "archive": "the log is too short",
 }
+
+
+def _is_agreed(store: MemoryStore) -> bool:
+    """Whether a person has put something into the manual; one that nobody can read they will want to look at."""
+    try:
+        return says_something(store.style())
+    except HoldfastError:
+        return True
 
 
 def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
@@ -290,6 +299,6 @@ def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
             if path.exists():
                 shown = path.relative_to(store.project.memory).as_posix()
                 hints.append(FileHint(path=shown + ("/" if path.is_dir() else ""), when=_WHEN[path.name]))
-    if stores and says_something(stores[0].style()):
-        hints.append(FileHint(path="style.md", when="writing code or text"))
+    if stores and _is_agreed(stores[0]):
+        hints.append(FileHint(path="style.md", when="writing"))
     return tuple(hints)

@@ -190,7 +190,7 @@ def _done(record: DistilledSession, project: str) -> Done:
     head = f"{goal.rstrip(' .,;:')}{ended}"
     text = (head if head.endswith(("?", "!", "…")) else f"{head}.") + (f" {summary}" if summary else "")
     return Done(
-        text=cut(text, LONGEST + 60),
+        text=cut(text, LONGEST),
         branch=record.branch,
         project=project,
         agent=record.agent,

@@ -40,11 +40,10 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
 
 
 def says_something(text: str) -> bool:
-    """Whether the manual has a word beyond what it begins with: a rule, or one that is proposed."""
+    """Whether a person has written a rule, or agreed to one: what is only proposed nobody need follow."""
     ours = {*SEED.split("\n"), "## Proposed"}
-    return any(
-        line.strip() and line not in ours and not line.startswith("<!--") for line in text.splitlines()
-    )
+    lines = sections.parse(text, "style.md").outside().splitlines()
+    return any(line.strip() and line not in ours for line in lines)
 
 
 def _folded(line: str) -> str:
