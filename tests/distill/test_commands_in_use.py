@@ -52,6 +52,19 @@ def test_what_checks_all_is_named_before_what_checks_a_file_where_sessions_use_b
     assert told(*sessions, lived(4, ("test", "mise test <path>"))) == ["test mise test"]
 
 
+def test_a_program_that_fails_outside_its_folder_is_named_with_the_folder() -> None:
+    sessions = [
+        lived(n, ("test", "go test <path>"), *([("test", "cd src && go test <path>")] if n % 2 else []))
+        for n in range(6)
+    ]
+    assert told(*sessions) == ["test go test <path>"]
+    failed = Stumble(
+        cause="place", subject="go build", token="", tried="go build ./...", failed="no main module"
+    )
+    outside = Lived(session="x", experience=Experience(stumbles=(failed,)))
+    assert told(*sessions, outside) == ["test cd src && go test <path>"]
+
+
 def test_what_everybody_does_with_one_test_or_one_file_is_not_named() -> None:
     sessions = [
         lived(n, ("one test", "go test <path> -run <name>"), ("format", "gofmt -w <path>")) for n in range(5)

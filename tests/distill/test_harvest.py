@@ -605,6 +605,6 @@ def test_what_every_work_ends_with_is_a_chore_and_what_names_anything_else_is_no
 def test_what_was_seen_to_is_not_left_though_it_stands_among_what_is() -> None:
     report = (
         "## Remaining\n\n- Review of the links confirmed that all of them are signed\n"
-        "- Sign the links of the archive\n"
+        "- Tip: sign them with a key of your own\n- Sign the links of the archive\n"
     )
     assert [item.text for item in harvested(told(report)).open_items] == ["Sign the links of the archive"]

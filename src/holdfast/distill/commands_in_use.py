@@ -10,7 +10,7 @@ else that can be known at its start.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -54,6 +54,7 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
     counts: dict[tuple[str, str], int] = {}
     last: dict[str, int] = {}
     gone: dict[str, int] = {}
+    misplaced: set[str] = set()  # programs that fail in the wrong folder
     whole = 1.0  # as if one more session had run nothing: what one of two did is no certainty
     for number, session in enumerate(lived):
         weight = 0.5 ** ((len(lived) - 1 - number) / HALF_LIFE)
@@ -65,6 +66,8 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
         for stumble in session.experience.stumbles:
             if stumble.cause in GONE:
                 gone[stumble.tried] = number
+            elif stumble.cause == "place":
+                misplaced.add(_program(stumble.tried))
     usable: dict[str, list[InUse]] = {}
     for (job, command), weight in sorted(weights.items(), key=lambda pair: (-pair[1], pair[0])):
         chance = weight / whole
@@ -76,13 +79,24 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
         ):
             one = InUse(job=job, command=command, chance=chance, sessions=counts[job, command])
             usable.setdefault(job, []).append(one)
-    best = [_chosen(job, found) for job, found in usable.items()]
+    best = [_chosen(job, _placed(found, misplaced)) for job, found in usable.items()]
     return sorted(best, key=lambda one: -one.chance)[:MOST]
 
 
 def _tells(job: str, command: str) -> bool:
     """Not of one machine or one moment, nor what everybody knows how to do with one file or one test."""
     return not of_one_machine(command) and (job not in ("one test", "format") or not is_default(command))
+
+
+def _placed(found: Sequence[InUse], misplaced: Collection[str]) -> Sequence[InUse]:
+    """Where a program works in its folder only: those that say the folder. A shell that was there did not have to."""
+    program = _program(found[0].command)
+    said = [one for one in found if one.command.startswith("cd ") and _program(one.command) == program]
+    return said if program in misplaced and said else found
+
+
+def _program(command: str) -> str:
+    return command.rpartition("&& ")[2].partition(" ")[0]
 
 
 def of_one_machine(command: str) -> bool:

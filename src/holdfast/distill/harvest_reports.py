@@ -116,7 +116,7 @@ _NOT_AN_ITEM = late(
     r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
     r"|i can|happy to"
     r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
-    r"|\Aready (?:to|for)\b"
+    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W)"
     r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
     re.IGNORECASE,
 )
