@@ -19,7 +19,7 @@ from holdfast.model.memory import Decision, Harvest, OpenItem, Question
 from holdfast.model.session import DistilledSession, FileTouch, TaskResult
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
-from holdfast.text.current_md import Current, NextStep, Stumble
+from holdfast.text.current_md import Check, Current, NextStep, Stumble
 from holdfast.text.reference_md import Reference
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
@@ -192,7 +192,7 @@ def test_a_session_has_its_own_open_items_once_each(remembered: Remembered) -> N
     remembered.put("one", tasks=(failed,), harvest=harvest)
     own = briefings_of(remembered.machine, remembered.project).own
     assert [(line.text, line.reason) for line in own["one"]] == [
-        ("Open in this session: Wire the refund", "test failure"),
+        ("Open in this session: wire the refund.", "named as a next step"),
         ("Open in this session: lint", "3 failed"),
     ]
 
@@ -225,3 +225,33 @@ def test_a_new_session_hears_of_its_branch_and_every_session_of_what_keeps_faili
     told = {branch: [line.text for line in lines] for (_, branch), lines in briefings.digests.items()}
     assert told["main"][:2] == ["Next: the cart", fails] and told["api"][:2] == ["Next: the api", fails]
     assert set(told) == {"", "main", "api"}
+
+
+def test_a_check_that_passed_is_told_where_nobody_says_it_and_it_is_not_what_anybody_would_call(
+    remembered: Remembered,
+) -> None:
+    memory = memory_of(remembered.machine, remembered.project)
+    checks = (
+        Check(command="make check", kind="lint", at=NOON),
+        Check(command="go build ./...", kind="build", at=NOON),
+        Check(command="go test ./...", kind="test", at=NOON),
+        Check(command="npm run types", kind="types", at=NOON),
+    )
+    memory.change_current(lambda _: Current(checks=checks))
+    (remembered.project.root / "AGENTS.md").write_text("Always run `make check` first.\n", encoding="utf-8")
+    lines = briefings_of(remembered.machine, remembered.project).digests["startup", ""]
+    assert [line.text for line in lines] == [
+        "Test passed with: go test ./...",
+        "Types passed with: npm run types",
+    ]
+
+
+def test_who_comes_back_is_not_told_of_plans_and_of_answers_for_the_moment(remembered: Remembered) -> None:
+    decisions = (
+        Decision(text="Plan approved: Sign the links", by="user", session="one", at=NOON),
+        Decision(text="Keep totals in cents", by="user", session="one", at=NOON),
+    )
+    asked = Question(text="Shall we look at this one now?", answer="yes", by="user", session="one", at=NOON)
+    remembered.put("one", harvest=Harvest(decisions=decisions, questions=(asked,)))
+    settled = [text for text in remembered.told() if not text.startswith("Meanwhile (")]
+    assert settled == ["Meanwhile decided: Keep totals in cents"]

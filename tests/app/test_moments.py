@@ -16,7 +16,7 @@ from holdfast.app.questions import answer
 from holdfast.app.wiring import Machine
 from holdfast.hot.moment import fits
 from holdfast.hot.shell import calls
-from holdfast.model.memory import DeadEnd, Fact, Harvest
+from holdfast.model.memory import DeadEnd, Fact, Harvest, Question
 from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
 from holdfast.store.memory import MemoryStore
@@ -240,6 +240,34 @@ def test_an_answered_question_is_prepared_with_its_answer(machine: Machine) -> N
     assert moment.tool == "AskUserQuestion" and moment.key == "which database do we use"
     assert moment.text.startswith("Answered before: Which database do we use? → Postgres 16 (by user, 20")
     assert moment.text.endswith(f"[{moment.id}]") and moment.id.startswith("Q-")
+
+
+def test_an_answer_about_how_to_go_on_is_not_given_again(machine: Machine) -> None:
+    asked = (
+        Question(text="What would you like to do with this ticket?", answer="Work on it", by="user", at=NOW),
+        Question(text="Which region do we deploy to?", answer="Frankfurt", by="user", at=NOW),
+    )
+    kept(machine, Harvest(questions=tuple(replace(one, session="s0") for one in asked)))
+    assert [moment.token for moment in prepared(machine)] == ["Frankfurt"]
+
+
+def test_where_a_file_was_elsewhere_only_that_is_told() -> None:
+    script = DeadEnd(
+        tried="scripts/send.sh --to shop --body /tmp/body.z7I9.md",
+        failed="bash: scripts/send.sh: No such file or directory",
+        instead="tools/scripts/send.sh --to shop --body /tmp/body.z7I9.md",
+        at=NOW,
+    )
+    moment = remedy(script, "/repo")
+    assert moment is not None
+    said = "`scripts/send.sh` failed here before (bash: scripts/send.sh: No such file or directory) → "
+    assert moment.text.startswith(f"{said}`tools/scripts/send.sh` worked [X-")
+
+
+def test_what_worked_with_a_file_of_the_moment_is_not_told_of_the_same_words() -> None:
+    end = DeadEnd(tried="send report", failed="it went wrong", instead="send --file /tmp/x.md", at=NOW)
+    assert remedy(end, "/repo") is None
+    assert remedy(replace(end, instead="send --file docs/x.md"), "/repo") is not None
 
 
 def test_a_file_that_cannot_be_read_costs_its_own_lines_only(machine: Machine) -> None:

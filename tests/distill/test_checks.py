@@ -599,6 +599,8 @@ def test_a_failure_has_the_reason_that_its_output_shows(
 def test_the_evidence_is_a_line_of_the_tool_and_not_the_echo_of_the_command() -> None:
     output = "Exit code 1\n[lint] $ golangci-lint run ./...\na.go:3:1: ineffectual assignment"
     assert why_failed(output, "lint", 1) == (FailureReason.TOOL_ERROR, "a.go:3:1: ineffectual assignment")
+    told = 'level=info msg="linter has version 2"\n[INFO] scanning\na.go:3:1: ineffectual assignment'
+    assert why_failed(told, "lint", 1) == (FailureReason.TOOL_ERROR, "a.go:3:1: ineffectual assignment")
 
 
 # --- commits --------------------------------------------------------------------------------------------

@@ -27,9 +27,66 @@ def told(*sessions: Lived) -> list[str]:
 
 def test_of_each_job_the_command_of_most_sessions_is_named_the_likeliest_first() -> None:
     sessions = [
-        lived(n, ("test", "make test"), ("lint", "make lint" if n % 2 else "ruff check")) for n in range(5)
+        lived(n, ("test", "make test"), ("lint", "ruff check src" if n % 2 else "ruff check"))
+        for n in range(5)
     ]
     assert told(*sessions) == ["test make test", "lint ruff check"]
+
+
+def test_a_task_that_the_repository_defines_stands_for_the_tool_that_most_sessions_called() -> None:
+    sessions = [
+        lived(n, ("types", "bun run typecheck" if n % 3 == 0 else "bunx tsc --noEmit -p web"))
+        for n in range(9)
+    ]
+    assert told(*sessions) == ["types bun run typecheck"]
+    sessions = [
+        lived(n, ("types", "cd web && npm run types" if n % 3 == 0 else "npx tsc -p api")) for n in range(9)
+    ]
+    assert told(*sessions) == ["types npx tsc -p api"], "a task of another folder checks something else"
+    sessions = [lived(n, ("test", "make test" if n % 3 == 0 else "bun test <path>")) for n in range(9)]
+    assert told(*sessions) == ["test bun test <path>"], "one file's test is another job"
+
+
+def test_what_checks_all_is_named_before_what_checks_a_file_where_sessions_use_both() -> None:
+    sessions = [lived(n, ("test", "mise test <path>"), ("test", "mise test")) for n in range(4)]
+    assert told(*sessions, lived(4, ("test", "mise test <path>"))) == ["test mise test"]
+
+
+def test_a_program_that_fails_outside_its_folder_is_named_with_the_folder() -> None:
+    sessions = [
+        lived(n, ("test", "go test <path>"), *([("test", "cd src && go test <path>")] if n % 2 else []))
+        for n in range(6)
+    ]
+    assert told(*sessions) == ["test go test <path>"]
+    failed = Stumble(
+        cause="place", subject="go build", token="", tried="go build ./...", failed="no main module"
+    )
+    outside = Lived(session="x", experience=Experience(stumbles=(failed,)))
+    assert told(*sessions, outside) == ["test cd src && go test <path>"]
+
+
+def test_what_everybody_does_with_one_test_or_one_file_is_not_named() -> None:
+    sessions = [
+        lived(n, ("one test", "go test <path> -run <name>"), ("format", "gofmt -w <path>")) for n in range(5)
+    ]
+    assert told(*sessions) == []
+    own = [lived(n, ("one test", "pnpm test -- --grep <name>")) for n in range(5)]
+    assert told(*own) == ["one test pnpm test -- --grep <name>"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/Users/ada/.bun/bin/bun test",
+        "cd ~/work/shop && make test",
+        "pytest --rootdir=/tmp/shop-4",
+        'cd "/home/ada/shop" && make test',
+        "C:\\tools\\make.exe test",
+        "npx markdownlint .REDACTED.md",
+    ],
+)
+def test_a_command_of_one_machine_or_with_a_part_taken_out_is_not_named(command: str) -> None:
+    assert told(*(lived(n, ("test", command), ("lint", "make lint")) for n in range(5))) == ["lint make lint"]
 
 
 def test_what_sessions_use_of_late_takes_the_place_of_what_they_used_once() -> None:

@@ -12,6 +12,7 @@ from tests.distill.test_tasks import Story
 
 from holdfast.distill.digest import Digest
 from holdfast.distill.harvest_decisions import of_person
+from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.harvest_state import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH
 from holdfast.distill.reduce import Reducer
 from holdfast.distill.session import Part, conclude
@@ -583,3 +584,30 @@ def test_a_closing_question_that_asks_nothing_of_the_matter_is_not_kept(question
 )
 def test_a_fragment_or_a_guess_is_no_finding(said: str) -> None:
     assert not harvested(Told().ask("Why?").say(f"## Findings\n\n- {said}\n")).findings
+
+
+@pytest.mark.parametrize(
+    ("text", "chore"),
+    [
+        ("Commit, push, open PR, wait for checks, squash merge", True),
+        ("Task 10: Full test suite and live test", True),
+        ("Run package install and focused verification", True),
+        ("Summarize what was changed in the cart", True),
+        ("Task 7: Daemon mail commands", False),
+        ("Add tests for the cart", False),
+        ("Fix the build", False),
+        ("Run the migration of the stations table", False),
+    ],
+)
+def test_what_every_work_ends_with_is_a_chore_and_what_names_anything_else_is_none(
+    text: str, chore: bool
+) -> None:
+    assert is_chore(text) is chore
+
+
+def test_what_was_seen_to_is_not_left_though_it_stands_among_what_is() -> None:
+    report = (
+        "## Remaining\n\n- Review of the links confirmed that all of them are signed\n"
+        "- Tip: sign them with a key of your own\n- Sign the links of the archive\n"
+    )
+    assert [item.text for item in harvested(told(report)).open_items] == ["Sign the links of the archive"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
+from tests.distill.test_state import record
 
-from holdfast.distill.log_entry import summary_line, task_line
+from holdfast.distill.log_entry import goal_line, summary_line, task_line
 from holdfast.text.prose import prose_of, unwrapped
 
 
@@ -66,3 +68,23 @@ def test_where_a_secret_was_a_mark_is_left() -> None:
     assert prose_of("DB is postgres://admin:[redacted:password]@db").lines == (
         "DB is postgres://admin:[…]@db",
     )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Now add the state to the cart and register its handlers.",
+        "I’m using the planning skill to write this down.",
+        "Now let me check the imports of the cart.",
+        "★ Insight ─────────────────────────",
+        "━━━━━━━━━━━━━━━━━━━━━━",
+    ],
+)
+def test_what_an_agent_is_about_to_do_or_has_drawn_is_no_account(message: str) -> None:
+    assert summary_line(message, 200) == ""
+
+
+def test_a_command_of_the_client_alone_does_not_say_what_a_session_was_about() -> None:
+    command, said = "/skills:writing-plans-for-the-shop", "Implement the refund of vouchers in the cart"
+    assert goal_line(replace(record(command), prompts=(command, said)), 100) == said
+    assert goal_line(record(command), 100) == command

@@ -75,11 +75,94 @@ def test_a_new_session_is_told_what_matters_on_its_branch() -> None:
         f"Open question: Which region? [{STATE.questions[0].id}]",
         "To do (high, for the user): Rotate the key",
         "To do (low): Tidy up",
-        "Done last (2026-01-05 13:02, codex): Moved the proxy",
+        "Done last (2026-01-05, codex): Moved the proxy",
         "Test passed with: uv run pytest",
-        "Project shop: webhook half done",
-        "Other branches with a state: payments (holdfast resume --branch NAME)",
         "Load from .holdfast/local/projects/shop/: log.md when asking why; reference.md when calling an API",
+    ]
+
+
+@pytest.mark.promise("M13")
+def test_on_a_new_branch_it_is_told_where_work_went_on_last_and_nothing_of_it() -> None:
+    (line,) = [one for one in told(STATE, "new-branch", 300, NOW) if one.startswith("Last session here")]
+    assert line == "Last session here: 2026-01-05 on payments (holdfast resume --branch NAME)"
+    assert not any(one.startswith("Last session here") for one in told(STATE, "main", 300, NOW))
+    assert not any(
+        one.startswith("Last session") for one in told(STATE, "new-branch", 300, NOW + 20 * 86_400)
+    )
+    detached = Current(done=(Done(text="a deed", branch="HEAD", at=NOW),))
+    assert told(detached, "new-branch", 300, NOW) == [], "nothing checked out is no branch to look at"
+
+
+def test_the_only_project_is_told_where_nothing_else_says_what_it_is_at() -> None:
+    alone = Current(projects=STATE.projects)
+    assert told(alone, "main", 300, NOW) == ["Project shop: webhook half done"]
+    assert not any(one.startswith("Project") for one in told(STATE, "main", 300, NOW))
+    several = Current(done=STATE.done, projects=(*STATE.projects, ActiveProject(name="api", status="idle")))
+    assert [one for one in told(several, "main", 300, NOW) if one.startswith("Project")] == [
+        "Project shop: webhook half done",
+        "Project api: idle",
+    ]
+
+
+def test_of_what_sessions_left_the_newest_few_are_told_and_all_that_a_person_wants() -> None:
+    left = [
+        OpenItem(text=f"left {number}", owner="agent", session=f"s{number}", at=NOW - 86_400 * number)
+        for number in range(5)
+    ]
+    own = [OpenItem(text=f"own {number}") for number in range(5)]
+    lines = told(Current(todo=(*left[::-1], *own)), "main", 300, NOW)
+    assert [one for one in lines if "left" in one] == [
+        "To do (2026-01-05): left 0",
+        "To do (2026-01-04): left 1",
+        "To do (2026-01-03): left 2",
+    ]
+    assert len([one for one in lines if "own" in one]) == 5
+
+
+def test_the_last_deed_is_told_once() -> None:
+    deed = Done(text="Fix the cart (partial). Half of it", branch="main", session="s1", at=NOW)
+    older = Done(text="Write the cart.", branch="main", session="s0", at=NOW - 60)
+    assert told(Current(done=(deed, older)), "main", 300, NOW) == [
+        "Done last (2026-01-05): Fix the cart (partial). Half of it"
+    ]
+    step = NextStep(
+        text="Go on with: Fix the cart (partial, 2026-01-05)", branch="main", session="s1", at=NOW
+    )
+    assert told(Current(done=(deed, older), next=(step,)), "main", 300, NOW) == [f"Next: {step.text}"]
+    command = Done(text="/review (partial).", branch="main", at=NOW)
+    assert told(Current(done=(command,)), "main", 300, NOW) == [], "how, and not what"
+
+
+def test_half_a_question_is_not_told() -> None:
+    long = Question(text=f"Which holds: “{'word ' * 80}”, or the other?")
+    assert told(Current(questions=(long, *STATE.questions)), "main", 300, NOW) == [
+        f"Open question: Which region? [{STATE.questions[0].id}]"
+    ]
+    many = tuple(Question(text=f"Which region for shop {number}?") for number in range(9))
+    assert len(told(Current(questions=many), "main", 300, NOW)) == 3
+
+
+def test_a_command_of_which_a_part_was_taken_out_is_not_told() -> None:
+    broken = Check(command="npx markdownlint .REDACTED.md", kind="lint", at=NOW)
+    assert told(Current(checks=(broken,)), "main", 300, NOW) == []
+
+
+def test_a_rule_that_is_cut_ends_with_a_whole_command() -> None:
+    rule = (
+        "`go test` fails here (no main module) → in `e2e/`: `cd e2e && go test ./...` or `cd e2e && go vet "
+    )
+    long = Stumble(tried=f"{rule}{'-tags=some-tag ' * 20}./...`", sessions=2)
+    (line,) = told(Current(stumbles=(long,)), "main", 300, NOW)
+    assert line == "`go test` fails here (no main module) → in `e2e/`: `cd e2e && go test ./...`"
+
+
+def test_where_to_look_is_said_of_this_project_and_without_its_archive() -> None:
+    paths = ("projects/shop/log.md", "projects/shop/archive/", "projects/api/log.md", "style.md")
+    state = Current(files=tuple(FileHint(path=path, when="asking why") for path in paths))
+    lines = [line.text for line in digest(file_of(state), "main", 300, NOW, project="", name="shop")]
+    assert lines == [
+        "Load from .holdfast/local/projects/shop/: log.md when asking why",
+        "Load from .holdfast/local/: style.md when asking why",
     ]
 
 

@@ -17,8 +17,9 @@ from holdfast.app.meanwhile import Files, Happened, Line, happened_lately, or_no
 from holdfast.app.moments import Moment, moments_of
 from holdfast.app.projects import Naming, naming
 from holdfast.app.recovery import START_BUDGET, starts
-from holdfast.app.start_commands import command_line
+from holdfast.app.start_commands import command_line, is_stated
 from holdfast.app.wiring import Machine
+from holdfast.distill.lesson_commands import is_default
 from holdfast.distill.lesson_telling import LEAST_MET, lately_met
 from holdfast.distill.state import open_items
 from holdfast.errors import HoldfastError
@@ -26,8 +27,9 @@ from holdfast.model.session import DistilledSession
 from holdfast.store.capture import CaptureStore
 from holdfast.store.inbox import envelopes
 from holdfast.store.layout import Project
-from holdfast.text.current_digest import FAILED, PASSED, STUMBLE_BUDGET, DigestLine, digest
+from holdfast.text.current_digest import PASSED, STUMBLE_BUDGET, digest
 from holdfast.text.current_md import Current, parse_current
+from holdfast.text.digest_lines import FAILED, DigestLine
 from holdfast.text.tokens import count_tokens
 
 __all__ = ["Briefings", "Happened", "Line", "briefings_of"]
@@ -70,7 +72,7 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
     often = _met_lately(rules, lessons.kept, project)
     told = partial(_with_lessons, rules=often, silenced=lessons.silenced)
     usual = or_nothing(lambda: [command_line(machine, project, lessons.silenced, guides)])
-    starts_with = partial(_with_commands, commands=[line for line in usual if line])
+    starts_with = partial(_with_commands, commands=[line for line in usual if line], guides=guides)
     # With nothing else to say, what keeps failing is said all the same.
     starting = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, project)))}
     return Briefings(
@@ -129,17 +131,30 @@ def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collec
     return kept
 
 
-def _with_commands(lines: Sequence[Line], commands: Sequence[Line]) -> list[Line]:
-    """What sessions use here, in place of what happened to pass last; after what keeps failing."""
+def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str) -> list[Line]:
+    """What sessions use here, in place of what happened to pass last; after what keeps failing.
+
+    Of what passed, nothing that the agent's own files say, nor what it would call unaided; which tests there are is
+    worth a word.
+    """
     if not commands:
-        return list(lines)
-    kept = [line for line in lines if not line.reason.startswith(PASSED)]
+        return [line for line in lines if not (_is_check(line) and _is_known(line, guides))]
+    kept = [line for line in lines if not _is_check(line)]
     place = max((number + 1 for number, line in enumerate(kept) if _keeps_failing(line)), default=0)
     place = place or sum(line.text.startswith(FIRST) for line in kept)
     kept[place:place] = commands
     while len(kept) > 1 and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
         kept.pop()
     return kept
+
+
+def _is_check(line: Line) -> bool:
+    return line.reason.startswith(PASSED)
+
+
+def _is_known(line: Line, guides: str) -> bool:
+    command = line.text.partition(": ")[2]
+    return is_stated(command, guides) or (not line.text.startswith("Test ") and is_default(command))
 
 
 def _keeps_failing(line: Line) -> bool:

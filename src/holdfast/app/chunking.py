@@ -13,8 +13,8 @@ from pathlib import Path
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import DeadEnd, Decision, LogEntry, content_id
 from holdfast.model.search import Chunk
-from holdfast.text.current_digest import stumble_text
 from holdfast.text.current_md import parse_current
+from holdfast.text.digest_lines import stumble_text
 from holdfast.text.log_md import parse_log
 from holdfast.text.questions_md import parse_questions
 from holdfast.text.reference_md import parse_reference

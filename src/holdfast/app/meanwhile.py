@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.app.projects import Naming, known_projects
 from holdfast.distill.log_entry import cut, goal_line
+from holdfast.distill.passing import is_passing, is_passing_question
 from holdfast.errors import HoldfastError
 from holdfast.model.memory import Decision, Question
 from holdfast.model.session import DistilledSession
@@ -124,7 +125,7 @@ def _settled(records: Iterable[DistilledSession], names: Naming, files: Files) -
 
 def _decided(decisions: Iterable[Decision], session: str, branch: str, project: str) -> Iterator[Mention]:
     for decision in decisions:
-        if decision.at is None:
+        if decision.at is None or is_passing(decision):
             continue
         because = f", because {short(decision.rationale, _SHORT)}" if decision.rationale else ""
         line = Line(
@@ -138,7 +139,7 @@ def _decided(decisions: Iterable[Decision], session: str, branch: str, project: 
 def _answered(questions: Iterable[Question], session: str, branch: str, project: str) -> Iterator[Mention]:
     for question in questions:
         at = question.answered_at if question.answered_at is not None else question.at
-        if not question.answer or at is None:
+        if not question.answer or at is None or (question.session and is_passing_question(question.text)):
             continue
         line = Line(
             f"Meanwhile answered: {short(question.text, _LONG)} → {short(question.answer, _SHORT)}",

@@ -19,6 +19,7 @@ from holdfast.app.failing import Failing, failing
 from holdfast.app.lesson_lines import Rule, reason_of
 from holdfast.app.meanwhile import Files, or_nothing, short
 from holdfast.app.projects import Naming
+from holdfast.distill.passing import is_passing_question
 from holdfast.hot.moment import ASK, SHELL, fits, folded, place_of
 from holdfast.hot.shell import Call, calls, normal
 from holdfast.model.memory import DeadEnd, Question, ids_of
@@ -39,6 +40,7 @@ _FAILS = re.compile(
 )  # as distill/lesson_rules.py words them
 _NOT_THERE = re.compile(r"`([^`\s]+)` is not found here → `([^`]+)`")
 _GAP = re.compile(r"<[a-z]+>|…")
+_SCRATCH = re.compile(r"(?:^|[\s=\"'])(?:/tmp/|/var/folders/|/private/tmp/)|\bmktemp\b|\$TMPDIR")
 _LONGEST_REMEDY = 200  # a remedy that is cut cannot be run
 
 
@@ -194,16 +196,24 @@ def remedy(end: DeadEnd, root: str) -> Moment | None:
             None  # the same call worked once something else was done: it depends on the day, not on the call
         )
     for found in (failing(call, end.failed), Failing("whole", "", tuple(call.words[1:]))):
-        moment = _moment(end, call, found, root)
+        moment = _moment(end, call, found, root, _stand_in(found, helped))
         if not any(_is(moment, one, root) for one in helped):
-            return moment
+            return moment if moment.rule != "whole" or not _SCRATCH.search(end.instead) else None
     return None
 
 
-def _moment(end: DeadEnd, call: Call, found: Failing, root: str) -> Moment:
+def _stand_in(found: Failing, helped: Sequence[Call]) -> str:
+    """Where the file was that was not found where it was looked for: the rest of the call is of the day."""
+    name = found.token.replace("\\", "/").rpartition("/")[2] if found.rule == "path" else ""
+    words = (word for one in helped for word in one.words) if name else iter(())
+    return next((word for word in words if word.replace("\\", "/").endswith(f"/{name}")), "")
+
+
+def _moment(end: DeadEnd, call: Call, found: Failing, root: str, stand_in: str) -> Moment:
+    tried = found.token if stand_in else normal(end.tried) if call.directory else end.tried
     text = (
-        f"`{short(normal(end.tried) if call.directory else end.tried, _TRIED)}` failed here before "
-        f"({short(end.failed, _FAILED)}) → `{' '.join(end.instead.split())}` worked [{_source(end)}]"
+        f"`{short(tried, _TRIED)}` failed here before ({short(end.failed, _FAILED)}) → "
+        f"`{stand_in or ' '.join(end.instead.split())}` worked [{_source(end)}]"
     )
     anywhere = found.rule in ("flag", "program")
     return Moment(
@@ -276,7 +286,7 @@ def _answered(
     asked = [(one, names.of_session(record)) for record in records for one in record.harvest.questions]
     for question, name in (*kept, *asked):
         known = question.id in files.dismissed or (question.id, name) in there
-        if question.answer and not known:
+        if question.answer and not known and not (question.session and is_passing_question(question.text)):
             at = question.answered_at if question.answered_at is not None else question.at
             yield at or 0.0, answer(question, name)
         there.add(

@@ -15,7 +15,11 @@ from holdfast.app.lesson_lines import flat, instructions, write_lessons
 from holdfast.app.pointing import is_checkout, pointer_sessions
 from holdfast.app.postings import TABLES, prompt_words, write_postings
 from holdfast.app.projects import known_projects, naming
+from holdfast.app.start_commands import is_stated
 from holdfast.app.wiring import Machine
+from holdfast.distill.commands_in_use import of_one_machine
+from holdfast.distill.lesson_commands import is_default
+from holdfast.distill.passing import is_passing
 from holdfast.errors import HoldfastError
 from holdfast.hot.prompting import (
     AT_WORK,
@@ -28,7 +32,7 @@ from holdfast.hot.prompting import (
     class_of,
     heard_by,
 )
-from holdfast.model.memory import Decision
+from holdfast.model.memory import Decision, Fact, FactCategory
 from holdfast.repo.cochange import changed_together
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
@@ -41,6 +45,14 @@ MOST_FACTS = 500
 _LONGEST_FACT = 240
 _FORMAT = "2"  # of the postings: those of another are not copied
 _SPACE = re.compile(r"\s+")
+_DOES = re.compile(
+    r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
+)  # as distill/harvest_facts.py words it
+_HOW_MUCH = re.compile(r" (?:-v+|-q+|-x|-race|-count=\d+|--verbose|--quiet)(?= |\Z)")
+_PUBLIC = re.compile(
+    r"//(?:[\w-]+\.)*(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|npmjs\.(?:org|com)|pypi\.org"
+    r"|crates\.io|golang\.org|rubygems\.org|google\.com|example\.(?:com|org))(?:[/:`]|\Z| )"
+)
 
 
 def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None) -> str:
@@ -135,7 +147,7 @@ class _Kept(Struct, frozen=True):
 
 def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
     """What stands and no instruction file says already: whose, with its words and how rare those are."""
-    kept = _standing(project)
+    kept = _standing(project, said)
     worded = {one.id: set(prompt_words(one.said)) for one in kept}
     often = Counter(word for found in worded.values() for word in found)
     for one in kept:
@@ -148,7 +160,7 @@ def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
         yield one.project, text, one.reason, weighed
 
 
-def _standing(project: Project) -> list[_Kept]:
+def _standing(project: Project, said: str) -> list[_Kept]:
     """Facts and decisions, with the project that each belongs to: a repository may hold several."""
     found: list[_Kept] = []
     for name in known_projects(project):
@@ -156,9 +168,24 @@ def _standing(project: Project) -> list[_Kept]:
             reference = MemoryStore(project, name).facts().reference
         except HoldfastError:
             continue  # a broken file is doctor's; the others are told all the same
-        found += [_fact(name, one) for one in reference.facts if _stands(one)]
-        found += [_decision(name, one) for one in reference.decisions]
+        found += [_fact(name, one) for one in reference.facts if _stands(one) and _is_news(one.fact, said)]
+        found += [_decision(name, one) for one in reference.decisions if not is_passing(one)]
     return sorted(found, key=lambda one: -one.at)[:MOST_FACTS]
+
+
+def _is_news(fact: Fact, said: str) -> bool:
+    """Whether a fact says something of this project that is not known anyway; all that somebody wrote down does.
+
+    That a public host answers is true everywhere. A command is known where a guide names it, or anybody would call it.
+    """
+    if not fact.session:
+        return True
+    if "REDACTED" in fact.text or (fact.category == FactCategory.ENDPOINT and _PUBLIC.search(fact.text)):
+        return False
+    if (does := _DOES.match(fact.text)) is None:
+        return True
+    command = does[1]
+    return not (is_stated(command, said) or is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command))
 
 
 def _stands(kept: KeptFact) -> bool:

@@ -17,8 +17,9 @@ from holdfast.errors import UsageError
 from holdfast.model.memory import Owner
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.places import text_of
-from holdfast.text.current_digest import FILE_INDEX, PLACE, DigestLine, branches_of, digest
+from holdfast.text.current_digest import FILE_INDEX, PLACE, branches_of, digest
 from holdfast.text.current_md import Current, CurrentFile, NextStep, parse_current
+from holdfast.text.digest_lines import DigestLine
 
 if TYPE_CHECKING:
     from holdfast.app.projects import Naming

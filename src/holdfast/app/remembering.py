@@ -6,6 +6,7 @@ write of each file. Doing it twice changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -16,11 +17,14 @@ from holdfast.app.meaning import Meanings
 from holdfast.app.projects import known_projects, naming, new_group
 from holdfast.app.wiring import Machine
 from holdfast.distill.check_facts import telling_checks
+from holdfast.distill.harvest_decisions import PLAN_APPROVED
 from holdfast.distill.log_entry import goal_line, log_entry
 from holdfast.distill.merging import Contradiction, doubt, find, merge
 from holdfast.distill.paraphrase import Meaning
+from holdfast.distill.passing import is_passing, is_passing_question
 from holdfast.distill.standing_rules import standing_rules
 from holdfast.distill.state import advance, did_something, open_items, to_minute
+from holdfast.errors import HoldfastError
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.session import DistilledSession
 from holdfast.store.given_up import given_up, made_since
@@ -28,10 +32,12 @@ from holdfast.store.layout import Project
 from holdfast.store.memory import MemoryStore
 from holdfast.text.current_md import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.text.reference_md import KeptFact, Reference
+from holdfast.text.style_md import says_something
 
 MOST_OPEN_QUESTIONS = 6
 MOST_PROJECTS = 8
 CAPTURE = "capture"
+_MOOT = re.compile(f"Which holds: “{PLAN_APPROVED}")  # older versions asked which of two plans holds
 T = TypeVar("T", Fact, Decision, Question)
 
 Groups = Mapping[str, Sequence[DistilledSession]]
@@ -185,7 +191,7 @@ def _merged_questions(
     there = {question.id for question in found} | set(dismissed)
     for clash in merging.contradictions:
         one, other = clash.one, clash.other
-        if not {(one.id, one.answer), (other.id, other.answer)} & fresh:
+        if not {(one.id, one.answer), (other.id, other.answer)} & fresh or is_passing_question(one.text):
             continue
         text = f"“{one.text}” was answered “{one.answer}”, then “{other.answer}”: which holds?"
         doubt = Question(text=text, session=other.session, at=other.answered_at or other.at)
@@ -196,7 +202,12 @@ def _merged_questions(
 
 
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
-    return [doubt(clash.one, clash.other) for clash in clashes if {clash.one.id, clash.other.id} & {*new}]
+    """What was settled for the moment contradicts nothing: the next plan is another plan."""
+    return [
+        doubt(clash.one, clash.other)
+        for clash in clashes
+        if {clash.one.id, clash.other.id} & {*new} and not (is_passing(clash.one) or is_passing(clash.other))
+    ]
 
 
 # --- state ---------------------------------------------------------------------------------------------
@@ -239,7 +250,7 @@ def _open_questions(stores: Sequence[MemoryStore]) -> tuple[Question, ...]:
         replace(question, project="" if store.name == store.project.title else store.name)
         for store in stores
         for question in store.questions().questions
-        if question.open
+        if question.open and not _MOOT.match(question.text)
     ]
     return tuple(sorted(asked, key=lambda question: -(question.at or 0))[:MOST_OPEN_QUESTIONS])
 
@@ -264,11 +275,19 @@ def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProj
 
 
 _WHEN = {
-    "log.md": "you ask why something is as it is",
-    "reference.md": "you run or call something (facts, decisions)",
-    "open-questions.md": "you are about to ask the user",
+    "log.md": "asking why",
+    "reference.md": "calling something (facts, decisions)",
+    "open-questions.md": "asking the user",
     "archive": "the log is too short",
 }
+
+
+def _is_agreed(store: MemoryStore) -> bool:
+    """Whether a person has put something into the manual; one that nobody can read they will want to look at."""
+    try:
+        return says_something(store.style())
+    except HoldfastError:
+        return True
 
 
 def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
@@ -280,6 +299,6 @@ def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
             if path.exists():
                 shown = path.relative_to(store.project.memory).as_posix()
                 hints.append(FileHint(path=shown + ("/" if path.is_dir() else ""), when=_WHEN[path.name]))
-    if stores and stores[0].style_file.exists():
-        hints.append(FileHint(path="style.md", when="you write code or text here"))
+    if stores and _is_agreed(stores[0]):
+        hints.append(FileHint(path="style.md", when="writing"))
     return tuple(hints)

@@ -42,7 +42,7 @@ def command_line(
         if one.command in unwanted or not text or "\n" in text or why_line_refused(text):
             continue
         cost = count_tokens(text) + 1
-        if cost > left or _is_stated(one.command, instructions) or not _is_there(project, one.command, lived):
+        if cost > left or is_stated(one.command, instructions) or not _is_there(project, one.command, lived):
             continue
         left -= cost
         told.append(one)
@@ -56,7 +56,7 @@ def command_line(
     )
 
 
-def _is_stated(command: str, instructions: str) -> bool:
+def is_stated(command: str, instructions: str) -> bool:
     """Whether a guide names the command, whatever it is given."""
     named = command.partition(" <")[0].casefold()
     return re.search(rf"(?<![\w-]){re.escape(named)}(?![\w:-])", instructions) is not None

@@ -208,7 +208,10 @@ _TIMED_OUT = Sought(
     re.IGNORECASE,
     words="timed out|deadline exceeded|timeout|etimedout",
 )
-_WARNS = late(r"\W*(?:(?:npm|pnpm|yarn)\s+)?warn(?:ing)?\b", re.IGNORECASE)
+_WARNS = late(
+    r"\W*(?:(?:npm|pnpm|yarn)\s+)?warn(?:ing)?\b|(?:time=\S+ )?level=(?:info|debug|warn)|\W*(?:info|debug)[\]:]",
+    re.IGNORECASE,
+)
 _ECHO = late(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
 _COMMITTED = late(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)

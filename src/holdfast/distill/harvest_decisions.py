@@ -26,6 +26,7 @@ from holdfast.text.sought import Sought
 
 LONGEST_MESSAGE = 2000  # a longer one is a document that was pasted, not somebody's word
 MOST_OF_A_MESSAGE = 3
+PLAN_APPROVED = "Plan approved: "
 SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none
 
 _OPENING = late(
@@ -162,7 +163,7 @@ def _planned(plan: str, at: float | None) -> Iterator[Decision]:
             if not said.heading or _PLAN_REASON.search(said.heading):
                 why = said.text
             break
-    yield Decision(text=f"Plan approved: {title}", rationale=why, by="user", at=at)
+    yield Decision(text=f"{PLAN_APPROVED}{title}", rationale=why, by="user", at=at)
 
 
 def plan_title(line: str) -> str:

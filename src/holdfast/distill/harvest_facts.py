@@ -32,7 +32,7 @@ _PROOF = late(
     r"|.*\b[Bb]uil[dt] (?:succeeded|completed?|in)\b.*|✓ .*|Done in .*)",
 )
 _ONE_TEST = late(
-    r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
+    r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|--testPathPatterns?|-Dtest|--tests|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
     r"|nextest\s+run)\s+[a-z]\w*|\.bats\b|[\w/]+_test\.\w+|\.(?:test|spec)\.\w+"
 )
 _VERSION_ASKED = late(r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z")

@@ -116,14 +116,31 @@ _NOT_AN_ITEM = late(
     r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
     r"|i can|happy to"
     r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
-    r"|\Aready (?:to|for)\b"
+    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W)"
     r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
     re.IGNORECASE,
+)
+_REPORTS = late(  # that something was seen to, in the midst of what is left
+    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b", re.IGNORECASE
 )
 _CHORE = late(
     r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
     r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
     re.IGNORECASE,
+)
+_CLOSES = late(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
+_NUMBERED = late(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
+_PLAIN_WORD = late(r"[^\W_]+")
+# What every piece of work ends with, whatever it is about. A to-do that names anything else is no ceremony.
+_OF_ANY_WORK = frozenset(
+    re.findall(
+        r"\w+",
+        """a all and any branch build changes check checks ci commit coverage create draft end final finally focused
+        for format full gate gates github green install it lint linter linting live local main mark merge on open
+        origin package pass pr prs pull push quality ready rebase relevant remote request rerun review run squash
+        suite summary targeted test testing tests the then to type typecheck typechecks validate validation
+        verification verify wait with work""",
+    )
 )
 _POLITE = late(
     r"would you (?:like|prefer i)|want me to|shall i"
@@ -197,7 +214,10 @@ def abandoned(said: Iterable[Statement], at: float | None) -> Iterator[DeadEnd]:
 
 def is_chore(text: str) -> bool:
     """Whether a to-do is part of any work (run the tests, commit) and nothing to hand over."""
-    return bool(_NOT_AN_ITEM.search(text) or _CHORE.search(text))
+    if _NOT_AN_ITEM.search(text) or _CHORE.search(text) or _CLOSES.match(text):
+        return True
+    words = _PLAIN_WORD.findall(_NUMBERED.sub("", text).casefold())
+    return bool(words) and all(word in _OF_ANY_WORK for word in words)
 
 
 def tells_what_is_left(statement: Statement) -> bool:
@@ -215,6 +235,8 @@ def open_items(said: Iterable[Statement], at: float | None) -> list[OpenItem]:
         if not statement.item and not stands_alone(text):
             continue
         if _NOTHING_LEFT.match(text) or _NOT_AN_ITEM.search(text) or text.count("`") % 2:
+            continue
+        if _REPORTS.match(text):
             continue
         items.append(OpenItem(text=text, owner="agent", at=at))
     return items

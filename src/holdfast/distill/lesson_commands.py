@@ -144,6 +144,20 @@ def _stands_in(purpose: str, command: str, tasks: set[tuple[str, str]]) -> bool:
     return (purpose, _place(command)) in tasks
 
 
+def is_task(command: str) -> bool:
+    """Whether a command calls a task that the repository defines."""
+    return bool(_TASK.match(command))
+
+
+def is_default(command: str) -> bool:
+    """Whether it is what anybody tries first, and nothing of this repository."""
+    return bool(_DEFAULT.fullmatch(command))
+
+
+def same_place(command: str, other: str) -> bool:
+    return _place(command) == _place(other)
+
+
 def _rule_for(purpose: str, command: str) -> str:
     return f"{_LABELS.get(purpose, purpose)}: `{command}`"
 

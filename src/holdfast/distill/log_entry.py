@@ -20,6 +20,7 @@ MOST_ITEMS = 4
 MOST_FILES = 8
 MOST_COMMITS = 6
 MOST_READ = 4_000
+_DRAWN = ("───", "━━━", "═══")  # lines across the page, around a heading
 _LEAST_SAID = 25  # characters: "fix it" alone tells nobody what
 _ENOUGH_SAID = 90
 _INTRODUCES = 60  # a longer line that ends with a colon says something itself
@@ -29,10 +30,12 @@ _EMPTY_WORDS = re.compile(
     r"(?:[.!:,]+\s*|\s+[–—-]\s+|\s*\Z))+",
     re.IGNORECASE,
 )
+_COMMAND_ALONE = re.compile(r"/[\w:.-]+")  # of the client: how, and not what
 _DATA = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
 _NAME_ALONE = re.compile(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
 _NO_RESULT = re.compile(
-    r"(?:let me|i'll|i will|now i|next,? i|would you|do you|let's|here(?:'s| is| are)|you're welcome|glad)\b",
+    r"(?:(?:let me|i['’]ll|i will|i['’]m|i am|now|next,? i|first,? i|would you|do you|let['’]s|here(?:['’]s| is| are)"
+    r"|you['’]re welcome|glad|understood)\b)",
     re.IGNORECASE,
 )
 
@@ -70,7 +73,8 @@ def goal_line(record: DistilledSession, most: int) -> str:
     """What the session was about: the first words of a person that say something."""
     for prompt in record.prompts or (record.goal,):
         line = _first_said(prompt)
-        if len(line) >= _LEAST_SAID or (line and len(record.prompts) < 2):
+        says = len(line) >= _LEAST_SAID and not _COMMAND_ALONE.fullmatch(line)
+        if says or (line and len(record.prompts) < 2):
             return cut(line, most)
     return cut(" ".join(record.goal.split()), most)
 
@@ -100,7 +104,7 @@ def summary_line(message: str, most: int) -> str:
             words = words[empty.end() :]
         if not words or words.endswith((":", "?")) or _NO_RESULT.match(words):
             continue
-        if _NAME_ALONE.fullmatch(words):
+        if _NAME_ALONE.fullmatch(words) or any(line in words for line in _DRAWN):
             continue
         if tells_what_is_left(statement):
             continue

@@ -18,7 +18,7 @@ from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.outcome import outcome_of
 from holdfast.distill.reduce import settle
-from holdfast.distill.tasks import judge_all, tasks_of
+from holdfast.distill.tasks import ON_THE_LIST, judge_all, tasks_of
 from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
@@ -199,7 +199,7 @@ def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenIt
     stopped = bool(turns) and not turns[-1].answered
     left: list[TodoStatus] = ["pending", "in_progress"] if stopped else ["pending"]
     items = [
-        OpenItem(text=text, why="left on the agent's list", owner="agent", at=item.at)
+        OpenItem(text=text, why=ON_THE_LIST, owner="agent", at=item.at)
         for text, item in todos.items()
         if item.status in left and text and not is_chore(text)
     ]

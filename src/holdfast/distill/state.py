@@ -13,15 +13,21 @@ from msgspec.structs import replace
 
 from holdfast.distill.check_facts import of_a_part
 from holdfast.distill.harvest_facts import check_in
+from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.harvest_state import alike, words_of
 from holdfast.distill.log_entry import cut, goal_line, summary_line, task_line
+from holdfast.distill.tasks import ON_THE_LIST, TICKED
+from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import OpenItem
 from holdfast.model.session import DistilledSession, TaskResult
-from holdfast.text.current_md import Check, Current, Done, NextStep
+from holdfast.text.current_digest import GO_ON
+from holdfast.text.current_md import Check, Current, Done, NextStep, by_session
 from holdfast.text.late import late
+from holdfast.text.memory_md import render_minute
 
 MOST_TODO = 12
 MOST_OF_A_SESSION = 4
+LAPSES_AFTER = 3  # sessions that worked on the branch and did not come back to what an earlier one left
 MOST_DONE = 6
 MOST_BRANCHES = 6
 MOST_STUMBLES = 6
@@ -29,6 +35,8 @@ MOST_CHECKS = 5
 LONGEST = 180
 LONGEST_REQUEST = 120  # a to-do says what, the log says the rest
 OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
+# Somebody stopped it, or the client did: where the list has it still, it is on the list.
+_STOPPED = frozenset({FailureReason.USER_REJECTED, FailureReason.INTERRUPTED, FailureReason.API_ERROR})
 UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 
 _FOR_A_PROGRAM = late(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
@@ -56,16 +64,19 @@ def advance(
 
 def _take(state: Current, record: DistilledSession, project: str, dismissed: Collection[str]) -> Current:
     left = [replace(item, project=project) for item in open_items(record) if item.id not in dismissed]
-    kept = [item for item in state.todo if not _settled(item, record, project)]
+    deed = (_done(record, project),) if did_something(record) else ()
+    done = (*(item for item in state.done if item.session != record.session), *deed)
+    kept = [
+        item
+        for item in state.todo
+        if not _settled(item, record, project) and not (deed and _lapsed(item, deed[0], done))
+    ]
     known = {item.id for item in kept}
     return replace(
         state,
         todo=(*kept, *(item for item in left if item.id not in known)),
         next=_next(state.next, record, project, left),
-        done=(
-            *(item for item in state.done if item.session != record.session),
-            *((_done(record, project),) if did_something(record) else ()),
-        ),
+        done=done,
         checks=_checks(state.checks, record),
     )
 
@@ -83,25 +94,35 @@ def did_something(record: DistilledSession) -> bool:
 
 
 def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
-    """What a session left behind: as it was said, and tasks that were begun and failed or stopped."""
+    """What a session left behind, the first to do first: what still fails, what it said, what its list had left.
+
+    A request is none of it: whoever made it knows how it ended, and the next step says so where it was not done.
+    """
+    every = record.harvest.open_items
+    urgent = [item for item in every if item.priority == "high"]
+    said = [item for item in every if item.priority != "high" and item.why != ON_THE_LIST]
+    listed = [item for item in every if item.priority != "high" and item.why == ON_THE_LIST]
     found: list[OpenItem] = []
-    for item in [*_unfinished(record), *record.harvest.open_items]:
+    for item in [*urgent, *said, *_unfinished(record), *listed]:
         if not any(alike(words_of(item.text), words_of(known.text)) for known in found):
             at = to_minute(item.at or record.ended)
             found.append(replace(item, branch=record.branch, session=record.session, at=at))
-    return tuple(found[-MOST_OF_A_SESSION:])
+    return tuple(found[:MOST_OF_A_SESSION])
 
 
 def _unfinished(record: DistilledSession) -> list[OpenItem]:
-    """Tasks that failed or were left. A request that was followed by another one has been dealt with since."""
+    """What the agent's own list had left, without what is part of any work, and what it ticked off itself."""
     asked = {_folded(prompt)[:40] for prompt in record.prompts}
-    last = record.tasks[-1] if record.tasks else None
     return [
         OpenItem(text=task_line(task.title, LONGEST_REQUEST), why=_why(task), owner="agent", at=task.at)
         for task in record.tasks
         if task.status in ("failed", "skipped")
         and task.title
-        and (task is last or _folded(task.title)[:40] not in asked)
+        and task.reason not in _STOPPED
+        and not task.evidence.startswith(TICKED)
+        and not is_chore(task.title)
+        and not task.title.startswith("/")  # a command of the client: a request, and never a step of a list
+        and _folded(task.title)[:40] not in asked
     ]
 
 
@@ -130,6 +151,15 @@ def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
     return any(task.status == "done" and alike(wanted, words_of(task.title)) for task in record.tasks)
 
 
+def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:
+    """Whether enough sessions went on without it: what nobody came back to is in the log, and no longer state."""
+    place = (deed.branch, deed.project)
+    if not item.session or item.at is None or (item.branch, item.project) != place:
+        return False
+    later = {one.session for one in done if (one.branch, one.project) == place and (one.at or 0) > item.at}
+    return len(later - {item.session}) >= LAPSES_AFTER
+
+
 def _next(
     steps: Sequence[NextStep], record: DistilledSession, project: str, left: Sequence[OpenItem]
 ) -> tuple[NextStep, ...]:
@@ -142,11 +172,10 @@ def _next(
     ]
     kept = [step for step in kept if step.by or step.session != record.session]
     if left:
-        first = min(left, key=lambda item: (item.priority != "high", -left.index(item)))
-        text = first.text
+        text = left[0].text
     elif record.outcome in UNFINISHED:
-        why = cut(_folded(record.outcome_why), 80)
-        text = f"Go on with: {goal_line(record, LONGEST - 80)} ({record.outcome}: {why})"
+        day = "" if record.ended is None else f", {render_minute(record.ended)[:10]}"
+        text = f"{GO_ON}{goal_line(record, LONGEST - 80)} ({record.outcome}{day})"
     else:
         return tuple(kept)
     at = to_minute(record.started)
@@ -157,9 +186,11 @@ def _next(
 def _done(record: DistilledSession, project: str) -> Done:
     summary = summary_line(record.final_message, LONGEST)
     goal = goal_line(record, 100)
-    text = f"{goal.rstrip('.')} ({record.outcome})." + (f" {summary}" if summary else "")
+    ended = f" ({record.outcome})" if record.outcome in UNFINISHED else ""
+    head = f"{goal.rstrip(' .,;:')}{ended}"
+    text = (head if head.endswith(("?", "!", "…")) else f"{head}.") + (f" {summary}" if summary else "")
     return Done(
-        text=cut(text, LONGEST + 60),
+        text=cut(text, LONGEST),
         branch=record.branch,
         project=project,
         agent=record.agent,
@@ -185,7 +216,7 @@ def _trimmed(state: Current, newest: float | None) -> Current:
     """Bounded: the newest and the most urgent. Handed-over steps and a person's to-dos are never trimmed."""
     oldest = (newest or 0) - OLDEST_S
     todo = [item for item in state.todo if not item.session or (item.at or 0) >= oldest]
-    by_worth = sorted(todo, key=lambda item: (bool(item.session), item.priority != "high", -(item.at or 0)))
+    by_worth = sorted(by_session(todo), key=lambda item: (bool(item.session), item.priority != "high"))
     kept = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
     derived = sorted((step for step in state.next if not step.by), key=lambda step: -(step.at or 0))
     fresh = [step for step in derived if (step.at or 0) >= oldest][:MOST_BRANCHES]

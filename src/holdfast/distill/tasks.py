@@ -58,6 +58,8 @@ _ADMITS = late(
 _WITHOUT_WORK = (FailureReason.API_ERROR, FailureReason.LLM_REFUSAL)
 
 ANSWERED = "answered"
+ON_THE_LIST = "left on the agent's list"
+TICKED = "ticked off"  # how the evidence of an item begins that the agent says it has done
 
 # What a passed check proves, the strongest first. That code is well-formed does not show that it works.
 _PROOFS = ("test", "types", "build", "lint")
@@ -175,10 +177,12 @@ def _listed(items: list[tuple[str, TodoItem]], verdict: Verdict, proof: Verdict 
     for number, (text, item) in enumerate(items):
         if number == blamed:
             status, reason, evidence = verdict.status, verdict.reason, verdict.evidence
+            if item.status == "completed":
+                evidence = f"{TICKED}; {evidence}"
         elif item.status == "completed" and proof is not None:
-            status, reason, evidence = "done", "", f"ticked off; {proof.evidence}"
+            status, reason, evidence = "done", "", f"{TICKED}; {proof.evidence}"
         elif item.status == "completed":
-            status, reason, evidence = "unknown", "", "ticked off in the agent's list, and nothing proves it"
+            status, reason, evidence = "unknown", "", f"{TICKED} in the agent's list, and nothing proves it"
         else:
             status, reason, evidence = "skipped", "", f"left {item.status.replace('_', ' ')}"
         tasks.append(TaskResult(title=text, status=status, reason=reason, evidence=evidence, at=item.at))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from math import isfinite
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.model.memory import OpenItem, Question
+from holdfast.model.memory import OpenItem
 from holdfast.text.current_md import (
     BEGINNING,
     FENCE,
@@ -18,8 +18,20 @@ from holdfast.text.current_md import (
     Done,
     FileHint,
     NextStep,
-    Stumble,
     bare_todo,
+    by_session,
+)
+from holdfast.text.digest_lines import (
+    DigestLine,
+    done_line,
+    marked,
+    on,
+    one_line,
+    question_line,
+    stale_line,
+    step_line,
+    stumble_line,
+    todo_line,
 )
 from holdfast.text.memory_md import render_minute
 from holdfast.text.said_before import unsaid
@@ -28,26 +40,20 @@ from holdfast.text.tokens import count_tokens
 STALE_DAYS = 14
 STUMBLE_BUDGET = 100  # of what keeps failing: useful to every session, and never all that it is told
 _DAY = 86_400
-_LONGEST = 60  # tokens of one line: a single essay must not eat the budget
-_LONGEST_TEXT = 2_000
 _PRIORITIES = {"high": 0, "normal": 1, "low": 2}
-_MOST_DONE = 2
+_MOST_QUESTIONS = 3
+_MOST_TODO = 3  # that sessions left; a person's own are told as long as there is room
 _MOST_BY_HAND = 12
-_MOST_NAMED = 4
 _LONGEST_INDEX = 120
-_NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
+_COMMAND_ALONE = re.compile(
+    r"/\S+(?: \(\w+\))?\.?"
+)  # of the client: that it was given says nothing of the work
+_REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
 FILE_INDEX = "the file index"
-FAILED = "it failed in"
 PASSED = "it passed"
+GO_ON = "Go on with: "  # how a step begins that is derived from a session which was not finished
 ELSEWHERE = "\n"  # no branch is called so
-
-
-class DigestLine(Struct, frozen=True):
-    """One line to tell, and where it comes from."""
-
-    text: str
-    reason: str
 
 
 def digest(
@@ -82,20 +88,17 @@ def digest(
         # What somebody said themselves does not grow old: it is told until they take it back.
         steps, todo = [step for step in steps if step.by], [item for item in todo if not item.session]
         derived = [item for item in dated if item not in steps and item not in todo]
-        lines += [_stale_line(derived, newest, now)] if derived else []
+        lines += [stale_line(derived, newest, now)] if derived else []
         done = []
-    lines += [_marked(_step_line(step), step.branch, branch) for step in steps]
+    lines += [marked(step_line(step), step.branch, branch) for step in steps]
     lines += _by_hand(file, clean, branch)
-    lines += _within(map(_stumble_line, current.stumbles), STUMBLE_BUDGET)
-    lines += [_question_line(question) for question in current.questions if question.open]
-    said = {step.text for step in steps}
-    for item in sorted(todo, key=lambda item: _PRIORITIES[item.priority]):
-        if item.text in said:
-            continue
-        lines.append(_marked(_todo_line(item), item.branch, branch))
-    for deed in sorted(done, key=lambda item: item.at or 0, reverse=True)[:_MOST_DONE]:
-        lines.append(_marked(_done_line(deed), deed.branch, branch))
-    lines += _around(current, branch, place)
+    lines += _within(map(stumble_line, current.stumbles), STUMBLE_BUDGET)
+    asked = (question_line(question) for question in current.questions if question.open)
+    lines += list(islice((line for line in asked if line is not None), _MOST_QUESTIONS))
+    lines += [marked(todo_line(item), item.branch, branch) for item in _to_tell(todo, steps)]
+    lines += [marked(done_line(deed), deed.branch, branch) for deed in _last_done(done, steps)]
+    at_work = any(branch is None or item.branch == branch for item in dated)
+    lines += _around(current, branch, place, at_work=at_work, now=now)
     return _within(unsaid(lines, lambda line: line.text), budget)
 
 
@@ -109,10 +112,15 @@ def narrowed(current: Current, project: str | None, name: str) -> Current:
         todo=tuple(item for item in current.todo if item.project == project or not item.session),
         done=tuple(item for item in current.done if item.project == project),
         questions=tuple(question for question in current.questions if question.project == project),
+        files=tuple(hint for hint in current.files if _is_for(hint, name)),
         projects=tuple(
             entry if entry.name == name else replace(entry, branch=ELSEWHERE) for entry in current.projects
         ),
     )
+
+
+def _is_for(hint: FileHint, name: str) -> bool:
+    return not hint.path.startswith("projects/") or hint.path.startswith(f"projects/{name}/")
 
 
 def branches_of(current: Current) -> set[str]:
@@ -120,39 +128,64 @@ def branches_of(current: Current) -> set[str]:
     return {item.branch for items in (current.next, current.todo, current.done) for item in items} - {""}
 
 
-def _around(current: Current, branch: str | None, place: str) -> Iterator[DigestLine]:
-    """What helps once the work itself is told: commands that passed, projects, files to load."""
+def _to_tell(todo: Sequence[OpenItem], steps: Sequence[NextStep]) -> list[OpenItem]:
+    """What is not said as the next step already: all that a person wants, of sessions' left-overs the newest few."""
+    said = {step.text for step in steps}
+    new = [item for item in todo if item.text not in said]
+    ranked = sorted(by_session(new), key=lambda item: _PRIORITIES[item.priority])
+    left = {item.id for item in [item for item in ranked if item.session][:_MOST_TODO]}
+    return [item for item in ranked if not item.session or item.id in left]
+
+
+def _last_done(done: Sequence[Done], steps: Sequence[NextStep]) -> list[Done]:
+    """The last deed, unless the next step is to go on with it, which says the same."""
+    last = max(done, key=lambda item: item.at or 0, default=None)
+    going_on = {step.session for step in steps if step.session and step.text.startswith(GO_ON)}
+    return [] if last is None or last.session in going_on or _COMMAND_ALONE.fullmatch(last.text) else [last]
+
+
+def _around(
+    current: Current, branch: str | None, place: str, *, at_work: bool, now: float
+) -> Iterator[DigestLine]:
+    """What helps once the work itself is told: commands that passed, where work went on, files to load."""
     for check in current.checks:
-        command = _one_line(check.command)
-        if command.endswith("…"):
+        command = one_line(check.command)
+        if command.endswith("…") or _REMOVED.search(command):
             continue  # half a command cannot be run
-        kind = _one_line(check.kind).capitalize()
-        yield DigestLine(f"{kind} passed with: {command}", f"{PASSED} {_on(check.at)}")
+        kind = one_line(check.kind).capitalize()
+        yield DigestLine(f"{kind} passed with: {command}", f"{PASSED} {on(check.at)}")
     for project in current.projects:
         elsewhere = branch is not None and project.branch not in (branch, "")
-        status = f"last session {_on(project.at)}" if elsewhere else _one_line(project.status)
-        yield DigestLine(f"Project {_one_line(project.name)}: {status}", "an active project")
-    yield from _other_branches(current, branch)
+        # Of the only project all that could be said is said above.
+        if not elsewhere and not (at_work and len(current.projects) == 1):
+            text = f"Project {one_line(project.name)}: {one_line(project.status)}"
+            yield DigestLine(text, "an active project")
+    if branch is not None and not at_work:
+        yield from _last_elsewhere(current, branch, now)
     yield from _files(current.files, place)
 
 
-def _other_branches(current: Current, branch: str | None) -> Iterator[DigestLine]:
-    others = branches_of(current) - {branch} if branch is not None else set()
-    if others:
-        named = ", ".join(_one_line(name) for name in sorted(others)[:_MOST_NAMED])
-        more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
-        text = f"Other branches with a state: {named}{more} (holdfast resume --branch NAME)"
-        yield DigestLine(text, "their steps are not told here")
+def _last_elsewhere(current: Current, branch: str, now: float) -> Iterator[DigestLine]:
+    """On a branch of which nothing is known: where work went on last. What it was is that branch's."""
+    items: list[NextStep | Done | OpenItem] = [*current.next, *current.done, *current.todo]
+    others = [item for item in items if item.branch not in (branch, "", "HEAD") and isfinite(item.at or 0)]
+    last = max(others, key=lambda item: item.at or 0, default=None)
+    if last is not None and (last.at or now) >= now - STALE_DAYS * _DAY:
+        name, day = one_line(last.branch), render_minute(last.at)[:10]
+        text = f"Last session here: {day} on {name} (holdfast resume --branch NAME)"
+        yield DigestLine(text, "its steps are not told here")
 
 
 def _files(hints: Iterable[FileHint], place: str) -> Iterator[DigestLine]:
     """One line for each folder: an index that is longer than what it points to helps nobody."""
     folders: dict[str, list[str]] = {}
     for hint in hints:
-        folder, slash, name = hint.path.rstrip("/").rpartition("/")
-        folders.setdefault(f"{folder}{slash}", []).append(f"{_one_line(name)} when {_one_line(hint.when)}")
+        if hint.path.endswith("/"):
+            continue  # an archive: who has read the log knows of it
+        folder, slash, name = hint.path.rpartition("/")
+        folders.setdefault(f"{folder}{slash}", []).append(f"{one_line(name)} when {one_line(hint.when)}")
     for folder, names in folders.items():
-        text = f"Load from {place}{_one_line(folder)}: {'; '.join(names)}"
+        text = f"Load from {place}{one_line(folder)}: {'; '.join(names)}"
         if count_tokens(text) <= _LONGEST_INDEX:
             yield DigestLine(text, FILE_INDEX)
 
@@ -194,81 +227,14 @@ def _without_quoted_boxes(lines: Iterable[str]) -> Iterator[str]:
 def _noted(line: str, branch: str | None) -> str:
     """A person's line as it is told; a to-do by its text alone, and not at all once it is ticked."""
     if (found := bare_todo(line)) is None:
-        return f"Noted by hand: {_one_line(line)}"
+        return f"Noted by hand: {one_line(line)}"
     item, done = found
     elsewhere = branch is not None and item.branch not in (branch, "")
-    return "" if done or elsewhere else f"To do (by hand): {_one_line(item.text)}"
-
-
-def _marked(line: DigestLine, own: str, branch: str | None) -> DigestLine:
-    """Where all branches are told, each line says which one it is about."""
-    return DigestLine(f"{line.text} (on {_one_line(own)})", line.reason) if branch is None and own else line
-
-
-def _step_line(step: NextStep) -> DigestLine:
-    by = f" (by the {step.by})" if step.by else ""
-    how = f"handed over {_on(step.at)}" if step.by else _from(step.session, step.at)
-    return DigestLine(f"Next{by}: {_one_line(step.text)}", how)
-
-
-def _stumble_line(stumble: Stumble) -> DigestLine:
-    return DigestLine(stumble_text(stumble), f"{FAILED} {stumble.sessions} sessions")
-
-
-def stumble_text(stumble: Stumble) -> str:
-    """What fails and what works instead, in one line."""
-    if "`" in stumble.tried and not stumble.failed and not stumble.instead:  # a rule that says all of it
-        return _one_line(stumble.tried)
-    failed = f" ({_one_line(stumble.failed)})" if stumble.failed else ""
-    instead = f" → `{_one_line(stumble.instead)}` worked" if stumble.instead else ""
-    return f"`{_one_line(stumble.tried)}` fails here{failed}{instead}"
-
-
-def _question_line(question: Question) -> DigestLine:
-    asked = _from(question.session, question.at)
-    return DigestLine(f"Open question: {_one_line(question.text)} [{question.id}]", asked)
-
-
-def _todo_line(item: OpenItem) -> DigestLine:
-    marks = [item.priority if item.priority != "normal" else "", item.owner and f"for the {item.owner}"]
-    shown = ", ".join(filter(None, marks))
-    why = f"; {_one_line(item.why)}" if item.why else ""
-    label = f"To do ({shown})" if shown else "To do"
-    return DigestLine(f"{label}: {_one_line(item.text)}", f"{_from(item.session, item.at)}{why}")
-
-
-def _done_line(item: Done) -> DigestLine:
-    signed = ", ".join(part for part in (render_minute(item.at), _one_line(item.agent)) if part)
-    return DigestLine(f"Done last ({signed}): {_one_line(item.text)}", _from(item.session, item.at))
-
-
-def _from(session: str, at: float | None) -> str:
-    return f"from session {session[:8]}, {_on(at)}" if session else f"kept {_on(at)}"
-
-
-def _on(at: float | None) -> str:
-    return f"on {shown[:10]}" if (shown := render_minute(at)) != "undated" else "at a time not known"
+    return "" if done or elsewhere else f"To do (by hand): {one_line(item.text)}"
 
 
 def _newest(items: Iterable[NextStep | Done | OpenItem]) -> float | None:
     return max((item.at for item in items if item.at is not None and isfinite(item.at)), default=None)
-
-
-def _stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: float) -> DigestLine:
-    days = int((now - newest) // _DAY)
-    text = f"Last state here is {days} days old ({render_minute(newest)[:10]}): {_one_line(items[0].text)}"
-    return DigestLine(text, "nothing newer is known")
-
-
-def _one_line(text: str) -> str:
-    words = _NOT_TEXT.sub("\ufffd", text[:_LONGEST_TEXT]).split()
-    line = " ".join(words)
-    if count_tokens(line) <= _LONGEST and len(text) <= _LONGEST_TEXT:
-        return line
-    # Words alone do not bound it: one of them may be a blob.
-    while words and count_tokens(" ".join(words)) >= _LONGEST:
-        words.pop()
-    return f"{' '.join(words)}…" if words else f"{line[:_LONGEST]}…"
 
 
 def _within(lines: Iterable[DigestLine], budget: int) -> list[DigestLine]:

@@ -8,7 +8,7 @@ part, are never read as ours and never lost.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -240,6 +240,14 @@ def close_by_hand(text: str, wanted: set[str], clean: Callable[[str], str], *, t
             continue
         lines[todo.line] = lines[todo.line].replace("[ ]", "[x]", 1) if tick else ""
     return "".join(lines)
+
+
+def by_session(items: Sequence[OpenItem]) -> list[OpenItem]:
+    """The newest session's first, each session's in their order: a list is worked off from its top."""
+    newest: dict[str, float] = {}
+    for item in items:
+        newest[item.session] = max(newest.get(item.session, 0.0), item.at or 0.0)
+    return sorted(items, key=lambda item: -newest[item.session])
 
 
 def edit_current(

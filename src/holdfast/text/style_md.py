@@ -39,6 +39,13 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
     return document.replace(PROPOSED, [*standing, *added], heading="Proposed").render()
 
 
+def says_something(text: str) -> bool:
+    """Whether a person has written a rule, or agreed to one: what is only proposed nobody need follow."""
+    ours = {*SEED.split("\n"), "## Proposed"}
+    lines = sections.parse(text, "style.md").outside().splitlines()
+    return any(line.strip() and line not in ours for line in lines)
+
+
 def _folded(line: str) -> str:
     """The same for the same rule, whichever session it was said in."""
     plain = _SOURCE.sub("", line.casefold().rstrip())
