@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Holdfast
-from tests.e2e.model_server import wait_until
 from tests.e2e.world import World
+from tests.patience import wait_until
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.e2e.wire.gemini import ERRAND, Gemini, wants_json
 from tests.e2e.wire.responses import Responses
 from tests.e2e.wire.steps import Ask, Call, Mcp, NotOffered, Read, Shell, Step, fitted
 
-__all__ = ["Ask", "Mcp", "ModelServer", "Read", "Request", "Shell", "Step", "serving", "wait_until"]
+__all__ = ["Ask", "Mcp", "ModelServer", "Read", "Request", "Shell", "Step", "serving"]
 
 ANTHROPIC, RESPONSES, CHAT, GEMINI = Anthropic(), Responses(), Chat(), Gemini()
 _ROUTES: tuple[tuple[str, Wire], ...] = (
@@ -182,13 +182,3 @@ class _Handler(BaseHTTPRequestHandler):
             text = data if isinstance(data, str) else json.dumps(data)
             self.wfile.write(f"{head}data: {text}\n\n".encode())
         self.wfile.flush()
-
-
-def wait_until(happened: Any, seconds: float = 20.0) -> bool:
-    """Whether it happened in time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if happened():
-            return True
-        time.sleep(0.05)
-    return bool(happened())

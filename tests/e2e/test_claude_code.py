@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 import pytest
 from tests.e2e.clients import Client
-from tests.e2e.model_server import Ask, ModelServer, Read, Shell, Step, serving, wait_until
+from tests.e2e.model_server import Ask, ModelServer, Read, Shell, Step, serving
 from tests.e2e.story import FINAL, FIRST, LEARNT, NEXT, RIGHT, WRONG
 from tests.e2e.terminal import Terminal
 from tests.e2e.world import World, blocks, told
+from tests.patience import wait_until
 
 LIST = Shell("ls")
 ANSWERS = "SELECT text FROM moment WHERE tool = 'AskUserQuestion'"

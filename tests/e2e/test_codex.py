@@ -8,8 +8,9 @@ import time
 
 import pytest
 from tests.e2e.clients.codex import Codex
-from tests.e2e.model_server import Shell, serving, wait_until
+from tests.e2e.model_server import Shell, serving
 from tests.e2e.world import World
+from tests.patience import wait_until
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,8 +6,9 @@ import os
 import time
 
 import pytest
-from tests.e2e.model_server import serving, wait_until
+from tests.e2e.model_server import serving
 from tests.e2e.world import World
+from tests.patience import wait_until
 
 pytestmark = [
     pytest.mark.slow,

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from tests.conftest import Finished, Holdfast
 from tests.e2e.clients import CLIENTS, Client
-from tests.e2e.model_server import Request, wait_until
+from tests.e2e.model_server import Request
+from tests.patience import wait_until
 
 ROOT = Path(__file__).parents[2]
 # Read before a test has a home of its own.

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import SESSION, Enabled
 from tests.hot.test_capture import GONE, leave, rows_of, transcript, write_transcript
+from tests.patience import wait_until
 
 from holdfast.app.explaining import injections
 from holdfast.app.recovery import hand_over

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from tests.contracts.samples_a import cursor, cursor_database
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import LINES, Enabled
 from tests.hot.test_moment import STAT, stumble
+from tests.patience import wait_until
 from tests.transcripts.builders import SESSION as KNOWN
 
 from holdfast.app.briefings import Line

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import SESSION, Enabled, run_hook
 from tests.hot.test_hook_faults import BAD_PAYLOADS
+from tests.patience import wait_until
 
 from holdfast.hot import dialect, hook_entry
 from holdfast.hot.dialect import CAPTURED, MOMENT, PROMPT, START

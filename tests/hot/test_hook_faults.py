@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import SESSION, Enabled, run_hook
+from tests.patience import wait_until
 
 from holdfast.app.briefings import Happened, Line
 from holdfast.app.explaining import injections

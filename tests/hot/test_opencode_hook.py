@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from tests.contracts.samples_b import OpenCodeSession, opencode_bash, opencode_database, put_opencode
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import LINES, Enabled
+from tests.patience import wait_until
 
 from holdfast.app.capturing import capture
 from holdfast.app.ledger import read_ledger, rows

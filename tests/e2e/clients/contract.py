@@ -12,11 +12,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e.model_server import ModelServer, wait_until
+from tests.e2e.model_server import ModelServer
 from tests.e2e.terminal import Terminal, terminal
+from tests.patience import wait_until
+
+from holdfast.transcripts.contract import Places
+from holdfast.transcripts.registry import BY_AGENT
 
 KEY = "no-real-key-0123456789abcdef"
-MOST_BYTES = 2_000_000  # programs that a client unpacks in its home are larger
 CLEAR_LINE = "\x15"
 LONGEST_S = 150  # what takes longer hangs; two clients at once on a slow machine take a third of it
 
@@ -78,17 +81,16 @@ class Client(ABC):
         """Whether that change stands."""
         return self.note in (self.home / name).read_text(encoding="utf-8")
 
-    def wrote(self, words: str) -> bool:
-        """Whether the client has written this somewhere in its home."""
-        for path in self.home.rglob("*"):
-            ours = ".holdfast" in path.parts
-            if (
-                not ours
-                and path.is_file()
-                and path.stat().st_size < MOST_BYTES
-                and words.encode() in path.read_bytes()
-            ):
-                return True
+    def recorded(self, words: str) -> bool:
+        """Whether the client has written this into a transcript: clients write when they like."""
+        importer = BY_AGENT[self.agent]
+        places = Places(home=self.home, env={}, project=self.repo)
+        for root in importer.roots(places):
+            for path in importer.candidates(root) if root.is_dir() else ():
+                # What a database was told last stands beside it.
+                for file in (path, path.with_name(f"{path.name}-wal")):
+                    if file.is_file() and words.encode() in file.read_bytes():
+                        return True
         return False
 
     def env(self, server: ModelServer) -> dict[str, str]:
