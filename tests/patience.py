@@ -5,6 +5,7 @@ It costs nothing where it happens, and a machine that is slow is no error.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -19,3 +20,9 @@ def wait_until(happened: Callable[[], object], seconds: float = PATIENCE_S) -> b
             return True
         time.sleep(0.05)
     return bool(happened())
+
+
+def spent_by_children() -> float:
+    """Seconds of work of the processes that have ended: what others do meanwhile is not counted."""
+    times = os.times()
+    return times.children_user + times.children_system
