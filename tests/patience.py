@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 180.0
+PATIENCE_S = 300.0
 
 
 def wait_until(happened: Callable[[], object], seconds: float = PATIENCE_S) -> bool:

@@ -15,4 +15,4 @@ from tests.patience import wait_until
 def world(home: Path, repo: Path, holdfast: Holdfast) -> Iterator[World]:
     made = World(home, repo, holdfast)
     yield made
-    assert wait_until(lambda: made.processes() == [], 15), made.processes()
+    assert wait_until(lambda: made.processes() == []), made.processes()

@@ -19,6 +19,7 @@ from tests.e2e.wire.contract import Body, Wire, steps_done
 from tests.e2e.wire.gemini import ERRAND, Gemini, wants_json
 from tests.e2e.wire.responses import Responses
 from tests.e2e.wire.steps import Ask, Call, Mcp, NotOffered, Read, Shell, Step, fitted
+from tests.patience import PATIENCE_S
 
 __all__ = ["Ask", "Mcp", "ModelServer", "Read", "Request", "Shell", "Step", "serving"]
 
@@ -29,7 +30,6 @@ _ROUTES: tuple[tuple[str, Wire], ...] = (
     (r"/chat/completions$", CHAT),
     (r":(?:stream)?[gG]enerateContent$", GEMINI),
 )
-_LONGEST_WAIT_S = 60
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answer(request)
         if answer is None:
             self.server.stuck.set()
-            self.server.released.wait(_LONGEST_WAIT_S)
+            self.server.released.wait(PATIENCE_S)
             return
         try:
             if body.get("stream") or ":stream" in path:

@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.clients import Client
 from tests.e2e.model_server import Mcp, ModelServer, serving
 from tests.e2e.world import World, told
+from tests.patience import PATIENCE_S
 
 from holdfast.app.plugging import AGENTS
 
@@ -36,7 +37,7 @@ def plugged(world: World, agent: str, server: ModelServer) -> Client:
             input="y\ny\n",
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == 0, f"{name} {words}\n{done.stdout}{done.stderr}"

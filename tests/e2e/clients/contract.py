@@ -14,14 +14,14 @@ from pathlib import Path
 
 from tests.e2e.model_server import ModelServer
 from tests.e2e.terminal import Terminal, terminal
-from tests.patience import wait_until
+from tests.patience import PATIENCE_S, wait_until
 
 from holdfast.transcripts.contract import Places
 from holdfast.transcripts.registry import BY_AGENT
 
 KEY = "no-real-key-0123456789abcdef"
 CLEAR_LINE = "\x15"
-LONGEST_S = 150  # what takes longer hangs; two clients at once on a slow machine take a third of it
+TRIES, TRY_S = 30, 10  # how often a person says goodbye to a client that is busy
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Client(ABC):
     def run(self, server: ModelServer, prompt: str, resume: str = "", more: Sequence[str] = ()) -> Answer:
         process = self.start(server, prompt, resume, more)
         try:
-            printed, errors = process.communicate(timeout=LONGEST_S)
+            printed, errors = process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired as late:
             kill(process)
             raise AssertionError(f"{self.agent} came to no end\n{late.stdout!r}\n{late.stderr!r}") from late
@@ -139,18 +139,16 @@ class Client(ABC):
     def talk(self, server: ModelServer, prompt: str) -> None:
         """A session in a terminal, as a person has it: from the prompt to its last answer, and out."""
         with self.terminal(server, prompt) as shown:
-            ended = wait_until(lambda: len(server.turns()) >= len(server.steps), LONGEST_S)
+            ended = wait_until(lambda: len(server.turns()) >= len(server.steps))
             assert ended, f"{self.agent} came to no end\n{shown.shown[-3000:]}"
             assert not server.missed, server.missed
             assert self.leave(shown), f"{self.agent} does not leave\n{shown.shown[-3000:]}"
 
     def leave(self, shown: Terminal) -> bool:
         """Words typed while a client is still busy are not obeyed: they are taken away and typed again."""
-        for _ in range(10):
-            shown.type(f"{CLEAR_LINE}{self.farewell}")
-            if wait_until(lambda: shown.process.poll() is not None, 6):
-                return True
-        return False
+        return shown.say(
+            f"{CLEAR_LINE}{self.farewell}", lambda: shown.process.poll() is not None, TRIES, TRY_S
+        )
 
 
 def kill(process: subprocess.Popen[str]) -> None:
