@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_S, wait_until
 from holdfast.app import parting
 from holdfast.app.capturing import QUIET_S, capture
 from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.parting import await_last_lines, has_left
+from holdfast.app.parting import await_last_lines, has_left, has_written_on
 from holdfast.app.preparing import prepare
 from holdfast.app.status import latest_record
 from holdfast.hot import trace
@@ -346,6 +346,27 @@ def test_what_a_client_writes_after_it_has_said_goodbye_is_read(
     record = latest_record(enabled.project)
     assert record is not None and record.final_message == "It is fixed."
     assert rows_of(enabled) == [SESSION] and enabled.inbox() == []
+
+
+@pytest.mark.promise("M7")
+def test_an_answer_that_is_written_after_the_stop_is_read(
+    enabled: Enabled, transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code and Copilot CLI call the hook before their last lines are on the disk."""
+    monkeypatch.setattr(parting, "ANSWER_S", 1_000.0)
+    leave(enabled, "Stop", transcript, os.getpid())
+    capture(enabled.machine, enabled.project)
+    found: list[bool] = []
+    waiting = threading.Thread(target=lambda: found.append(has_written_on(enabled.machine, enabled.project)))
+    waiting.start()
+    waiting.join(0.5)
+    assert waiting.is_alive(), "it may write more"
+    write_transcript(transcript, enabled.root, 2)
+    waiting.join(PATIENCE_S)
+    assert found == [True]
+    capture(enabled.machine, enabled.project)
+    monkeypatch.setattr(parting, "ANSWER_S", 0.0)
+    assert not has_written_on(enabled.machine, enabled.project), "what is known, and old, is not waited for"
 
 
 def test_nobody_is_waited_for_who_goes_on_with_another_session(

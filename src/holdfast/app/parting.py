@@ -1,4 +1,4 @@
-"""How a host's process goes: some hosts do not say so, others say it before their last lines are written.
+"""What hosts do after they have called a hook: some go without a word, others write on what they said was done.
 
 Only the child that a hook left behind waits for it, where nobody waits for the child.
 """
@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 
+from holdfast.app.importing import known_stamps
+from holdfast.app.wiring import Machine
+from holdfast.guard.visible import path_text
 from holdfast.hot.living import runs
 from holdfast.store.inbox import Envelope, by_session, envelopes
 from holdfast.store.layout import Project
@@ -18,6 +22,9 @@ WATCHED_S = 30.0
 # Hosts that collect what they are about to write, and write on after they have said that a session is over.
 LATE = frozenset(("copilot",))
 LATE_S = 10.0
+# Hosts whose last answer may come into the transcript after the hook of the stop was called.
+ANSWERS_LATE = frozenset(("claude-code", "copilot"))
+ANSWER_S = 3.0
 
 
 def has_left(project: Project) -> bool:
@@ -30,6 +37,34 @@ def has_left(project: Project) -> bool:
         time.sleep(0.1)
         # Whoever answers again has a newer envelope, and with it somebody else who watches.
         waiting = [letter for letter in waiting if letter.path.exists()]
+    return False
+
+
+def has_written_on(machine: Machine, project: Project) -> bool:
+    """Waits a moment for answers that come late; whether a transcript is another than the one that was read."""
+    while True:
+        letters, _ = envelopes(project.memory / "inbox")
+        lasts = [group[-1] for group in by_session(letters)]
+        # Whoever says more has a newer envelope, and with it somebody else who waits.
+        stopped = [last for last in lasts if last.host in ANSWERS_LATE and last.event == "Stop"]
+        if _has_grown([last.transcript for last in stopped if last.transcript], project):
+            return True
+        now = machine.now().timestamp()
+        if not any(0 <= now - last.time < ANSWER_S and os.path.isfile(last.transcript) for last in stopped):
+            return False
+        time.sleep(0.2)
+
+
+def _has_grown(transcripts: Sequence[str], project: Project) -> bool:
+    known = known_stamps(project) if transcripts else {}
+    for path in transcripts:
+        before = known.get(path_text(os.path.realpath(path)))
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        if before is not None and before != (status.st_size, status.st_mtime_ns):
+            return True
     return False
 
 
