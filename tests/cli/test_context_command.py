@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Holdfast
+from tests.patience import PATIENCE_S
 
 from holdfast.app.live_context import LiveContext
 from holdfast.app.wiring import Machine
@@ -282,10 +283,10 @@ class Watching:
             preexec_fn=None if os.name == "nt" else _heed_interrupts,
         )
 
-    def line_with(self, words: str) -> str:
+    def line_with(self, words: str, seconds: float = PATIENCE_S) -> str:
         assert self.process.stdout is not None
         data = b""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if select.select([self.process.stdout], [], [], 1)[0]:
                 part = os.read(self.process.stdout.fileno(), 65_536)
@@ -299,7 +300,7 @@ class Watching:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        _, errors = self.process.communicate(timeout=60)
+        _, errors = self.process.communicate(timeout=PATIENCE_S)
         assert errors == b""
         return self.process.returncode
 
@@ -319,14 +320,23 @@ def test_changes_are_shown_as_they_come_a_line_each(known: Path) -> None:
     assert code == 0
 
 
+def _after_a_switch(watching: Watching, repo: Path) -> str:
+    """Nothing tells when it has begun to watch: branches are changed until it says so."""
+    for number in range(100):
+        subprocess.run(["git", "-C", repo, "switch", "-qc", f"other-{number}"], check=True)
+        try:
+            return watching.line_with('"core/git"', 3)
+        except AssertionError:
+            continue
+    raise AssertionError("it said nothing")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 def test_a_watch_as_json_is_a_line_for_each_change(known: Path) -> None:
     watching = Watching(known, "--json", "--source", "core/git")
     try:
-        time.sleep(1)
-        subprocess.run(["git", "-C", known, "switch", "-qc", "other"], check=True)
-        news = json.loads(watching.line_with('"core/git"'))
-        assert (news["kind"], news["value"]["branch"]) == ("updated", "other")
+        news = json.loads(_after_a_switch(watching, known))
+        assert news["kind"] == "updated" and news["value"]["branch"].startswith("other-")
     finally:
         assert watching.end() == 0
 
@@ -337,7 +347,7 @@ def test_a_watch_ends_when_nobody_reads_it_any_more(known: Path) -> None:
     watching.line_with("core/git")
     assert watching.process.stdout is not None
     watching.process.stdout.close()
-    assert watching.process.wait(timeout=60) == 0
+    assert watching.process.wait(timeout=PATIENCE_S) == 0
     assert watching.process.stderr is not None
     with watching.process.stderr as errors:
         assert errors.read() == b""

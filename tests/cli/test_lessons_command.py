@@ -6,13 +6,13 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.app.test_lessons import PNPM, SLOW, Bench, lesson
 from tests.conftest import Holdfast
+from tests.patience import PATIENCE_S, wait_until
 
 from holdfast.cli.main import main
 
@@ -393,10 +393,7 @@ def test_lessons_travel_with_the_memory_and_rejected_ones_stay_away(
 
 
 def waited(shown: Callable[[], str], words: str) -> None:
-    deadline = time.monotonic() + 60
-    while words not in shown():
-        assert time.monotonic() < deadline, shown()
-        time.sleep(0.05)
+    assert wait_until(lambda: words in shown()), shown()
 
 
 @pytest.mark.promise("U8")
@@ -423,7 +420,7 @@ def test_review_takes_one_key_for_each_candidate(
         waited(lambda: screen.shown, "5 of 5")
         os.write(screen._master, b"q")
         waited(lambda: screen.shown, "1 left")
-        assert screen.process.wait(30) == 0
+        assert screen.process.wait(PATIENCE_S) == 0
     assert "1 promoted, 1 rejected, 1 muted, 1 shared, 1 left" in screen.shown
     assert states(holdfast) == {
         ("more-0", "local"): "active", ("more-2", "local"): "muted", ("suite", "local"): "active",

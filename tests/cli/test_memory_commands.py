@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.conftest import Holdfast
+from tests.patience import PATIENCE_S, wait_until
 from tests.text.memory_values import LOOK_ALIKES
 
 import holdfast as package
@@ -303,7 +304,7 @@ def test_a_failed_verification_is_kept_until_the_fact_shows_again(holdfast: Hold
 def test_a_command_that_takes_too_long_is_ended_with_all_it_started(holdfast: Holdfast, repo: Path) -> None:
     command = "(sleep 300; echo late > late.txt) & echo $! > child.txt; echo begun; sleep 300"
     add_fact(holdfast, "It ends", "--command", command, evidence="begun")
-    (verdict,) = holdfast("fact", "verify", "--yes", "--timeout", "1", "--json", check=1).json()
+    (verdict,) = holdfast("fact", "verify", "--yes", "--timeout", "5", "--json", check=1).json()
     assert (verdict["status"], verdict["exit_code"], verdict["instead"]) == ("timeout", None, ["begun"])
     assert not is_running(int((repo / "child.txt").read_text(encoding="utf-8")))
     for seconds in ("0", "-1", "nan", "soon", "1e9"):
@@ -321,15 +322,15 @@ def test_what_a_command_leaves_in_the_background_is_ended_too(holdfast: Holdfast
 
 def is_running(process: int) -> bool:
     """Whether a process lives; one that is dead and not yet buried does not."""
-    for _ in range(100):
+
+    def is_over() -> bool:
         try:
             state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
         except OSError:
-            return False
-        if state in "ZX":
-            return False
-        time.sleep(0.02)
-    return True
+            return True
+        return state in "ZX"
+
+    return not wait_until(is_over, PATIENCE_S / 2)  # it would live for longer
 
 
 def test_output_without_end_is_read_within_bounds(holdfast: Holdfast) -> None:

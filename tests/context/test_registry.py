@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE_S
 
 from holdfast.context.contract import REST_S, Here, Source
 from holdfast.context.registry import Change, Loaded, Registry, apply
@@ -57,7 +58,7 @@ class Hanging(Source):
 
     def load(self, here: Here) -> dict[str, str]:
         self.asked += 1
-        self.go_on.wait(30)
+        self.go_on.wait(PATIENCE_S)
         return {"late": "news"}
 
 
@@ -165,7 +166,7 @@ def test_a_key_that_could_not_be_shown_is_refused(key: str) -> None:
 @pytest.mark.promise("X2")
 def test_sources_are_loaded_side_by_side() -> None:
     """Each waits for the other: one after the other they would never come to an end."""
-    meeting = threading.Barrier(3, timeout=20)
+    meeting = threading.Barrier(3, timeout=PATIENCE_S)
 
     class Meeting(Saying):
         def load(self, here: Here) -> dict[str, str]:
@@ -173,7 +174,7 @@ def test_sources_are_loaded_side_by_side() -> None:
             return {"met": "all"}
 
     registry = Registry([Meeting(key, None) for key in ("a", "b", "c")])
-    found = registry.load_all(HERE, limit=30)
+    found = registry.load_all(HERE, limit=PATIENCE_S)
     assert found.errors == {}
     assert [entry.value for entry in found.entries.values()] == [{"met": "all"}] * 3
 
@@ -212,8 +213,8 @@ def test_a_source_that_hangs_is_an_error_and_is_not_started_twice() -> None:
     registry = Registry([hanging, Saying("b", {"x": "1"})])
     before = snapshot({"a/hanging": {"kept": "yes"}})
     try:
-        first = registry.load_all(HERE, before, limit=1)
-        second = registry.load_all(HERE, before, limit=1)
+        first = registry.load_all(HERE, before, limit=5)
+        second = registry.load_all(HERE, before, limit=5)
         assert "longer than" in first.errors["a/hanging"]
         assert "still busy" in second.errors["a/hanging"]
         assert hanging.asked == 1
@@ -221,8 +222,8 @@ def test_a_source_that_hangs_is_an_error_and_is_not_started_twice() -> None:
         assert first.entries["b"].value == {"x": "1"}
     finally:
         hanging.go_on.set()
-    registry._busy["a/hanging"].join(20)
-    assert registry.load_all(HERE, before, limit=20).entries["a/hanging"].value == {"late": "news"}
+    registry._busy["a/hanging"].join(PATIENCE_S)
+    assert registry.load_all(HERE, before, limit=PATIENCE_S).entries["a/hanging"].value == {"late": "news"}
 
 
 def test_renderings_that_fail_still_let_the_change_be_known() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Holdfast
-from tests.e2e.model_server import wait_until
 from tests.e2e.world import World
+from tests.patience import wait_until
 
 
 @pytest.fixture
 def world(home: Path, repo: Path, holdfast: Holdfast) -> Iterator[World]:
     made = World(home, repo, holdfast)
     yield made
-    assert wait_until(lambda: made.processes() == [], 15), made.processes()
+    assert wait_until(lambda: made.processes() == []), made.processes()

@@ -19,8 +19,9 @@ from tests.e2e.wire.contract import Body, Wire, steps_done
 from tests.e2e.wire.gemini import ERRAND, Gemini, wants_json
 from tests.e2e.wire.responses import Responses
 from tests.e2e.wire.steps import Ask, Call, Mcp, NotOffered, Read, Shell, Step, fitted
+from tests.patience import PATIENCE_S
 
-__all__ = ["Ask", "Mcp", "ModelServer", "Read", "Request", "Shell", "Step", "serving", "wait_until"]
+__all__ = ["Ask", "Mcp", "ModelServer", "Read", "Request", "Shell", "Step", "serving"]
 
 ANTHROPIC, RESPONSES, CHAT, GEMINI = Anthropic(), Responses(), Chat(), Gemini()
 _ROUTES: tuple[tuple[str, Wire], ...] = (
@@ -29,7 +30,6 @@ _ROUTES: tuple[tuple[str, Wire], ...] = (
     (r"/chat/completions$", CHAT),
     (r":(?:stream)?[gG]enerateContent$", GEMINI),
 )
-_LONGEST_WAIT_S = 60
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answer(request)
         if answer is None:
             self.server.stuck.set()
-            self.server.released.wait(_LONGEST_WAIT_S)
+            self.server.released.wait(PATIENCE_S)
             return
         try:
             if body.get("stream") or ":stream" in path:
@@ -182,13 +182,3 @@ class _Handler(BaseHTTPRequestHandler):
             text = data if isinstance(data, str) else json.dumps(data)
             self.wfile.write(f"{head}data: {text}\n\n".encode())
         self.wfile.flush()
-
-
-def wait_until(happened: Any, seconds: float = 20.0) -> bool:
-    """Whether it happened in time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if happened():
-            return True
-        time.sleep(0.05)
-    return bool(happened())

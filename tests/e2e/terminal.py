@@ -12,9 +12,11 @@ import subprocess
 import termios
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.patience import PATIENCE_S, wait_until
 
 _CONTROL = re.compile(
     rb"\x1b\[[0-9;?<>=]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][A-Z0-9]|\x1b."
@@ -48,13 +50,23 @@ class Terminal:
         time.sleep(0.5)
         os.write(self._master, b"\r")
 
+    def say(
+        self, words: str, happened: Callable[[], bool], tries: int = 10, seconds: float = PATIENCE_S / 10
+    ) -> bool:
+        """Types, and again when nothing comes of it: keys are lost while a client is busy."""
+        for _ in range(tries):
+            self.type(words)
+            if wait_until(happened, seconds):
+                return True
+        return False
+
     def close(self) -> None:
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.process.wait()
-        self._reader.join(10)
+        self._reader.join(PATIENCE_S)
         os.close(self._master)
 
 

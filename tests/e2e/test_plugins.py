@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 from tests.e2e.clients import Client
-from tests.e2e.model_server import Mcp, ModelServer, serving
+from tests.e2e.model_server import Mcp, ModelServer, Shell, Step, serving
 from tests.e2e.world import World, told
+from tests.patience import PATIENCE_S
 
 from holdfast.app.plugging import AGENTS
 
@@ -36,7 +37,7 @@ def plugged(world: World, agent: str, server: ModelServer) -> Client:
             input="y\ny\n",
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == 0, f"{name} {words}\n{done.stdout}{done.stderr}"
@@ -45,12 +46,15 @@ def plugged(world: World, agent: str, server: ModelServer) -> Client:
 
 # A plugin's tools are named after it, and a run without a terminal asks nobody.
 MORE = {"claude-code": ("--allowedTools", "mcp__plugin_holdfast_holdfast")}
+# Codex does not wait for a plugin's tools: on a slow machine they are there at a later request.
+MEANWHILE: dict[str, list[Step]] = {"codex": [Shell("sleep 15")]}
 
 
 @pytest.mark.promise("H6", "H2")
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_plugin_tells_at_the_start_answers_its_tools_and_leaves_a_row(agent: str, world: World) -> None:
-    with serving([Mcp("recall", {"task": "refund endpoint"}), "All done."]) as server:
+    recall = Mcp("recall", {"task": "refund endpoint"})
+    with serving([*MEANWHILE.get(agent, []), recall, "All done."]) as server:
         client = plugged(world, agent, server)
         client.run(server, "Look at the shop", more=MORE.get(agent, ()))
         first, last = server.turns()[0], server.turns()[-1]

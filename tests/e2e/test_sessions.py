@@ -6,7 +6,7 @@ import os
 
 import pytest
 from tests.e2e.clients import kill
-from tests.e2e.model_server import Shell, serving, wait_until
+from tests.e2e.model_server import Shell, serving
 from tests.e2e.story import (
     AGENTS,
     CODING,
@@ -21,6 +21,7 @@ from tests.e2e.story import (
     WRONG,
 )
 from tests.e2e.world import World, told
+from tests.patience import PATIENCE_S, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -93,8 +94,8 @@ def test_a_session_that_was_killed_is_caught_up_by_the_next_start(agent: str, wo
     with serving([Shell("echo the carts are here"), None]) as server:
         process = client.start(server, "Rename the cart module")
         try:
-            assert server.stuck.wait(100), "the model was never asked a second time"
-            assert wait_until(lambda: client.wrote("the carts are here")), "clients write when they like"
+            assert server.stuck.wait(PATIENCE_S), "the model was never asked a second time"
+            assert wait_until(lambda: client.recorded("the carts are here"))
         finally:
             kill(process)
     assert world.rows() == []

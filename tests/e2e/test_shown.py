@@ -6,8 +6,9 @@ import os
 import time
 
 import pytest
-from tests.e2e.model_server import serving, wait_until
+from tests.e2e.model_server import serving
 from tests.e2e.world import World
+from tests.patience import wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,25 +29,21 @@ def test_claude_code_shows_the_status_line_an_alert_and_what_changed(world: Worl
     with serving(["One done."]) as server, client.terminal(server, "Look at the shop") as terminal:
 
         def shows(text: str) -> bool:
-            return wait_until(lambda: text in terminal.shown, 40)
+            return wait_until(lambda: text in terminal.shown)
 
-        def answered(turns: int) -> bool:
-            return wait_until(lambda: len(server.turns()) >= turns, 40)
+        def says(words: str) -> bool:
+            return terminal.say(words, lambda: words in server.turns()[-1].text)
 
         assert shows("holdfast: 1 open"), terminal.shown
-        assert answered(1)
-        record = world.memory / "seen"
-        assert wait_until(record.is_dir, 10)
-        time.sleep(3)  # the child of the stop reads what the session cost
-        terminal.type("And again")
+        # The child of the stop reads what the session cost.
+        assert wait_until(lambda: any(world.prepared("SELECT value FROM meta WHERE key = 'alerts'")))
+        assert says("And again")
         assert shows("9 of 10 sessions stay under"), terminal.shown
-        assert answered(2)
         then = time.time() - 400
-        for note in record.iterdir():
+        for note in (world.memory / "seen").iterdir():
             os.utime(note, (then, then))
         guide.write_text("Use spaces.\n", encoding="utf-8")
-        time.sleep(1)
-        terminal.type("And a third")
+        assert says("And a third")
         assert shows("changed since this session began: CLAUDE.md"), terminal.shown
     shown = [line["text"] for entry in world.why() for line in entry.get("shown", ())]
     assert len(shown) == 2, shown

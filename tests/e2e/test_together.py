@@ -40,6 +40,6 @@ def test_after_twenty_sessions_no_process_of_ours_is_alive(world: World) -> None
     with serving(["Done."]) as server:
         for number, client in enumerate(islice(cycle(clients), SESSIONS), 1):
             client.run(server, f"Look at shelf {number}")
-    world.captured(SESSIONS, 60)
+    world.captured(SESSIONS)
     assert world.processes() == []
     assert world.confessed() == ""

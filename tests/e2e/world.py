@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from tests.conftest import Finished, Holdfast
 from tests.e2e.clients import CLIENTS, Client
-from tests.e2e.model_server import Request, wait_until
+from tests.e2e.model_server import Request
+from tests.patience import wait_until
 
 ROOT = Path(__file__).parents[2]
 # Read before a test has a home of its own.
@@ -85,15 +86,18 @@ class World:
         lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
         return [line for line in lines if line.startswith("|")][2:]
 
-    def captured(self, sessions: int, seconds: float = 40) -> None:
-        """Waits until nothing is left to be done, and counts the sessions in the ledger.
+    def captured(self, sessions: int) -> None:
+        """Waits until nothing is left to be done, and counts the sessions in the ledger."""
+        assert wait_until(self._is_settled), self.state()
+        assert len(self.rows()) == sessions, self.state()
 
-        Some clients never say that a session is over: that is noticed by the next one, or by a command.
-        """
-        assert wait_until(lambda: not self.processes(), seconds), self.state()
+    def _is_settled(self) -> bool:
+        """Some clients never say that a session is over: that is noticed by the next one, or by a command."""
+        if self.processes():
+            return False
         if self.waiting():
             self.holdfast("resume")
-        assert len(self.rows()) == sessions and not self.waiting(), self.state()
+        return not self.waiting() and not self.processes()
 
     def waiting(self) -> list[str]:
         """What hooks left in the inbox."""

@@ -14,7 +14,7 @@ note = {"host": host, "event": event, "payload": payload, "env": env, "parent": 
 with open(folder / "asked.jsonl", "a", encoding="utf-8") as file:
     file.write(json.dumps(note) + "\n")
 if (folder / f"{event}.slow").exists():
-    time.sleep(60)
+    time.sleep(600)
 answer = folder / f"{event}.answer"
 if answer.exists():
     sys.stdout.buffer.write(answer.read_bytes())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from holdfast.hosts.opencode import PLUGIN
 
@@ -55,7 +56,7 @@ class Plugin:
             ),
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -320,7 +321,7 @@ def test_a_hook_that_never_ends_is_given_up_and_holds_no_command(plugin: Plugin)
     before, after = call("bash", {"command": "ls"})
     done = plugin.run(before, prompt("refunds"), after, event("session.idle", sessionID=MAIN), LEAVE)
     begun, asked, _, _, left = [result["ms"] for result in done["results"]]
-    assert begun < 1500 < asked < 8000, "a command does not wait, a prompt waits as long as the deadline"
+    assert begun < 3400 < asked < 8000, "a command does not wait, a prompt waits as long as the deadline"
     assert left < 4900, "OpenCode waits five seconds"
     assert plugin.events()[-1] == "SessionEnd"
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from holdfast.hot import hook_entry
+from tests.hot.enabled import hook_command
 
 _OF_HOSTS = ("CLAUDE", "CODEX", "COPILOT", "GEMINI", "QWEN", "CURSOR", "OPENCODE")
 
@@ -18,15 +17,13 @@ def asked(
     host: str, event: str, payload: object, cwd: Path, env: dict[str, str] | None = None
 ) -> dict[str, Any]:
     """The host's answer, {} where nothing was printed."""
-    command = [sys.executable, "-I", "-S", hook_entry.__file__, host, event]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_OF_HOSTS)}
     done = subprocess.run(
-        command,
+        hook_command(host, event),
         input=payload if isinstance(payload, bytes) else json.dumps(payload).encode(),
         env=environment | (env or {}),
         cwd=cwd,
         capture_output=True,
-        timeout=20,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE_S
+
 from holdfast.app.briefings import Briefings, Line
 from holdfast.app.hosting import Plan, install
 from holdfast.app.preparing import prepare
@@ -22,10 +24,31 @@ LINES = [
     Line("tests: make test", "it passed"),
 ]
 SESSION = "0dd89f7c-4b6d-4da4-93fc-bb732d2260fd"
+# What `hook_entry.py` does, with other limits: those of a person's patience say nothing on a machine that has other
+# things to do.
+_PATIENT = """\
+import sys
+sys.path.append(sys.argv.pop(1))
+deadline, renewed = float(sys.argv.pop(1)), float(sys.argv.pop(1))
+from holdfast.hot import hook, mending, saying
+hook.DEADLINE_S, mending.RENEWED_S, saying.HELD_S = deadline, renewed, deadline
+hook.run(sys.argv[1:])
+"""
+
+
+def hook_command(
+    *words: str, deadline_s: float = PATIENCE_S, renewed_s: float = PATIENCE_S, python: str = sys.executable
+) -> list[str]:
+    """A hook that may take this long, and wait so long for what is made anew; `words` are the host and the event."""
+    package = str(Path(hook_entry.__file__).parents[2])
+    return [python, "-I", "-S", "-c", _PATIENT, package, str(deadline_s), str(renewed_s), *words]
 
 
 class Enabled:
     """Hooks of one project. Children are not awaited unless a test does."""
+
+    deadline_s = PATIENCE_S
+    renewed_s = PATIENCE_S
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -55,7 +78,8 @@ class Enabled:
         return {**event, "source": "startup", **more}
 
     def hook(self, event: str, env: dict[str, str] | None = None, **more: object) -> Answer:
-        return run_hook(event, json.dumps(self.payload(**more)).encode(), env, self.root)
+        command = hook_command("claude-code", event, deadline_s=self.deadline_s, renewed_s=self.renewed_s)
+        return _answer(command, json.dumps(self.payload(**more)).encode(), env, self.root)
 
     def told(self, **more: object) -> str:
         """What a session is told at its start; one that has heard nothing yet, unless it says which it is."""
@@ -107,12 +131,13 @@ def run_hook(
     cwd: Path | None = None,
     host: str = "claude-code",
 ) -> Answer:
-    command = [sys.executable, "-I", "-S", hook_entry.__file__, host, event]
+    return _answer(hook_command(host, event), payload, env, cwd)
+
+
+def _answer(command: list[str], payload: bytes, env: dict[str, str] | None, cwd: Path | None) -> Answer:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CLAUDE")} | (env or {})
     return Answer(
-        subprocess.run(
-            command, input=payload, env=environment, cwd=cwd, capture_output=True, timeout=20, check=False
-        )
+        subprocess.run(command, input=payload, env=environment, cwd=cwd, capture_output=True, check=False)
     )
 
 

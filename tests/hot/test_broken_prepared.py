@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import SESSION, Enabled
 from tests.hot.test_capture import GONE, leave, rows_of, transcript, write_transcript
+from tests.patience import PATIENCE_S, wait_until
 
 from holdfast.app.explaining import injections
 from holdfast.app.recovery import hand_over
@@ -29,6 +30,15 @@ def broken(enabled: Enabled) -> Enabled:
     hand_over(enabled.machine, enabled.project, NEXT, "main", "user", add=False)
     (enabled.memory / "hot.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     return enabled
+
+
+@contextmanager
+def nobody_can_prepare(enabled: Enabled) -> Iterator[None]:
+    """Whoever prepares has to wait, and a hook does so for a moment only."""
+    enabled.renewed_s = 0.5
+    with files.lock(enabled.project.lock("hot")):
+        yield
+    enabled.renewed_s = PATIENCE_S
 
 
 def is_whole(enabled: Enabled) -> bool:
@@ -54,18 +64,19 @@ def test_after_a_crash_a_start_does_not_wait_for_the_capture_and_die_in_silence(
         home / ".claude" / "projects" / "-shop" / "dead.jsonl", broken.root, session="dead"
     )
     leave(broken, "Stop", dead, GONE, "dead")
+    broken.renewed_s = 10  # enough to prepare, which it waits for as well
     with files.lock(broken.project.lock("capture")):  # a capture that does not come to its end
         assert NEXT in broken.told()
-    assert wait_until(lambda: rows_of(broken) == ["dead"], 60), "and what was left is read all the same"
+    assert wait_until(lambda: rows_of(broken) == ["dead"]), "and what was left is read all the same"
 
 
 def test_a_start_that_can_say_nothing_says_why_and_has_it_made_anew(broken: Enabled) -> None:
-    with files.lock(broken.project.lock("hot")):  # whoever prepares has to wait
+    with nobody_can_prepare(broken):
         assert broken.hook("SessionStart").printed == b""
     (entry,) = injections(broken.project)
     assert (entry.session, entry.lines) == (SESSION, ())
     assert "hook.log" in entry.nothing and "Unreadable" in broken.log()
-    assert wait_until(lambda: is_whole(broken), 60), "by what the hook left behind, not by another hook"
+    assert wait_until(lambda: is_whole(broken)), "by what the hook left behind, not by another hook"
     assert NEXT in broken.told(session_id="the next one")
 
 
@@ -75,9 +86,9 @@ def test_a_session_is_captured_though_nothing_could_be_read(
     broken: Enabled, transcript: Path, event: str
 ) -> None:
     said = {"transcript_path": str(transcript)}
-    with files.lock(broken.project.lock("hot")):
+    with nobody_can_prepare(broken):
         assert broken.hook(event, {"HOLDFAST_HOST_PID": str(GONE)}, **said).printed == b""
-    assert wait_until(lambda: rows_of(broken) == [SESSION], 60)
+    assert wait_until(lambda: rows_of(broken) == [SESSION])
 
 
 @pytest.mark.promise("G9")
@@ -85,9 +96,9 @@ def test_where_capture_is_switched_off_nothing_is_read_though_the_hook_could_not
     broken: Enabled, transcript: Path
 ) -> None:
     switch(broken.project, broken.root, capture=False, inject=None)
-    with files.lock(broken.project.lock("hot")):
+    with nobody_can_prepare(broken):
         broken.hook("SessionEnd", {"HOLDFAST_HOST_PID": str(GONE)}, transcript_path=str(transcript))
-    assert wait_until(lambda: is_whole(broken) and not broken.inbox(), 60)
+    assert wait_until(lambda: is_whole(broken) and not broken.inbox())
     assert rows_of(broken) == [] and not broken.project.capture.exists()
 
 
@@ -96,10 +107,10 @@ def test_a_hook_that_is_ended_for_its_time_leaves_a_trace(enabled: Enabled) -> N
     import os
 
     os.mkfifo(enabled.memory / "why.jsonl")
-    start = time.monotonic()
+    enabled.deadline_s = hook.DEADLINE_S
     assert enabled.hook("SessionStart").printed == b""
-    assert time.monotonic() - start < hook.DEADLINE_S + 3
     assert "SessionStart: not done within 3 seconds" in enabled.log()
+    assert len(enabled.inbox()) == 1, "and should it be killed, its session is known of"
 
 
 def test_a_trace_that_cannot_be_written_holds_nobody(enabled: Enabled) -> None:
@@ -107,13 +118,12 @@ def test_a_trace_that_cannot_be_written_holds_nobody(enabled: Enabled) -> None:
 
     for name in ("why.jsonl", "hook.log"):
         os.mkfifo(enabled.memory / name)
-    start = time.monotonic()
-    assert enabled.hook("SessionStart").printed == b""
-    assert time.monotonic() - start < hook.DEADLINE_S + 3
+    enabled.deadline_s = hook.DEADLINE_S
+    assert enabled.hook("SessionStart").printed == b"", "or it would never have come to an end"
 
 
 def test_envelopes_say_nothing_that_a_hook_does_not_know(broken: Enabled) -> None:
-    with files.lock(broken.project.lock("hot")):
+    with nobody_can_prepare(broken):
         broken.hook("Stop", last_assistant_message="the password is hunter2")
     for path in (broken.memory / "inbox").glob("*.json"):
         assert "hunter2" not in json.dumps(json.loads(path.read_bytes()))

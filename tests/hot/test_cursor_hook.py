@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.contracts.samples_a import cursor, cursor_database
-from tests.e2e.model_server import wait_until
-from tests.hot.enabled import LINES, Enabled
+from tests.hot.enabled import LINES, Enabled, hook_command
 from tests.hot.test_moment import STAT, stumble
+from tests.patience import wait_until
 from tests.transcripts.builders import SESSION as KNOWN
 
 from holdfast.app.briefings import Line
 from holdfast.app.capturing import capture
 from holdfast.app.ledger import read_ledger, rows
-from holdfast.hot import hook_entry, trace
+from holdfast.hot import trace
 
 SESSION = "668320d2-2fd8-4888-b33c-2a466fec86e7"
 
@@ -38,12 +37,11 @@ def called(enabled: Enabled, event: str, host: str = "cursor", **more: Any) -> A
     }
     env = {**os.environ, "CURSOR_VERSION": "3.20.17", "CURSOR_PROJECT_DIR": str(enabled.root)}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", hook_entry.__file__, host, event],
+        hook_command(host, event),
         input=json.dumps(payload).encode(),
         env={**env, "CLAUDE_PROJECT_DIR": str(enabled.root)},
         cwd="/",
         capture_output=True,
-        timeout=20,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
@@ -75,7 +73,7 @@ def test_where_the_variable_is_missing_the_windows_first_folder_counts(
 @pytest.mark.parametrize("event", ["stop", "preCompact", "sessionEnd"])
 def test_nothing_is_answered_where_an_answer_would_be_a_prompt(enabled: Enabled, event: str) -> None:
     assert called(enabled, event, status="completed", loop_count=0, reason="completed") is None
-    assert wait_until(lambda: not enabled.inbox() or enabled.inbox()[0]["host"] == "cursor", 10)
+    assert wait_until(lambda: not enabled.inbox() or enabled.inbox()[0]["host"] == "cursor")
 
 
 def test_prompts_and_unknown_events_are_not_listened_to(enabled: Enabled) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.model_server import wait_until
-from tests.hot.enabled import SESSION, Enabled, run_hook
+from tests.hot.enabled import SESSION, Enabled, hook_command, run_hook
 from tests.hot.test_hook_faults import BAD_PAYLOADS
+from tests.patience import wait_until
 
 from holdfast.hot import dialect, hook_entry
 from holdfast.hot.dialect import CAPTURED, MOMENT, PROMPT, START
@@ -106,7 +106,7 @@ def test_a_full_disk_costs_the_trace_and_not_the_session(enabled: Enabled, call:
     host, theirs = call
     before = {path: path.read_bytes() for path in enabled.memory.rglob("*.*") if path.is_file()}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", hook_entry.__file__, host, theirs],
+        hook_command(host, theirs),
         input=payload(enabled, host, prompt="Fix the refund endpoint"),
         cwd=enabled.root,
         capture_output=True,

@@ -13,9 +13,9 @@ import pytest
 from tests.app.extractor_server import Handler, failing, saying, serving
 from tests.app.test_extracting import REMEDY, by_model, own_rows, rules, use
 from tests.app.test_learning import FLAG, stumbling
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import Enabled
 from tests.hot.test_capture import leave, write_transcript
+from tests.patience import wait_until
 
 from holdfast.app.ledger import read_ledger, rows
 from holdfast.app.switches import switch

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.hot.enabled import SESSION, Enabled, run_hook
+from tests.hot.enabled import SESSION, Enabled, hook_command, run_hook
 from tests.hot.test_capture import leave, rows_of, transcript
 from tests.hot.test_every_host import context, payload
 from tests.hot.test_moment import STAT, stumble
@@ -26,6 +26,7 @@ from holdfast.app.recovery import hand_over
 from holdfast.app.searching import update_index
 from holdfast.hot import dialect, hook_entry
 from holdfast.hot.dialect import CAPTURED, PROMPT, START
+from holdfast.search import database
 
 __all__ = ["transcript"]
 pytestmark = pytest.mark.promise("H3")
@@ -98,8 +99,9 @@ def test_a_prompt_is_told_while_the_index_cannot_be_used(indexed: Prompted, host
 @pytest.mark.promise("M7")
 @pytest.mark.parametrize("harm", HARMS)
 def test_a_session_is_captured_while_the_index_cannot_be_used(
-    enabled: Enabled, transcript: Path, harm: str
+    enabled: Enabled, transcript: Path, harm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1.0)
     hand_over(enabled.machine, enabled.project, "wire the refund endpoint", "main", "user", add=False)
     update_index(enabled.machine, enabled.project)
     leave(enabled, "SessionEnd", transcript)
@@ -160,12 +162,11 @@ def theirs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Enabled]:
 
 def run_theirs(enabled: Enabled, host: str, event: str) -> bytes:
     done = subprocess.run(
-        [python_of_all(), "-I", "-S", hook_entry.__file__, host, event],
+        hook_command(host, event, python=python_of_all()),
         input=payload(enabled, host, prompt="ok"),
         cwd="/",
         env={name: value for name, value in os.environ.items() if name not in ("CI", "HOLDFAST")},
         capture_output=True,
-        timeout=20,
         check=False,
         preexec_fn=as_nobody,
     )

@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.e2e.model_server import wait_until
 from tests.hot.enabled import SESSION, Enabled, run_hook
+from tests.patience import PATIENCE_S, spent_by_children, wait_until
 
 from holdfast.app.briefings import Happened, Line
 from holdfast.app.explaining import injections
-from holdfast.hot import hook, hook_entry, trace
+from holdfast.hot import hook_entry, trace
 
 EVENTS = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd"]
 pytestmark = pytest.mark.promise("H3")
@@ -56,9 +56,9 @@ def test_an_unknown_host_or_event_is_ignored(enabled: Enabled) -> None:
 
 
 def test_a_prompt_of_a_megabyte_costs_nothing_and_says_nothing(enabled: Enabled) -> None:
-    start = time.monotonic()
+    before = spent_by_children()
     assert enabled.hook("UserPromptSubmit", prompt="x" * 1_000_000).printed == b""
-    assert time.monotonic() - start < 2
+    assert spent_by_children() - before < 10
     assert enabled.inbox() == []
 
 
@@ -128,9 +128,9 @@ def test_a_full_inbox_takes_no_more_and_says_so(enabled: Enabled) -> None:
 
 
 def test_traces_stay_small(enabled: Enabled) -> None:
-    for number in range(3000):
-        trace.log(str(enabled.memory), f"{number} " + "x" * 100)
-        trace.explain(str(enabled.memory), {"session": "s", "lines": [{"text": "y" * 200}]})
+    for number in range(400):
+        trace.log(str(enabled.memory), f"{number} " + "x" * 500)
+        trace.explain(str(enabled.memory), {"session": "s", "lines": [{"text": "y" * 2000}]})
     sizes = {path.name: path.stat().st_size for path in enabled.memory.glob("*.*") if path.suffix != ".db"}
     assert sizes["hook.log"] <= trace.MOST_LOG and sizes["hook.log.1"] <= trace.MOST_LOG
     assert sizes["why.jsonl"] <= trace.MOST_WHY and sizes["why.jsonl.1"] <= trace.MOST_WHY
@@ -259,10 +259,8 @@ def test_a_trace_that_is_a_folder_tells_nothing_and_is_captured(enabled: Enabled
 def test_a_host_that_never_closes_the_pipe_is_not_waited_for(enabled: Enabled) -> None:
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "Stop"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    start = time.monotonic()
     try:
-        assert process.wait(hook.DEADLINE_S + 5) == 0
-        assert time.monotonic() - start < hook.DEADLINE_S + 3
+        assert process.wait(PATIENCE_S) == 0, "it ends all by itself"
     finally:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:

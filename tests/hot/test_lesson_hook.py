@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.hot.enabled import SESSION
 from tests.hot.test_prompt_hook import Prompted
+from tests.patience import wait_until
 
 from holdfast.app import lesson_sharing as sharing
 from holdfast.app import lessons as app
@@ -148,20 +149,11 @@ def test_a_lesson_whose_place_changed_is_left_to_the_child_and_told_again_when_i
     package.write_text('{"scripts": {"test": "vitest"}, "version": "2"}', encoding="utf-8")
     os.utime(package, ns=(1, 1))
     assert taught.fresh(CODE) == [], "stat alone cannot tell what changed"
-    assert _until(lambda: taught.fresh(CODE)), "the child saw that the script is the same"
+    assert wait_until(lambda: taught.fresh(CODE)), "the child saw that the script is the same"
     package.write_text('{"scripts": {"test": "jest"}}', encoding="utf-8")
     assert taught.fresh(CODE) == []
     taught.made_ready()
     assert taught.fresh(CODE) == [], "it is stale now"
-
-
-def _until(found: Any, seconds: float = 30.0) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found():
-            return True
-        time.sleep(0.2)
-    return False
 
 
 @pytest.mark.promise("G2")

@@ -7,12 +7,12 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.hot.enabled import SESSION, Answer, Enabled, everything_below, run_hook
+from tests.patience import spent_by_children
 
 from holdfast.app.explaining import injections
 from holdfast.app.moments import Moment, answer, remedy
@@ -259,9 +259,9 @@ def test_choices_of_any_shape_do_no_harm(knowing: Enabled, options: object) -> N
     "command", ["x" * 1_000_000, "gh;" * 300_000, "cat <<E\n" + "gh pr diff --stat\n" * 50_000]
 )
 def test_a_command_of_a_megabyte_takes_no_time_and_says_nothing(knowing: Enabled, command: str) -> None:
-    start = time.monotonic()
+    before = spent_by_children()
     assert bash(knowing, command).printed == b""
-    assert time.monotonic() - start < 2
+    assert spent_by_children() - before < 10
 
 
 @pytest.mark.promise("H3")
@@ -341,9 +341,7 @@ def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
     )
     payload = json.dumps(enabled.payload(tool_name="Bash", tool_input={"command": command}))
     words = [sys.executable, "-I", "-S", "-c", script, str(Path(__file__).parents[2] / "src"), payload]
-    done = subprocess.run(
-        words, capture_output=True, encoding="utf-8", check=True, cwd=enabled.root, env=env, timeout=20
-    )
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", check=True, cwd=enabled.root, env=env)
     length, *modules = done.stdout.split()
     assert length == "0"
     return set(modules)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hot.enabled import SESSION, Enabled
+from tests.hot.enabled import SESSION, Enabled, hook_command
 from tests.hot.test_moment import STAT, stumble
 from tests.hot.test_prompt_hook import VOUCHER, Prompted
+from tests.patience import PATIENCE_S
 
 from holdfast.app.briefings import Line
 from holdfast.app.capturing import capture
 from holdfast.app.explaining import injections
-from holdfast.hot import hook_entry, saying
+from holdfast.hot import saying
 
 SIDE_BY_SIDE = 6  # two are what scopes make of it; more meet more surely
 REFUND = Line("Open in this session: the refund", "x")
@@ -26,7 +26,7 @@ REFUND = Line("Open in this session: the refund", "x")
 
 def at_once(enabled: Enabled, event: str, *payloads: dict[str, object]) -> list[dict[str, Any]]:
     """What hooks answer that have all started before any of them is asked."""
-    command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", event]
+    command = hook_command("claude-code", event)
     env = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
     running = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=enabled.root)
@@ -45,7 +45,7 @@ def at_once(enabled: Enabled, event: str, *payloads: dict[str, object]) -> list[
         assert process.stdout is not None
         said.append(json.loads(process.stdout.read() or b"{}"))
         process.stdout.close()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
     return said
 
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.hot.enabled import LINES, SESSION, Enabled, everything_below, run_hook
+from tests.patience import wait_until
 
 from holdfast.app.briefings import Briefings, Line
 from holdfast.app.explaining import injections
@@ -283,8 +284,7 @@ def test_in_other_projects_not_even_sqlite_is_loaded(repo: Path) -> None:
 @pytest.mark.promise("M1", "M6")
 def test_an_edit_by_hand_is_told_to_the_very_next_session(enabled: Enabled) -> None:
     (enabled.memory / "current.md").write_text("# Current state\n\nCall Ada before the release.\n")
-    # A busy machine may need longer than a hook may wait; the next start tries again.
-    assert any("\nNoted by hand: Call Ada before the release.\n" in enabled.told() for _ in range(10))
+    assert "\nNoted by hand: Call Ada before the release.\n" in enabled.told()
 
 
 def test_state_that_was_new_when_it_was_prepared_grows_old(enabled: Enabled) -> None:
@@ -305,7 +305,4 @@ def test_an_exclusion_that_is_lifted_is_noticed(enabled: Enabled) -> None:
     assert enabled.told() == ""
     config.unlink()
     enabled.told()
-    deadline = time.monotonic() + 20
-    while Prepared(str(enabled.memory)).excluded([str(enabled.root)]):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert wait_until(lambda: not Prepared(str(enabled.memory)).excluded([str(enabled.root)]))

@@ -40,7 +40,7 @@ def shown(given: object, env: dict[str, str] | None = None) -> str:
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "statusline"]
     data = given if isinstance(given, bytes) else json.dumps(given).encode()
     done = subprocess.run(
-        command, input=data, env={**os.environ, **(env or {})}, capture_output=True, timeout=20, check=False
+        command, input=data, env={**os.environ, **(env or {})}, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.decode()

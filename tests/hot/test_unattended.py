@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.hot.enabled import Enabled, run_hook
+from tests.patience import wait_until
 
 from holdfast.app.capturing import capture
 from holdfast.app.status import latest_record
@@ -122,6 +123,53 @@ def test_only_what_a_person_left_is_next(enabled: Enabled, home: Path, host: str
         assert letter.headless is headless
     current = (enabled.memory / "current.md").read_text(encoding="utf-8")
     assert (NEXT in current) is not headless
+
+
+def go_on(host: str, path: Path) -> None:
+    """What a client writes when the session is asked something more."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    person, answer = lines[-2:]
+    for number, line in enumerate((person, answer)):
+        line |= {"id": f"n{number}"} if host == "gemini" else {"uuid": f"n{number}"}
+    if host == "gemini":
+        person["content"] = [{"text": "And the docs"}]
+    else:
+        person["message"]["parts"] = [{"text": "And the docs"}]
+    with open(path, "a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in (person, answer))
+
+
+def is_theirs(enabled: Enabled) -> bool:
+    """Whether it counts as a person's."""
+    record = latest_record(enabled.project)
+    if record is None or record.headless or len(record.prompts) < 2:
+        return False
+    return NEXT in (enabled.memory / "current.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("host", STOPS)
+def test_a_run_that_a_person_takes_up_is_theirs(enabled: Enabled, home: Path, host: str) -> None:
+    path = write_transcript(host, home, enabled.root)
+    with client("-p", "x") as process:
+        stop(enabled, host, path, process)
+    go_on(host, path)
+    with client(terminal=True) as process:
+        stop(enabled, host, path, process)
+        assert wait_until(lambda: is_theirs(enabled)), "the hook's child may be the one that reads it"
+
+
+@pytest.mark.parametrize("host", STOPS)
+def test_it_is_theirs_also_where_it_was_read_before_they_were_seen(
+    enabled: Enabled, home: Path, host: str
+) -> None:
+    path = write_transcript(host, home, enabled.root)
+    with client("-p", "x") as process:
+        stop(enabled, host, path, process)
+    go_on(host, path)
+    capture(enabled.machine, enabled.project)  # as the child that watched the run's end may come late
+    with client(terminal=True) as process:
+        stop(enabled, host, path, process)
+        assert wait_until(lambda: is_theirs(enabled)), "the hook's child may be the one that reads it"
 
 
 def test_other_hosts_are_not_asked(enabled: Enabled) -> None:

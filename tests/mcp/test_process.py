@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 from tests.mcp.client import SERVER, Raw, Said, Talk, call, connected, talk
+from tests.patience import PATIENCE_S
 
 from holdfast.mcp.streams import MOST_LINE
-
-PATIENCE_S = 60.0
 
 
 def log_of(shop: Path) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from holdfast.errors import StoreError
 from holdfast.store import files
@@ -47,7 +48,7 @@ def test_a_lock_excludes_other_processes_and_ends_with_its_holder(guard: Path) -
         with refusal, files.lock(guard, timeout=0.1):
             pass
         holder.kill()
-        with files.lock(guard, timeout=5):
+        with files.lock(guard, timeout=PATIENCE_S):
             pass
     assert guard.exists()
 
@@ -72,21 +73,22 @@ def test_threads_exclude_each_other(guard: Path) -> None:
 
 @pytest.mark.promise("F1")
 def test_a_lock_file_deleted_while_one_waits_does_not_let_two_in(guard: Path) -> None:
-    entered = threading.Event()
+    entered, leave = threading.Event(), threading.Event()
 
     def wait_for_the_lock() -> None:
         with files.lock(guard):
             entered.set()
-            time.sleep(0.3)
+            leave.wait(PATIENCE_S)
 
     with files.lock(guard):
         waiter = threading.Thread(target=wait_for_the_lock)
         waiter.start()
         time.sleep(0.1)
         guard.unlink()
-    assert entered.wait(5)
+    assert entered.wait(PATIENCE_S)
     with pytest.raises(StoreError, match="another process"), files.lock(guard, timeout=0.05):
         pass
+    leave.set()
     waiter.join()
 
 

@@ -285,21 +285,26 @@ def test_an_id_is_never_a_way_out_of_the_folder(tmp_path: Path) -> None:
 def test_the_agent_goes_on_writing_while_its_sessions_are_read(tmp_path: Path) -> None:
     path = opencode_database(tmp_path, opencode_story())
     script = (
-        "import sqlite3, sys, time\n"
+        "import itertools, os, sqlite3, sys, time\n"
         "database = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
-        "for n in range(300):\n"
+        "for n in itertools.takewhile(lambda _: not os.path.exists(sys.argv[2]), itertools.count()):\n"
         "    database.execute('INSERT INTO message VALUES (?, ?, ?, ?, ?)', (f'msg_new{n}', 'ses_one', 9, 9,"
         ' \'{"role": "user", "time": {"created": 9}}\'))\n'
-        "    time.sleep(0.002)\n"
+        "    print('begun', flush=True) if n == 0 else time.sleep(0.002)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script, str(path)], stderr=subprocess.PIPE) as writer:
-        reads = 0
-        while writer.poll() is None:
-            assert all(not done.warnings for done in read_parts(OpenCode(), path).values())
-            reads += 1
+    enough = tmp_path / "enough"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(path), str(enough)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout is not None
+        try:
+            assert writer.stdout.readline() == b"begun\n"
+            for _ in range(30):
+                assert all(not done.warnings for done in read_parts(OpenCode(), path).values())
+        finally:
+            enough.touch()
         assert writer.stderr is not None
         assert writer.stderr.read() == b""
-    assert reads > 1
 
 
 @pytest.mark.parametrize(

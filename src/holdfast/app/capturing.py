@@ -8,7 +8,6 @@ done again by the next one.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,17 +23,15 @@ from holdfast.app.switches import switches_of
 from holdfast.app.trying import begin, bring_back_due, end, fail, forget_attempt
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError, TranscriptError
+from holdfast.hot.living import runs
 from holdfast.store import files
 from holdfast.store.capture import CaptureStore
-from holdfast.store.inbox import Envelope, envelopes, remove, sweep, sweep_aged
+from holdfast.store.inbox import Envelope, by_session, envelopes, remove, sweep, sweep_aged
 from holdfast.store.layout import Project
 
 QUIET_S = 30 * 60
 DAY_S = 24 * 60 * 60
 LOCK_S = 60.0
-# Hosts that say nothing when a run without a terminal is over: they are watched for a moment after each answer.
-UNANNOUNCED = frozenset(("qwen",))
-WATCHED_S = 30.0
 NOTES = ("said", "seen")  # what hooks told a person once, and how things stood when a session began
 NOTED_S = 60 * DAY_S  # a session may be resumed after weeks, and is not told again what it was told
 CLAIMS, CLAIMED_S = "claims", 60.0  # what hooks said at the same moment: of use for seconds
@@ -75,7 +72,7 @@ def capture(machine: Machine, project: Project) -> Captured:
             if not new:
                 break
             seen.update(letter.path for letter in letters)
-            for group in _by_session(letters):
+            for group in by_session(letters):
                 if any(letter in new for letter in group):
                     _take(machine, project, group, done)
         prepare(machine, project)
@@ -109,58 +106,16 @@ def catch_up(machine: Machine, project: Project) -> None:
     letters, _ = envelopes(project.memory / "inbox")
     if why_silent(machine, project, project.root):
         return
-    lasts = [group[-1] for group in _by_session(letters)]
+    lasts = [group[-1] for group in by_session(letters)]
     if any(last.event == "SessionEnd" or not _alive(machine, last) for last in lasts):
         capture(machine, project)
-
-
-def has_left(project: Project) -> bool:
-    """Waits a moment for the end of hosts that do not announce it; whether one of them is gone by now."""
-    end = time.monotonic() + WATCHED_S
-    waiting = _watched(project)
-    while waiting and time.monotonic() < end:
-        if not all(_runs(letter.process) for letter in waiting):
-            return True
-        time.sleep(0.1)
-        # Whoever answers again has a newer envelope, and with it somebody else who watches.
-        waiting = [letter for letter in waiting if letter.path.exists()]
-    return False
-
-
-def _watched(project: Project) -> list[Envelope]:
-    letters, _ = envelopes(project.memory / "inbox")
-    lasts = [group[-1] for group in _by_session(letters)]
-    return [
-        last
-        for last in lasts
-        if last.host in UNANNOUNCED
-        and last.event == "Stop"
-        and last.process
-        and os.name != "nt"
-        and not _at_a_terminal(last.process)
-    ]
-
-
-def _at_a_terminal(process: int) -> bool:
-    """Whether a person types into it, who stays; and such a session does announce its end."""
-    try:
-        return os.readlink(f"/proc/{process}/fd/0").startswith(("/dev/pts/", "/dev/tty"))
-    except OSError:
-        return False
 
 
 def going_on(machine: Machine, project: Project) -> list[str]:
     """Sessions of which hooks have left word, and not that they are over."""
     letters, _ = envelopes(project.memory / "inbox")
-    lasts = [group[-1] for group in _by_session(letters)]
+    lasts = [group[-1] for group in by_session(letters)]
     return [last.session for last in lasts if last.event != "SessionEnd" and _alive(machine, last)]
-
-
-def _by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:
-    groups: dict[tuple[str, str], list[Envelope]] = {}
-    for letter in letters:
-        groups.setdefault((letter.host, letter.session), []).append(letter)
-    return list(groups.values())
 
 
 def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: Captured) -> None:
@@ -222,17 +177,7 @@ def _alive(machine: Machine, letter: Envelope) -> bool:
     if not letter.process or os.name == "nt":
         return quiet < QUIET_S
     # Numbers are given again, so even a process that lives is believed for a day only.
-    return _runs(letter.process) and quiet < DAY_S
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # it is there and not ours
-    return True
+    return runs(letter.process) and quiet < DAY_S
 
 
 def _finish(machine: Machine, project: Project, found: Sequence[Found]) -> None:

@@ -85,6 +85,11 @@ def read_source(
     return Pass(cursor, reading.position() - start, list(reading.warnings))
 
 
+def is_headless(cursor: Cursor) -> bool:
+    """Whether what was read so far counts as a run that nobody sat before."""
+    return msgspec.msgpack.decode(cursor.digest, type=Digest).headless
+
+
 def _counted(reading: Reading, start: int, advance: Callable[[int], None]) -> Iterator[Event]:
     """The events, with a word about progress now and then."""
     for number, event in enumerate(reading.events(), 1):

@@ -150,7 +150,9 @@ class _Run:
         changed = [
             item
             for item in found
-            if (entry := stamps.get(item.key)) is None or entry[0] != Stamp(item.size, item.mtime_ns)
+            if (entry := stamps.get(item.key)) is None
+            or entry[0] != Stamp(item.size, item.mtime_ns)
+            or self._was_taken_otherwise(item)
         ]
         if self.denied.sessions:
             changed = self._without_forgotten(changed, {key: entry[1] for key, entry in stamps.items()})
@@ -179,6 +181,15 @@ class _Run:
                 waiting, batch = [], 0
         self._commit(waiting)
         self.progress(total, total, "")
+
+    def _was_taken_otherwise(self, item: Found) -> bool:
+        """Whether somebody else sat before it than was thought: hooks may say so after its last line was read."""
+        if item.headless is None:
+            return False
+        from holdfast.app.distilling import is_headless
+
+        before = self.store.cursor(item.key)
+        return before is not None and bool(before.digest) and is_headless(before) is not item.headless
 
     def _without_forgotten(self, changed: Sequence[Found], sessions: Mapping[str, str]) -> list[Found]:
         """What is known to belong to a forgotten session is not even opened; a new file tells when it is read."""

@@ -9,7 +9,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from holdfast.app.capturing import capture, has_left
+from holdfast.app.capturing import capture
+from holdfast.app.parting import await_last_lines, has_left, has_written_on
 from holdfast.app.refreshing import prepare_if_enabled
 from holdfast.app.wiring import Machine
 from holdfast.hot import trace
@@ -32,8 +33,9 @@ def main(arguments: Sequence[str]) -> int:
         if only:
             prepare_if_enabled(machine, project)
             return 0
+        await_last_lines(project)
         done = capture(machine, project)
-        if has_left(project):
+        if has_written_on(machine, project) or has_left(project):
             done.add(capture(machine, project))
         for problem in done.problems:
             trace.log(memory, f"capture: {problem}")

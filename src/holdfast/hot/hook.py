@@ -162,6 +162,8 @@ def respond(
         no_capture = True  # a stop says where to look; a prompt has nothing to add
     elif event == START:
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
+        if not no_capture:  # first of all: of a session that left no word nobody knows, should it be killed
+            trace.post(found.memory, _envelope(call, directories, env))
         if not (no_capture and no_inject):
             try:
                 if not (stale or no_inject):
@@ -178,7 +180,7 @@ def respond(
         wanted = not no_capture
         if event == STOP and not (stale or no_inject):
             answer = _noticed(b"", prepared, call, found)
-    if not no_capture:
+    if not no_capture and event != START:
         trace.post(found.memory, _envelope(call, directories, env))
     if wanted or stale:
         from holdfast.hot.child import detach

@@ -203,12 +203,11 @@ def _is_over(path: str) -> bool:
             return True
         if not isinstance(process, int) or process < 1 or os.name == "nt":  # there a signal 0 would end it
             return False
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
+        from holdfast.hot.living import runs
+
+        return not runs(process)
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return False
-    return False
 
 
 def session_name(session: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -60,6 +60,14 @@ def envelopes(inbox: Path) -> tuple[list[Envelope], list[Path]]:
             continue
         found.append(Envelope(path=path, **msgspec.structs.asdict(written)))
     return sorted(found, key=lambda envelope: envelope.time), broken
+
+
+def by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:
+    """Those of each session, in the order in which they came."""
+    groups: dict[tuple[str, str], list[Envelope]] = {}
+    for letter in letters:
+        groups.setdefault((letter.host, letter.session), []).append(letter)
+    return list(groups.values())
 
 
 def _files(inbox: Path) -> list[Path]:

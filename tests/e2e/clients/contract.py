@@ -12,13 +12,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e.model_server import ModelServer, wait_until
+from tests.e2e.model_server import ModelServer
 from tests.e2e.terminal import Terminal, terminal
+from tests.patience import PATIENCE_S, wait_until
+
+from holdfast.transcripts.contract import Places
+from holdfast.transcripts.registry import BY_AGENT
 
 KEY = "no-real-key-0123456789abcdef"
-MOST_BYTES = 2_000_000  # programs that a client unpacks in its home are larger
 CLEAR_LINE = "\x15"
-LONGEST_S = 150  # what takes longer hangs; two clients at once on a slow machine take a third of it
+TRIES, TRY_S = 30, 10  # how often a person says goodbye to a client that is busy
 
 
 @dataclass(frozen=True)
@@ -78,17 +81,16 @@ class Client(ABC):
         """Whether that change stands."""
         return self.note in (self.home / name).read_text(encoding="utf-8")
 
-    def wrote(self, words: str) -> bool:
-        """Whether the client has written this somewhere in its home."""
-        for path in self.home.rglob("*"):
-            ours = ".holdfast" in path.parts
-            if (
-                not ours
-                and path.is_file()
-                and path.stat().st_size < MOST_BYTES
-                and words.encode() in path.read_bytes()
-            ):
-                return True
+    def recorded(self, words: str) -> bool:
+        """Whether the client has written this into a transcript: clients write when they like."""
+        importer = BY_AGENT[self.agent]
+        places = Places(home=self.home, env={}, project=self.repo)
+        for root in importer.roots(places):
+            for path in importer.candidates(root) if root.is_dir() else ():
+                # What a database was told last stands beside it.
+                for file in (path, path.with_name(f"{path.name}-wal")):
+                    if file.is_file() and words.encode() in file.read_bytes():
+                        return True
         return False
 
     def env(self, server: ModelServer) -> dict[str, str]:
@@ -120,7 +122,7 @@ class Client(ABC):
     def run(self, server: ModelServer, prompt: str, resume: str = "", more: Sequence[str] = ()) -> Answer:
         process = self.start(server, prompt, resume, more)
         try:
-            printed, errors = process.communicate(timeout=LONGEST_S)
+            printed, errors = process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired as late:
             kill(process)
             raise AssertionError(f"{self.agent} came to no end\n{late.stdout!r}\n{late.stderr!r}") from late
@@ -137,18 +139,16 @@ class Client(ABC):
     def talk(self, server: ModelServer, prompt: str) -> None:
         """A session in a terminal, as a person has it: from the prompt to its last answer, and out."""
         with self.terminal(server, prompt) as shown:
-            ended = wait_until(lambda: len(server.turns()) >= len(server.steps), LONGEST_S)
+            ended = wait_until(lambda: len(server.turns()) >= len(server.steps))
             assert ended, f"{self.agent} came to no end\n{shown.shown[-3000:]}"
             assert not server.missed, server.missed
             assert self.leave(shown), f"{self.agent} does not leave\n{shown.shown[-3000:]}"
 
     def leave(self, shown: Terminal) -> bool:
         """Words typed while a client is still busy are not obeyed: they are taken away and typed again."""
-        for _ in range(10):
-            shown.type(f"{CLEAR_LINE}{self.farewell}")
-            if wait_until(lambda: shown.process.poll() is not None, 6):
-                return True
-        return False
+        return shown.say(
+            f"{CLEAR_LINE}{self.farewell}", lambda: shown.process.poll() is not None, TRIES, TRY_S
+        )
 
 
 def kill(process: subprocess.Popen[str]) -> None:
