@@ -40,7 +40,7 @@ _DANGLING = frozenset(
     ["of", "in", "from", "by", "to", "with", "for", "is", "a", "the", "and", "or", "as", "be"]
 )
 MOST = 12
-MOST_READ = 6000  # of a linter's output
+MOST_READ = 4000  # of a linter's output
 LONGEST = 110
 GAP = "…"
 
