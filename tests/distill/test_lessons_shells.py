@@ -20,6 +20,8 @@ def test_a_star_that_matches_nothing_is_said_once_three_sessions_lost_a_call_to_
     assert not rules(*twice(lost))
     (rule,) = rules(*(session(number, lost) for number in range(3)))
     assert rule.startswith("a `*` that matches nothing fails in this shell")
+    option = ("grep -rn tax --include=*.go", False, "zsh:1: no matches found: --include=*.go")
+    assert rules(*(session(number, lost, option) for number in range(3))) == [rule], "one rule has it all"
 
 
 def test_a_star_that_asks_whether_something_is_there_was_answered() -> None:

@@ -44,7 +44,7 @@ _DANGLING = frozenset(
 )
 _COUNTED = late(r"^(?:\[[\w:.-]+\] )?\* (?P<rule>[a-z][\w-]+): \d+$", re.MULTILINE)  # the closing count
 MOST = 12
-MOST_READ = 6000  # of a linter's output
+MOST_READ = 4000  # of a linter's output
 LONGEST = 140
 GAP = "…"
 _CODE_LENGTH = range(12, 71)  # shorter says nothing (`return err`), longer costs more than it tells
@@ -70,6 +70,7 @@ def findings_in(output: str) -> Findings:
     found: dict[str, Finding] = {}
     output = without_escapes(output) if "\x1b" in output else output
     named = {match["rule"] for match in _COUNTED.finditer(output[-MOST_READ:])}
+    whole = len(output) <= MOST_READ or bool(named)  # the count names what was not read
     if len(output) > MOST_READ:
         output = output[:MOST_READ].rpartition("\n")[0]
     for pattern in _FOUND:
@@ -81,7 +82,7 @@ def findings_in(output: str) -> Findings:
             if rule in found or _NO_CONVENTION.search(f"{rule} {message[:40]}") or len(found) >= MOST:
                 continue
             found[rule] = Finding(rule, _general(message), _shown(match.groupdict().get("code") or ""))
-    return Findings(list(found.values()), len(named) == 1)
+    return Findings(list(found.values()), whole and len(named) == 1)
 
 
 def _general(message: str) -> str:

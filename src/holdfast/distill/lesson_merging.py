@@ -211,7 +211,9 @@ def _sessions(item: Recurring) -> set[str]:
 
 
 def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
-    """The same flag of the same tool behind a wrapper: said once, of the tool."""
+    """The same flag of the same tool behind a wrapper: said once, of the tool. Any star has an option's in it."""
+    if item.cause == "glob" and item.tokens[0].startswith("-"):
+        return any(other.cause == "glob" and other.tokens[0] == "*" for other in held)
     return item.cause in ("flag", "target") and any(
         other.cause == item.cause
         and other.tokens == item.tokens

@@ -115,7 +115,10 @@ def rule_of(item: Recurring) -> str:
                     f"`{token}=*…` unquoted fails in this shell (no matches found) → quote it: `{token}='*…'`"
                 )
             if token == "*":
-                return "a `*` that matches nothing fails in this shell (no matches found) → quote it, or name the file"
+                return (
+                    "a `*` that matches nothing fails in this shell (no matches found) → quote it, as in "
+                    "`--include='*.x'`, or name the file"
+                )
             if token == "=":
                 return "a word that begins with `=` (`echo ===`) fails in this shell → quote it: `echo '==='`"
             return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"

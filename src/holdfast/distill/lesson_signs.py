@@ -309,9 +309,8 @@ def excerpt(output: str) -> str:
 
 def said_by_shell(output: str) -> bool:
     """Whether a shell says in an output that a word of its line was a pattern: so plainly that no program does."""
-    return ("(eval):" in output or "zsh:" in output) and bool(
-        _BY_SHELL.search(output[:HEAD]) or _BY_SHELL.search(output[-TAIL:])
-    )
+    ends = output if len(output) <= HEAD + TAIL else f"{output[:HEAD]}\n{output[-TAIL:]}"
+    return ("(eval):" in ends or "zsh:" in ends) and _BY_SHELL.search(ends) is not None
 
 
 def signs_in(output: str) -> list[Sign]:
