@@ -75,7 +75,7 @@ def state(one: Seen) -> str:
     if one.state == "candidate" and one.active_at is not None:
         return f"candidate until {date(one.active_at)}"
     if one.state == "candidate" and one.lesson.seldom:
-        return "candidate, until you decide or another session meets it"
+        return "candidate, met once"
     return one.state
 
 
