@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.distill.test_lessons_learned import rules, session, twice
+from tests.distill.test_lessons_learned import lessons, rules, session, twice
 
 from holdfast.distill.lesson_lint import findings_in, in_common
 from holdfast.model.session import Lived
@@ -21,7 +21,11 @@ def test_a_star_that_matches_nothing_is_said_once_three_sessions_lost_a_call_to_
     (rule,) = rules(*(session(number, lost) for number in range(3)))
     assert rule.startswith("a `*` that matches nothing fails in this shell")
     option = ("grep -rn tax --include=*.go", False, "zsh:1: no matches found: --include=*.go")
-    assert rules(*(session(number, lost, option) for number in range(3))) == [rule], "one rule has it all"
+    both = [*(session(number, lost) for number in range(3)), session(3, option), session(4, option)]
+    (lesson,) = lessons(*both)
+    assert lesson.rules == (rule,) and len(lesson.evidence) == 5, (
+        "one rule has it all, and is as strong as both"
+    )
 
 
 def test_a_star_that_asks_whether_something_is_there_was_answered() -> None:

@@ -67,7 +67,7 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
     now = [(item, still(item, lived, touched)) for item in merged]
     held = [item for item in _without_prefix(left for _, left in now if left is not None) if _worth(item)]
     held = [item for item in held if not _other_place_works(item, held) and not _said_of_less(item, held)]
-    held = _of_one_tool(held)
+    held = _of_one_shell(_of_one_tool(held))
     return Stumbles(
         held=tuple(sorted(held, key=lambda item: (-item.sessions, -(item.at or 0.0), item.key))),
         contradicted=tuple(item for item, left in now if left is None and _worth(item)),
@@ -206,14 +206,25 @@ def _of_one_tool(held: Sequence[Recurring]) -> list[Recurring]:
     return result
 
 
+def _of_one_shell(held: Sequence[Recurring]) -> list[Recurring]:
+    """A star that matches nothing is one rule, in an option's value or not: who met either met it."""
+    stars = [item for item in held if item.cause == "glob" and item.tokens[0] == "*"]
+    options = [item for item in held if item.cause == "glob" and item.tokens[0].startswith("-")]
+    if not stars or not options:
+        return list(held)
+    met = _sessions(stars[0])
+    more = {one.session: one for item in options for one in item.seen if one.session not in met}
+    seen = sorted((*stars[0].seen, *more.values()), key=lambda one: one.at or 0.0)
+    whole = replace(stars[0], seen=tuple(seen))
+    return [whole if item is stars[0] else item for item in held if item not in options]
+
+
 def _sessions(item: Recurring) -> set[str]:
     return {one.session for one in item.seen}
 
 
 def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
-    """The same flag of the same tool behind a wrapper: said once, of the tool. Any star has an option's in it."""
-    if item.cause == "glob" and item.tokens[0].startswith("-"):
-        return any(other.cause == "glob" and other.tokens[0] == "*" for other in held)
+    """The same flag of the same tool behind a wrapper: said once, of the tool."""
     return item.cause in ("flag", "target") and any(
         other.cause == item.cause
         and other.tokens == item.tokens
