@@ -372,13 +372,20 @@ def test_an_answer_that_is_written_after_the_stop_is_read(
 def test_nobody_is_waited_for_who_goes_on_with_another_session(
     enabled: Enabled, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parting, "LATE_S", 1_000.0)
+    waited: list[float] = []
+    monkeypatch.setattr(parting, "LATE_S", 0.2)
+    monkeypatch.setattr(parting.time, "sleep", waited.append)
     path = write_copilot(home, enabled.root, "Fix the refund rounding")
     leave(enabled, "SessionEnd", path, os.getpid())
-    await_last_lines(enabled.project)  # Claude Code has written everything by then
+    await_last_lines(enabled.project)
+    assert not waited, "Claude Code has written everything by then"
     leave(enabled, "SessionEnd", path, os.getpid(), session="cleared", host="copilot")
+    await_last_lines(enabled.project)
+    assert waited, "Copilot has not"
+    waited.clear()
     leave(enabled, "SessionStart", path, os.getpid(), session="next", host="copilot")
     await_last_lines(enabled.project)
+    assert not waited, "it goes on with another"
 
 
 @pytest.mark.promise("F5")
