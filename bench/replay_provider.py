@@ -10,6 +10,8 @@
   budget for each). What is open and next is left out: replay has no such targets. A session is taken to have heard at
   its start what was said there.
 - `bars`: the same bars whatever the class of the prompt.
+- `files`: file pointers alone, whatever the class: at a first prompt those that are likely enough to be more precise
+  than BM25's files and commands together, at a later one all that the budget holds.
 - a number: every file with at least this chance; 0 fills the budget.
 
 Replay counts a file where the first prompt's answer names it or that of the very prompt under which it is edited. So a
@@ -40,6 +42,7 @@ from holdfast.store.layout import Project
 from holdfast.text.tokens import count_tokens
 
 START_SHARE = 0.3  # what findings.md gives to stumbles
+SURE = 0.16  # the chance from which on files alone are used more often than what BM25 says
 ONCE = bool(os.environ.get("ONCE"))
 
 
@@ -71,7 +74,8 @@ def answer(request: dict[str, object], way: str) -> str:
         said = as_prompt(machine, project, prompt, earlier=earlier, heard=heard, budget=left, branch=branch)
         lines, files, tokens = [*start, *(line for line, _ in said.lines)], said.files, said.tokens
     else:
-        least = (LATER_BAR if turn else FIRST_BAR) if way == "bars" else float(way)
+        first, later = {"bars": (FIRST_BAR, LATER_BAR), "files": (SURE, 0.0)}.get(way) or (float(way),) * 2
+        least = later if turn else first
         budget = int(str(request["budget_tokens"]))
         found = pointers_for(
             machine,

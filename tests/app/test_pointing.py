@@ -73,6 +73,15 @@ def shop(repo: Path, tmp_path: Path) -> Shop:
 
 
 @pytest.mark.promise("R8")
+def test_a_file_that_is_meant_by_its_name_is_told_with_its_path(shop: Shop) -> None:
+    shop.write("shop/refunds.py", "mail/newsletter.py")
+    assert shop.pointed("what is newsletter.py for?") == ["mail/newsletter.py"]
+    shop.write("newsletter.py")
+    assert shop.pointed("what is newsletter.py for?") == [], "it can be opened as it is said"
+    assert "shop/gone.py" not in shop.pointed("restore gone.py"), "it is not there"
+
+
+@pytest.mark.promise("R8")
 def test_only_files_that_exist_are_pointed_at(shop: Shop) -> None:
     shop.write("shop/refunds.py", "mail/newsletter.py")
     assert shop.pointed("the voucher is ignored by refunds") == ["shop/refunds.py"]

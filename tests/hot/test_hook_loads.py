@@ -34,7 +34,7 @@ JUDGED = {
     *("classify_orders", "classify_things", "classify_statements"),
 }
 SILENT = EVERY | JUDGED | {"prompting", "telling", "words", "saying", "fence"}
-POINTED = SILENT | {"lesson_lines", "stamps", "postings", "ranking", "pointer_text"}
+POINTED = SILENT | {"lesson_lines", "stamps", "postings", "ranking", "named", "pointer_text"}
 SCRIPT = """
 import io, os, sys
 before = set(sys.modules)

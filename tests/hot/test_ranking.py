@@ -64,6 +64,20 @@ def test_the_branch_says_what_the_work_is_about_and_sessions_on_it_did_the_same_
     assert "shop/refunds.py" in paths("Print the list", history, branch="fix/refund-voucher"), "by its words"
 
 
+@pytest.mark.promise("R8")
+def test_a_file_gains_by_the_names_that_sessions_wrote_into_it() -> None:
+    both = ("web/login.py", "web/passkey.py")
+    wrote = (("web/passkey.py", "verify_challenge challengeTimeout"), ("web/other.py", "challengeTimeout"))
+    history = [*SHOP, replace(session(6, "Sign in with a device", both), named=wrote)]
+    prompt = "Sign in with a device: the timeout of the challenge is too short"
+    plain = [replace(one, named=()) for one in history]
+    gained = {one.path: one.chance for one in ranked(prompt, history)}
+    before = {one.path: one.chance for one in ranked(prompt, plain)}
+    assert gained["web/passkey.py"] > before["web/passkey.py"]
+    assert gained["web/login.py"] == before["web/login.py"]
+    assert "web/other.py" not in gained, "no session touched it"
+
+
 def test_a_branch_that_all_sessions_are_on_changes_no_order_and_opens_no_door() -> None:
     history = [replace(one, branch="main") for one in SHOP]
     prompt = "Refunds: a voucher is not taken off the total"

@@ -12,6 +12,7 @@ from holdfast.app.postings import prompt_words, write_postings
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
 from holdfast.guard.visible import has_hidden
+from holdfast.hot.named import named_files
 from holdfast.hot.pointer_text import fitting
 from holdfast.hot.postings import Postings
 from holdfast.hot.prompting import is_file
@@ -66,9 +67,11 @@ def pointers_for(
         write_postings(db, known, changed_together(root) if root else {})
         said_before = [prompt_words(one) for one in earlier]
         held_back = set(said)
+        postings = Postings(db)
+        named = named_files(postings, prompt, top)
         ranked = [
             one
-            for one in rank(Postings(db), prompt, said_before, touched, least, branch=branch)
+            for one in rank(postings, prompt, said_before, touched, least, branch=branch, named=named)
             if one.path not in held_back and (top is None or is_file(top, one.path))
         ]
         taken = set(fitting([one.path for one in ranked], budget))
@@ -95,9 +98,12 @@ def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
     for touch in record.files:
         if path := repository_path(touch.path, record.cwd, root):
             (edited if touch.edits else read)[path] = None
-    for named in shell_reads(record.commands):
-        if path := repository_path(named, record.cwd, root):
+    for shown in shell_reads(record.commands):
+        if path := repository_path(shown, record.cwd, root):
             read[path] = None
+    named = [
+        (path, names) for file, names in record.named if (path := repository_path(file, record.cwd, root))
+    ]
     return PointerSession(
         session=record.session,
         at=record.started or 0.0,
@@ -106,6 +112,7 @@ def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
         branch=record.branch,
         edited=tuple(edited),
         read=tuple(path for path in read if path not in edited),
+        named=tuple(named),
     )
 
 

@@ -21,11 +21,13 @@ _REMEMBERED = 30  # sessions that may go on, whose prompts so far are kept one b
 _EARLIER = 8  # of their prompts
 
 TABLES = {
-    "asked_meta": "CREATE TABLE asked_meta (empty TEXT NOT NULL, lengths BLOB NOT NULL)",
+    "asked_meta": """CREATE TABLE asked_meta (empty TEXT NOT NULL, lengths BLOB NOT NULL, files INTEGER NOT NULL,
+        written REAL NOT NULL)""",
     "word": "CREATE TABLE word (word TEXT PRIMARY KEY, sessions BLOB NOT NULL) WITHOUT ROWID",
     "asked": "CREATE TABLE asked (number INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, files BLOB NOT NULL)",
     "file": """CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, words TEXT NOT NULL,
-        named TEXT NOT NULL, sessions BLOB NOT NULL)""",
+        named TEXT NOT NULL, sessions BLOB NOT NULL, written INTEGER NOT NULL)""",
+    "written": "CREATE TABLE written (word TEXT PRIMARY KEY, files BLOB NOT NULL) WITHOUT ROWID",
     "together": """CREATE TABLE together (path TEXT NOT NULL, other TEXT NOT NULL, often REAL NOT NULL,
         PRIMARY KEY (path, other)) WITHOUT ROWID""",
     "earlier": """CREATE TABLE earlier (session TEXT NOT NULL, position INTEGER NOT NULL, words TEXT NOT NULL,
@@ -56,13 +58,26 @@ def write_postings(
             files.append(ids.setdefault(path, len(ids)) * 2 + edited)
             touching[path].append(number * 2 + edited)
         db.execute("INSERT INTO asked VALUES (?, ?, ?)", (number, session.session, files.tobytes()))
-    db.execute("INSERT INTO asked_meta VALUES (?, ?)", (" ".join(sorted(ENGLISH)), lengths.tobytes()))
+    written = _written(ordered, ids)
+    average = sum(map(len, written.values())) / max(len(written), 1)
+    meta = (" ".join(sorted(ENGLISH)), lengths.tobytes(), len(ids), average)
+    db.execute("INSERT INTO asked_meta VALUES (?, ?, ?, ?)", meta)
     db.executemany(
         "INSERT INTO word VALUES (?, ?)", ((word, held.tobytes()) for word, held in holding.items())
     )
     db.executemany(
-        "INSERT INTO file VALUES (?, ?, ?, ?, ?)",
-        ((id, path, *_path_words(path, path_words), touching[path].tobytes()) for path, id in ids.items()),
+        "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (id, path, *_path_words(path, path_words), touching[path].tobytes(), len(written.get(id, ())))
+            for path, id in ids.items()
+        ),
+    )
+    inside: dict[str, array[int]] = defaultdict(lambda: array("I"))
+    for id, found in written.items():
+        for word in found:
+            inside[word].append(id)
+    db.executemany(
+        "INSERT INTO written VALUES (?, ?)", ((word, files.tobytes()) for word, files in inside.items())
     )
     db.executemany(
         "INSERT INTO together VALUES (?, ?, ?)",
@@ -88,6 +103,21 @@ def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[s
         for word in path_words[path]:
             counts[word] += 1.0
     return counts
+
+
+def _written(sessions: Sequence[PointerSession], ids: Mapping[str, int]) -> dict[int, set[str]]:
+    """For each file the words of the names that sessions wrote into it."""
+    found: dict[int, set[str]] = {}
+    split: dict[str, list[str]] = {}
+    for session in sessions:
+        for path, names in session.named:
+            if path in ids:
+                own = found.setdefault(ids[path], set())
+                for name in names.split():
+                    if name not in split:
+                        split[name] = words(name, ENGLISH)
+                    own.update(split[name])
+    return found
 
 
 def _path_words(path: str, known: Mapping[str, list[str]]) -> tuple[str, str]:

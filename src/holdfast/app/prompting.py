@@ -43,7 +43,7 @@ SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL,
     words TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
 MOST_FACTS = 500
 _LONGEST_FACT = 240
-_FORMAT = "2"  # of the postings: those of another are not copied
+_FORMAT = "3"  # of the postings: those of another are not copied
 _SPACE = re.compile(r"\s+")
 _DOES = re.compile(
     r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"

@@ -94,10 +94,11 @@ def _read_again(
             again += _read_source(machine, store, cursor, denied)
             at += cursor.stamp.size
         concluded = conclusions.of(record.session, again) if again else None
-        experience = concluded[0].experience if concluded else record.experience
+        fresh = concluded[0] if concluded else record
+        experience = replace(fresh.experience, format=EXPERIENCE_FORMAT)
         with store.transaction():
             # Also where nothing is left to read: nobody has to look again.
-            store.put_record(replace(record, experience=replace(experience, format=EXPERIENCE_FORMAT)))
+            store.put_record(replace(record, experience=experience, named=fresh.named))
         done.read += concluded is not None
         done.gone += concluded is None
     progress(total, total, "")

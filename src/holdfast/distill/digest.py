@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from holdfast.distill.bounds import Clean, kept
 from holdfast.distill.harvest_state import Gathered
+from holdfast.distill.names_written import clean_names
 from holdfast.model.session import Action, TodoStatus, Usage
 
 PROMPT_LENGTH = 1500
@@ -100,6 +101,7 @@ class Digest(Struct):
     open_responses: dict[str, OpenResponse] = {}  # by a hash of the response's id
     usage: list[UsageTotal] = []
     files: dict[str, tuple[int, int]] = {}
+    names: dict[str, list[str]] = {}  # of a file: what was written into it
     commands: dict[str, int] = {}
     verified: dict[str, str] = {}  # kind of check -> the command that passed last
     tool_calls: int = 0
@@ -132,6 +134,7 @@ class Digest(Struct):
             total.model = clean(total.model)
         self.session, self.parent = clean(self.session), clean(self.parent)
         self.files = {clean(path): touched for path, touched in self.files.items()}
+        self.names = clean_names(self.names, clean)
         self.cwd, self.branch = clean(self.cwd), clean(self.branch)
         self.harvest.seal(clean)
         self.version, self.provider = clean(self.version), clean(self.provider)

@@ -36,6 +36,7 @@ from holdfast.distill.digest import (
 from holdfast.distill.effort import IDLE_SECONDS, extend
 from holdfast.distill.harvest import Harvester
 from holdfast.distill.lesson_paths import missing_in
+from holdfast.distill.names_written import note_names
 from holdfast.model.session import (
     AgentTurn,
     ApiFailure,
@@ -200,6 +201,8 @@ class Reducer:
         if event.action in ("read", "edit"):
             for path in event.paths:
                 self._touch(path, edited=False)
+            for path, text in zip(event.paths, event.written, strict=False):
+                note_names(digest.names, self._relative(path), text)
 
     def _relative(self, path: str) -> str:
         cwd = self.digest.cwd

@@ -16,6 +16,7 @@ from holdfast.distill.experience import experience_of
 from holdfast.distill.harvest import harvest_of
 from holdfast.distill.harvest_reports import is_chore
 from holdfast.distill.kind import explain_kind
+from holdfast.distill.names_written import MOST_NAMES
 from holdfast.distill.outcome import outcome_of
 from holdfast.distill.reduce import settle
 from holdfast.distill.tasks import ON_THE_LIST, judge_all, tasks_of
@@ -107,6 +108,7 @@ def conclude(
         experience=experience_of(
             [digest.harvest for digest in main], [part.digest.harvest for part in ordered]
         ),
+        named=_named([part.digest for part in ordered]),
     )
 
 
@@ -132,6 +134,14 @@ def _files(digests: Sequence[Digest]) -> tuple[FileTouch, ...]:
             known_reads, known_edits = counts.get(path, (0, 0))
             counts[path] = (known_reads + reads, known_edits + edits)
     return tuple(FileTouch(path, reads, edits) for path, (reads, edits) in counts.items())
+
+
+def _named(digests: Sequence[Digest]) -> tuple[tuple[str, str], ...]:
+    joined: dict[str, dict[str, None]] = {}
+    for digest in digests:
+        for path, names in digest.names.items():
+            joined.setdefault(path, {}).update(dict.fromkeys(names))
+    return tuple((path, " ".join(list(names)[:MOST_NAMES])) for path, names in joined.items())
 
 
 def _commands(digests: Sequence[Digest]) -> tuple[str, ...]:

@@ -26,7 +26,10 @@ class Postings:
         self._marks: dict[str, list[int]] = {}
         self._rarity: dict[str, float] = {}
         self._words: dict[str, tuple[list[str], list[str]]] = {}
-        ((empty, lengths),) = db.execute("SELECT empty, lengths FROM asked_meta").fetchall()
+        self._ids: dict[str, int] = {}
+        self._written: dict[str, int] = {}
+        meta = "SELECT empty, lengths, files, written FROM asked_meta"
+        ((empty, lengths, self.known_files, self.written_average),) = db.execute(meta).fetchall()
         self.empty = frozenset(empty.split())
         self._lengths: Sequence[float] = memoryview(lengths).cast("f").tolist()
         self.sessions = len(self._lengths)
@@ -84,9 +87,11 @@ class Postings:
     def paths(self, files: Sequence[int]) -> list[str]:
         """The paths of files, in the same order."""
         fresh = [file for file in files if file not in self._paths]
-        for rows in self._chunks("SELECT id, path, words, named, sessions FROM file WHERE id IN ({})", fresh):
-            for id, path, *rest in rows:
+        asked = "SELECT id, path, words, named, sessions, written FROM file WHERE id IN ({})"
+        for rows in self._chunks(asked, fresh):
+            for id, path, *rest, written in rows:
                 self._paths[id] = path
+                self._ids[path], self._written[path] = id, written
                 self._remember(path, *rest)
         return [self._paths[file] for file in files]
 
@@ -115,6 +120,22 @@ class Postings:
     def _remember(self, path: str, said: str, named: str, blob: bytes) -> None:
         self._words[path] = (said.split(), named.split())
         self._marks[path] = memoryview(blob).cast("I").tolist()
+
+    def writing(self, wanted: Collection[str]) -> list[set[int]]:
+        """For each word that is known the files into which it was written, as part of a name."""
+        rows = self._chunks("SELECT files FROM written WHERE word IN ({})", list(wanted))
+        return [set(memoryview(blob).cast("I").tolist()) for some in rows for (blob,) in some]
+
+    def written_into(self, path: str) -> tuple[int, int]:
+        """A file's number, and how many words were written into it; only of files that were read with `paths`."""
+        return self._ids.get(path, -1), self._written.get(path, 0)
+
+    def ending_with(self, name: str, most: int) -> list[str]:
+        """Files whose path ends with a name, or with the last parts of a path, but is longer."""
+        escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        asked = "SELECT path FROM file WHERE path LIKE ? ESCAPE '\\' ORDER BY path LIMIT ?"
+        found = self._db.execute(asked, (f"%/{escaped}", most)).fetchall()
+        return [path for (path,) in found if path.endswith(f"/{name}")]
 
     def together(self, seeds: Collection[str]) -> list[tuple[str, str, float]]:
         """Files that git changes with these: seed, file, how often from 0 to 1."""

@@ -161,6 +161,7 @@ def _pointers(
     branch: str,
     least: float,
 ) -> tuple[Lines, list[str]]:
+    from holdfast.hot.named import named_files
     from holdfast.hot.pointer_text import CONSIDERED, fitting, path_lines
     from holdfast.hot.postings import Postings
     from holdfast.hot.ranking import rank
@@ -173,8 +174,9 @@ def _pointers(
     before = postings.earlier(session) if earlier is None and session else list(earlier or ())
     later = bool(before) or heard.prompted
     bar = max(least, LATER_BAR if later else FIRST_BAR)
-    ranked = rank(postings, text, before, touched, bar, own, later, branch)
     top = None if root is None else os.path.realpath(root)
+    named = named_files(postings, text, top)
+    ranked = rank(postings, text, before, touched, bar, own, later, branch, named)
     likely = {}
     folders: dict[str, str] = {}
     for one in ranked:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from holdfast.hot.named import CHANCE
 from holdfast.hot.words import LONGEST_PROMPT, ON, as_written, branch_words, command_in, names_file, words
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
@@ -41,11 +42,20 @@ class Weights:
 
     `likeness`: ln of the score in relation to the best file's; `named`: share of the file's own name that the prompt
     says; `gap`: ln of 1 + sessions since it was touched; `recent`: how often of late; `told`: ln of 1 + files that the
-    prompt names itself, for then it needs no others; `mass`: ln of what the prompt says that is known here.
+    prompt names itself, for then it needs no others; `mass`: ln of what the prompt says that is known here; `written`:
+    ln of 1 + BM25 of the prompt over the names that were written into the file.
     """
 
     def __init__(
-        self, base: float, likeness: float, named: float, gap: float, recent: float, told: float, mass: float
+        self,
+        base: float,
+        likeness: float,
+        named: float,
+        gap: float,
+        recent: float,
+        told: float,
+        mass: float,
+        written: float = 0.0,
     ) -> None:
         self.base = base
         self.likeness = likeness
@@ -54,10 +64,13 @@ class Weights:
         self.recent = recent
         self.told = told
         self.mass = mass
+        self.written = written
 
 
 # A first prompt says little of where the work will lead: what was worked on lately counts for more than later on.
-FIRST = Weights(base=-1.11, likeness=0.67, named=0.67, gap=-0.19, recent=0.38, told=-0.35, mass=-0.21)
+FIRST = Weights(
+    base=-1.27, likeness=0.613, named=0.613, gap=-0.174, recent=0.348, told=-0.32, mass=-0.192, written=0.212
+)
 LATER = Weights(base=-0.76, likeness=0.85, named=0.255, gap=-0.0255, recent=0.085, told=-0.286, mass=-0.214)
 
 
@@ -71,6 +84,7 @@ class Reasons:
         self._query = query
         self._likeness = likeness
         self._written = as_written([prompt[:LONGEST_PROMPT]], postings.empty)
+        self.named: Collection[str] = ()
 
     def speaker(self, path: str) -> int:
         touches = self._postings.touches(path)
@@ -82,6 +96,8 @@ class Reasons:
         return "" if number < 0 else self._postings.session(number)
 
     def why(self, path: str) -> str:
+        if path in self.named:
+            return "the prompt names it"
         touches = self._postings.touches(path)
         if not touches:
             return "changes together with likely files"
@@ -126,8 +142,11 @@ def rank(
     own: int = -1,
     later: bool | None = None,
     branch: str = "",
+    named: Collection[str] = (),
 ) -> list[Pointed]:
     """Files by how likely the work touches them, the likeliest first; nothing when no past session is like it.
+
+    `named` are those that the prompt means by name (hot/named.py): they come before all others.
 
     `earlier` are the words of this session's prompts so far, oldest first, `touched` its files, and `own` its number
     among the sessions, which says nothing about itself. `least` is the smallest chance that is worth a line; `later`
@@ -141,25 +160,30 @@ def rank(
         query[word] = max(query.get(word, 0.0), _SAME_BRANCH if word.startswith(ON) else _BRANCH_WORD)
     postings.load(query)
     likeness = _likeness(postings, query, own)
+    reasons = Reasons(postings, query, likeness, prompt)
+    reasons.named = named
+    meant = [Pointed(path, CHANCE, reasons) for path in named if path not in touched]
     if not _is_known(postings, query, likeness):
-        return []
+        return meant
     scores = _with_companions(postings, touched, _scores(postings, query, likeness))
     best = max(scores.values(), default=0.0)
     told = {path for path in scores if names_file(prompt, path)}
     weights = LATER if (later if later is not None else earlier) else FIRST
     mass = sum(weight * postings.rarity(word) for word, weight in query.items() if postings.holding(word))
     fixed = weights.base + weights.told * math.log1p(len(told)) + weights.mass * math.log1p(mass)
-    left_out = told.union(touched)
+    left_out = told.union(touched, named)
     odds = {
         path: fixed + _standing(postings, weights, query, path, score / best)
         for path, score in scores.items()
         if score and path not in left_out
     }
+    if weights.written:
+        for path, alike in _written(postings, words(prompt[:LONGEST_PROMPT], postings.empty), odds).items():
+            odds[path] += weights.written * math.log1p(alike)
     bar = math.log(least / (1 - least)) if 0 < least < 1 else -math.inf
     kept = [path for path in odds if odds[path] >= bar]
     ranked = sorted(kept, key=lambda path: (-odds[path], path))[:MOST]
-    reasons = Reasons(postings, query, likeness, prompt)
-    return [Pointed(path, round(1 / (1 + math.exp(-odds[path])), 4), reasons) for path in ranked]
+    return meant + [Pointed(path, round(1 / (1 + math.exp(-odds[path])), 4), reasons) for path in ranked]
 
 
 def _query(said: Iterable[str], earlier: Sequence[Collection[str]]) -> dict[str, float]:
@@ -215,6 +239,20 @@ def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, flo
                 said += query[word]
         scores[path] = raw[file] * (1 + said) / (1 + len(postings.marks(path))) ** _EVERYWHERE
     return scores
+
+
+def _written(postings: Postings, said: Iterable[str], paths: Collection[str]) -> dict[str, float]:
+    """BM25 of what a prompt says over the words that sessions wrote into files; each word counts once a file."""
+    found: dict[str, float] = {}
+    numbered = {path: postings.written_into(path) for path in paths}
+    for files in postings.writing(set(said)):
+        held = len(files)
+        rarity = math.log(1 + (postings.known_files - held + 0.5) / (held + 0.5))
+        for path, (file, many) in numbered.items():
+            if file in files:
+                longer = 1 - _LENGTH + _LENGTH * many / postings.written_average
+                found[path] = found.get(path, 0.0) + rarity * (_SATURATION + 1) / (1 + _SATURATION * longer)
+    return found
 
 
 def _with_companions(

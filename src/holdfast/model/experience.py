@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-EXPERIENCE_FORMAT = 4  # what a session is watched for; one that was read with less can be read again
+EXPERIENCE_FORMAT = 5  # what a session is watched for; one that was read with less can be read again
 
 
 class Stumble(Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ class PointerSession(Struct, frozen=True, kw_only=True):
     branch: str = ""
     edited: tuple[str, ...] = ()
     read: tuple[str, ...] = ()  # read and not edited
+    named: tuple[tuple[str, str], ...] = ()  # a file that was edited, and the names that were written into it
 
 
 class Pointer(Struct, frozen=True, kw_only=True):

@@ -73,7 +73,10 @@ class AgentTurn(Struct, frozen=True, gc=False):
 
 
 class ToolCall(Struct, frozen=True, gc=False):
-    """`target` is the command line, the path or the query, whichever the action has."""
+    """`target` is the command line, the path or the query, whichever the action has.
+
+    `written` is what an edit puts in and takes out, one text for each of `paths`, cut; empty where that is not known.
+    """
 
     at: float | None
     call: str
@@ -81,6 +84,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     action: Action
     target: str = ""
     paths: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 class ToolResult(Struct, frozen=True, gc=False):
@@ -249,6 +253,7 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...]
     harvest: Harvest = Harvest()
     experience: Experience = Experience()
+    named: tuple[tuple[str, str], ...] = ()  # a file, and the names that were written into it
 
 
 class Lived(Struct, frozen=True, kw_only=True):

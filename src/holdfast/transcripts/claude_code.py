@@ -56,6 +56,7 @@ from holdfast.transcripts.jsonl import (
     string_in,
     text_in,
 )
+from holdfast.transcripts.written import written_by
 
 ACTIONS: dict[str, Action] = {
     "Bash": "shell",
@@ -285,7 +286,8 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         if action == "read" and may_be_guide(target):
             opened.subject = target
         paths = (target,) if action in ("edit", "read") and target else ()
-        events: list[Event] = [ToolCall(at, call, name, action, target, paths)]
+        written = written_by(action, arguments, paths)
+        events: list[Event] = [ToolCall(at, call, name, action, target, paths, written)]
         if name == "TodoWrite":
             if items := todo_items(arguments.get("todos")):
                 events.append(TodoList(at, items))

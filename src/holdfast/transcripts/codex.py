@@ -53,12 +53,14 @@ from holdfast.transcripts.jsonl import (
     seconds,
     string_in,
 )
+from holdfast.transcripts.loose import PATCHED
+from holdfast.transcripts.written import written_in_patch
 
 LONGEST_WORDS = 20_000
 REPLAY_SECONDS = 1.0  # how long after the first line a fork without dated turn ids may still be replaying
 _SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
 # As in `loose`, which would be loaded for this line alone.
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+
 _SCRIPTED_COMMAND = re.compile(
     r"\bcmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)"
 )
@@ -332,7 +334,8 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         if name == "request_user_input":
             self._state.questions[call] = questions_in(arguments)
         action, target, paths = _describe(name, arguments, script)
-        yield ToolCall(at, call, name, action, target, paths)
+        patch = _patch_in(name, arguments, script) if action == "edit" else ""
+        yield ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths))
         if name == "update_plan" and (items := _plan(arguments.get("plan"))):
             yield TodoList(at, items)
 
@@ -422,6 +425,12 @@ def _describe(name: str, arguments: dict[str, Any], script: str) -> tuple[Action
     return "other", "", ()
 
 
+def _patch_in(name: str, arguments: dict[str, Any], script: str) -> str:
+    if name in _SHELLS:
+        return _command_line(arguments)
+    return script.replace("\\n", "\n") if name == "exec" else script or str(arguments.get("input", ""))
+
+
 def _script_string(literal: str) -> str:
     """A string of a script; escapes that JSON does not know stand for the character itself."""
     return string_in(Raw(literal.encode())) or re.sub(r"\\(.)", r"\1", literal[1:-1])
@@ -438,7 +447,7 @@ def _command_line(arguments: dict[str, Any]) -> str:
 
 
 def _patched(patch: str) -> tuple[str, ...]:
-    return tuple(_PATCHED.findall(patch)) if "*** Begin Patch" in patch else ()
+    return tuple(PATCHED.findall(patch)) if "*** Begin Patch" in patch else ()
 
 
 def _plan(value: object) -> tuple[Todo, ...]:

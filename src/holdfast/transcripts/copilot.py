@@ -43,6 +43,7 @@ from holdfast.transcripts.lines import (
     todo_items,
 )
 from holdfast.transcripts.loose import patched_paths
+from holdfast.transcripts.written import written_by, written_in_patch
 
 _INJECTED = ("<skill-context", "<system_reminder>", "<system_notification>", "<reminder>")
 _LOOK_AFTER = (
@@ -144,15 +145,18 @@ class CopilotReading(LineReading[Line, _State]):
             action = "read"
         target = target_of(action, arguments)
         paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
+        written = written_by(action, arguments, paths)
         if name == "apply_patch":
-            paths = patched_paths(text_in(arguments, "patch", "input") or string_in(data.arguments))
+            patch = text_in(arguments, "patch", "input") or string_in(data.arguments)
+            paths = patched_paths(patch)
             target = paths[0] if paths else ""
+            written = written_in_patch(patch, paths)
         self._state.open_calls[call] = action
         if action == "ask" and (asked := fields_in(arguments)):
             self._state.questions[call] = asked
         if name in _LOOK_AFTER:
             self._state.polling[call] = text_in(arguments, "shellId")
-        yield ToolCall(at, call, name, action, target, paths)
+        yield ToolCall(at, call, name, action, target, paths, written)
         if action == "todo" and (items := todo_items(arguments.get("todos"))):
             yield TodoList(at, items)
 

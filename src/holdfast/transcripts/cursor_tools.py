@@ -12,6 +12,7 @@ from holdfast.model.session import Action, Event, TodoList, ToolCall, ToolResult
 from holdfast.transcripts.jsonl import excerpt, text_in
 from holdfast.transcripts.lines import object_in, target_of, todo_items
 from holdfast.transcripts.loose import patched_paths
+from holdfast.transcripts.written import written_by, written_in_patch
 
 _NAMES: tuple[tuple[str, Action], ...] = (
     (r"shell|bash|terminal|run_terminal_(?:cmd|command)\w*", "shell"),
@@ -40,10 +41,13 @@ def called(name: str, arguments: dict[str, Any], call: str, at: float | None) ->
     action = action_of(name)
     target = target_of(action, arguments) or text_in(arguments, "relativeWorkspacePath", "targetFile")
     paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
+    written = written_by(action, arguments, paths)
     if action == "edit" and not paths:
-        paths = patched_paths(text_in(arguments, "patch", "input"))
+        patch = text_in(arguments, "patch", "input")
+        paths = patched_paths(patch)
         target = paths[0] if paths else ""
-    yield ToolCall(at, call, name, action, target, paths)
+        written = written_in_patch(patch, paths)
+    yield ToolCall(at, call, name, action, target, paths, written)
     if action == "todo" and (items := todo_items(arguments.get("todos"))):
         yield TodoList(at, items)
 

@@ -13,6 +13,7 @@ from holdfast.guard.fence import strip_ours
 from holdfast.model.session import Action, ToolCall, ToolResult
 from holdfast.transcripts.jsonl import decoded, excerpt, string_in
 from holdfast.transcripts.lines import target_of
+from holdfast.transcripts.written import written_by
 
 ACTIONS: dict[str, Action] = {
     "run_shell_command": "shell",
@@ -143,7 +144,8 @@ def described(name: str, arguments: dict[str, Any], call: str, at: float | None)
     if name == "read_many_files":
         listed = arguments.get("include", arguments.get("paths"))
         paths = tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
-    return ToolCall(at, call, name, action, target, paths)
+    written = written_by(action, arguments, paths)
+    return ToolCall(at, call, name, action, target, paths, written)
 
 
 def judged(

@@ -22,7 +22,7 @@ from holdfast.transcripts.jsonl import DEEPEST, clean_strings, text_in, too_deep
 LARGEST_DOCUMENT = 512 * 1024 * 1024
 _LARGEST_COUNT = 2**53
 _plain = json.JSONDecoder()
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 TODO_STATUSES: dict[object, TodoStatus] = {
     "in_progress": "in_progress",
     "in-progress": "in_progress",
@@ -61,7 +61,7 @@ def money(value: object) -> float | None:
 
 def patched_paths(patch: str) -> tuple[str, ...]:
     """The files that a patch in the `*** Update File:` notation names."""
-    return tuple(_PATCHED.findall(patch))
+    return tuple(PATCHED.findall(patch))
 
 
 def todo_items(value: object) -> tuple[Todo, ...]:

@@ -22,6 +22,7 @@ from holdfast.model.session import (
 )
 from holdfast.transcripts.jsonl import excerpt, seconds, text_in
 from holdfast.transcripts.loose import Record, count, money, patched_paths, record, records, todo_items
+from holdfast.transcripts.written import written_by
 
 ACTIONS: dict[str, Action] = {
     "bash": "shell",
@@ -135,7 +136,8 @@ def _tool(part: Record, at: float | None) -> Iterator[Event]:
     arguments = record(state, "input")
     started = seconds(record(state, "time").get("start")) or at
     paths = _paths(action, arguments)
-    yield ToolCall(started, call, name, action, _target(action, arguments, paths), paths)
+    written = written_by(action, arguments, paths)
+    yield ToolCall(started, call, name, action, _target(action, arguments, paths), paths, written)
     if name == "todowrite" and (items := todo_items(arguments.get("todos"))):
         yield TodoList(started, items)
     ended = seconds(record(state, "time").get("end")) or started

@@ -39,6 +39,7 @@ from holdfast.transcripts.lines import (
     target_of,
     todo_items,
 )
+from holdfast.transcripts.written import written_by
 
 ACTIONS: dict[str, Action] = {
     "bash": "shell",
@@ -161,9 +162,9 @@ class PiReading(LineReading[_Line, _State]):
         action = ACTIONS.get(name, "other")
         target = target_of(action, arguments)
         self._state.open_calls[call] = action
-        yield ToolCall(
-            at, call, name, action, target, (target,) if action in ("edit", "read") and target else ()
-        )
+        paths = (target,) if action in ("edit", "read") and target else ()
+        written = written_by(action, arguments, paths)
+        yield ToolCall(at, call, name, action, target, paths, written)
         if action == "todo" and (items := todo_items(arguments.get("todos"))):
             yield TodoList(at, items)
 
