@@ -11,6 +11,7 @@ from msgspec import Struct
 from holdfast.model.search import EXACT_FIRST, TIMELESS, Hit
 from holdfast.search import fuse, lexical
 from holdfast.search.database import Database
+from holdfast.search.doubt import Claim, Doubt
 from holdfast.search.embed.contract import UNIT
 from holdfast.search.terms import Chosen, Terms
 from holdfast.search.vectors import VectorFile
@@ -73,6 +74,7 @@ class _Ranked(Struct, frozen=True):
     number: int
     best: tuple[int, int, int]
     cosine: float
+    claim: Claim | None  # none for what is named or held word for word: that is beyond doubt
 
 
 class _Evidence(Struct, frozen=True):
@@ -97,6 +99,11 @@ class _Evidence(Struct, frozen=True):
             return passage, passage, self.cosines.get(numbers[0], 0.0)
         whole = self.by_whole.get(number, 0.0) / self.chosen.whole_weight
         return passage, whole, max(self.cosines.get(n, 0.0) for n in numbers)
+
+    def claim(self, candidate: _Candidate, coverage: float, cosine: float) -> Claim:
+        numbers = [passage for passage, _, _ in candidate.passages]
+        held = max(numbers, key=lambda number: (self.by_passage.get(number, 0.0), -number))
+        return Claim(held, coverage, cosine if self.cosines else None)
 
     def best_passage(self, candidate: _Candidate) -> tuple[int, int, int]:
         def worth(place: tuple[int, int, int]) -> tuple[float, int]:
@@ -133,30 +140,43 @@ class Lookup:
         ranked = [
             one
             for number, candidate in candidates.items()
-            if (one := self._ranked(number, candidate, evidence, question.text, now, floor)) is not None
+            if (one := self._ranked(number, candidate, evidence, question.text, now)) is not None
         ]
+        if floor > 0:
+            ranked = self._beyond_doubt(ranked, chosen, question, floor)
         # Equal values are told apart by what a rebuilt index has too: never by row numbers.
         ranked.sort(
             key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
         )
         return [self._hit(one, chosen.shown, one.number in evidence.named) for one in ranked[:k]]
 
+    def _beyond_doubt(
+        self, ranked: Sequence[_Ranked], chosen: Chosen, question: Question, floor: float
+    ) -> list[_Ranked]:
+        claims = [one.claim for one in ranked if one.claim is not None]
+        doubt = Doubt(self._db, question.text, chosen, question.scope.condition())
+        left = iter(doubt.evidence(claims, floor))
+        return [one for one in ranked if one.claim is None or next(left) >= floor]
+
     def _ranked(
-        self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float, floor: float
+        self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float
     ) -> _Ranked | None:
-        """None for what is not relevant enough."""
+        """None for what is not relevant at all."""
         passage, whole, cosine = evidence.of(number, candidate)
         relevance = fuse.relevance(passage, whole, cosine)
+        claim: Claim | None = None
         if number in evidence.named:
             relevance += fuse.NAMED
         elif candidate.kind in EXACT_FIRST and self._holds(number, query):
             relevance += fuse.EXACT
-        if relevance <= 0 or relevance < floor:
+        else:
+            claim = evidence.claim(candidate, passage, cosine)
+        if relevance <= 0:
             return None
         fades = candidate.kind not in TIMELESS and candidate.at is not None
         recent = fuse.recency(now - (candidate.at or 0)) if fades else 0.0
         value = fuse.rank_value(relevance, recent)
-        return _Ranked(value, number, evidence.best_passage(candidate), cosine)
+        return _Ranked(value, number, evidence.best_passage(candidate), cosine, claim)
 
     # --- candidates --------------------------------------------------------------------------------------
 
