@@ -6,6 +6,7 @@ mostly by one word: `build` of a shelf and of a program. docs/benchmarks.md says
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -13,8 +14,6 @@ from msgspec import Struct
 from holdfast.search import fuse, lexical
 from holdfast.search.database import Database
 from holdfast.search.terms import Chosen
-
-_TOGETHER = 500
 
 
 class Claim(Struct, frozen=True):
@@ -29,34 +28,39 @@ class Doubt:
     """What the texts that may answer must stand up to."""
 
     def __init__(
-        self, database: Database, question: str, chosen: Chosen, condition: tuple[str, list[object]]
+        self, database: Database, chosen: Chosen, words_count: bool, condition: tuple[str, list[object]]
     ) -> None:
+        """`condition` says which chunks may answer; `words_count` is False for a question of small words alone."""
         self._db = database
         self._chosen = chosen
-        self._says_nothing = not lexical.says_something(question)
+        self._words_count = words_count
         where, values = condition
         among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {fuse.MANY})"
         self._texts = database.number(among, values)
 
-    def evidence(self, claims: Sequence[Claim], floor: float) -> list[float]:
-        """For each claim what is left of it; what cannot reach the floor is not looked into."""
+    def evidence(self, claims: Sequence[Claim | None], least: float) -> list[float]:
+        """For each claim what is left of it, without end for none; what cannot reach `least` is not looked into."""
         at_most = [self._of(claim, 0.0) for claim in claims]
-        passages = {claim.passage for claim, most in zip(claims, at_most, strict=True) if most >= floor}
-        rarest = self._rarest_words(sorted(passages))
-        return [self._of(claim, rarest.get(claim.passage, 0.0)) for claim in claims]
+        passages = {one.passage for one, most in zip(claims, at_most, strict=True) if one and most >= least}
+        rarest = self._rarest_words(passages)
+        return [self._of(claim, rarest.get(claim.passage, 0.0) if claim else 0.0) for claim in claims]
 
-    def _of(self, claim: Claim, rarest: float) -> float:
-        coverage = 0.0 if self._says_nothing else claim.coverage
-        return fuse.evidence(coverage, rarest, claim.cosine, self._texts)
+    def _of(self, claim: Claim | None, rarest: float) -> float:
+        if claim is None:
+            return math.inf
+        if not self._words_count:
+            return fuse.evidence(0.0, 0.0, claim.cosine, self._texts)
+        return fuse.evidence(claim.coverage, rarest, claim.cosine, self._texts)
 
-    def _rarest_words(self, passages: Sequence[int]) -> dict[int, float]:
+    def _rarest_words(self, passages: set[int]) -> dict[int, float]:
         """Passage → how much of the question the rarest word makes up that it holds."""
         rarest: dict[int, float] = {}
-        for at in range(0, len(passages), _TOGETHER):
-            some = passages[at : at + _TOGETHER]
-            marks = ", ".join("?" * len(some))
-            statement = f"SELECT rowid FROM passage_words WHERE passage_words MATCH ? AND rowid IN ({marks})"
-            for word, share in zip(self._chosen.words, self._chosen.shares, strict=True):
-                for (number,) in self._db.ask(statement, [lexical.match_any([word]), *some]):
-                    rarest[number] = max(rarest.get(number, 0.0), share)
+        if not passages:
+            return rarest
+        # All that hold a word are read, and most passed over: to ask for each passage takes four times as long.
+        holding = "SELECT rowid FROM passage_words WHERE passage_words MATCH ?"
+        for word, share in zip(self._chosen.words, self._chosen.shares, strict=True):
+            for (number,) in self._db.ask(holding, [lexical.match_any([word])]):
+                if number in passages and share > rarest.get(number, 0.0):
+                    rarest[number] = share
         return rarest

@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from holdfast.model.search import EXACT_FIRST, TIMELESS, Hit
+from holdfast.model.search import EXACT_FIRST, TIMELESS, WEAK, Hit
 from holdfast.search import fuse, lexical
+from holdfast.search.contract import FITTING, FLOOR
 from holdfast.search.database import Database
 from holdfast.search.doubt import Claim, Doubt
 from holdfast.search.embed.contract import UNIT
@@ -21,6 +22,7 @@ _BY_MEANING = 200
 _BEFORE_SCOPE = 5000  # nearest passages among which those of a scope are looked for first
 _REASON_WORDS = 6
 _TELLING_COSINE = 0.3
+_FEW_WORDS = 2
 
 
 class Scope(Struct, frozen=True):
@@ -91,6 +93,11 @@ class _Evidence(Struct, frozen=True):
         held = self.by_passage or self.by_whole or self.named
         return bool(held) or max(self.cosines.values(), default=0.0) >= least
 
+    @property
+    def is_short_of_words(self) -> bool:
+        """A word or two, none of which any text holds: only other words for it can be meant, and meaning decides."""
+        return not (self.by_passage or self.by_whole) and self.chosen.asked <= _FEW_WORDS
+
     def of(self, number: int, candidate: _Candidate) -> tuple[float, float, float]:
         """A chunk's coverage by its best passage and by all of it, and its largest cosine."""
         numbers = [passage for passage, _, _ in candidate.passages]
@@ -142,21 +149,29 @@ class Lookup:
             for number, candidate in candidates.items()
             if (one := self._ranked(number, candidate, evidence, question.text, now)) is not None
         ]
-        if floor > 0:
-            ranked = self._beyond_doubt(ranked, chosen, question, floor)
+        left: dict[int, float] = {}
+        if floor > 0 or (question.least is not None and not evidence.is_short_of_words):
+            left = self._left_of(ranked, chosen, question, floor)
+            if question.least is not None and max(left.values(), default=0.0) < FITTING:
+                return []
+            ranked = [one for one in ranked if floor <= 0 or left[one.number] >= floor]
+        elif question.least is not None:
+            left = {one.number: one.cosine for one in ranked if one.claim is not None}
         # Equal values are told apart by what a rebuilt index has too: never by row numbers.
         ranked.sort(
             key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
         )
-        return [self._hit(one, chosen.shown, one.number in evidence.named) for one in ranked[:k]]
+        return [self._hit(one, evidence, left.get(one.number, FLOOR) < FLOOR) for one in ranked[:k]]
 
-    def _beyond_doubt(
+    def _left_of(
         self, ranked: Sequence[_Ranked], chosen: Chosen, question: Question, floor: float
-    ) -> list[_Ranked]:
-        claims = [one.claim for one in ranked if one.claim is not None]
-        doubt = Doubt(self._db, question.text, chosen, question.scope.condition())
-        left = iter(doubt.evidence(claims, floor))
-        return [one for one in ranked if one.claim is None or next(left) >= floor]
+    ) -> dict[int, float]:
+        """Chunk → the evidence for it, as far as it matters."""
+        # Who searches for `next` means that word; nobody's task is `ok, thanks`.
+        words_count = floor <= 0 or lexical.says_something(question.text)
+        doubt = Doubt(self._db, chosen, words_count, question.scope.condition())
+        left = doubt.evidence([one.claim for one in ranked], min(floor, FITTING) if floor > 0 else FITTING)
+        return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
 
     def _ranked(
         self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float
@@ -312,15 +327,16 @@ class Lookup:
         ((text, title),) = self._db.ask("SELECT text, title FROM chunk WHERE n = ?", (number,))
         return wanted in " ".join(f"{title} {text}".casefold().split())
 
-    def _hit(self, one: _Ranked, terms: Sequence[tuple[str, str]], is_named: bool) -> Hit:
+    def _hit(self, one: _Ranked, evidence: _Evidence, is_weak: bool) -> Hit:
         statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
         ((id, kind, title, text, path, line, session, project, at),) = self._db.ask(statement, (one.number,))
         _, start, stop = one.best
         passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
-        reasons = ["its id"] if is_named else []
-        words = _words_held(terms, f"{title} {passage}")
+        reasons = ["its id"] if one.number in evidence.named else []
+        words = _words_held(evidence.chosen.shown, f"{title} {passage}")
         reasons += [f"words: {', '.join(words)}"] if words else []
         reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
+        reasons += [WEAK] if is_weak else []
         skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
         return Hit(
             id=id,

@@ -26,12 +26,14 @@ _SAID_WORD = "said_word USING fts5vocab(temp, said, instance)"
 class Chosen(Struct, frozen=True):
     """The words to look up, how much a text could score with them, and (word, stem) to show.
 
-    `shares` is for each word how much of a passage's score it can make up, 0 where the question has no other.
+    `asked` is how many different words the question has, known or not; `shares` for each word how much of a passage's
+    score it can make up, 0 where the question has no other.
     `passage_factors` and `whole_factors` are by how much FTS5 makes too little of each word because it knows few
     texts; empty where it knows enough.
     """
 
     words: list[str]
+    asked: int
     shares: list[float]
     passage_weight: float
     whole_weight: float
@@ -61,6 +63,7 @@ class Terms:
         weight = self._weight(weighed, "passage_word", self._passages)
         return Chosen(
             [stems[term] if term in mended else term for term in chosen],
+            len(weighed),
             [self._share(stems[term]) / weight if len(weighed) > 1 else 0.0 for term in chosen],
             weight,
             self._weight(weighed, "whole_word", self._wholes),
