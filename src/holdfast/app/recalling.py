@@ -25,6 +25,7 @@ from holdfast.hot.prompting import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
 from holdfast.search import FLOOR
+from holdfast.search.lexical import says_something
 from holdfast.store.layout import Project, branch_of
 from holdfast.text.stopwords import ENGLISH
 from holdfast.text.tokens import count_tokens
@@ -105,6 +106,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     said = " ".join(task.casefold().split())
     if _asks_state(said):
         return _state(machine, project, budget)
+    if not (says_something(task) or _GOES_ON.match(said)):
+        return Briefing(budget=budget, tokens=0, lines=())
     judged = explain_kind(task, (), ())
     weights = _WEIGHTS.get(judged.kind, {})
     own = _that_count(machine, project, search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR))

@@ -27,13 +27,10 @@ class Claim(Struct, frozen=True):
 class Doubt:
     """What the texts that may answer must stand up to."""
 
-    def __init__(
-        self, database: Database, chosen: Chosen, words_count: bool, condition: tuple[str, list[object]]
-    ) -> None:
-        """`condition` says which chunks may answer; `words_count` is False for a question of small words alone."""
+    def __init__(self, database: Database, chosen: Chosen, condition: tuple[str, list[object]]) -> None:
+        """`condition` says which chunks may answer."""
         self._db = database
         self._chosen = chosen
-        self._words_count = words_count
         where, values = condition
         among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {fuse.MANY})"
         self._texts = database.number(among, values)
@@ -48,8 +45,6 @@ class Doubt:
     def _of(self, claim: Claim | None, rarest: float) -> float:
         if claim is None:
             return math.inf
-        if not self._words_count:
-            return fuse.evidence(0.0, 0.0, claim.cosine, self._texts)
         return fuse.evidence(claim.coverage, rarest, claim.cosine, self._texts)
 
     def _rarest_words(self, passages: set[int]) -> dict[int, float]:

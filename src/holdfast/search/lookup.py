@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Collection, Sequence
@@ -167,9 +168,10 @@ class Lookup:
         self, ranked: Sequence[_Ranked], chosen: Chosen, question: Question, floor: float
     ) -> dict[int, float]:
         """Chunk → the evidence for it, as far as it matters."""
-        # Who searches for `next` means that word; nobody's task is `ok, thanks`.
-        words_count = floor <= 0 or lexical.says_something(question.text)
-        doubt = Doubt(self._db, chosen, words_count, question.scope.condition())
+        if floor > 0 and not lexical.says_something(question.text):
+            # Who searches for `next` means that word; nobody's task is `ok, thanks`.
+            return {one.number: 0.0 if one.claim is not None else math.inf for one in ranked}
+        doubt = Doubt(self._db, chosen, question.scope.condition())
         left = doubt.evidence([one.claim for one in ranked], min(floor, FITTING) if floor > 0 else FITTING)
         return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
 
