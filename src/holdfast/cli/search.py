@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
-from holdfast.app.searching import FLOOR, KINDS, search
+from holdfast.app.searching import KINDS, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.places import place
 from holdfast.errors import UsageError
-from holdfast.model.search import Hit
+from holdfast.model.search import WEAK, Hit
 
 DESCRIPTION = """Searches the state, the history, facts, questions and ledger of this project, by words and by
-meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing holds a word of
-the query and nothing is near it in meaning, nothing is shown."""
+meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the query,
+nothing is shown: of a question of several words one in common is seldom enough."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
@@ -38,20 +39,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     query = " ".join(options.query).strip()
     if not query or options.k < 1:
         raise UsageError("there is nothing to search for" if not query else "-k must be 1 or more")
-    hits = search(
-        machine,
-        machine.project(),
-        query,
-        options.k,
-        options.kind,
-        name=options.project,
-        everywhere=options.everywhere,
-        nearest=options.all,
-    )
+    hits = _found(options, machine, query, nearest=options.all)
     if options.json:
         output.show_json(hits)
         return 0
-    if hits and hits[0].score < FLOOR:
+    if hits and not _is_clear(options, machine, query, hits):
         output.note("Nothing here is clearly about that. The nearest:")
     for number, hit in enumerate(hits):
         if number:
@@ -60,6 +52,25 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if not hits:
         output.note(_nothing(options, machine))
     return 0
+
+
+def _found(options: argparse.Namespace, machine: Machine, query: str, *, nearest: bool) -> list[Hit]:
+    return search(
+        machine,
+        machine.project(),
+        query,
+        options.k,
+        options.kind,
+        name=options.project,
+        everywhere=options.everywhere,
+        nearest=nearest,
+    )
+
+
+def _is_clear(options: argparse.Namespace, machine: Machine, query: str, hits: Sequence[Hit]) -> bool:
+    """Whether one of them answers for sure; who asks for the nearest gets hits that nobody has doubted yet."""
+    doubted = _found(options, machine, query, nearest=False) if options.all else hits
+    return any(WEAK not in hit.why for hit in doubted)
 
 
 def _nothing(options: argparse.Namespace, machine: Machine) -> str:
