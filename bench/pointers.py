@@ -11,10 +11,11 @@ ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 CORPORA = ("claude-code/entireio-cli", "codex/EntityProcess-agentv")
 PROVIDER = f'"{sys.executable}" -m bench.replay_provider'
-# What was asked for, of what the hook says. Its bars reach the precision; the coverage that was asked for at the same
-# time is reached only without bars (`filled`), by files alone: docs/benchmarks.md has the frontier.
+# What was asked for, of files alone. The hook tells more of them at a first prompt, by class and beside commands and
+# lessons: docs/benchmarks.md has the frontier.
 BOUNDS = {("entireio-cli", "file_later"): 0.05, ("entireio-cli", "precision"): 0.0}
-WAYS = {"hook": "pointers", "0": "pointers_filled"}
+WAYS = {"files": "pointers", "hook": "pointers_and_lessons", "0": "pointers_filled"}
+BOUNDED = "files"
 
 
 def _replayed(corpus: Path, *more: str) -> dict[str, dict[str, float]]:
@@ -33,7 +34,7 @@ def _replayed(corpus: Path, *more: str) -> dict[str, dict[str, float]]:
 
 
 def bench_pointers(folder: Path) -> bool:
-    """By the hook's own code (bench/replay_provider.py), and with every file that the budget holds."""
+    """Files alone; all that the hook's own code says (bench/replay_provider.py); every file that the budget holds."""
     ok = True
     for name in CORPORA:
         corpus = SHARED / "data" / "transcripts" / name
@@ -42,7 +43,9 @@ def bench_pointers(folder: Path) -> bool:
         theirs = _replayed(corpus, "--baseline", "bm25")
         for way, label in WAYS.items():
             ours = _replayed(corpus, "--provider", f"{PROVIDER} {way}")
-            ok &= _compared(f"{label}_{{}}_{corpus.name}", ours, theirs, corpus.name if way == "hook" else "")
+            ok &= _compared(
+                f"{label}_{{}}_{corpus.name}", ours, theirs, corpus.name if way == BOUNDED else ""
+            )
     return ok
 
 
