@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.app.test_learning import FLAG, rules, stumbling, taken_in
+from tests.transcripts.builders import ClaudeFile
 
 from holdfast.app.importing import import_into
 from holdfast.app.lessons import read_lessons
@@ -56,6 +57,27 @@ def test_old_sessions_are_read_again_and_teach(machine: Machine, tmp_path: Path)
     assert behind(project) == 0
     assert relearn(machine, project).behind == 0
     assert kept(project) == before
+
+
+def test_the_names_that_old_sessions_wrote_are_known_once_they_are_read_again(
+    repo: Path, tmp_path: Path
+) -> None:
+    file = ClaudeFile(cwd=str(repo))
+    file.user(1, "Take the voucher off the total")
+    wrote = {"file_path": f"{repo}/cart.py", "old_string": "pass", "new_string": "return apply_voucher(cart)"}
+    file.result(3, file.call(2, "Edit", wrote), "updated")
+    machine = Machine(cwd=repo)
+    import_into(machine, machine.project(), [file.save(tmp_path / "t" / "s.jsonl")])
+    store = CaptureStore(machine.project().capture)
+    (record,) = store.all_records()
+    assert record.named == (("cart.py", "apply_voucher"),)
+    with store.transaction():
+        store.put_record(msgspec.structs.replace(record, named=(), experience=Experience()))
+    store.close()
+    relearn(machine, machine.project())
+    store = CaptureStore(machine.project().capture)
+    assert [one.named for one in store.all_records()] == [record.named]
+    store.close()
 
 
 def test_a_transcript_that_is_gone_is_not_looked_for_again(machine: Machine, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Learns from sessions that an older holdfast read: their transcripts are read again for what they lived through.
 
-Nothing else of them changes: their rows, records and cursors stay as they are. A transcript that is gone teaches
-nothing any more, and is not looked for again.
+The names that they wrote come with it. Nothing else of them changes: their rows, records and cursors stay as they are.
+A transcript that is gone teaches nothing any more, and is not looked for again.
 """
 
 from __future__ import annotations
