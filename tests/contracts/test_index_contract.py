@@ -305,6 +305,37 @@ def test_an_unusable_moment_is_a_clear_error(index: Index, when: float | str) ->
         index.put("x", "text", when=when)
 
 
+def test_a_hit_without_a_date_can_be_put_again(index: Index) -> None:
+    (hit, *_) = index.search("redis cache")
+    assert hit.date == ""
+    assert index.put("copy", hit.text, when=hit.date)
+
+
+@pytest.mark.parametrize(
+    ("id", "text", "more"),
+    [
+        (7, "text", {}),
+        ("x", None, {}),
+        ("x", b"bytes", {}),
+        ("x", "text", {"line": "5"}),
+        ("x", "text", {"session": 3}),
+        ("x", "text", {"when": [1]}),
+    ],
+)
+def test_what_is_no_text_is_refused_by_name(
+    index: Index, id: object, text: object, more: dict[str, object]
+) -> None:
+    with pytest.raises(UsageError, match=r"not a (text|whole number|moment)"):
+        index.put(id, text, **more)  # type: ignore[arg-type]
+    assert not index.delete(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("query", "k"), [(None, 5), (7, 5), ("redis", None), ("redis", 1.5)])
+def test_a_question_that_is_no_text_is_a_clear_error(index: Index, query: object, k: object) -> None:
+    with pytest.raises(UsageError, match="a question is a text"):
+        index.search(query, k=k)  # type: ignore[arg-type]
+
+
 def test_the_same_notes_in_another_order_get_the_same_answers(
     opened: Callable[[], Index], tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -332,8 +333,55 @@ def test_a_newer_format_is_not_touched_and_an_older_one_starts_empty(tmp_path: P
 def test_a_damaged_file_is_told_apart_from_a_busy_one(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     path.write_bytes(b"this is no database at all" * 100)
-    with pytest.raises(StoreError, match=r"damaged.*Delete it"):
+    with pytest.raises(StoreError, match=r"damaged.*delete it.*name another file"):
         holdfast.search.open(path)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_another_programs_database_is_refused_and_nothing_in_it_is_touched(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "their.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE chunk (theirs TEXT)")
+        db.execute("INSERT INTO chunk VALUES ('precious')")
+        db.execute(f"PRAGMA user_version={version}")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"another program's database.*Name another file"):
+        holdfast.search.open(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("path", ["", "  ", ":memory:"])
+def test_an_index_needs_a_place_on_disk(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="place on disk"):
+        holdfast.search.open(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_path_that_ends_like_a_folder_is_one(tmp_path: Path) -> None:
+    with holdfast.search.open(f"{tmp_path}/notes/") as index:
+        index.put("a", "walrus")
+    assert (tmp_path / "notes" / "index.db").is_file()
+
+
+def test_a_closed_index_and_one_of_another_thread_say_so(tmp_path: Path) -> None:
+    index = holdfast.search.open(tmp_path)
+    said: list[str] = []
+
+    def ask() -> None:
+        try:
+            index.search("walrus")
+        except StoreError as error:
+            said.append(error.line())
+
+    other = Thread(target=ask)
+    other.start()
+    other.join()
+    index.close()
+    ask()
+    assert "belongs to the thread that opened it" in said[0] and "was closed" in said[1]
 
 
 def test_a_folder_stands_for_the_index_in_it_and_missing_ones_are_made(tmp_path: Path) -> None:

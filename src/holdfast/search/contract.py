@@ -97,7 +97,7 @@ class Index(Protocol):
 
 def seconds(when: When) -> float | None:
     """The moment in seconds since 1970."""
-    if when is None:
+    if when is None or when == "":  # as in a hit without a date
         return None
     if isinstance(when, str):
         when = _read(when)
@@ -105,6 +105,8 @@ def seconds(when: When) -> float | None:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     if isinstance(when, date):
         return datetime(when.year, when.month, when.day, tzinfo=UTC).timestamp()
+    if not isinstance(when, int | float):
+        raise UsageError(f"not a moment: {type(when).__name__}", fix="Give seconds since 1970")
     number = float(when)
     if not -1e11 < number < 1e12:  # years -1200 to 33000; also refuses what is not a number
         raise UsageError(f"not a moment: {when!r}", fix="Give seconds since 1970")
@@ -117,6 +119,21 @@ def _read(text: str) -> datetime:
     except ValueError as error:
         fix = "Give seconds since 1970, or a date and time as in 2026-01-31T12:00:00Z"
         raise UsageError(f"not a date: {text[:40]!r}", fix=fix) from error
+
+
+def typed(chunk: Chunk) -> Chunk:
+    """The same chunk. Nothing checks a struct's fields when it is made, and numbers as ids are an easy slip."""
+    for field in _TEXTS:
+        value = getattr(chunk, field)
+        if not isinstance(value, str):
+            fix = "Give a text: str(...) makes one of a number"
+            raise UsageError(f"the {field} of a chunk is not a text but {type(value).__name__}", fix=fix)
+    if not isinstance(chunk.line, int):
+        raise UsageError("the line of a chunk is not a whole number", fix="Count lines from 1; 0 is none")
+    return chunk
+
+
+_TEXTS = ("id", "text", "kind", "title", "path", "session", "project")
 
 
 def checked(chunk: Chunk) -> Chunk:

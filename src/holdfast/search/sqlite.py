@@ -13,7 +13,7 @@ from msgspec import Struct
 from holdfast.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
 from holdfast.search import fuse, lexical
-from holdfast.search.contract import FLOOR, NEAR, When, checked, seconds, storable
+from holdfast.search.contract import FLOOR, NEAR, When, checked, seconds, storable, typed
 from holdfast.search.database import Database
 from holdfast.search.embed.contract import Embedder
 from holdfast.search.lookup import Lookup, Question, Scope
@@ -91,7 +91,7 @@ class SqliteIndex:
         return self.put_many([chunk]).unchanged == 0
 
     def put_many(self, chunks: Iterable[Chunk]) -> Changes:
-        given = {chunk.id: chunk for chunk in chunks}  # of two with one id the later counts
+        given = {chunk.id: typed(chunk) for chunk in chunks}  # of two with one id the later counts
         hashes = {id: _hash(chunk) for id, chunk in given.items()}
         known = self._hashes(given)
         changed = [id for id in given if known.get(id) != hashes[id]]
@@ -119,7 +119,7 @@ class SqliteIndex:
         return self.delete_many([id]) > 0
 
     def delete_many(self, ids: Iterable[str]) -> int:
-        present = self._hashes([id for id in ids if storable(id) == id])
+        present = self._hashes([id for id in ids if isinstance(id, str) and storable(id) == id])
         if not present:
             return 0
         count, gone = 0, []
@@ -300,6 +300,8 @@ class SqliteIndex:
         floor: float = 0.0,
         fitting: bool = False,
     ) -> list[Hit]:
+        if not isinstance(query, str) or not isinstance(k, int):
+            raise UsageError("a question is a text, and k a whole number", fix="As in search('why', k=5)")
         if k < 1 or not query.strip():
             return []
         text = storable(query[: lexical.LONGEST_QUERY])
