@@ -16,7 +16,6 @@ from tests.conftest import Holdfast
 
 import holdfast.search as holdfast_search
 from holdfast.app.chunking import chunks_of_file
-from holdfast.search.database import INDEX_FORMAT
 from holdfast.text.tokens import count_tokens
 
 
@@ -190,7 +189,9 @@ def test_a_task_that_only_sounds_like_going_on_is_a_task(
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.parametrize("lost", ["index.json", "index.db", "index*.vec", "format", "half"])
+@pytest.mark.parametrize(
+    "lost", ["index.json", "index.db", "index*.vec", "format", "half", "emptied", "older", "foreign"]
+)
 def test_whatever_of_the_index_is_lost_the_same_is_found_and_nothing_stale(
     holdfast: Holdfast, remembered: Path, lost: str
 ) -> None:
@@ -202,14 +203,50 @@ def test_whatever_of_the_index_is_lost_the_same_is_found_and_nothing_stale(
     if lost == "format":
         with closing(sqlite3.connect(remembered / "index.db")) as db:
             db.execute("PRAGMA user_version=0")
-        seen = remembered / "index.json"
-        seen.write_text(seen.read_text().replace(f'"index":{INDEX_FORMAT}', '"index":0'))
+    elif lost == "emptied":  # a copy that was cut off, a disk that was full
+        (remembered / "index.db").write_bytes(b"")
+    elif lost == "foreign":
+        (remembered / "index.db").unlink()
+        with closing(sqlite3.connect(remembered / "index.db")) as db:
+            db.execute("CREATE TABLE chunk (theirs TEXT)")
+    elif lost == "older":  # the notes are newer than the index: a power cut took its last saves
+        older = {path: path.read_bytes() for path in remembered.glob("index*") if path.suffix != ".json"}
+        (remembered / "style.md").write_text(
+            "# Style\n\n- rounded tax is a rule of staging\n", encoding="utf-8"
+        )
+        before = holdfast(*asked, check=0).stdout
+        for path, data in older.items():
+            path.write_bytes(data)
     elif lost == "half":
         (remembered / "style.md").touch()
     else:
         for path in remembered.glob(lost):
             path.unlink()
     assert holdfast(*asked, check=0).stdout == before
+
+
+@pytest.mark.promise("F3")
+@pytest.mark.parametrize("obstacle", ["no lock", "no index", "newer"])
+def test_where_the_index_cannot_be_written_questions_are_answered_all_the_same(
+    holdfast: Holdfast, remembered: Path, obstacle: str
+) -> None:
+    asked = ("search", "rule rounded tax staging", "-k", "30", "--json")
+    before = holdfast(*asked, check=0).stdout
+    (remembered / "style.md").touch()
+    if obstacle == "newer":
+        with closing(sqlite3.connect(remembered / "index.db")) as db:
+            db.execute("PRAGMA user_version=99")
+    elif obstacle == "no lock":  # stands for a folder without leave to write, which root always has
+        (remembered / "locks" / "index.lock").unlink()
+        (remembered / "locks" / "index.lock").mkdir()
+    else:
+        (remembered / "index.db").unlink()
+        (remembered / "index.db").symlink_to("/no/such/folder/index.db")
+    again = holdfast(*asked, check=0)
+    assert again.stdout == before and not again.stderr
+    assert "5433" in holdfast("recall", "connect to the staging database", check=0).stdout
+    done = holdfast("index")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("query", ['"', "AND OR NOT", "a* b^2", "col:x", "(", "\ud800".encode("utf-8", "surrogatepass").decode("utf-8", "replace"), "-" * 50, "' OR 1=1 --"])  # fmt: skip

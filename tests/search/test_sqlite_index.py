@@ -403,3 +403,14 @@ def test_wrong_arguments_say_what_is_wrong(tmp_path: Path) -> None:
         holdfast.search.open(tmp_path, embedder="word2vec")
     with holdfast.search.open(tmp_path) as index, pytest.raises(UsageError, match="kinds"):
         index.search("x", kinds="fact")
+
+
+def test_a_vector_file_of_the_right_size_that_is_none_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with holdfast.search.open(path) as index:
+        index.put_many(notes(50))
+        asked = index.search("walrus harbor tide")
+    (spoilt,) = vector_files(tmp_path)
+    spoilt.write_bytes(bytes(reversed(spoilt.read_bytes())))
+    with holdfast.search.open(path) as index:
+        assert index.search("walrus harbor tide") == asked

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.app.searching import PLACE, memory_files
+from holdfast.app.indexing import PLACE, memory_files
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, UsageError
 from holdfast.guard.visible import visible

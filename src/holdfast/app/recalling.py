@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from holdfast.app.indexing import PLACE
 from holdfast.app.pointing import pointers_for
 from holdfast.app.projects import memory_of
 from holdfast.app.prompting import as_prompt
 from holdfast.app.recovery import recovery
-from holdfast.app.searching import PLACE, search
+from holdfast.app.searching import search
 from holdfast.app.wiring import Machine
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.likeness import Likeness, compare_signatures, signature

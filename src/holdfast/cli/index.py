@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from holdfast.app.searching import update_index
+from holdfast.app.indexing import update_index
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.amounts import counted

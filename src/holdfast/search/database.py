@@ -167,6 +167,10 @@ class Database:
         self._db.close()
 
 
+class BusyIndex(StoreError):
+    """Somebody else has been writing for a very long time."""
+
+
 class DamagedIndex(StoreError):
     """What lies there is no index that can be used. It is derived: who has the texts makes it anew."""
 
@@ -179,7 +183,7 @@ def refused(path: Path, error: Exception) -> StoreError:
     """What SQLite or the disk said, and what to do. Busy is not broken: only a broken index is to be deleted."""
     words = str(error)
     if "locked" in words or "busy" in words:
-        return StoreError("the search index is in use by another process", where=str(path), fix="Try again")
+        return BusyIndex("the search index is in use by another process", where=str(path), fix="Try again")
     if "no such table" in words or "no such column" in words:
         return not_ours(path)
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in words:

@@ -334,6 +334,13 @@ class SqliteIndex:
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])
 
+    def mark(self) -> str:
+        return self._db.meta("mark")
+
+    def set_mark(self, mark: str) -> None:
+        with self._db.writing():
+            self._db.set_meta("mark", mark)
+
     def stats(self) -> Stats:
         with self._db.reading():
             files = [self.path, self.path.with_name(self.path.name + "-wal")]
