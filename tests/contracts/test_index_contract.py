@@ -57,6 +57,57 @@ def ids(index: Index, query: str, **more: object) -> list[str]:
 
 
 @pytest.mark.promise("R4")
+@pytest.mark.parametrize(
+    ("text", "query", "words"),
+    [
+        ("Telemetry is off unless somebody asks.", "add telemetry", "telemetry"),
+        ("Sizing was wrong in the registry.", "registry size", "registry, size"),
+        ("Set TranscriptUUIDAtStart before the loop.", "when does it start", "start"),
+        ("Run golangci-lint before a push.", "golangci-lint", "golangci-lint"),
+        ("The tap lies on GitHub.", "GitHub tap", "github, tap"),
+        ("Wir überprüfen die Schlüssel zuerst.", "Schlüssel überprüfen", "schlüssel, überprüfen"),
+    ],
+)
+def test_the_reason_names_the_words_that_were_found(
+    opened: Callable[[], Index], text: str, query: str, words: str
+) -> None:
+    with opened() as index:
+        index.put_many([*NOTES, Chunk(id="it", text=text)])
+        (hit, *_) = index.search(query)
+    assert hit.id == "it"
+    told = hit.why.removeprefix("words: ").partition(";")[0]
+    assert sorted(told.split(", ")) == words.split(", ")
+
+
+@pytest.mark.parametrize(
+    "asked", ["read_lines.py:41", "src/store/read_lines.py:41:7: ENOTFOUND", "store/read_lines.py"]
+)
+def test_a_file_is_found_by_the_place_that_a_compiler_names(index: Index, asked: str) -> None:
+    assert ids(index, asked)[0] == "H-1"
+    index.put("H-3", "lint complains at store/write_lines.py:281 again")
+    assert ids(index, "write_lines.py")[0] == "H-3"
+    assert "write_lines.py" in index.search("write_lines.py")[0].why
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["48f428f9", "session 48f428f9", "48f428f9-72d8-40b2-9594-953019809473", "what did 48F428F9… do?"],
+)
+def test_what_a_session_did_is_found_by_its_id_as_people_are_shown_it(index: Index, asked: str) -> None:
+    index.put("session:48f428f9-72d8-40b2-9594-953019809473", "Moved the shop to another host.")
+    index.put("session:51aa0000-72d8-40b2-9594-953019809473", "What did a session do? It did things.")
+    (hit, *_) = index.search(asked)
+    assert hit.text == "Moved the shop to another host." and "its id" in hit.why
+
+
+def test_a_word_or_number_said_in_passing_is_no_id(index: Index) -> None:
+    index.put("2", "The lighthouse keeper retired.")
+    index.put("it", "Whales sleep upright.")
+    assert ids(index, "which of the 2 databases is it, staging?")[0] == "F-2"
+    assert ids(index, "2")[0] == "2" and ids(index, "it?")[0] == "it" and ids(index, "see F-1")[0] == "F-1"
+
+
+@pytest.mark.promise("R4")
 def test_what_was_put_is_found_with_all_that_is_known_of_it(opened: Callable[[], Index]) -> None:
     with opened() as index:
         assert index.put(

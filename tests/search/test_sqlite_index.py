@@ -18,6 +18,7 @@ import pytest
 import holdfast.search
 from holdfast.errors import FormatTooNew, StoreError, UsageError
 from holdfast.search import Chunk
+from holdfast.search.database import INDEX_FORMAT
 from holdfast.search.sqlite import SqliteIndex
 from holdfast.search.vectors import Vanished, VectorFile
 
@@ -337,7 +338,7 @@ def test_a_damaged_file_is_told_apart_from_a_busy_one(tmp_path: Path) -> None:
         holdfast.search.open(path)
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("version", [0, INDEX_FORMAT])
 def test_another_programs_database_is_refused_and_nothing_in_it_is_touched(
     tmp_path: Path, version: int
 ) -> None:

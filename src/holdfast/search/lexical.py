@@ -23,6 +23,7 @@ _MOST_NAMES = 5000  # of one passage: minified code has no end of them
 _JOINED = re.compile(r"(?<!\w)(?:-{1,2}(?=[^\W_]))?+\w++(?:[._/\\:@#+-]{1,3}+\w++)*+(?:\+\+|#)?+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CHANGES_INSIDE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]")
+_LINE_NUMBERS = re.compile(r"(?::\d+)+$")
 _WORD = re.compile(r"[^\W_]+")
 _NOT_ALNUM = re.compile(r"[\W_]")
 _RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]{2,}")
@@ -57,7 +58,16 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _wholes(joined: str) -> Iterator[str]:
-    """The name as one word, and a path's last part: people remember the file, not the folder."""
+    """The name as one word, and a path's last part: people remember the file, not the folder.
+
+    `main.go:41` is said by every compiler; what is known is of `main.go`.
+    """
+    bare = _LINE_NUMBERS.sub("", joined)
+    for name in (joined, bare) if bare != joined else (joined,):
+        yield from _whole_and_file(name)
+
+
+def _whole_and_file(joined: str) -> Iterator[str]:
     whole = _NOT_ALNUM.sub(_SIGN, joined.lower())
     if _SIGN in whole:
         yield whole
@@ -116,6 +126,35 @@ def is_one_slip_apart(written: str, known: str) -> bool:
     )
 
 
+def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
+    """Those of some (word, stem) that a text holds, in their order; a name as the text has it, without its parts."""
+    looked_at = _folded(f"{text} {names(text)}")
+    found = []
+    for word, stem in terms:
+        if match := re.search(as_pattern(stem), looked_at):
+            found.append(match[0].replace(_SIGN, "·") if _SIGN in stem else word)
+    alone = [word for word in found if not any(word != other and word in other for other in found)]
+    return list(dict.fromkeys(alone))[:most]
+
+
+def _folded(text: str) -> str:
+    """As FTS5 compares: without capitals and accents."""
+    if text.isascii():
+        return text.lower()
+    from unicodedata import combining, normalize
+
+    apart = normalize("NFD", text.casefold())
+    return "".join(char for char in apart if not combining(char))
+
+
 def as_pattern(stem: str) -> str:
-    """A regular expression for a word that begins with `stem`, or for a name with any signs in its places."""
-    return r"(?<![^\W_])" + r"[\W_]".join(re.escape(part) for part in stem.split(_SIGN))
+    """A regular expression for a word that begins with `stem`, or for a name with any signs in its places.
+
+    Porter writes `retri` for retry, `pi` for .py and `size` for sizing: such a last letter need not be in the word.
+    """
+    if len(stem) > _LEAST_STEM and stem[-1] in "ie":
+        stem = stem[:-1]
+    return r"(?<![^\W_])" + r"[\W_]".join(re.escape(part) for part in stem.split(_SIGN)) + r"\w*"
+
+
+_LEAST_STEM = 3

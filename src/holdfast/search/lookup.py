@@ -20,6 +20,12 @@ _BY_MEANING = 200
 _BEFORE_SCOPE = 5000  # nearest passages among which those of a scope are looked for first
 _REASON_WORDS = 6
 _TELLING_COSINE = 0.3
+_SORTS_OF_SESSION = ("session", "ledger")  # what is known of a session as a whole has these before its id
+_BEGINS_AN_ID = re.compile(
+    r"(?=.*\d)[0-9A-Za-z][0-9A-Za-z_-]{7,99}"
+)  # people are shown the first eight signs
+_MOST_ALIKE = 5
+_LOOKS_LIKE_AN_ID = re.compile(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are said in passing
 
 
 class Scope(Struct, frozen=True):
@@ -252,12 +258,22 @@ class Lookup:
             cosines[number] = dot / UNIT**2
 
     def _named(self, question: Question) -> set[int]:
-        """Chunks whose id is said in the question."""
-        said = {word.strip("\"'`()[]<>,;:!?.") for word in question.text[:2000].split()[:50]} - {""}
+        """Chunks whose id is said in the question; of `sort:id` the id alone will do, or the first of its signs."""
+        words = {word.strip("\"'`()[]<>,;:!?.…") for word in question.text[:2000].split()[:50]} - {""}
+        said = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
         condition, values = question.scope.condition()
         marks = ", ".join("?" * len(said))
         statement = f"SELECT n FROM chunk WHERE id IN ({marks}) AND {condition}"
-        return {n for (n,) in self._db.ask(statement, [*sorted(said), *values])}
+        found = {n for (n,) in self._db.ask(statement, [*sorted(said), *values])}
+        for word in said:
+            if _BEGINS_AN_ID.fullmatch(word):
+                for sort in _SORTS_OF_SESSION:
+                    statement = (
+                        f"SELECT n FROM chunk WHERE id >= ? AND id < ? AND {condition} LIMIT {_MOST_ALIKE}"
+                    )
+                    start = f"{sort}:{word.lower()}"
+                    found |= {n for (n,) in self._db.ask(statement, [start, f"{start}\uffff", *values])}
+        return found
 
     def _candidates(
         self, passages: Sequence[int], chunks: Sequence[int], scope: Scope
@@ -298,7 +314,7 @@ class Lookup:
         _, start, stop = one.best
         passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
         reasons = ["its id"] if is_named else []
-        words = _words_held(terms, f"{title} {passage}")
+        words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
         reasons += [f"words: {', '.join(words)}"] if words else []
         reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
         skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
@@ -314,16 +330,6 @@ class Lookup:
             score=round(fuse.score(one.value), 4),
             why="; ".join(reasons) or "like it in parts",
         )
-
-
-def _words_held(terms: Sequence[tuple[str, str]], text: str) -> list[str]:
-    """Those of the question's words whose stem begins a word of the text, the rarest first."""
-    folded = text.casefold()
-    held: list[str] = []
-    for word, stem in terms:
-        if len(held) < _REASON_WORDS and re.search(lexical.as_pattern(stem), folded):
-            held.append(word)
-    return held
 
 
 def _portions(numbers: Sequence[int] | Collection[int], size: int = 500) -> list[list[int]]:
