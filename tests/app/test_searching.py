@@ -44,6 +44,56 @@ def test_a_hit_says_what_it_is_and_where_it_stands(holdfast: Holdfast, repo: Pat
     assert "The staging database listens on port 5433" in line
 
 
+@pytest.mark.promise("R4")
+@pytest.mark.parametrize(
+    ("query", "kind", "held"),
+    [("next: document rule", "state", "Document rule"), ("discount checkout", "ledger", "discount")],
+)
+def test_every_hit_has_its_line_and_its_project(
+    holdfast: Holdfast, repo: Path, remembered: Path, query: str, kind: str, held: str
+) -> None:
+    (hit, *_) = holdfast("search", query, "--kind", kind, "--json", check=0).json()
+    assert hit["line"] and hit["project"] == repo.name
+    line = (repo / hit["path"]).read_text().splitlines()[hit["line"] - 1]
+    assert held in line and hit["session"] in line
+    shown = holdfast("search", query, "--kind", kind, check=0).stdout
+    assert f"{hit['path']}:{hit['line']} · session {hit['session'][:8]} · words: " in shown
+
+
+def test_a_row_that_comes_with_git_is_found_where_it_stands(
+    holdfast: Holdfast, repo: Path, remembered: Path
+) -> None:
+    holdfast("ledger", "share", check=0)
+    shared = repo / ".holdfast" / "ledger.md"
+    last = shared.read_text().splitlines()[-1]
+    mine = last.split("|")[1].strip()
+    theirs = last.replace(mine, "their-session").replace("discount", "zeppelin")
+    shared.write_text(f"{shared.read_text()}{theirs}\n", encoding="utf-8")
+    (hit, *_) = holdfast("search", "zeppelin", "--json", check=0).json()
+    assert (hit["id"], hit["path"]) == ("ledger:their-session", ".holdfast/ledger.md")
+    assert shared.read_text().splitlines()[hit["line"] - 1] == theirs
+
+
+def test_a_session_is_told_once(holdfast: Holdfast, remembered: Path) -> None:
+    hits = holdfast("search", "discount rule checkout", "-k", "20", "--json", check=0).json()
+    logged = {hit["session"] for hit in hits if hit["id"].startswith("session:")}
+    rows = {hit["session"] for hit in hits if hit["kind"] == "ledger"}
+    assert logged and not logged & rows
+    assert holdfast("search", "discount rule", "--kind", "ledger", "--json", check=0).json()
+
+
+@pytest.mark.promise("M11")
+def test_a_project_of_the_repository_has_its_state_and_what_holds_for_all(
+    holdfast: Holdfast, repo: Path, remembered: Path
+) -> None:
+    (remembered / "style.md").write_text("# Style\n\n- zeppelins are never red\n", encoding="utf-8")
+    asked = ("--project", repo.name, "--json")
+    assert holdfast("search", "what is next", "--kind", "state", *asked, check=0).json()
+    assert holdfast("search", "zeppelins", *asked, check=0).json()
+    missing = holdfast("search", "zeppelins", "--project", "nosuch", check=0)
+    assert "No project here is called nosuch" in missing.stderr and not missing.stdout
+
+
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize(
     ("query", "kind", "found"),

@@ -27,6 +27,8 @@ from holdfast.store.places import text_of
 
 PLACE = ".holdfast/local"
 LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
+LEDGER = f"{PLACE}/ledger.md"
+SHARED_LEDGER = ".holdfast/ledger.md"
 _FORMAT = 2
 
 
@@ -119,6 +121,9 @@ def _made_aside(machine: Machine, project: Project) -> Iterator[Index]:
 
 def _stamps(machine: Machine, project: Project) -> dict[str, str]:
     stamps = {shown: _stamp(path) for shown, path in memory_files(project)}
+    shared = project.window_ledger
+    if shared is not None and shared.is_file():  # rows of others come with git, and change nothing here
+        stamps[LEDGER] = f"{stamps.get(LEDGER, '')} {_stamp(shared)}"
     if any(folder.is_dir() for folder in _lesson_folders(machine, project)):
         from holdfast.app.learned_chunks import lessons_stamp
 
@@ -176,9 +181,15 @@ def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> li
 
             return lesson_chunks(machine, project) if shown == LESSONS else knowledge_chunks(project, shown)
         if shown.endswith("ledger.md"):
-            return chunks_of_ledger(shown, rows(read_ledger(project)), project.title)
+            ledger = read_ledger(project)
+            lines = {id(row): line for row, line in zip(ledger.entries, ledger.lines, strict=True)}
+            # Where it is shared, the rows are counted in the repository's own; those that lack there have no line.
+            place = shown if project.window_ledger is None else SHARED_LEDGER
+            placed = [(row, place if lines[id(row)] else shown, lines[id(row)]) for row in rows(ledger)]
+            return chunks_of_ledger(placed, project.title)
         relative = Path(shown).relative_to(PLACE)
         name = relative.parts[1] if relative.parts[0] == "projects" else ""
+        name = project.title if relative.name == "current.md" else name
         return chunks_of_file(shown, text_of(project.memory, project.memory / relative), name)
     except HoldfastError as error:
         done.problems.append(error.line())

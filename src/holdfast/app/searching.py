@@ -19,6 +19,7 @@ from holdfast.search import Index
 from holdfast.store.layout import Project
 from holdfast.store.places import text_of
 
+_MOST_REPEATED = 20
 KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
 
 
@@ -41,14 +42,48 @@ def search(
     found: list[Hit] = []
     places = memories(machine, project) if everywhere else [project]
 
-    def ask(index: Index) -> list[Hit]:
-        return index.search(query, k, machine.now(), kinds, name or None, floor=floor, fitting=not nearest)
-
     for place in places:
         if place.memory.is_dir():
-            hits = asked(machine, place, ask)
+            within = _names_of(place, name)
+
+            def ask(index: Index, within: Collection[str] | None = within) -> list[Hit]:
+                enough = k + min(k, _MOST_REPEATED)
+                return index.search(
+                    query, enough, machine.now(), kinds, within, floor=floor, fitting=not nearest
+                )
+
+            hits = [_named(hit, place) for hit in asked(machine, place, ask)]
             found += hits if place is project else _of_others(hits, place)
-    return sorted(found, key=lambda hit: -hit.score)[:k]
+    return _each_session_once(sorted(found, key=lambda hit: -hit.score))[:k]
+
+
+def _names_of(place: Project, name: str) -> list[str] | None:
+    """Which projects may answer: that of a name, and in its repository what holds for all of them."""
+    if not name:
+        return None
+    return [name, ""] if name in project_names(place) else [name]
+
+
+def project_names(place: Project) -> set[str]:
+    """What the projects of a repository are called."""
+    return {place.title, *(folder.name for folder in (place.memory / "projects").glob("*"))}
+
+
+def _named(hit: Hit, place: Project) -> Hit:
+    """With the project that it holds for; what is personal holds for none."""
+    if hit.project or hit.path.startswith("~"):
+        return hit
+    return msgspec.structs.replace(hit, project=place.title)
+
+
+def _each_session_once(hits: list[Hit]) -> list[Hit]:
+    """Without the row and the line of state that only repeat what the log says of a session, if that is there too."""
+    told = {hit.session for hit in hits if hit.id == f"session:{hit.session}"}
+
+    def repeats(hit: Hit) -> bool:
+        return hit.kind == "ledger" or (hit.kind == "state" and hit.text.startswith("Done: "))
+
+    return [hit for hit in hits if hit.session not in told or not repeats(hit)]
 
 
 def _of_others(hits: list[Hit], place: Project) -> list[Hit]:
