@@ -222,14 +222,35 @@ def test_another_project_is_told_of_only_where_it_knows_clearly_better(
 
 @pytest.mark.promise("M6")
 @pytest.mark.parametrize(
-    "task", ["where were we?", "continue", "Please continue where we left off", "what's next", "go on"]
+    "task",
+    [
+        "where were we?",
+        "continue",
+        "Please continue where we left off",
+        "what's next",
+        "go on",
+        "start",
+        "let's get started",
+        "start working",
+        "pick up where we left off",
+        "what was I working on",
+        "mach weiter",
+        "wo waren wir?",
+        "继续",
+    ],
 )
 def test_who_asks_where_we_are_is_told_the_state(holdfast: Holdfast, remembered: Path, task: str) -> None:
     assert "Document rule 3" in holdfast("recall", task, check=0).stdout
 
 
 @pytest.mark.parametrize(
-    "task", ["connect mongo on the staging database", "resume the staging database import"]
+    "task",
+    [
+        "connect mongo on the staging database",
+        "resume the staging database import",
+        "start the staging database",
+        "show the status of the staging database",
+    ],
 )
 def test_a_task_that_only_sounds_like_going_on_is_a_task(
     holdfast: Holdfast, remembered: Path, task: str

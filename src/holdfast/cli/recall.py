@@ -26,7 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
     )
-    parser.add_argument("--why", action="store_true", help="also say why, and where it stands")
+    parser.add_argument(
+        "--why", action="store_true", help="also say why, and where it stands (as on a terminal)"
+    )
     parser.add_argument(
         "--as-prompt",
         action="store_true",
@@ -48,14 +50,21 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     for line in briefing.lines:
         output.line(line.text)
-        if options.why:
+        if options.why or output.on_terminal():
             output.aside(" · ".join(part for part in (in_words(line.why), line.source) if part), indent=4)
     if not briefing.lines:
-        reason = f"A session would be told nothing: {briefing.nothing}." if options.as_prompt else ""
-        output.note(reason or "Memory has nothing for this task that is good enough.")
+        output.note(_nothing(options, briefing))
     elif output.on_terminal():
         output.note(f"{counted(len(briefing.lines), 'line')}, {briefing.tokens} of {briefing.budget} tokens")
     return 0
+
+
+def _nothing(options: argparse.Namespace, briefing: Briefing) -> str:
+    if options.as_prompt:
+        return f"A session would be told nothing: {briefing.nothing}."
+    if briefing.nothing:
+        return f"{briefing.budget} tokens are too few for this task: {briefing.nothing}."
+    return "Memory has nothing for this task that is good enough."
 
 
 def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Briefing:
@@ -65,4 +74,6 @@ def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Brief
         raise UsageError(
             "--session goes with --as-prompt", fix="holdfast recall TASK --as-prompt --session ID"
         )
-    return recall(machine, machine.project(), task, max(options.budget, 0))
+    if options.budget < 0:
+        raise UsageError("--budget cannot be negative", fix="Leave it out for 200 tokens")
+    return recall(machine, machine.project(), task, options.budget)
