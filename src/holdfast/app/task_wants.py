@@ -14,9 +14,9 @@ from holdfast.model.ledger import Kind
 from holdfast.text.stopwords import ENGLISH
 
 # By the letter of an id (decision, finding, fact, question, dead end) or its sort; what is not named counts 1.
-FIXING: Mapping[str, float] = {"X": 1.4, "lesson": 1.3, "N": 1.2, "F": 1.05}
-DESIGNING: Mapping[str, float] = {"D": 1.4, "Q": 1.3, "session": 1.2}
-COMMANDING: Mapping[str, float] = {"F": 1.5, "X": 1.2}
+FIXING: Mapping[str, float] = {"X": 1.3, "lesson": 1.2, "N": 1.15, "F": 1.05}
+DESIGNING: Mapping[str, float] = {"D": 1.25, "Q": 1.15, "session": 1.1}
+COMMANDING: Mapping[str, float] = {"F": 1.6, "X": 1.2}
 BUILDING: Mapping[str, float] = {"D": 1.1, "F": 1.1, "X": 1.1}
 
 _BY_KIND: Mapping[Kind, Mapping[str, float]] = {
@@ -71,22 +71,8 @@ _GOES_ON = re.compile(
 )
 _BEGINS = re.compile(r"(?:please |ok |let's |now |get )*(?:start(?:ed|ing)?|begin|status)\b")
 _NOTHING_MORE = frozenset(
-    [
-        "please",
-        "ok",
-        "now",
-        "work",
-        "working",
-        "session",
-        "task",
-        "left",
-        "last",
-        "time",
-        "yesterday",
-        "day",
-        "new",
-        "status",
-    ]
+    ("please", "ok", "now", "work", "working", "session", "task", "left", "last", "time", "yesterday", "day")
+    + ("new", "status")
 )
 
 
