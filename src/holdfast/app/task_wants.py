@@ -70,10 +70,22 @@ _GOES_ON = re.compile(
     r"|继续|続けて?)"
 )
 _BEGINS = re.compile(r"(?:please |ok |let's |now |get )*(?:start(?:ed|ing)?|begin|status)\b")
-_NOTHING_MORE = frozenset(
-    ("please", "ok", "now", "work", "working", "session", "task", "left", "last", "time", "yesterday", "day")
-    + ("new", "status")
-)
+_NOTHING_MORE = {
+    "please",
+    "ok",
+    "now",
+    "work",
+    "working",
+    "session",
+    "task",
+    "left",
+    "last",
+    "time",
+    "yesterday",
+    "day",
+    "new",
+    "status",
+}
 
 
 def asks_state(task: str) -> bool:
