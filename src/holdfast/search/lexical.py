@@ -128,11 +128,18 @@ def is_one_slip_apart(written: str, known: str) -> bool:
 
 def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
     """Those of some (word, stem) that a text holds, in their order; a name as the text has it, without its parts."""
-    looked_at = _folded(f"{text} {names(text)}")
+    plain, with_parts = _folded(text), ""
     found = []
     for word, stem in terms:
-        if match := re.search(as_pattern(stem), looked_at):
-            found.append(match[0].replace(_SIGN, "·") if _SIGN in stem else word)
+        if _root(stem).partition(_SIGN)[0] not in plain:  # most are not: the pattern is not even tried
+            continue
+        pattern = as_pattern(stem)
+        match = re.search(pattern, plain)
+        if match is None:  # inside a name, or of a script without spaces
+            with_parts = with_parts or _folded(names(text))
+            match = re.search(pattern, with_parts)
+        if match:
+            found.append(match[0] if _SIGN in stem else word)
     alone = [word for word in found if not any(word != other and word in other for other in found)]
     return list(dict.fromkeys(alone))[:most]
 
@@ -148,13 +155,14 @@ def _folded(text: str) -> str:
 
 
 def as_pattern(stem: str) -> str:
-    """A regular expression for a word that begins with `stem`, or for a name with any signs in its places.
+    """A regular expression for a word that begins with `stem`, or for a name with any signs in its places."""
+    parts = _root(stem).split(_SIGN)
+    return r"(?<![^\W_])" + r"[\W_]".join(re.escape(part) for part in parts) + r"\w*"
 
-    Porter writes `retri` for retry, `pi` for .py and `size` for sizing: such a last letter need not be in the word.
-    """
-    if len(stem) > _LEAST_STEM and stem[-1] in "ie":
-        stem = stem[:-1]
-    return r"(?<![^\W_])" + r"[\W_]".join(re.escape(part) for part in stem.split(_SIGN)) + r"\w*"
+
+def _root(stem: str) -> str:
+    """Porter writes `retri` for retry, `pi` for .py and `size` for sizing: such a last letter need not be there."""
+    return stem[:-1] if len(stem) > _LEAST_STEM and stem[-1] in "ie" else stem
 
 
 _LEAST_STEM = 3
