@@ -24,6 +24,7 @@ from holdfast.search.database import BusyIndex, DamagedIndex
 from holdfast.store import files
 from holdfast.store.layout import Project
 from holdfast.store.places import text_of
+from holdfast.store.scratch import scratch
 
 PLACE = ".holdfast/local"
 LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
@@ -102,21 +103,10 @@ def _followed(machine: Machine, project: Project, done: Indexed, *, rebuild: boo
 
 @contextmanager
 def _made_aside(machine: Machine, project: Project) -> Iterator[Index]:
-    import tempfile
-
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="holdfast-index-") as folder,
-            open_index(folder, machine.settings().embedder) as index,
-        ):
-            done = Indexed()
-            for shown in _stamps(machine, project):
-                index.put_many(_pieces(machine, project, shown, done) or [])
-            yield index
-    except OSError as error:
-        fix = "Check that your home or the folder for temporary files can be written"
-        problem = f"neither here nor elsewhere is there room for an index: {error.strerror}"
-        raise StoreError(problem, where=str(project.memory), fix=fix) from error
+    with scratch("index") as folder, open_index(folder, machine.settings().embedder) as index:
+        for shown in _stamps(machine, project):
+            index.put_many(_pieces(machine, project, shown, Indexed()) or [])
+        yield index
 
 
 def _stamps(machine: Machine, project: Project) -> dict[str, str]:

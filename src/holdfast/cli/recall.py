@@ -13,8 +13,10 @@ from holdfast.cli.amounts import counted, in_words
 from holdfast.errors import UsageError
 
 DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
-on, and what another project on this machine has solved already. Each line says why it is told and where it stands;
-when nothing is good enough, nothing is told."""
+on, and what another project on this machine has solved already. What comes first depends on the task: facts for
+commands and interfaces, decisions and history for a spec, dead ends for a fix; "start" or "where were we" is told the
+state. Each line has its reason and source (on a terminal, with --why, and in --json); when nothing is good enough,
+nothing is told."""
 EXAMPLES = """examples:
   holdfast recall "fix the flaky refresh test"
   holdfast recall "add a discount rule" --budget 400 --why

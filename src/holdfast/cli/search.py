@@ -11,12 +11,15 @@ from holdfast.cli.places import place
 from holdfast.errors import UsageError
 from holdfast.model.search import Hit
 
-DESCRIPTION = """Searches the state, the history, facts, questions and ledger of this project, by words and by
-meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing holds a word of
-the query and nothing is near it in meaning, nothing is shown."""
+DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
+and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing holds a
+word of the query and nothing is near it in meaning, nothing is shown. Each hit says where it stands, in which session
+it arose and by what it was found; a session's row is not shown beside its log entry."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
+  holdfast search 48f428f9                      what a session did, by its id
+  holdfast search -- --no-verify                a text that begins with a dash
   holdfast search "retry with backoff" --everywhere -k 3"""
 LONGEST = 240
 
