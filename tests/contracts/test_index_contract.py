@@ -342,6 +342,20 @@ def test_any_text_is_taken(opened: Callable[[], Index], text: str) -> None:
         assert index.stats().chunks == 0
 
 
+def test_the_end_of_a_huge_text_is_found_and_what_is_too_large_is_refused(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = "".join(f"row {number} of the dump is dull\n" for number in range(60_000))
+    index.put("dump", f"{dump}here lies the zeppelin\n{dump}", path="dump.txt", line=1)
+    (hit,) = index.search("zeppelin", kinds=["history"], k=1)
+    assert (hit.id, hit.why) == ("dump", "words: zeppelin") and "the zeppelin" in hit.text
+    assert len(hit.text) < 2000 and hit.line <= 60_001 < hit.line + hit.text.count("\n") + 2
+    assert index.delete("dump") and "dump" not in ids(index, "zeppelin")
+    monkeypatch.setattr("holdfast.search.contract.LONGEST_TEXT", 1000)
+    with pytest.raises(UsageError, match=r"has 1,001 characters.*Cut it into parts"):
+        index.put("larger", "x" * 1001)
+
+
 @pytest.mark.parametrize("id", ["", "a\0b", "\ud800", "x" * 2000])
 def test_an_unusable_id_is_refused_and_nothing_of_the_batch_is_kept(index: Index, id: str) -> None:
     before = list(index.ids())

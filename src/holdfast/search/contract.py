@@ -22,8 +22,8 @@ NEAR = 0.21
 When = float | int | str | datetime | date | None
 """A moment: seconds since 1970, an ISO 8601 text, or Python's own; without a zone it is UTC."""
 
-LONGEST_TEXT = 1_000_000
-"""Characters of a chunk that are kept and searched; what comes after them is not."""
+LONGEST_TEXT = 100_000_000
+"""Characters of a chunk; more are refused. What comes after the first million is found by its words alone."""
 
 _LONGEST_ID = 1000
 
@@ -149,9 +149,12 @@ def checked(chunk: Chunk) -> Chunk:
     if not chunk.id or len(chunk.id) > _LONGEST_ID or storable(chunk.id) != chunk.id:
         fix = f"Use 1 to {_LONGEST_ID} characters, without NUL or lone surrogates"
         raise UsageError(f"not usable as the id of a chunk: {chunk.id[:40]!a}", fix=fix)
+    if len(chunk.text) > LONGEST_TEXT:
+        fix = f"Cut it into parts of at most {LONGEST_TEXT:,} characters"
+        raise UsageError(f"the text of {chunk.id[:40]!a} has {len(chunk.text):,} characters", fix=fix)
     return Chunk(
         id=chunk.id,
-        text=storable(chunk.text[:LONGEST_TEXT]),
+        text=storable(chunk.text),
         kind=storable(chunk.kind),
         when=seconds(chunk.when),
         title=storable(chunk.title[:_LONGEST_ID]),

@@ -144,6 +144,17 @@ def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
     return list(dict.fromkeys(alone))[:most]
 
 
+def around(terms: Iterable[tuple[str, str]], text: str, start: int, stop: int, most: int) -> tuple[int, int]:
+    """The part of a long passage that holds the first of some terms that it holds at all."""
+    folded = text[start:stop].lower()
+    for _, stem in terms:
+        match = re.search(as_pattern(stem), folded)
+        if match:
+            begin = max(0, min(match.start() - most // 2, len(folded) - most))
+            return start + begin, start + begin + most
+    return start, start + most
+
+
 def _folded(text: str) -> str:
     """As FTS5 compares: without capitals and accents."""
     if text.isascii():

@@ -12,6 +12,7 @@ from holdfast.model.search import EXACT_FIRST, TIMELESS, Hit
 from holdfast.search import fuse, lexical
 from holdfast.search.database import Database
 from holdfast.search.embed.contract import UNIT
+from holdfast.search.passages import CLOSELY
 from holdfast.search.terms import Chosen, Terms
 from holdfast.search.vectors import VectorFile
 
@@ -19,6 +20,7 @@ _BY_WORDS = 300  # passages that are looked at more closely
 _BY_MEANING = 200
 _BEFORE_SCOPE = 5000  # nearest passages among which those of a scope are looked for first
 _REASON_WORDS = 6
+_LONGEST_SHOWN = 1500
 _TELLING_COSINE = 0.3
 _SORTS_OF_SESSION = ("session", "ledger")  # what is known of a session as a whole has these before its id
 _BEGINS_AN_ID = re.compile(
@@ -305,13 +307,16 @@ class Lookup:
         wanted = " ".join(query.casefold().split()).strip("\"'`?")
         if not 2 < len(wanted) <= 200:
             return False
-        ((text, title),) = self._db.ask("SELECT text, title FROM chunk WHERE n = ?", (number,))
+        statement = f"SELECT substr(text, 1, {CLOSELY}), title FROM chunk WHERE n = ?"
+        ((text, title),) = self._db.ask(statement, (number,))
         return wanted in " ".join(f"{title} {text}".casefold().split())
 
     def _hit(self, one: _Ranked, terms: Sequence[tuple[str, str]], is_named: bool) -> Hit:
         statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
         ((id, kind, title, text, path, line, session, project, at),) = self._db.ask(statement, (one.number,))
         _, start, stop = one.best
+        if stop - start > _LONGEST_SHOWN:
+            start, stop = lexical.around(terms, text, start, stop, _LONGEST_SHOWN)
         passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
         reasons = ["its id"] if is_named else []
         words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)

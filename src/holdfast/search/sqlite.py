@@ -17,7 +17,7 @@ from holdfast.search.contract import FLOOR, NEAR, When, checked, seconds, storab
 from holdfast.search.database import Database
 from holdfast.search.embed.contract import Embedder
 from holdfast.search.lookup import Lookup, Question, Scope
-from holdfast.search.passages import spans
+from holdfast.search.passages import CLOSELY, spans
 from holdfast.search.terms import Terms
 from holdfast.search.vectors import Vanished, VectorFile
 
@@ -139,10 +139,14 @@ class SqliteIndex:
                 _to_embed(chunk.title, chunk.text[start:stop])
                 for chunk, places in zip(chunks, cut, strict=True)
                 for start, stop in places
+                if start < CLOSELY
             ]
             vectors = iter(self._embedder.embed(texts))
+        none = bytes(self._embedder.width) if self._embedder is not None else b""
         return [
-            _Ready(chunk, hash, places, [next(vectors, b"") for _ in places])
+            _Ready(
+                chunk, hash, places, [next(vectors, none) if start < CLOSELY else none for start, _ in places]
+            )
             for chunk, hash, places in zip(chunks, hashes, cut, strict=True)
         ]
 
@@ -175,17 +179,18 @@ class SqliteIndex:
             statement = "INSERT INTO passage (chunk, start, stop) VALUES (?, ?, ?)"
             passage = self._db.ask(statement, (number, start, stop)).lastrowid
             assert passage is not None
-            self._words("passage_words", passage, title, text[start:stop])
+            self._words("passage_words", passage, title, text[start:stop], names=start < CLOSELY)
             rows.append((passage, vector))
         if len(places) > 1:
             self._words("whole_words", number, title, text)
         return rows
 
-    def _words(self, table: str, number: int, title: str, text: str, command: str = "") -> None:
-        columns, values = (
-            "rowid, title, body, names",
-            (number, title, text, lexical.names(f"{title} {text}")),
-        )
+    def _words(
+        self, table: str, number: int, title: str, text: str, command: str = "", *, names: bool = True
+    ) -> None:
+        """A dump's later pieces are without names: their words are enough, and names are most of the work."""
+        columns = "rowid, title, body, names"
+        values = (number, title, text, lexical.names(f"{title} {text[:CLOSELY]}") if names else "")
         if command:
             self._db.ask(
                 f"INSERT INTO {table} ({table}, {columns}) VALUES (?, ?, ?, ?, ?)", (command, *values)
@@ -199,7 +204,7 @@ class SqliteIndex:
         statement = "SELECT n, start, stop FROM passage WHERE chunk = ?"
         passages = self._db.ask(statement, (number,)).fetchall()
         for passage, start, stop in passages:
-            self._words("passage_words", passage, title, text[start:stop], "delete")
+            self._words("passage_words", passage, title, text[start:stop], "delete", names=start < CLOSELY)
         if len(passages) > 1:
             self._words("whole_words", number, title, text, "delete")
         self._db.ask("DELETE FROM passage WHERE chunk = ?", (number,))
