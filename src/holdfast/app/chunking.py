@@ -180,7 +180,7 @@ def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
             path=shown,
             line=_line_of(text, item.text),
             session=item.session,
-            project=item.project or project,
+            project=item.project or (project if item.session else ""),  # what a person noted holds for all
         )
     for stumble in current.stumbles:
         said, line = stumble_text(stumble), lines.get(stumble.id, 0)
@@ -190,7 +190,7 @@ def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
     for note in file.person:
         said = note.strip()
         id, line = f"state:{content_id('S', note)}", _line_of(text, said)
-        yield Chunk(id=id, kind="state", text=said, path=shown, line=line, project=project)
+        yield Chunk(id=id, kind="state", text=said, path=shown, line=line)
 
 
 def _line_of(text: str, said: str) -> int:
