@@ -415,3 +415,27 @@ def test_a_vector_file_of_the_right_size_that_is_none_is_made_again(tmp_path: Pa
     spoilt.write_bytes(bytes(reversed(spoilt.read_bytes())))
     with holdfast.search.open(path) as index:
         assert index.search("walrus harbor tide") == asked
+
+
+class Narrow:
+    """Says four, gives what it likes."""
+
+    name, width = "narrow", 4
+
+    def __init__(self, vector: Any) -> None:
+        self.vector = vector
+
+    def embed(self, texts: Any) -> Any:
+        return [self.vector] * len(texts) if self.vector else []
+
+
+@pytest.mark.parametrize("vector", [b"\1\1", [0.1, 0.2, 0.3, 0.4], None])
+def test_an_embedder_that_breaks_its_word_is_refused_and_nothing_is_written(
+    tmp_path: Path, vector: Any
+) -> None:
+    with holdfast.search.open(tmp_path, embedder=Narrow(vector)) as index:
+        with pytest.raises(UsageError, match="'narrow' does not keep to its contract"):
+            index.put("a", "walrus")
+        assert index.stats().chunks == 0
+    with pytest.raises(UsageError, match="an embedder has a name"):
+        holdfast.search.open(tmp_path, embedder=7)  # type: ignore[arg-type]

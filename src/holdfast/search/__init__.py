@@ -40,7 +40,13 @@ def _file_at(path: str) -> Path:
 
 
 def _embedder(wanted: Embedder | str | None) -> Embedder | None:
-    if wanted is None or not isinstance(wanted, str):
+    if wanted is None:
+        return None
+    if not isinstance(wanted, str):
+        if not all(hasattr(wanted, name) for name in ("name", "width", "embed")):
+            raise UsageError(
+                "an embedder has a name, a width and embed(texts)", fix="docs/search.md shows one"
+            )
         return wanted
     if wanted == "static":
         from holdfast.search.embed.static import StaticTable

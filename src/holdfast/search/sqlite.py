@@ -141,7 +141,7 @@ class SqliteIndex:
                 for start, stop in places
                 if start < CLOSELY
             ]
-            vectors = iter(self._embedder.embed(texts))
+            vectors = iter(_embedded(self._embedder, texts))
         none = bytes(self._embedder.width) if self._embedder is not None else b""
         return [
             _Ready(
@@ -320,7 +320,7 @@ class SqliteIndex:
         )
         vector = None
         if self._embedder is not None:
-            vector = self._embedder.embed([lexical.without_small_words(text)])[0]
+            (vector,) = _embedded(self._embedder, [lexical.without_small_words(text)])
         question = Question(text, scope, seconds(now), vector, self._least(text) if fitting else None)
         for _ in range(_TRIES):
             if self._needs_layout():
@@ -358,6 +358,17 @@ class SqliteIndex:
                 vectors=self._embedder.name if self._embedder is not None else "",
                 kinds=dict(self._db.ask("SELECT kind, count(*) FROM chunk GROUP BY kind ORDER BY kind")),
             )
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """A vector for each text. One of another width would shift all that come after it in the file."""
+    vectors = embedder.embed(texts)
+    if len(vectors) != len(texts) or any(
+        not isinstance(vector, bytes) or len(vector) != embedder.width for vector in vectors
+    ):
+        fix = f"It must give {embedder.width} signed bytes for each of {len(texts)} texts"
+        raise UsageError(f"the embedder {embedder.name!r} does not keep to its contract", fix=fix)
+    return vectors
 
 
 def _hash(chunk: Chunk) -> bytes:
