@@ -235,6 +235,16 @@ def test_recent_history_comes_before_old_and_facts_do_not_fade(opened: Callable[
         assert at_the_time[0].id == "old"
 
 
+def test_as_of_a_day_in_the_past_the_newest_is_the_newest_then(opened: Callable[[], Index]) -> None:
+    day = 86_400
+    with opened() as index:
+        index.put("old", "release notes of the shop", when=0)
+        index.put("new", "release notes of the shop", when=20 * day)
+        index.put("later", "other things altogether", when=900 * day)
+        first, second = index.search("release notes", before=21 * day, k=2)
+    assert (first.id, second.id) == ("new", "old") and first.score > second.score + 0.05
+
+
 @pytest.mark.promise("R2")
 def test_a_fact_that_holds_the_question_word_for_word_comes_first(opened: Callable[[], Index]) -> None:
     with opened() as index:

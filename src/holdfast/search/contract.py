@@ -73,10 +73,10 @@ class Index(Protocol):
     ) -> list[Hit]:
         """The `k` best, one for each id, best first; the same question gets the same answer.
 
-        `now` is what recency is measured from: the newest chunk's moment unless told. `before` leaves out what
-        is not older. `floor` leaves out what is less relevant than that, however recent: FLOOR is the one that
-        was calibrated. With `fitting` there is no answer at all where no text holds a word of the question and none
-        is as near as NEAR: the nearest of what does not fit is no answer.
+        `now` is what recency is measured from: the newest chunk's moment unless told. `before` leaves out what is
+        not older, and then nothing newer is the newest. `floor` leaves out what is less relevant than that, however
+        recent: FLOOR is the one that was calibrated. With `fitting` there is no answer at all where no text holds a
+        word of the question and none is as near as NEAR: the nearest of what does not fit is no answer.
         """
         ...
 

@@ -137,7 +137,7 @@ class Lookup:
             [*evidence.by_passage, *evidence.cosines], [*evidence.by_whole, *evidence.named], question.scope
         )
         self._complete(evidence.cosines, candidates, question)
-        now = self._db.number("SELECT max(at) FROM chunk") if question.now is None else question.now
+        now = self._newest(question.scope.before) if question.now is None else question.now
         ranked = [
             one
             for number, candidate in candidates.items()
@@ -148,6 +148,11 @@ class Lookup:
             key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
         )
         return [self._hit(one, chosen.shown, one.number in evidence.named) for one in ranked[:k]]
+
+    def _newest(self, before: float | None) -> float:
+        """The moment of the newest chunk; who asks as of a day in the past has nothing newer."""
+        condition, values = ("", []) if before is None else (" WHERE at < ?", [before])
+        return self._db.number(f"SELECT max(at) FROM chunk{condition}", values)
 
     def _ranked(
         self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float, floor: float
