@@ -66,6 +66,8 @@ def ids(index: Index, query: str, **more: object) -> list[str]:
         ("Run golangci-lint before a push.", "golangci-lint", "golangci-lint"),
         ("The tap lies on GitHub.", "GitHub tap", "github, tap"),
         ("Wir überprüfen die Schlüssel zuerst.", "Schlüssel überprüfen", "schlüssel, überprüfen"),
+        ("데이터베이스 포트는 5433입니다.", "데이터베이스", "데이터베이스"),
+        ("我们使用缓存。", "缓存", "缓存"),
     ],
 )
 def test_the_reason_names_the_words_that_were_found(

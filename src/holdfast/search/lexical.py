@@ -162,7 +162,7 @@ def _folded(text: str) -> str:
     from unicodedata import combining, normalize
 
     apart = normalize("NFD", text.casefold())
-    return "".join(char for char in apart if not combining(char))
+    return normalize("NFC", "".join(char for char in apart if not combining(char)))  # Hangul comes apart too
 
 
 def as_pattern(stem: str) -> str:
