@@ -178,7 +178,7 @@ def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
             title=item.branch,
             when=item.at,
             path=shown,
-            line=_line_of(text, item.text),
+            line=line_of(text, item.text),
             session=item.session,
             project=item.project or (project if item.session else ""),  # what a person noted holds for all
         )
@@ -189,11 +189,11 @@ def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
         )
     for note in file.person:
         said = note.strip()
-        id, line = f"state:{content_id('S', note)}", _line_of(text, said)
+        id, line = f"state:{content_id('S', note)}", line_of(text, said)
         yield Chunk(id=id, kind="state", text=said, path=shown, line=line)
 
 
-def _line_of(text: str, said: str) -> int:
+def line_of(text: str, said: str) -> int:
     """Where something stands, counted from 1; 0 when it was written in other signs."""
     first = said.partition("\n")[0]
     place = text.find(first) if first else -1
