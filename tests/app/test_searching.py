@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -294,6 +295,36 @@ def test_whatever_of_the_index_is_lost_the_same_is_found_and_nothing_stale(
         for path in remembered.glob(lost):
             path.unlink()
     assert holdfast(*asked, check=0).stdout == before
+
+
+@pytest.mark.promise("R6")
+@pytest.mark.parametrize("change", ["log touched", "reference loses it", "reference has it again"])
+def test_what_stands_in_two_files_is_told_as_a_rebuilt_index_tells_it(
+    holdfast: Holdfast, repo: Path, remembered: Path, change: str
+) -> None:
+    folder = remembered / "projects" / repo.name
+    decision = re.search(r"^- .*(D-[0-9a-z]{6}).*$", (folder / "reference.md").read_text(), re.MULTILINE)
+    assert decision is not None
+    entry = (
+        "## 2026-03-06 09:00 · claude-code · 5e551014\n\n- **Decisions:**\n  "
+        + decision[0].partition(" <!--")[0]
+    )
+    with (folder / "log.md").open("a", encoding="utf-8") as log:
+        log.write(f"\n{entry}\n<!-- session 5e551014-0000 · at 2026-03-06 09:00:00 -->\n")
+    asked = ("search", decision[1], "-k", "20", "--json")
+    (first, *_) = holdfast(*asked, check=0).json()
+    assert (first["id"], first["path"].rpartition("/")[2]) == (decision[1], "reference.md")
+    text = (folder / "reference.md").read_text(encoding="utf-8")
+    if change == "log touched":
+        (folder / "log.md").touch()
+    else:
+        (folder / "reference.md").write_text(text.replace(f"{decision[0]}\n", ""), encoding="utf-8")
+        assert holdfast(*asked, check=0).json()[0]["path"].endswith("/log.md")
+    if change == "reference has it again":
+        (folder / "reference.md").write_text(text, encoding="utf-8")
+    followed = holdfast(*asked, check=0).stdout
+    holdfast("index", "--rebuild", check=0)
+    assert holdfast(*asked, check=0).stdout == followed
 
 
 @pytest.mark.promise("F3")

@@ -141,12 +141,17 @@ def _take_in(
         mark=os.urandom(8).hex(),
         files={shown: kept for shown, kept in before.files.items() if shown not in gone},
     )
-    chunks: list[Chunk] = []
+    read: dict[str, list[Chunk]] = {}
     for shown in changed:
         pieces = _pieces(machine, project, shown, done)
         if pieces is not None:
-            chunks += pieces
+            read[shown] = pieces
             now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
+    # A statement that stands in two files is told as the later one has it, whichever of them changed.
+    was, holds = _holders(before, stamps), _holders(now, stamps)
+    for shown in sorted({shown for id, shown in holds.items() if was.get(id) != shown} - read.keys()):
+        read[shown] = _pieces(machine, project, shown, done) or []
+    chunks = [piece for shown, pieces in read.items() for piece in pieces if holds.get(piece.id) == shown]
     changes = index.put_many({chunk.id: chunk for chunk in chunks}.values())
     stay = {id for _, ids in now.files.values() for id in ids}
     # The index itself says what it holds: one that was left half way knows more than was noted. Where a file
@@ -157,6 +162,11 @@ def _take_in(
     index.set_mark(now.mark)
     files.replace(_seen_file(project), msgspec.json.encode(now), project.lock("hot"), files.ANYTHING)
     return now
+
+
+def _holders(seen: _Seen, stamps: dict[str, str]) -> dict[str, str]:
+    """For each piece the file that has the last word on it."""
+    return {id: shown for shown in stamps if shown in seen.files for id in seen.files[shown][1]}
 
 
 def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
