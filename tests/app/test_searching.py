@@ -75,6 +75,19 @@ def test_a_row_that_comes_with_git_is_found_where_it_stands(
     assert shared.read_text().splitlines()[hit["line"] - 1] == theirs
 
 
+@pytest.mark.promise("M13")
+def test_in_a_new_work_tree_hits_can_be_opened(
+    holdfast: Holdfast, repo: Path, remembered: Path, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=repo, check=True)
+    tree = tmp_path / "tree"
+    subprocess.run(["git", "worktree", "add", "-q", tree], cwd=repo, check=True)
+    (hit, *_) = holdfast("search", "staging database port", "--json", cwd=tree, check=0).json()
+    assert "5433" in (tree / hit["path"]).read_text(encoding="utf-8").splitlines()[hit["line"] - 1]
+    told = holdfast("recall", "connect to the staging database", cwd=tree, check=0).stdout
+    assert "5433" in told and f"in {repo.name}: " not in told
+
+
 def test_a_session_is_told_once(holdfast: Holdfast, remembered: Path) -> None:
     hits = holdfast("search", "discount rule checkout", "-k", "20", "--json", check=0).json()
     logged = {hit["session"] for hit in hits if hit["id"].startswith("session:")}

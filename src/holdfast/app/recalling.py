@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.app.indexing import PLACE
 from holdfast.app.pointing import pointers_for
 from holdfast.app.projects import memory_of
 from holdfast.app.prompting import as_prompt
@@ -75,10 +74,16 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     others = [
         hit
         for hit in search(
-            machine, project, task, CANDIDATES, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR
+            machine,
+            project,
+            task,
+            CANDIDATES,
+            _TOLD,
+            everywhere=True,
+            own=False,
+            floor=FLOOR + ELSEWHERE_FLOOR,
         )
-        if not hit.path.startswith(_OWN_PLACES)
-        and hit.kind != "lesson"  # holds where it was learned
+        if hit.kind != "lesson"  # holds where it was learned
         and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
     ]
     lines = [_line(hit, "") for hit in ranked]
@@ -143,7 +148,6 @@ def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list
 _NOTED = ("X-", "N-")  # stand in the log, which is never rewritten
 
 
-_OWN_PLACES = (PLACE, ".holdfast/lessons", "~/.holdfast/lessons")  # all others lie in another project
 _TOLD = ("history", "fact", "question", "lesson", "state")
 
 

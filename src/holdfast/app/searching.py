@@ -6,6 +6,7 @@ leaves it alone, because that would double the time it takes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -32,15 +33,16 @@ def search(
     *,
     name: str = "",
     everywhere: bool = False,
+    own: bool = True,
     floor: float = 0.0,
     nearest: bool = False,
 ) -> list[Hit]:
-    """The best hits, in this project or in all of this machine's that are not excluded.
+    """The best hits, in this project or in all of this machine's that are not excluded, with or without its own.
 
     Nothing where no text holds a word of the query and none is near it in meaning, unless the `nearest` are wanted.
     """
     found: list[Hit] = []
-    places = memories(machine, project) if everywhere else [project]
+    places = memories(machine, project)[0 if own else 1 :] if everywhere else [project]
 
     for place in places:
         if place.memory.is_dir():
@@ -53,7 +55,7 @@ def search(
                 )
 
             hits = [_named(hit, place) for hit in asked(machine, place, ask)]
-            found += hits if place is project else _of_others(hits, place)
+            found += _of_others(hits, place) if place is not project else _openable(hits, place)
     return _each_session_once(sorted(found, key=lambda hit: -hit.score))[:k]
 
 
@@ -91,8 +93,14 @@ def _of_others(hits: list[Hit], place: Project) -> list[Hit]:
     return [_elsewhere(hit, place) for hit in hits if not hit.path.startswith("~")]
 
 
+def _openable(hits: list[Hit], place: Project) -> list[Hit]:
+    """As they are: but a work tree that was just made has no link to the memory yet."""
+    linked = os.path.lexists(place.window / "local")
+    return hits if linked else [_elsewhere(hit, place) for hit in hits]
+
+
 def _elsewhere(hit: Hit, place: Project) -> Hit:
-    """A hit of another repository: named by it, and its path from the root of the file system."""
+    """A hit by its path from the root of the file system, and named by its repository."""
     path = hit.path.replace(PLACE, str(place.memory), 1)
     if path.startswith(".holdfast/"):
         path = path.replace(".holdfast", str(place.window), 1)

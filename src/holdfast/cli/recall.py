@@ -10,6 +10,7 @@ from holdfast.app.recalling import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.amounts import counted, in_words
+from holdfast.cli.places import places
 from holdfast.errors import UsageError
 
 DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
@@ -53,7 +54,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     for line in briefing.lines:
         output.line(line.text)
         if options.why or output.on_terminal():
-            output.aside(" · ".join(part for part in (in_words(line.why), line.source) if part), indent=4)
+            output.aside(
+                " · ".join(part for part in (in_words(line.why), places(line.source)) if part), indent=4
+            )
     if not briefing.lines:
         output.note(_nothing(options, briefing))
     elif output.on_terminal():
