@@ -26,7 +26,7 @@ from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
 from holdfast.search import FLOOR
 from holdfast.store.layout import Project, branch_of
-from holdfast.text.tokens import count_tokens
+from holdfast.text.tokens import count_tokens, cut_to
 
 BUDGET = 200
 CANDIDATES = 40
@@ -193,11 +193,7 @@ def _short(hit: Hit) -> str:
     if _sort_of(hit) == "session":
         files = next((line for line in lines if line.startswith("Files: ")), "")
         lines = [lines[0], f"· files: {files.removeprefix('Files: ')}"] if files else lines[:1]
-    words = " ".join(lines).split(" ")
-    while len(words) > 1 and count_tokens(" ".join(words)) > _LONGEST:
-        words.pop()
-    said = " ".join(words)
-    return said if said == " ".join(lines) else f"{said}…"
+    return cut_to(" ".join(lines), _LONGEST)
 
 
 def _different(lines: Sequence[Recalled]) -> list[Recalled]:

@@ -49,7 +49,7 @@ def search(
             within = _names_of(place, name)
 
             def ask(index: Index, within: Collection[str] | None = within) -> list[Hit]:
-                enough = k + min(k, _MOST_REPEATED)
+                enough = k + _MOST_REPEATED
                 return index.search(
                     query, enough, machine.now(), kinds, within, floor=floor, fitting=not nearest
                 )

@@ -80,7 +80,7 @@ def query_terms(query: str) -> list[str]:
     """The words and names of a question in their order, each once, small words left out while others remain."""
     query = query[:LONGEST_QUERY]
     words = [word.lower() for word in _WORD.findall(query)]
-    small = _small_words()
+    small = _small_words_of(words)
     telling = [word for word in words if word not in small and (len(word) > 1 or not word.isascii())]
     terms = [*(telling or words), *_names(query)]
     return list(dict.fromkeys(terms))
@@ -88,9 +88,23 @@ def query_terms(query: str) -> list[str]:
 
 def without_small_words(query: str) -> str:
     """A question for its meaning: `how`, `the` and `we` pull every text's vector the same way."""
-    small = _small_words()
-    telling = [word for word in re.findall(r"\w+", query[:LONGEST_QUERY]) if word.lower() not in small]
-    return " ".join(telling) or query[:LONGEST_QUERY]
+    words = re.findall(r"\w+", query[:LONGEST_QUERY])
+    small = _small_words_of(word.lower() for word in words)
+    return " ".join(word for word in words if word.lower() not in small) or query[:LONGEST_QUERY]
+
+
+def _small_words_of(words: Iterable[str]) -> frozenset[str]:
+    """English ones, and another language's if a question has two of them: one alone (os, die) may be a name."""
+    from holdfast.text.stopwords import OTHER_LANGUAGES
+
+    said = frozenset(words)
+    english = _small_words()
+    foreign = said - english
+    for small in OTHER_LANGUAGES.values():
+        hits = len(foreign & small)
+        if hits > 1 and 2 * hits >= len(said & english):
+            english |= small
+    return english
 
 
 @cache
