@@ -27,6 +27,7 @@ from bench.ledger import bench_ledger, bench_recommend
 from bench.mcp import bench_mcp
 from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
+from bench.recall_off_topic import bench_recall_off_topic
 from bench.replay_lessons import bench_replay_lessons
 from bench.search import (
     bench_search_growth,
@@ -272,6 +273,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "search_precision": bench_search_precision,
     "search_fitting": bench_search_fitting,
     "recall_precision": bench_recall_precision,
+    "recall_off_topic": bench_recall_off_topic,
     "search_small": bench_search_small,
     "search_command": bench_search_command,
     "search_growth": bench_search_growth,

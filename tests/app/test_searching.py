@@ -210,6 +210,38 @@ def test_unrelated_tasks_are_told_nothing(holdfast: Holdfast, remembered: Path, 
 
 
 @pytest.mark.promise("R7")
+@pytest.mark.parametrize(
+    "task",
+    [
+        "which database has bird songs of the rain forest",
+        "the test of courage in old tales",
+        "how do I add salt to a soup that is too sweet",
+        "ok",
+        "thanks, that looks great",
+        "are you still there?",
+    ],
+)
+def test_a_word_in_common_or_small_talk_is_told_nothing(
+    holdfast: Holdfast, remembered: Path, task: str
+) -> None:
+    assert holdfast("recall", task, "--json", check=0).json()["lines"] == []
+
+
+@pytest.mark.promise("R7")
+def test_a_search_that_nothing_fits_says_so_and_shows_the_nearest_when_asked(
+    holdfast: Holdfast, remembered: Path
+) -> None:
+    asked = "which database has bird songs of the rain forest"
+    nothing = holdfast("search", asked, check=0)
+    assert nothing.stdout == "" and "Nothing here fits that. --all shows the nearest." in nothing.stderr
+    assert holdfast("search", asked, "--json", check=0).json() == []
+    nearest = holdfast("search", asked, "--all", check=0)
+    assert "5433" in nearest.stdout and "Nothing here is clearly about that" in nearest.stderr
+    found = holdfast("search", "staging database port", "--all", check=0)
+    assert "5433" in found.stdout and found.stderr == ""
+
+
+@pytest.mark.promise("R7")
 def test_a_memory_of_three_facts_already_answers_and_abstains(holdfast: Holdfast, repo: Path) -> None:
     for fact in (
         "The staging database listens on port 5433",

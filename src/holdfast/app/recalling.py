@@ -25,16 +25,20 @@ from holdfast.hot.prompting import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
 from holdfast.search import FLOOR
+from holdfast.search.lexical import says_something
 from holdfast.store.layout import Project, branch_of
 from holdfast.text.tokens import count_tokens, cut_to
 
 BUDGET = 200
 CANDIDATES = 40
-ELSEWHERE_FLOOR = 0.15  # above the floor: what another project solved must fit the task better to be told
+ELSEWHERE_FLOOR = (
+    0.25  # above the floor: what another project solved must fit the task better, as there are many
+)
 CLEARLY = 0.1  # of score: so much better than what this project knows itself
 MOST_ELSEWHERE = 2
 MOST_FILES = 6
 LEAST_FILE = 0.1  # chance; between what a first and what a later prompt is told unasked
+ALONE_FILE = 0.2  # where no statement fits the task: it may not be about this project at all
 _SHARE_OF_FILES = 0.4  # of the budget, at most
 _LONGEST = 45  # tokens of one line
 
@@ -66,6 +70,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     """Lines for a task, within a budget of tokens; none when nothing is good enough."""
     if asks_state(task):
         return _state(machine, project, budget)
+    if not (says_something(task) or may_go_on(task)):
+        return Briefing(budget=budget, tokens=0, lines=())
     judged = explain_kind(task, (), ())
     weights = weights_for(task, judged.kind)
     own = _that_count(machine, project, search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR))
@@ -93,7 +99,9 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     different = _different(lines)
     if not (judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)):
         return _within(different, budget)
-    files = _files(machine, project, task, int(budget * _SHARE_OF_FILES))
+    files = _files(
+        machine, project, task, int(budget * _SHARE_OF_FILES), LEAST_FILE if different else ALONE_FILE
+    )
     kept = _within(different, budget - sum(count_tokens(line.text) for line in files))
     more = [line for line in files if line.text not in kept.text]
     return _within([*kept.lines, *more] or different, budget)
@@ -110,11 +118,11 @@ def recall_as_prompt(machine: Machine, project: Project, prompt: str, session: s
     return Briefing(budget=PROMPT_BUDGET, tokens=said.tokens, lines=tuple(lines), nothing=said.nothing)
 
 
-def _files(machine: Machine, project: Project, task: str, budget: int) -> list[Recalled]:
+def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Recalled]:
     """Files that like sessions worked on, likeliest first, each written out so that it can be read by itself."""
     lines = []
     branch = branch_of(project.root)
-    found = pointers_for(machine, project, task, budget=budget, least=LEAST_FILE, branch=branch)
+    found = pointers_for(machine, project, task, budget=budget, least=least, branch=branch)
     for pointer in found[:MOST_FILES]:
         cost = count_tokens(pointer.path)
         if cost <= budget:

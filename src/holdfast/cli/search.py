@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
-from holdfast.app.searching import FLOOR, KINDS, project_names, search
+from holdfast.app.searching import KINDS, project_names, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.places import place
 from holdfast.errors import UsageError
-from holdfast.model.search import Hit
+from holdfast.model.search import WEAK, Hit
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
-and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing holds a
-word of the query and nothing is near it in meaning, nothing is shown. Each hit says where it stands, in which session
-it arose and by what it was found; a session's row is not shown beside its log entry."""
+and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the
+query, nothing is shown: a word in common is not enough for a question of several. Each hit says where it stands, in
+which session it arose and by what it was found; a session's row is not shown beside its log entry."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
@@ -41,20 +42,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     query = " ".join(options.query).strip()
     if not query or options.k < 1:
         raise UsageError("there is nothing to search for" if not query else "-k must be 1 or more")
-    hits = search(
-        machine,
-        machine.project(),
-        query,
-        options.k,
-        options.kind,
-        name=options.project,
-        everywhere=options.everywhere,
-        nearest=options.all,
-    )
+    hits = _found(options, machine, query, nearest=options.all)
     if options.json:
         output.show_json(hits)
         return 0
-    if hits and hits[0].score < FLOOR:
+    if hits and not _is_clear(options, machine, query, hits):
         output.note("Nothing here is clearly about that. The nearest:")
     for number, hit in enumerate(hits):
         if number:
@@ -63,6 +55,25 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if not hits:
         output.note(_nothing(options, machine))
     return 0
+
+
+def _found(options: argparse.Namespace, machine: Machine, query: str, *, nearest: bool) -> list[Hit]:
+    return search(
+        machine,
+        machine.project(),
+        query,
+        options.k,
+        options.kind,
+        name=options.project,
+        everywhere=options.everywhere,
+        nearest=nearest,
+    )
+
+
+def _is_clear(options: argparse.Namespace, machine: Machine, query: str, hits: Sequence[Hit]) -> bool:
+    """Whether one of them answers for sure; who asks for the nearest gets hits that nobody has doubted yet."""
+    doubted = _found(options, machine, query, nearest=False) if options.all else hits
+    return any(WEAK not in hit.why for hit in doubted)
 
 
 def _nothing(options: argparse.Namespace, machine: Machine) -> str:

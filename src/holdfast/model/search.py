@@ -11,6 +11,10 @@ EXACT_FIRST = frozenset({"fact", "command", "id"})
 """Kinds where a text that holds the question word for word comes before one that is only like it."""
 
 
+WEAK = "little speaks for it"
+"""A hit's reason that it may as well be chance, beside the others."""
+
+
 class Chunk(Struct, frozen=True, kw_only=True):
     """One thing that can be found: a fact, a part of a log entry, a lesson. Long texts are cut up inside the index.
 

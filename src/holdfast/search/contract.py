@@ -13,11 +13,17 @@ from typing import Protocol
 from holdfast.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
 
-FLOOR = 0.3
-"""The least relevance that is worth a reader's attention; docs/benchmarks.md says how it was found."""
+FLOOR = 0.42
+"""The least evidence that is worth a reader's attention; docs/benchmarks.md says how it was found."""
+
+FITTING = 0.35
+"""The least evidence of a question's best answer: less than FLOOR, for a person can judge what is shown."""
 
 NEAR = 0.21
 """The least cosine of a text that shares no word with the question and may still be meant; found in the same place."""
+
+NO_WORD = 0.6
+"""The same for a question that is no word at all: the pieces that a model makes of it are near to anything."""
 
 When = float | int | str | datetime | date | None
 """A moment: seconds since 1970, an ISO 8601 text, or Python's own; without a zone it is UTC."""
@@ -74,9 +80,10 @@ class Index(Protocol):
         """The `k` best, one for each id, best first; the same question gets the same answer.
 
         `now` is what recency is measured from: the newest chunk's moment unless told. `before` leaves out what is
-        not older, and then nothing newer is the newest. `floor` leaves out what is less relevant than that, however
-        recent: FLOOR is the one that was calibrated. With `fitting` there is no answer at all where no text holds a
-        word of the question and none is as near as NEAR: the nearest of what does not fit is no answer.
+        not older, and then nothing newer is the newest. `floor` leaves out what has less evidence than that, however
+        recent: FLOOR is the one that was calibrated. With `fitting` there is no answer at all where no text has as
+        much as FITTING; where none holds a word of the question one must be as near as NEAR. The nearest of what
+        does not fit is no answer.
         """
         ...
 

@@ -7,6 +7,10 @@ is scaled by the other candidates (as reciprocal ranks, z-scores or the best sco
 means the same for every question, and a question that nothing answers has no good hit. On the development sets it
 ranks as well as those do; docs/benchmarks.md has the figures. Recency multiplies: it orders what is relevant and
 cannot lift what is not.
+
+    evidence = passage's coverage - 0.5 x its rarest word + cosine - 0.03 x log2 of the number of texts / 16
+
+says whether a text answers at all, which is another question than which one comes first.
 """
 
 from __future__ import annotations
@@ -26,6 +30,11 @@ EXACT = 1.0
 NAMED = 2.0
 """What it adds that the question says the chunk's id."""
 
+_LONE = 0.5  # of the rarest word that question and text share: one word in common is chance as often as not
+_CHANCE = 0.03  # for each doubling: the best of many texts that have nothing to do with it is nearer than that of a few
+_FEW, MANY = 16, 4096  # texts between which that was measured
+_UNKNOWN = 0.3  # for a cosine, where texts have no vectors
+
 
 def inverse_frequency(texts: int, holding: int) -> float:
     """The idf of FTS5's bm25()."""
@@ -35,6 +44,14 @@ def inverse_frequency(texts: int, holding: int) -> float:
 def relevance(passage: float, whole: float, cosine: float) -> float:
     """How well a chunk answers: `passage` and `whole` are coverages by its best passage and by all of it."""
     return (passage + whole) / 2 + MEANING * max(cosine, 0.0)
+
+
+def evidence(passage: float, rarest: float, cosine: float | None, texts: int) -> float:
+    """What speaks for a chunk when chance is taken off; `rarest` is the coverage by its rarest word alone, 0 where
+    the question has no other, and `texts` is among how many it was found."""
+    chance = _CHANCE * math.log2(min(max(texts, _FEW), MANY) / _FEW)
+    near = _UNKNOWN if cosine is None else max(cosine, 0.0)
+    return passage - _LONE * rarest + near - chance
 
 
 def recency(age: float) -> float:

@@ -86,6 +86,11 @@ def query_terms(query: str) -> list[str]:
     return list(dict.fromkeys(terms))
 
 
+def says_something(query: str) -> bool:
+    """Whether a question has a word of its own: `ok, thanks` and `what do you think?` have none."""
+    return any(word.lower() not in _small_words() for word in _WORD.findall(query[:LONGEST_QUERY]))
+
+
 def without_small_words(query: str) -> str:
     """A question for its meaning: `how`, `the` and `we` pull every text's vector the same way."""
     words = re.findall(r"\w+", query[:LONGEST_QUERY])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from holdfast.model.search import EXACT_FIRST, TIMELESS, Hit
+from holdfast.model.search import EXACT_FIRST, TIMELESS, WEAK, Hit
 from holdfast.search import fuse, lexical
+from holdfast.search.contract import FITTING, FLOOR
 from holdfast.search.database import Database
+from holdfast.search.doubt import Claim, Doubt
 from holdfast.search.embed.contract import UNIT
 from holdfast.search.passages import CLOSELY
 from holdfast.search.terms import Chosen, Terms
@@ -28,6 +31,7 @@ _BEGINS_AN_ID = re.compile(
 )  # people are shown the first eight signs
 _MOST_ALIKE = 5
 _LOOKS_LIKE_AN_ID = re.compile(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are said in passing
+_FEW_WORDS = 2
 
 
 class Scope(Struct, frozen=True):
@@ -81,6 +85,7 @@ class _Ranked(Struct, frozen=True):
     number: int
     best: tuple[int, int, int]
     cosine: float
+    claim: Claim | None  # none for what is named or held word for word: that is beyond doubt
 
 
 class _Evidence(Struct, frozen=True):
@@ -97,6 +102,11 @@ class _Evidence(Struct, frozen=True):
         held = self.by_passage or self.by_whole or self.named
         return bool(held) or max(self.cosines.values(), default=0.0) >= least
 
+    @property
+    def is_short_of_words(self) -> bool:
+        """A word or two, none of which any text holds: only other words for it can be meant, and meaning decides."""
+        return not (self.by_passage or self.by_whole) and self.chosen.asked <= _FEW_WORDS
+
     def of(self, number: int, candidate: _Candidate) -> tuple[float, float, float]:
         """A chunk's coverage by its best passage and by all of it, and its largest cosine."""
         numbers = [passage for passage, _, _ in candidate.passages]
@@ -105,6 +115,11 @@ class _Evidence(Struct, frozen=True):
             return passage, passage, self.cosines.get(numbers[0], 0.0)
         whole = self.by_whole.get(number, 0.0) / self.chosen.whole_weight
         return passage, whole, max(self.cosines.get(n, 0.0) for n in numbers)
+
+    def claim(self, candidate: _Candidate, coverage: float, cosine: float) -> Claim:
+        numbers = [passage for passage, _, _ in candidate.passages]
+        held = max(numbers, key=lambda number: (self.by_passage.get(number, 0.0), -number))
+        return Claim(held, coverage, cosine if self.cosines else None)
 
     def best_passage(self, candidate: _Candidate) -> tuple[int, int, int]:
         def worth(place: tuple[int, int, int]) -> tuple[float, int]:
@@ -141,13 +156,32 @@ class Lookup:
         ranked = [
             one
             for number, candidate in candidates.items()
-            if (one := self._ranked(number, candidate, evidence, question.text, now, floor)) is not None
+            if (one := self._ranked(number, candidate, evidence, question.text, now)) is not None
         ]
+        left: dict[int, float] = {}
+        if floor > 0 or (question.least is not None and not evidence.is_short_of_words):
+            left = self._left_of(ranked, chosen, question, floor)
+            if question.least is not None and max(left.values(), default=0.0) < FITTING:
+                return []
+            ranked = [one for one in ranked if floor <= 0 or left[one.number] >= floor]
+        elif question.least is not None:
+            left = {one.number: one.cosine for one in ranked if one.claim is not None}
         # Equal values are told apart by what a rebuilt index has too: never by row numbers.
         ranked.sort(
             key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
         )
-        return [self._hit(one, chosen.shown, one.number in evidence.named) for one in ranked[:k]]
+        return [self._hit(one, evidence, left.get(one.number, FLOOR) < FLOOR) for one in ranked[:k]]
+
+    def _left_of(
+        self, ranked: Sequence[_Ranked], chosen: Chosen, question: Question, floor: float
+    ) -> dict[int, float]:
+        """Chunk → the evidence for it, as far as it matters."""
+        if floor > 0 and not lexical.says_something(question.text):
+            # Who searches for `next` means that word; nobody's task is `ok, thanks`.
+            return {one.number: 0.0 if one.claim is not None else math.inf for one in ranked}
+        doubt = Doubt(self._db, chosen, question.scope.condition())
+        left = doubt.evidence([one.claim for one in ranked], min(floor, FITTING) if floor > 0 else FITTING)
+        return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
 
     def _newest(self, before: float | None) -> float:
         """The moment of the newest chunk; who asks as of a day in the past has nothing newer."""
@@ -155,21 +189,24 @@ class Lookup:
         return self._db.number(f"SELECT max(at) FROM chunk{condition}", values)
 
     def _ranked(
-        self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float, floor: float
+        self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float
     ) -> _Ranked | None:
-        """None for what is not relevant enough."""
+        """None for what is not relevant at all."""
         passage, whole, cosine = evidence.of(number, candidate)
         relevance = fuse.relevance(passage, whole, cosine)
+        claim: Claim | None = None
         if number in evidence.named:
             relevance += fuse.NAMED
         elif candidate.kind in EXACT_FIRST and self._holds(number, query):
             relevance += fuse.EXACT
-        if relevance <= 0 or relevance < floor:
+        else:
+            claim = evidence.claim(candidate, passage, cosine)
+        if relevance <= 0:
             return None
         fades = candidate.kind not in TIMELESS and candidate.at is not None
         recent = fuse.recency(now - (candidate.at or 0)) if fades else 0.0
         value = fuse.rank_value(relevance, recent)
-        return _Ranked(value, number, evidence.best_passage(candidate), cosine)
+        return _Ranked(value, number, evidence.best_passage(candidate), cosine, claim)
 
     # --- candidates --------------------------------------------------------------------------------------
 
@@ -316,17 +353,19 @@ class Lookup:
         ((text, title),) = self._db.ask(statement, (number,))
         return wanted in " ".join(f"{title} {text}".casefold().split())
 
-    def _hit(self, one: _Ranked, terms: Sequence[tuple[str, str]], is_named: bool) -> Hit:
+    def _hit(self, one: _Ranked, evidence: _Evidence, is_weak: bool) -> Hit:
         statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
         ((id, kind, title, text, path, line, session, project, at),) = self._db.ask(statement, (one.number,))
         _, start, stop = one.best
+        terms = evidence.chosen.shown
         if stop - start > _LONGEST_SHOWN:
             start, stop = lexical.around(terms, text, start, stop, _LONGEST_SHOWN)
         passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
-        reasons = ["its id"] if is_named else []
+        reasons = ["its id"] if one.number in evidence.named else []
         words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
         reasons += [f"words: {', '.join(words)}"] if words else []
         reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
+        reasons += [WEAK] if is_weak else []
         skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
         return Hit(
             id=id,

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from holdfast.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
-from holdfast.search import fuse, lexical
-from holdfast.search.contract import FLOOR, NEAR, When, checked, seconds, storable, typed
+from holdfast.search import lexical
+from holdfast.search.contract import NEAR, NO_WORD, When, checked, seconds, storable, typed
 from holdfast.search.database import Database
 from holdfast.search.embed.contract import Embedder
 from holdfast.search.lookup import Lookup, Question, Scope
@@ -334,7 +334,7 @@ class SqliteIndex:
     def _least(self, query: str) -> float:
         """How near a text must be that shares no word with the question: what is no word is near to anything."""
         knows = getattr(self._embedder, "knows", None)
-        return NEAR if knows is None or knows(lexical.without_small_words(query)) else FLOOR / fuse.MEANING
+        return NEAR if knows is None or knows(lexical.without_small_words(query)) else NO_WORD
 
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])

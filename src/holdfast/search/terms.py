@@ -26,11 +26,15 @@ _SAID_WORD = "said_word USING fts5vocab(temp, said, instance)"
 class Chosen(Struct, frozen=True):
     """The words to look up, how much a text could score with them, and (word, stem) to show.
 
+    `asked` is how many different words the question has, known or not; `shares` for each word how much of a passage's
+    score it can make up, 0 where the question has no other.
     `passage_factors` and `whole_factors` are by how much FTS5 makes too little of each word because it knows few
     texts; empty where it knows enough.
     """
 
     words: list[str]
+    asked: int
+    shares: list[float]
     passage_weight: float
     whole_weight: float
     shown: list[tuple[str, str]]
@@ -56,9 +60,12 @@ class Terms:
         chosen = self._affordable(known, counts)
         unknown = [term for term in stems if not counts[term]][: lexical.MOST_TERMS - len(chosen)]
         weighed = list(dict.fromkeys(stems[term] for term in (*chosen, *unknown)))
+        weight = self._weight(weighed, "passage_word", self._passages)
         return Chosen(
             [stems[term] if term in mended else term for term in chosen],
-            self._weight(weighed, "passage_word", self._passages),
+            len(weighed),
+            [self._share(stems[term]) / weight if len(weighed) > 1 else 0.0 for term in chosen],
+            weight,
             self._weight(weighed, "whole_word", self._wholes),
             [(lexical.shown(term), stems[term]) for term in chosen],
             self._factors([stems[term] for term in chosen], "passage_word", self._passages),
@@ -83,6 +90,9 @@ class Terms:
             sum(inverse_frequency(known, self._frequency(table, stem)) for stem in stems) if texts else 0.0
         )
         return total or 1.0
+
+    def _share(self, stem: str) -> float:
+        return inverse_frequency(max(self._passages, _FEWEST), self._frequency("passage_word", stem))
 
     def _factors(self, stems: Sequence[str], table: str, texts: int) -> list[float]:
         if not 0 < texts < _FEWEST:
