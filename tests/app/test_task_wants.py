@@ -78,3 +78,11 @@ def test_who_asks_for_a_flag_is_told_how(holdfast: Holdfast, noted: Path, comman
 def test_an_index_of_nothing_is_json_too(holdfast: Holdfast, repo: Path) -> None:
     done = holdfast("index", "--json", check=0).json()
     assert set(done) == {"files", "chunks", "added", "removed", "seconds"} and done["chunks"] == 0
+
+
+def test_a_question_that_became_a_decision_is_told_once(holdfast: Holdfast, repo: Path) -> None:
+    asked = "Which region hosts the backups of the invoices?"
+    holdfast("answer", asked, "Frankfurt", check=0)
+    holdfast("decide", f"{asked} Frankfurt", "--because", "the law asks for it", check=0)
+    told = holdfast("recall", "find the region of the backups of the invoices", check=0).stdout
+    assert told.count("Which region") == 1 and "Frankfurt" in told

@@ -205,15 +205,25 @@ def _short(hit: Hit) -> str:
 
 
 def _different(lines: Sequence[Recalled]) -> list[Recalled]:
-    """Each thing once, whatever words it is said in."""
+    """Each thing once, whatever words it is said in; an answered question is often a decision as well."""
     kept: list[Recalled] = []
+    asked: set[str] = set()
     for line in lines:
         own = signature(line.text)
-        if not any(
+        question = _question_of(line.text)
+        if question not in asked and not any(
             compare_signatures(signature(known.text), own).likeness is Likeness.SAME for known in kept
         ):
             kept.append(line)
+            asked |= {question} - {""}
     return kept
+
+
+def _question_of(text: str) -> str:
+    """What was asked, of a line that begins with a question; '' of any other."""
+    said = text.removeprefix(_LABELS["Q"]).removeprefix(_LABELS["D"])
+    question, sign, _ = said.partition("?")
+    return question.casefold() if sign else ""
 
 
 def _within(lines: Sequence[Recalled], budget: int) -> Briefing:
