@@ -14,8 +14,8 @@ from holdfast.model.search import WEAK, Hit
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
 and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the
-query, nothing is shown: of a question of several words one in common is seldom enough. Each hit says where it stands, in
-which session it arose and by what it was found; a session's row is not shown beside its log entry."""
+query, nothing is shown: of a question of several words one in common is seldom enough. Each hit says where it stands,
+in which session it arose and by what it was found; a session's row is not shown beside its log entry."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
