@@ -56,3 +56,10 @@ def test_what_the_repository_shows_is_found(holdfast: Holdfast, repo: Path) -> N
     (repo / "src" / "a.test.ts").write_text('import { it } from "vitest";\nit("works", () => {});\n')
     holdfast("know", "scan", check=0)
     assert any("vitest" in text for text in found(holdfast, "knowledge", "which test runner"))
+
+
+@pytest.mark.promise("R4")
+def test_a_rule_is_found_with_the_line_where_it_stands(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("lessons", "add", "itest", "--rule", RULE, check=0)
+    (hit,) = holdfast("search", RULE, "--kind", "lesson", "--json", check=0).json()
+    assert (repo / hit["path"]).read_text(encoding="utf-8").splitlines()[hit["line"] - 1] == f"- {RULE}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from tests.conftest import Holdfast
 
 import holdfast.search as holdfast_search
 from holdfast.app.chunking import chunks_of_file
-from holdfast.search.database import INDEX_FORMAT
 from holdfast.text.tokens import count_tokens
 
 
@@ -43,6 +43,69 @@ def test_a_hit_says_what_it_is_and_where_it_stands(holdfast: Holdfast, repo: Pat
     assert hit["kind"] == "fact" and "5433" in hit["text"] and hit["id"].startswith("F-") and hit["why"]
     line = (repo / hit["path"]).read_text().splitlines()[hit["line"] - 1]
     assert "The staging database listens on port 5433" in line
+
+
+@pytest.mark.promise("R4")
+@pytest.mark.parametrize(
+    ("query", "kind", "held"),
+    [("next: document rule", "state", "Document rule"), ("discount checkout", "ledger", "discount")],
+)
+def test_every_hit_has_its_line_and_its_project(
+    holdfast: Holdfast, repo: Path, remembered: Path, query: str, kind: str, held: str
+) -> None:
+    (hit, *_) = holdfast("search", query, "--kind", kind, "--json", check=0).json()
+    assert hit["line"] and hit["project"] == repo.name
+    line = (repo / hit["path"]).read_text().splitlines()[hit["line"] - 1]
+    assert held in line and hit["session"] in line
+    shown = holdfast("search", query, "--kind", kind, check=0).stdout
+    assert f"{hit['path']}:{hit['line']} · session {hit['session'][:8]} · words: " in shown
+
+
+def test_a_row_that_comes_with_git_is_found_where_it_stands(
+    holdfast: Holdfast, repo: Path, remembered: Path
+) -> None:
+    holdfast("ledger", "share", check=0)
+    shared = repo / ".holdfast" / "ledger.md"
+    last = shared.read_text().splitlines()[-1]
+    mine = last.split("|")[1].strip()
+    theirs = last.replace(mine, "their-session").replace("discount", "zeppelin")
+    shared.write_text(f"{shared.read_text()}{theirs}\n", encoding="utf-8")
+    (hit, *_) = holdfast("search", "zeppelin", "--json", check=0).json()
+    assert (hit["id"], hit["path"]) == ("ledger:their-session", ".holdfast/ledger.md")
+    assert shared.read_text().splitlines()[hit["line"] - 1] == theirs
+
+
+@pytest.mark.promise("M13")
+def test_in_a_new_work_tree_hits_can_be_opened(
+    holdfast: Holdfast, repo: Path, remembered: Path, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=repo, check=True)
+    tree = tmp_path / "tree"
+    subprocess.run(["git", "worktree", "add", "-q", tree], cwd=repo, check=True)
+    (hit, *_) = holdfast("search", "staging database port", "--json", cwd=tree, check=0).json()
+    assert "5433" in (tree / hit["path"]).read_text(encoding="utf-8").splitlines()[hit["line"] - 1]
+    told = holdfast("recall", "connect to the staging database", cwd=tree, check=0).stdout
+    assert "5433" in told and f"in {repo.name}: " not in told
+
+
+def test_a_session_is_told_once(holdfast: Holdfast, remembered: Path) -> None:
+    hits = holdfast("search", "discount rule checkout", "-k", "20", "--json", check=0).json()
+    logged = {hit["session"] for hit in hits if hit["id"].startswith("session:")}
+    rows = {hit["session"] for hit in hits if hit["kind"] == "ledger"}
+    assert logged and not logged & rows
+    assert holdfast("search", "discount rule", "--kind", "ledger", "--json", check=0).json()
+
+
+@pytest.mark.promise("M11")
+def test_a_project_of_the_repository_has_its_state_and_what_holds_for_all(
+    holdfast: Holdfast, repo: Path, remembered: Path
+) -> None:
+    (remembered / "style.md").write_text("# Style\n\n- zeppelins are never red\n", encoding="utf-8")
+    asked = ("--project", repo.name, "--json")
+    assert holdfast("search", "what is next", "--kind", "state", *asked, check=0).json()
+    assert holdfast("search", "zeppelins", *asked, check=0).json()
+    missing = holdfast("search", "zeppelins", "--project", "nosuch", check=0)
+    assert "No project here is called nosuch" in missing.stderr and not missing.stdout
 
 
 @pytest.mark.promise("R2")
@@ -205,14 +268,35 @@ def test_another_project_is_told_of_only_where_it_knows_clearly_better(
 
 @pytest.mark.promise("M6")
 @pytest.mark.parametrize(
-    "task", ["where were we?", "continue", "Please continue where we left off", "what's next", "go on"]
+    "task",
+    [
+        "where were we?",
+        "continue",
+        "Please continue where we left off",
+        "what's next",
+        "go on",
+        "start",
+        "let's get started",
+        "start working",
+        "pick up where we left off",
+        "what was I working on",
+        "mach weiter",
+        "wo waren wir?",
+        "继续",
+    ],
 )
 def test_who_asks_where_we_are_is_told_the_state(holdfast: Holdfast, remembered: Path, task: str) -> None:
     assert "Document rule 3" in holdfast("recall", task, check=0).stdout
 
 
 @pytest.mark.parametrize(
-    "task", ["connect mongo on the staging database", "resume the staging database import"]
+    "task",
+    [
+        "connect mongo on the staging database",
+        "resume the staging database import",
+        "start the staging database",
+        "show the status of the staging database",
+    ],
 )
 def test_a_task_that_only_sounds_like_going_on_is_a_task(
     holdfast: Holdfast, remembered: Path, task: str
@@ -222,7 +306,9 @@ def test_a_task_that_only_sounds_like_going_on_is_a_task(
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.parametrize("lost", ["index.json", "index.db", "index*.vec", "format", "half"])
+@pytest.mark.parametrize(
+    "lost", ["index.json", "index.db", "index*.vec", "format", "half", "emptied", "older", "foreign"]
+)
 def test_whatever_of_the_index_is_lost_the_same_is_found_and_nothing_stale(
     holdfast: Holdfast, remembered: Path, lost: str
 ) -> None:
@@ -234,14 +320,80 @@ def test_whatever_of_the_index_is_lost_the_same_is_found_and_nothing_stale(
     if lost == "format":
         with closing(sqlite3.connect(remembered / "index.db")) as db:
             db.execute("PRAGMA user_version=0")
-        seen = remembered / "index.json"
-        seen.write_text(seen.read_text().replace(f'"index":{INDEX_FORMAT}', '"index":0'))
+    elif lost == "emptied":  # a copy that was cut off, a disk that was full
+        (remembered / "index.db").write_bytes(b"")
+    elif lost == "foreign":
+        (remembered / "index.db").unlink()
+        with closing(sqlite3.connect(remembered / "index.db")) as db:
+            db.execute("CREATE TABLE chunk (theirs TEXT)")
+    elif lost == "older":  # the notes are newer than the index: a power cut took its last saves
+        older = {path: path.read_bytes() for path in remembered.glob("index*") if path.suffix != ".json"}
+        (remembered / "style.md").write_text(
+            "# Style\n\n- rounded tax is a rule of staging\n", encoding="utf-8"
+        )
+        before = holdfast(*asked, check=0).stdout
+        for path, data in older.items():
+            path.write_bytes(data)
     elif lost == "half":
         (remembered / "style.md").touch()
     else:
         for path in remembered.glob(lost):
             path.unlink()
     assert holdfast(*asked, check=0).stdout == before
+
+
+@pytest.mark.promise("R6")
+@pytest.mark.parametrize("change", ["log touched", "reference loses it", "reference has it again"])
+def test_what_stands_in_two_files_is_told_as_a_rebuilt_index_tells_it(
+    holdfast: Holdfast, repo: Path, remembered: Path, change: str
+) -> None:
+    folder = remembered / "projects" / repo.name
+    decision = re.search(r"^- .*(D-[0-9a-z]{6}).*$", (folder / "reference.md").read_text(), re.MULTILINE)
+    assert decision is not None
+    entry = (
+        "## 2026-03-06 09:00 · claude-code · 5e551014\n\n- **Decisions:**\n  "
+        + decision[0].partition(" <!--")[0]
+    )
+    with (folder / "log.md").open("a", encoding="utf-8") as log:
+        log.write(f"\n{entry}\n<!-- session 5e551014-0000 · at 2026-03-06 09:00:00 -->\n")
+    asked = ("search", decision[1], "-k", "20", "--json")
+    (first, *_) = holdfast(*asked, check=0).json()
+    assert (first["id"], first["path"].rpartition("/")[2]) == (decision[1], "reference.md")
+    text = (folder / "reference.md").read_text(encoding="utf-8")
+    if change == "log touched":
+        (folder / "log.md").touch()
+    else:
+        (folder / "reference.md").write_text(text.replace(f"{decision[0]}\n", ""), encoding="utf-8")
+        assert holdfast(*asked, check=0).json()[0]["path"].endswith("/log.md")
+    if change == "reference has it again":
+        (folder / "reference.md").write_text(text, encoding="utf-8")
+    followed = holdfast(*asked, check=0).stdout
+    holdfast("index", "--rebuild", check=0)
+    assert holdfast(*asked, check=0).stdout == followed
+
+
+@pytest.mark.promise("F3")
+@pytest.mark.parametrize("obstacle", ["no lock", "no index", "newer"])
+def test_where_the_index_cannot_be_written_questions_are_answered_all_the_same(
+    holdfast: Holdfast, remembered: Path, obstacle: str
+) -> None:
+    asked = ("search", "rule rounded tax staging", "-k", "30", "--json")
+    before = holdfast(*asked, check=0).stdout
+    (remembered / "style.md").touch()
+    if obstacle == "newer":
+        with closing(sqlite3.connect(remembered / "index.db")) as db:
+            db.execute("PRAGMA user_version=99")
+    elif obstacle == "no lock":  # stands for a folder without leave to write, which root always has
+        (remembered / "locks" / "index.lock").unlink()
+        (remembered / "locks" / "index.lock").mkdir()
+    else:
+        (remembered / "index.db").unlink()
+        (remembered / "index.db").symlink_to("/no/such/folder/index.db")
+    again = holdfast(*asked, check=0)
+    assert again.stdout == before and not again.stderr
+    assert "5433" in holdfast("recall", "connect to the staging database", check=0).stdout
+    done = holdfast("index")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("query", ['"', "AND OR NOT", "a* b^2", "col:x", "(", "\ud800".encode("utf-8", "surrogatepass").decode("utf-8", "replace"), "-" * 50, "' OR 1=1 --"])  # fmt: skip

@@ -57,6 +57,59 @@ def ids(index: Index, query: str, **more: object) -> list[str]:
 
 
 @pytest.mark.promise("R4")
+@pytest.mark.parametrize(
+    ("text", "query", "words"),
+    [
+        ("Telemetry is off unless somebody asks.", "add telemetry", "telemetry"),
+        ("Sizing was wrong in the registry.", "registry size", "registry, size"),
+        ("Set TranscriptUUIDAtStart before the loop.", "when does it start", "start"),
+        ("Run golangci-lint before a push.", "golangci-lint", "golangci-lint"),
+        ("The tap lies on GitHub.", "GitHub tap", "github, tap"),
+        ("Wir überprüfen die Schlüssel zuerst.", "Schlüssel überprüfen", "schlüssel, überprüfen"),
+        ("데이터베이스 포트는 5433입니다.", "데이터베이스", "데이터베이스"),
+        ("我们使用缓存。", "缓存", "缓存"),
+    ],
+)
+def test_the_reason_names_the_words_that_were_found(
+    opened: Callable[[], Index], text: str, query: str, words: str
+) -> None:
+    with opened() as index:
+        index.put_many([*NOTES, Chunk(id="it", text=text)])
+        (hit, *_) = index.search(query)
+    assert hit.id == "it"
+    told = hit.why.removeprefix("words: ").partition(";")[0]
+    assert sorted(told.split(", ")) == words.split(", ")
+
+
+@pytest.mark.parametrize(
+    "asked", ["read_lines.py:41", "src/store/read_lines.py:41:7: ENOTFOUND", "store/read_lines.py"]
+)
+def test_a_file_is_found_by_the_place_that_a_compiler_names(index: Index, asked: str) -> None:
+    assert ids(index, asked)[0] == "H-1"
+    index.put("H-3", "lint complains at store/write_lines.py:281 again")
+    assert ids(index, "write_lines.py")[0] == "H-3"
+    assert "write_lines.py" in index.search("write_lines.py")[0].why
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["48f428f9", "session 48f428f9", "48f428f9-72d8-40b2-9594-953019809473", "what did 48F428F9… do?"],
+)
+def test_what_a_session_did_is_found_by_its_id_as_people_are_shown_it(index: Index, asked: str) -> None:
+    index.put("session:48f428f9-72d8-40b2-9594-953019809473", "Moved the shop to another host.")
+    index.put("session:51aa0000-72d8-40b2-9594-953019809473", "What did a session do? It did things.")
+    (hit, *_) = index.search(asked)
+    assert hit.text == "Moved the shop to another host." and "its id" in hit.why
+
+
+def test_a_word_or_number_said_in_passing_is_no_id(index: Index) -> None:
+    index.put("2", "The lighthouse keeper retired.")
+    index.put("it", "Whales sleep upright.")
+    assert ids(index, "which of the 2 databases is it, staging?")[0] == "F-2"
+    assert ids(index, "2")[0] == "2" and ids(index, "it?")[0] == "it" and ids(index, "see F-1")[0] == "F-1"
+
+
+@pytest.mark.promise("R4")
 def test_what_was_put_is_found_with_all_that_is_known_of_it(opened: Callable[[], Index]) -> None:
     with opened() as index:
         assert index.put(
@@ -184,6 +237,16 @@ def test_recent_history_comes_before_old_and_facts_do_not_fade(opened: Callable[
         assert at_the_time[0].id == "old"
 
 
+def test_as_of_a_day_in_the_past_the_newest_is_the_newest_then(opened: Callable[[], Index]) -> None:
+    day = 86_400
+    with opened() as index:
+        index.put("old", "release notes of the shop", when=0)
+        index.put("new", "release notes of the shop", when=20 * day)
+        index.put("later", "other things altogether", when=900 * day)
+        first, second = index.search("release notes", before=21 * day, k=2)
+    assert (first.id, second.id) == ("new", "old") and first.score > second.score + 0.05
+
+
 @pytest.mark.promise("R2")
 def test_a_fact_that_holds_the_question_word_for_word_comes_first(opened: Callable[[], Index]) -> None:
     with opened() as index:
@@ -291,6 +354,20 @@ def test_any_text_is_taken(opened: Callable[[], Index], text: str) -> None:
         assert index.stats().chunks == 0
 
 
+def test_the_end_of_a_huge_text_is_found_and_what_is_too_large_is_refused(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump = "".join(f"row {number} of the dump is dull\n" for number in range(60_000))
+    index.put("dump", f"{dump}here lies the zeppelin\n{dump}", path="dump.txt", line=1)
+    (hit,) = index.search("zeppelin", kinds=["history"], k=1)
+    assert (hit.id, hit.why) == ("dump", "words: zeppelin") and "the zeppelin" in hit.text
+    assert len(hit.text) < 2000 and hit.line <= 60_001 < hit.line + hit.text.count("\n") + 2
+    assert index.delete("dump") and "dump" not in ids(index, "zeppelin")
+    monkeypatch.setattr("holdfast.search.contract.LONGEST_TEXT", 1000)
+    with pytest.raises(UsageError, match=r"has 1,001 characters.*Cut it into parts"):
+        index.put("larger", "x" * 1001)
+
+
 @pytest.mark.parametrize("id", ["", "a\0b", "\ud800", "x" * 2000])
 def test_an_unusable_id_is_refused_and_nothing_of_the_batch_is_kept(index: Index, id: str) -> None:
     before = list(index.ids())
@@ -303,6 +380,37 @@ def test_an_unusable_id_is_refused_and_nothing_of_the_batch_is_kept(index: Index
 def test_an_unusable_moment_is_a_clear_error(index: Index, when: float | str) -> None:
     with pytest.raises(HoldfastError, match="not a"):
         index.put("x", "text", when=when)
+
+
+def test_a_hit_without_a_date_can_be_put_again(index: Index) -> None:
+    (hit, *_) = index.search("redis cache")
+    assert hit.date == ""
+    assert index.put("copy", hit.text, when=hit.date)
+
+
+@pytest.mark.parametrize(
+    ("id", "text", "more"),
+    [
+        (7, "text", {}),
+        ("x", None, {}),
+        ("x", b"bytes", {}),
+        ("x", "text", {"line": "5"}),
+        ("x", "text", {"session": 3}),
+        ("x", "text", {"when": [1]}),
+    ],
+)
+def test_what_is_no_text_is_refused_by_name(
+    index: Index, id: object, text: object, more: dict[str, object]
+) -> None:
+    with pytest.raises(UsageError, match=r"not a (text|whole number|moment)"):
+        index.put(id, text, **more)  # type: ignore[arg-type]
+    assert not index.delete(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("query", "k"), [(None, 5), (7, 5), ("redis", None), ("redis", 1.5)])
+def test_a_question_that_is_no_text_is_a_clear_error(index: Index, query: object, k: object) -> None:
+    with pytest.raises(UsageError, match="a question is a text"):
+        index.search(query, k=k)  # type: ignore[arg-type]
 
 
 def test_the_same_notes_in_another_order_get_the_same_answers(

@@ -40,6 +40,24 @@ def test_a_name_is_kept_whole_and_its_hidden_parts_are_split(text: str, expected
     assert shown(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("como rodar o benchmark", ["rodar", "benchmark"]),
+        ("wie werden die Geheimnisse entfernt?", ["geheimnisse", "entfernt"]),
+        ("pourquoi est-ce que les tests échouent", ["tests", "échouent"]),
+        ("как запустить все тесты для этого", ["запустить", "тесты"]),
+        ("os path join", ["os", "path", "join"]),
+        ("why does the process die", ["process", "die"]),
+    ],
+)
+def test_small_words_of_other_languages_are_left_out_where_they_are_spoken(
+    question: str, terms: list[str]
+) -> None:
+    assert [term for term in lexical.query_terms(question) if term.isalpha()] == terms
+    assert lexical.without_small_words(question).lower().split() == [*terms]
+
+
 def test_small_words_are_left_out_while_others_remain() -> None:
     assert lexical.query_terms("how do we use the cache") == ["cache"]
     assert lexical.query_terms("to be or not to be") == ["to", "be", "or", "not"]

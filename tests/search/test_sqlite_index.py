@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 import holdfast.search
 from holdfast.errors import FormatTooNew, StoreError, UsageError
 from holdfast.search import Chunk
+from holdfast.search.database import INDEX_FORMAT
 from holdfast.search.sqlite import SqliteIndex
 from holdfast.search.vectors import Vanished, VectorFile
 
@@ -332,8 +334,55 @@ def test_a_newer_format_is_not_touched_and_an_older_one_starts_empty(tmp_path: P
 def test_a_damaged_file_is_told_apart_from_a_busy_one(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     path.write_bytes(b"this is no database at all" * 100)
-    with pytest.raises(StoreError, match=r"damaged.*Delete it"):
+    with pytest.raises(StoreError, match=r"damaged.*delete it.*name another file"):
         holdfast.search.open(path)
+
+
+@pytest.mark.parametrize("version", [0, INDEX_FORMAT])
+def test_another_programs_database_is_refused_and_nothing_in_it_is_touched(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "their.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE chunk (theirs TEXT)")
+        db.execute("INSERT INTO chunk VALUES ('precious')")
+        db.execute(f"PRAGMA user_version={version}")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"another program's database.*Name another file"):
+        holdfast.search.open(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("path", ["", "  ", ":memory:"])
+def test_an_index_needs_a_place_on_disk(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="place on disk"):
+        holdfast.search.open(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_path_that_ends_like_a_folder_is_one(tmp_path: Path) -> None:
+    with holdfast.search.open(f"{tmp_path}/notes/") as index:
+        index.put("a", "walrus")
+    assert (tmp_path / "notes" / "index.db").is_file()
+
+
+def test_a_closed_index_and_one_of_another_thread_say_so(tmp_path: Path) -> None:
+    index = holdfast.search.open(tmp_path)
+    said: list[str] = []
+
+    def ask() -> None:
+        try:
+            index.search("walrus")
+        except StoreError as error:
+            said.append(error.line())
+
+    other = Thread(target=ask)
+    other.start()
+    other.join()
+    index.close()
+    ask()
+    assert "belongs to the thread that opened it" in said[0] and "was closed" in said[1]
 
 
 def test_a_folder_stands_for_the_index_in_it_and_missing_ones_are_made(tmp_path: Path) -> None:
@@ -355,3 +404,38 @@ def test_wrong_arguments_say_what_is_wrong(tmp_path: Path) -> None:
         holdfast.search.open(tmp_path, embedder="word2vec")
     with holdfast.search.open(tmp_path) as index, pytest.raises(UsageError, match="kinds"):
         index.search("x", kinds="fact")
+
+
+def test_a_vector_file_of_the_right_size_that_is_none_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with holdfast.search.open(path) as index:
+        index.put_many(notes(50))
+        asked = index.search("walrus harbor tide")
+    (spoilt,) = vector_files(tmp_path)
+    spoilt.write_bytes(bytes(reversed(spoilt.read_bytes())))
+    with holdfast.search.open(path) as index:
+        assert index.search("walrus harbor tide") == asked
+
+
+class Narrow:
+    """Says four, gives what it likes."""
+
+    name, width = "narrow", 4
+
+    def __init__(self, vector: Any) -> None:
+        self.vector = vector
+
+    def embed(self, texts: Any) -> Any:
+        return [self.vector] * len(texts) if self.vector else []
+
+
+@pytest.mark.parametrize("vector", [b"\1\1", [0.1, 0.2, 0.3, 0.4], None])
+def test_an_embedder_that_breaks_its_word_is_refused_and_nothing_is_written(
+    tmp_path: Path, vector: Any
+) -> None:
+    with holdfast.search.open(tmp_path, embedder=Narrow(vector)) as index:
+        with pytest.raises(UsageError, match="'narrow' does not keep to its contract"):
+            index.put("a", "walrus")
+        assert index.stats().chunks == 0
+    with pytest.raises(UsageError, match="an embedder has a name"):
+        holdfast.search.open(tmp_path, embedder=7)  # type: ignore[arg-type]

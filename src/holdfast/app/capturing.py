@@ -83,7 +83,7 @@ def capture(machine: Machine, project: Project) -> Captured:
 
 def _index(machine: Machine, project: Project, done: Captured) -> None:
     """What was captured is found at once. Search does without: it brings the index up to date itself."""
-    from holdfast.app.searching import update_index
+    from holdfast.app.indexing import update_index
 
     try:
         done.problems += update_index(machine, project).problems

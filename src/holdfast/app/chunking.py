@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast.model.ledger import LedgerEntry
-from holdfast.model.memory import DeadEnd, Decision, LogEntry, content_id
+from holdfast.model.memory import DeadEnd, Decision, LogEntry, OpenItem, content_id
 from holdfast.model.search import Chunk
-from holdfast.text.current_md import parse_current
+from holdfast.text.current_md import Done, NextStep, parse_current
 from holdfast.text.digest_lines import stumble_text
 from holdfast.text.log_md import parse_log
 from holdfast.text.questions_md import parse_questions
@@ -27,7 +27,7 @@ def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
     """The pieces of one file of the memory; none of a file that is not known, or cannot be read."""
     name = Path(shown).name
     if name == "current.md":
-        return list(_state(shown, text))
+        return list(_state(shown, text, project))
     if name == "style.md":
         return list(_style(shown, text))
     if name == "reference.md":
@@ -39,28 +39,30 @@ def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
     return []
 
 
-def chunks_of_ledger(shown: str, rows: Iterable[LedgerEntry], project: str) -> list[Chunk]:
-    """A row is found by its keywords, its model and how it ended."""
+def chunks_of_ledger(rows: Iterable[tuple[LedgerEntry, str, int]], project: str) -> list[Chunk]:
+    """A row, with its file and line, is found by its keywords, its model and how it ended."""
     return [
         Chunk(
             id=f"ledger:{row.session}",
             kind="ledger",
-            text=" ".join(_words_of(row)),
+            text=" · ".join(dict.fromkeys(_said_of_row(row))),
             when=row.timestamp.timestamp() if row.timestamp else None,
-            path=shown,
+            path=path,
+            line=line,
             session=row.session,
             project=project,
         )
-        for row in rows
+        for row, path, line in rows
         if not row.forgotten
     ]
 
 
-def _words_of(row: LedgerEntry) -> Iterator[str]:
-    yield from row.goal
+def _said_of_row(row: LedgerEntry) -> Iterator[str]:
+    yield " ".join(row.goal) or "(no goal)"
     fields = (row.kind, row.outcome, row.model, row.agent, row.framework, row.project_type)
     yield from (str(field) for field in fields if field)
-    yield from row.failures
+    if row.failures:
+        yield f"failures: {' '.join(row.failures)}"
 
 
 # --- the log -------------------------------------------------------------------------------------------
@@ -159,24 +161,43 @@ def _questions(shown: str, text: str, project: str) -> Iterator[Chunk]:
         )
 
 
-def _state(shown: str, text: str) -> Iterator[Chunk]:
+def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
     file = parse_current(text, shown)
     current, lines = file.current, _lines_of_ids(text)
-    dated = [
-        *((f"Next: {step.text}", step.at, step.session, step.branch) for step in current.next),
-        *((f"To do: {item.text}", item.at, item.session, item.branch) for item in current.todo),
-        *((f"Done: {item.text}", item.at, item.session, item.branch) for item in current.done),
-    ]
-    for said, at, session, branch in dated:
-        id = content_id("S", said)
+    dated: tuple[tuple[str, NextStep | OpenItem | Done], ...] = (
+        *(("Next", step) for step in current.next),
+        *(("To do", item) for item in current.todo),
+        *(("Done", item) for item in current.done),
+    )
+    for label, item in dated:
+        said = f"{label}: {item.text}"
         yield Chunk(
-            id=f"state:{id}", kind="state", text=said, title=branch, when=at, path=shown, session=session
+            id=f"state:{content_id('S', said)}",
+            kind="state",
+            text=said,
+            title=item.branch,
+            when=item.at,
+            path=shown,
+            line=line_of(text, item.text),
+            session=item.session,
+            project=item.project or (project if item.session else ""),  # what a person noted holds for all
         )
     for stumble in current.stumbles:
         said, line = stumble_text(stumble), lines.get(stumble.id, 0)
-        yield Chunk(id=stumble.id, kind="state", text=said, when=stumble.at, path=shown, line=line)
+        yield Chunk(
+            id=stumble.id, kind="state", text=said, when=stumble.at, path=shown, line=line, project=project
+        )
     for note in file.person:
-        yield Chunk(id=f"state:{content_id('S', note)}", kind="state", text=note.strip(), path=shown)
+        said = note.strip()
+        id, line = f"state:{content_id('S', note)}", line_of(text, said)
+        yield Chunk(id=id, kind="state", text=said, path=shown, line=line)
+
+
+def line_of(text: str, said: str) -> int:
+    """Where something stands, counted from 1; 0 when it was written in other signs."""
+    first = said.partition("\n")[0]
+    place = text.find(first) if first else -1
+    return text.count("\n", 0, place) + 1 if place >= 0 else 0
 
 
 def _style(shown: str, text: str) -> Iterator[Chunk]:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from holdfast.app.chunking import line_of
 from holdfast.app.lesson_states import Seen, active_lessons, lesson_store, states
 from holdfast.app.wiring import Machine
 from holdfast.model.memory import content_id
@@ -61,6 +62,7 @@ def _of_lesson(seen: Seen) -> Iterator[Chunk]:
     lesson = seen.lesson
     latest = max((one.at for one in lesson.evidence if one.at is not None), default=lesson.captured_at)
     session = lesson.sessions[-1] if lesson.sessions else ""
+    written = seen.found.data.decode("utf-8", "replace")
     for rule in lesson.rules:
         yield Chunk(
             id=f"lesson:{content_id('L', rule)}",
@@ -69,6 +71,7 @@ def _of_lesson(seen: Seen) -> Iterator[Chunk]:
             title=f"{lesson.name} {lesson.description}",
             when=latest,
             path=f"{_SHOWN[seen.place]}/{lesson.name}.md",
+            line=line_of(written, f"- {rule}"),
             session=session,
         )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.app.searching import PLACE, memory_files
+from holdfast.app.indexing import PLACE, SHARED_LEDGER, memory_files
 from holdfast.app.wiring import Machine
 from holdfast.errors import NotFound, UsageError
 from holdfast.guard.visible import visible
@@ -55,7 +55,7 @@ def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
         raise UsageError("there is nothing to open", fix="Name an id or a file:line that a search has shown")
     if meant.casefold().startswith(("l-", "lesson:")):
         return _lesson(machine, project, meant.removeprefix("lesson:"))
-    for shown, path in memory_files(project):
+    for shown, path in (*memory_files(project), *_shared_ledger(project)):
         if found := _where(meant, project, shown, path):
             return _excerpt(machine, shown, _text(project, path), found)
     if "/lessons/" in meant:
@@ -64,6 +64,12 @@ def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
         f"nothing in memory is called {visible(meant[:60])!r}",
         fix="Name an id or a file:line that a search has shown",
     )
+
+
+def _shared_ledger(project: Project) -> Iterator[tuple[str, Path]]:
+    path = project.window_ledger
+    if path is not None and path.is_file():
+        yield SHARED_LEDGER, path
 
 
 def _where(meant: str, project: Project, shown: str, path: Path) -> int:
@@ -145,7 +151,7 @@ def read_whole(machine: Machine, project: Project, name: str) -> str:
 
 
 def _text(project: Project, path: Path) -> str:
-    text = text_of(project.memory, path)
+    text = text_of(project.window if path.parent == project.window else project.memory, path)
     return text if len(text) <= MOST_READ else text[-MOST_READ:]
 
 

@@ -6,8 +6,7 @@ question about design wants decisions and history. What is not good enough is no
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -15,7 +14,8 @@ from holdfast.app.pointing import pointers_for
 from holdfast.app.projects import memory_of
 from holdfast.app.prompting import as_prompt
 from holdfast.app.recovery import recovery
-from holdfast.app.searching import PLACE, search
+from holdfast.app.searching import search
+from holdfast.app.task_wants import asks_state, may_go_on, weights_for
 from holdfast.app.wiring import Machine
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.likeness import Likeness, compare_signatures, signature
@@ -27,8 +27,7 @@ from holdfast.model.search import Hit
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.store.layout import Project, branch_of
-from holdfast.text.stopwords import ENGLISH
-from holdfast.text.tokens import count_tokens
+from holdfast.text.tokens import count_tokens, cut_to
 
 BUDGET = 200
 CANDIDATES = 40
@@ -42,40 +41,6 @@ LEAST_FILE = 0.1  # chance; between what a first and what a later prompt is told
 ALONE_FILE = 0.2  # where no statement fits the task: it may not be about this project at all
 _SHARE_OF_FILES = 0.4  # of the budget, at most
 _LONGEST = 45  # tokens of one line
-_FEW_WORDS = 8
-_WORD = re.compile(r"\w+")
-_ASKS_STATE = re.compile(r"\b(?:where (?:were|are) we|what(?:'s| is) next)\b")
-_GOES_ON = re.compile(r"(?:please |ok |let's |now )*(?:continue|resume|go on)\b")
-_NOTHING_MORE = {
-    "please",
-    "ok",
-    "now",
-    "work",
-    "working",
-    "session",
-    "task",
-    "left",
-    "last",
-    "time",
-    "yesterday",
-}
-
-# How much each sort of statement helps a task of a kind; what is not named counts 1.
-_FIXING = {"X": 1.25, "N": 1.15, "F": 1.05}
-_DESIGNING = {"D": 1.25, "session": 1.1, "Q": 1.15}
-_BUILDING = {"D": 1.1, "F": 1.1, "X": 1.1}
-_COMMANDING = {"F": 1.3, "X": 1.2}
-_WEIGHTS: Mapping[str, Mapping[str, float]] = {
-    Kind.BUGFIX: _FIXING,
-    Kind.TEST: _COMMANDING,
-    Kind.CONFIG: _COMMANDING,
-    Kind.MIGRATION: _BUILDING,
-    Kind.FEATURE: _BUILDING,
-    Kind.REFACTOR: _BUILDING,
-    Kind.DOCS: _DESIGNING,
-    Kind.REVIEW: _DESIGNING,
-    Kind.EXPLORATION: _DESIGNING,
-}
 
 
 class Recalled(Struct, frozen=True, kw_only=True):
@@ -103,38 +68,43 @@ class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
     """Lines for a task, within a budget of tokens; none when nothing is good enough."""
-    said = " ".join(task.casefold().split())
-    if _asks_state(said):
+    if asks_state(task):
         return _state(machine, project, budget)
-    if not (says_something(task) or _GOES_ON.match(said)):
+    if not (says_something(task) or may_go_on(task)):
         return Briefing(budget=budget, tokens=0, lines=())
     judged = explain_kind(task, (), ())
-    weights = _WEIGHTS.get(judged.kind, {})
+    weights = weights_for(task, judged.kind)
     own = _that_count(machine, project, search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR))
     ranked = sorted(own, key=lambda hit: -hit.score * weights.get(_sort_of(hit), 1.0))
     best = max((hit.score for hit in own), default=0.0)
     others = [
         hit
         for hit in search(
-            machine, project, task, CANDIDATES, _TOLD, everywhere=True, floor=FLOOR + ELSEWHERE_FLOOR
+            machine,
+            project,
+            task,
+            CANDIDATES,
+            _TOLD,
+            everywhere=True,
+            own=False,
+            floor=FLOOR + ELSEWHERE_FLOOR,
         )
-        if not hit.path.startswith(_OWN_PLACES)
-        and hit.kind != "lesson"  # holds where it was learned
+        if hit.kind != "lesson"  # holds where it was learned
         and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
     ]
     lines = [_line(hit, "") for hit in ranked]
     lines += [_line(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
-    if not lines and _GOES_ON.match(said):
+    if not lines and may_go_on(task):
         return _state(machine, project, budget)
     different = _different(lines)
-    if not (judged.kind in _WEIGHTS or classify(task)[0] in (CODE, LOOKING)):
+    if not (judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)):
         return _within(different, budget)
     files = _files(
         machine, project, task, int(budget * _SHARE_OF_FILES), LEAST_FILE if different else ALONE_FILE
     )
     kept = _within(different, budget - sum(count_tokens(line.text) for line in files))
     more = [line for line in files if line.text not in kept.text]
-    return _within([*kept.lines, *more], budget)
+    return _within([*kept.lines, *more] or different, budget)
 
 
 def recall_as_prompt(machine: Machine, project: Project, prompt: str, session: str = "") -> Briefing:
@@ -186,15 +156,6 @@ def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list
 _NOTED = ("X-", "N-")  # stand in the log, which is never rewritten
 
 
-def _asks_state(said: str) -> bool:
-    """Whether a task is only to go on; `make mongo on staging resume writes` is a task of its own."""
-    if _ASKS_STATE.search(said) and len(said.split()) <= _FEW_WORDS:
-        return True
-    begun = _GOES_ON.match(said)
-    return begun is not None and not set(_WORD.findall(said[begun.end() :])) - _NOTHING_MORE - ENGLISH
-
-
-_OWN_PLACES = (PLACE, ".holdfast/lessons", "~/.holdfast/lessons")  # all others lie in another project
 _TOLD = ("history", "fact", "question", "lesson", "state")
 
 
@@ -239,24 +200,30 @@ def _short(hit: Hit) -> str:
     lines = [" ".join(line.split()) for line in hit.text.split("\n") if line.strip()]
     if _sort_of(hit) == "session":
         files = next((line for line in lines if line.startswith("Files: ")), "")
-        lines = [lines[0], files] if files else lines[:1]
-    words = " ".join(lines).split(" ")
-    while len(words) > 1 and count_tokens(" ".join(words)) > _LONGEST:
-        words.pop()
-    said = " ".join(words)
-    return said if said == " ".join(lines) else f"{said}…"
+        lines = [lines[0], f"· files: {files.removeprefix('Files: ')}"] if files else lines[:1]
+    return cut_to(" ".join(lines), _LONGEST)
 
 
 def _different(lines: Sequence[Recalled]) -> list[Recalled]:
-    """Each thing once, whatever words it is said in."""
+    """Each thing once, whatever words it is said in; an answered question is often a decision as well."""
     kept: list[Recalled] = []
+    asked: set[str] = set()
     for line in lines:
         own = signature(line.text)
-        if not any(
+        question = _question_of(line.text)
+        if question not in asked and not any(
             compare_signatures(signature(known.text), own).likeness is Likeness.SAME for known in kept
         ):
             kept.append(line)
+            asked |= {question} - {""}
     return kept
+
+
+def _question_of(text: str) -> str:
+    """What was asked, of a line that begins with a question; '' of any other."""
+    said = text.removeprefix(_LABELS["Q"]).removeprefix(_LABELS["D"])
+    question, sign, _ = said.partition("?")
+    return question.casefold() if sign else ""
 
 
 def _within(lines: Sequence[Recalled], budget: int) -> Briefing:
@@ -267,4 +234,8 @@ def _within(lines: Sequence[Recalled], budget: int) -> Briefing:
         if used + cost <= budget:
             kept.append(line)
             used += cost
-    return Briefing(budget=budget, tokens=used, lines=tuple(kept))
+    nothing = ""
+    if lines and not kept:
+        least = min(count_tokens(line.text) for line in lines)
+        nothing = f"the shortest line for it has {least} tokens"
+    return Briefing(budget=budget, tokens=used, lines=tuple(kept), nothing=nothing)

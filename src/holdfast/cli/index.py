@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from holdfast.app.searching import update_index
+from holdfast.app.indexing import Indexed, update_index
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.amounts import counted
@@ -24,15 +24,16 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     began = time.perf_counter()
     if not project.memory.is_dir():
         output.note("Nothing is remembered here yet. holdfast import reads what agents recorded.")
-        return 0
-    done = update_index(machine, project, rebuild=options.rebuild)
+        done = Indexed()
+    else:
+        done = update_index(machine, project, rebuild=options.rebuild)
     seconds = time.perf_counter() - began
     for problem in done.problems:
         output.warn(problem)
     if options.json:
         counts = {"files": done.files, "chunks": done.chunks, "added": done.added, "removed": done.removed}
         output.show_json({**counts, "seconds": round(seconds, 3)})
-    else:
+    elif project.memory.is_dir():
         output.line(
             f"{counted(done.chunks, 'piece')} of {counted(done.files, 'file')}: {done.added} put in, "
             f"{done.removed} taken out ({seconds:.2f} s)."

@@ -10,11 +10,14 @@ from holdfast.app.recalling import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.amounts import counted, in_words
+from holdfast.cli.places import places
 from holdfast.errors import UsageError
 
 DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
-on, and what another project on this machine has solved already. Each line says why it is told and where it stands;
-when nothing is good enough, nothing is told."""
+on, and what another project on this machine has solved already. What comes first depends on the task: facts for
+commands and interfaces, decisions and history for a spec, dead ends for a fix; "start" or "where were we" is told the
+state. Each line has its reason and source (on a terminal, with --why, and in --json); when nothing is good enough,
+nothing is told."""
 EXAMPLES = """examples:
   holdfast recall "fix the flaky refresh test"
   holdfast recall "add a discount rule" --budget 400 --why
@@ -26,7 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
     )
-    parser.add_argument("--why", action="store_true", help="also say why, and where it stands")
+    parser.add_argument(
+        "--why", action="store_true", help="also say why, and where it stands (as on a terminal)"
+    )
     parser.add_argument(
         "--as-prompt",
         action="store_true",
@@ -48,14 +53,23 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         return 0
     for line in briefing.lines:
         output.line(line.text)
-        if options.why:
-            output.aside(" · ".join(part for part in (in_words(line.why), line.source) if part), indent=4)
+        if options.why or output.on_terminal():
+            output.aside(
+                " · ".join(part for part in (in_words(line.why), places(line.source)) if part), indent=4
+            )
     if not briefing.lines:
-        reason = f"A session would be told nothing: {briefing.nothing}." if options.as_prompt else ""
-        output.note(reason or "Memory has nothing for this task that is good enough.")
+        output.note(_nothing(options, briefing))
     elif output.on_terminal():
         output.note(f"{counted(len(briefing.lines), 'line')}, {briefing.tokens} of {briefing.budget} tokens")
     return 0
+
+
+def _nothing(options: argparse.Namespace, briefing: Briefing) -> str:
+    if options.as_prompt:
+        return f"A session would be told nothing: {briefing.nothing}."
+    if briefing.nothing:
+        return f"{briefing.budget} tokens are too few for this task: {briefing.nothing}."
+    return "Memory has nothing for this task that is good enough."
 
 
 def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Briefing:
@@ -65,4 +79,6 @@ def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Brief
         raise UsageError(
             "--session goes with --as-prompt", fix="holdfast recall TASK --as-prompt --session ID"
         )
-    return recall(machine, machine.project(), task, max(options.budget, 0))
+    if options.budget < 0:
+        raise UsageError("--budget cannot be negative", fix="Leave it out for 200 tokens")
+    return recall(machine, machine.project(), task, options.budget)

@@ -21,6 +21,7 @@ from holdfast.guard.visible import visible
 INTERRUPTED = 130
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 _MISSING = re.compile(r"the following arguments are required: (.*)")
+_STRANGE = re.compile(r"is missing|unrecognized arguments")
 _EXAMPLE = re.compile(r" +\S.*\S {2,}(?=\S)")
 
 
@@ -52,7 +53,23 @@ class Parser(argparse.ArgumentParser):
 
             if close := get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1):
                 message = f"{message}. Did you mean {close[0]!r}?"
-        super().error(message)
+        super().error(f"{message}{self._after_dashes(message)}")
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        self._words = list(args or ())
+        return super().parse_known_args(args, namespace)
+
+    def _after_dashes(self, message: str) -> str:
+        """How to say a text that begins with a dash, where any text may be said: people search for flags."""
+        free = next((one for one in self._actions if not one.option_strings and one.nargs == "+"), None)
+        unknown = [
+            word
+            for word in self._words
+            if word.startswith("-") and word.partition("=")[0] not in self._option_string_actions
+        ]
+        if free is None or not unknown or not _STRANGE.search(message):
+            return ""
+        return f". A {free.metavar} that begins with a dash goes after --: {self.prog} -- {unknown[0]}"
 
     def _missing(self, name: str) -> str:
         """By what argparse calls it: its metavar, or its option."""

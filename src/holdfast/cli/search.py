@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from holdfast.app.searching import KINDS, search
+from holdfast.app.searching import KINDS, project_names, search
 from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.places import place
 from holdfast.errors import UsageError
 from holdfast.model.search import WEAK, Hit
 
-DESCRIPTION = """Searches the state, the history, facts, questions and ledger of this project, by words and by
-meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the query,
-nothing is shown: of a question of several words one in common is seldom enough."""
+DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
+and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the
+query, nothing is shown: of a question of several words one in common is seldom enough. Each hit says where it stands,
+in which session it arose and by what it was found; a session's row is not shown beside its log entry."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
+  holdfast search 48f428f9                      what a session did, by its id
+  holdfast search -- --no-verify                a text that begins with a dash
   holdfast search "retry with backoff" --everywhere -k 3"""
 LONGEST = 240
 
@@ -31,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--everywhere", action="store_true", help="in every project on this machine")
     parser.add_argument("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)")
     parser.add_argument("--all", action="store_true", help="the nearest hits, even where nothing fits")
-    parser.add_argument("--why", action="store_true", help="say how well each fits and by what")
+    parser.add_argument("--why", action="store_true", help="also say how well each fits, from 0 to 1")
     parser.add_argument("--json", action="store_true", help="the hits as JSON")
 
 
@@ -48,7 +51,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     for number, hit in enumerate(hits):
         if number:
             output.line()
-        _show(hit, why=options.why, project=options.everywhere)
+        _show(hit, fit=options.why, project=options.everywhere)
     if not hits:
         output.note(_nothing(options, machine))
     return 0
@@ -76,16 +79,18 @@ def _is_clear(options: argparse.Namespace, machine: Machine, query: str, hits: S
 def _nothing(options: argparse.Namespace, machine: Machine) -> str:
     if not (options.everywhere or machine.project().memory.is_dir()):
         return "Nothing is remembered here yet. holdfast import reads what agents recorded."
+    if options.project and not options.everywhere and options.project not in project_names(machine.project()):
+        return f"No project here is called {options.project}: holdfast project lists them."
     return "Nothing is known of that." if options.all else "Nothing here fits that. --all shows the nearest."
 
 
-def _show(hit: Hit, *, why: bool, project: bool) -> None:
+def _show(hit: Hit, *, fit: bool, project: bool) -> None:
     first, *rest = [line for line in hit.text.split("\n") if line.strip()]
     output.heading(output.cut(first, LONGEST))
     for line in rest[:3]:
         output.line(f"  {output.cut(line, LONGEST)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
-    signs = [hit.project if project else "", hit.kind, hit.date[:10], where]
-    if why:
-        signs += [f"session {hit.session[:8]}" if hit.session else "", f"fit {hit.score:.2f}", hit.why]
+    session = f"session {hit.session[:8]}" if hit.session else ""
+    signs = [hit.project if project else "", hit.kind, hit.date[:10], where, session, hit.why]
+    signs += [f"fit {hit.score:.2f}"] if fit else []
     output.aside(" · ".join(filter(None, signs)), indent=2)

@@ -27,12 +27,26 @@ def open(path: str | os.PathLike[str], embedder: Embedder | str | None = "static
     """
     from holdfast.search.sqlite import SqliteIndex
 
+    return SqliteIndex(_file_at(os.fspath(path)), _embedder(embedder))
+
+
+def _file_at(path: str) -> Path:
+    if not path.strip() or path == ":memory:":  # its vectors are a file, whatever SQLite could do without one
+        fix = "Name a file or a folder; tempfile.TemporaryDirectory() makes one that goes away"
+        raise UsageError(f"an index needs a place on disk, which {path!r} is not", fix=fix)
     place = Path(path)
-    return SqliteIndex(place / _FILE if place.is_dir() else place, _embedder(embedder))
+    is_folder = place.is_dir() or path.endswith(("/", os.sep))
+    return place / _FILE if is_folder else place
 
 
 def _embedder(wanted: Embedder | str | None) -> Embedder | None:
-    if wanted is None or not isinstance(wanted, str):
+    if wanted is None:
+        return None
+    if not isinstance(wanted, str):
+        if not all(hasattr(wanted, name) for name in ("name", "width", "embed")):
+            raise UsageError(
+                "an embedder has a name, a width and embed(texts)", fix="docs/search.md shows one"
+            )
         return wanted
     if wanted == "static":
         from holdfast.search.embed.static import StaticTable

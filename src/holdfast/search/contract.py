@@ -28,8 +28,8 @@ NO_WORD = 0.6
 When = float | int | str | datetime | date | None
 """A moment: seconds since 1970, an ISO 8601 text, or Python's own; without a zone it is UTC."""
 
-LONGEST_TEXT = 1_000_000
-"""Characters of a chunk that are kept and searched; what comes after them is not."""
+LONGEST_TEXT = 100_000_000
+"""Characters of a chunk; more are refused. What comes after the first million is found by its words alone."""
 
 _LONGEST_ID = 1000
 
@@ -79,15 +79,24 @@ class Index(Protocol):
     ) -> list[Hit]:
         """The `k` best, one for each id, best first; the same question gets the same answer.
 
-        `now` is what recency is measured from: the newest chunk's moment unless told. `before` leaves out what
-        is not older. `floor` leaves out what has less evidence than that, however recent: FLOOR is the one that
-        was calibrated. With `fitting` there is no answer at all where no text has as much as FITTING; where none holds
-        a word of the question one must be as near as NEAR. The nearest of what does not fit is no answer.
+        `now` is what recency is measured from: the newest chunk's moment unless told. `before` leaves out what is
+        not older, and then nothing newer is the newest. `floor` leaves out what has less evidence than that, however
+        recent: FLOOR is the one that was calibrated. With `fitting` there is no answer at all where no text has as
+        much as FITTING; where none holds a word of the question one must be as near as NEAR. The nearest of what
+        does not fit is no answer.
         """
         ...
 
     def ids(self) -> Iterator[str]:
         """Every id, in order."""
+        ...
+
+    def mark(self) -> str:
+        """What was last left by `set_mark`; '' in an index that was made anew."""
+        ...
+
+    def set_mark(self, mark: str) -> None:
+        """Leave a word for oneself: it is there only together with all that was put and deleted before it."""
         ...
 
     def stats(self) -> Stats: ...
@@ -103,7 +112,7 @@ class Index(Protocol):
 
 def seconds(when: When) -> float | None:
     """The moment in seconds since 1970."""
-    if when is None:
+    if when is None or when == "":  # as in a hit without a date
         return None
     if isinstance(when, str):
         when = _read(when)
@@ -111,6 +120,8 @@ def seconds(when: When) -> float | None:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     if isinstance(when, date):
         return datetime(when.year, when.month, when.day, tzinfo=UTC).timestamp()
+    if not isinstance(when, int | float):
+        raise UsageError(f"not a moment: {type(when).__name__}", fix="Give seconds since 1970")
     number = float(when)
     if not -1e11 < number < 1e12:  # years -1200 to 33000; also refuses what is not a number
         raise UsageError(f"not a moment: {when!r}", fix="Give seconds since 1970")
@@ -125,14 +136,32 @@ def _read(text: str) -> datetime:
         raise UsageError(f"not a date: {text[:40]!r}", fix=fix) from error
 
 
+def typed(chunk: Chunk) -> Chunk:
+    """The same chunk. Nothing checks a struct's fields when it is made, and numbers as ids are an easy slip."""
+    for field in _TEXTS:
+        value = getattr(chunk, field)
+        if not isinstance(value, str):
+            fix = "Give a text: str(...) makes one of a number"
+            raise UsageError(f"the {field} of a chunk is not a text but {type(value).__name__}", fix=fix)
+    if not isinstance(chunk.line, int):
+        raise UsageError("the line of a chunk is not a whole number", fix="Count lines from 1; 0 is none")
+    return chunk
+
+
+_TEXTS = ("id", "text", "kind", "title", "path", "session", "project")
+
+
 def checked(chunk: Chunk) -> Chunk:
     """The chunk as it can be stored: signs that no database takes replaced, an unusable id refused."""
     if not chunk.id or len(chunk.id) > _LONGEST_ID or storable(chunk.id) != chunk.id:
         fix = f"Use 1 to {_LONGEST_ID} characters, without NUL or lone surrogates"
         raise UsageError(f"not usable as the id of a chunk: {chunk.id[:40]!a}", fix=fix)
+    if len(chunk.text) > LONGEST_TEXT:
+        fix = f"Cut it into parts of at most {LONGEST_TEXT:,} characters"
+        raise UsageError(f"the text of {chunk.id[:40]!a} has {len(chunk.text):,} characters", fix=fix)
     return Chunk(
         id=chunk.id,
-        text=storable(chunk.text[:LONGEST_TEXT]),
+        text=storable(chunk.text),
         kind=storable(chunk.kind),
         when=seconds(chunk.when),
         title=storable(chunk.title[:_LONGEST_ID]),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.errors import FormatTooNew, StoreError
 
-INDEX_FORMAT = 1
+INDEX_FORMAT = 2
 """Also counts changes of how text is split into terms: an older index is emptied, and filled again by its owner."""
 
 BUSY_SECONDS = 60
@@ -63,6 +63,7 @@ class Database:
                 fix="Upgrade holdfast, or delete the index: it is made again",
             )
         if number < INDEX_FORMAT:
+            self._refuse_others()
             self._use_write_ahead_log()
             with self.writing():
                 (number,) = self.row("PRAGMA user_version") or (0,)
@@ -75,6 +76,13 @@ class Database:
         self.ask("PRAGMA temp_store=MEMORY")
         self.ask("PRAGMA mmap_size=1073741824")
         self.ask("PRAGMA cache_size=-65536")
+
+    def _refuse_others(self) -> None:
+        """Another program's database is not made into an index: our tables may have the names of its own."""
+        if self.number("SELECT count(*) FROM sqlite_master") and not self.number(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'passage_words'"
+        ):
+            raise not_ours(self.path)
 
     def _use_write_ahead_log(self) -> None:
         """SQLite does not wait its turn here when two processes make the file at once, so we do."""
@@ -159,17 +167,32 @@ class Database:
         self._db.close()
 
 
+class BusyIndex(StoreError):
+    """Somebody else has been writing for a very long time."""
+
+
 class DamagedIndex(StoreError):
-    """It is derived: who has the texts makes it anew."""
+    """What lies there is no index that can be used. It is derived: who has the texts makes it anew."""
+
+
+def not_ours(path: Path) -> DamagedIndex:
+    return DamagedIndex("this is another program's database", where=str(path), fix="Name another file")
 
 
 def refused(path: Path, error: Exception) -> StoreError:
     """What SQLite or the disk said, and what to do. Busy is not broken: only a broken index is to be deleted."""
     words = str(error)
     if "locked" in words or "busy" in words:
-        return StoreError("the search index is in use by another process", where=str(path), fix="Try again")
+        return BusyIndex("the search index is in use by another process", where=str(path), fix="Try again")
+    if "no such table" in words or "no such column" in words:
+        return not_ours(path)
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in words:
+        return StoreError("this index was closed", where=str(path), fix="Open it again")
+    if isinstance(error, sqlite3.ProgrammingError) and "thread" in words:
+        fix = "Open one in each thread: they share what is in it"
+        return StoreError("an index belongs to the thread that opened it", where=str(path), fix=fix)
     if isinstance(error, sqlite3.DatabaseError) and ("not a database" in words or "malformed" in words):
-        fix = "Delete it: it is derived, and made again from the memory"
-        return DamagedIndex(f"the search index is damaged ({words})", where=str(path), fix=fix)
+        fix = "If it was one, delete it: it is derived, and made again from the memory. If not, name another file"
+        return DamagedIndex(f"no search index, or a damaged one ({words})", where=str(path), fix=fix)
     fix = "Check that the directory is there, is yours and has space"
     return StoreError(f"the search index cannot be used: {words}", where=str(path), fix=fix)

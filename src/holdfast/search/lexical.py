@@ -23,6 +23,7 @@ _MOST_NAMES = 5000  # of one passage: minified code has no end of them
 _JOINED = re.compile(r"(?<!\w)(?:-{1,2}(?=[^\W_]))?+\w++(?:[._/\\:@#+-]{1,3}+\w++)*+(?:\+\+|#)?+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CHANGES_INSIDE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]")
+_LINE_NUMBERS = re.compile(r"(?::\d+)+$")
 _WORD = re.compile(r"[^\W_]+")
 _NOT_ALNUM = re.compile(r"[\W_]")
 _RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]{2,}")
@@ -57,7 +58,16 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _wholes(joined: str) -> Iterator[str]:
-    """The name as one word, and a path's last part: people remember the file, not the folder."""
+    """The name as one word, and a path's last part: people remember the file, not the folder.
+
+    `main.go:41` is said by every compiler; what is known is of `main.go`.
+    """
+    bare = _LINE_NUMBERS.sub("", joined)
+    for name in (joined, bare) if bare != joined else (joined,):
+        yield from _whole_and_file(name)
+
+
+def _whole_and_file(joined: str) -> Iterator[str]:
     whole = _NOT_ALNUM.sub(_SIGN, joined.lower())
     if _SIGN in whole:
         yield whole
@@ -70,7 +80,7 @@ def query_terms(query: str) -> list[str]:
     """The words and names of a question in their order, each once, small words left out while others remain."""
     query = query[:LONGEST_QUERY]
     words = [word.lower() for word in _WORD.findall(query)]
-    small = _small_words()
+    small = _small_words_of(words)
     telling = [word for word in words if word not in small and (len(word) > 1 or not word.isascii())]
     terms = [*(telling or words), *_names(query)]
     return list(dict.fromkeys(terms))
@@ -83,9 +93,23 @@ def says_something(query: str) -> bool:
 
 def without_small_words(query: str) -> str:
     """A question for its meaning: `how`, `the` and `we` pull every text's vector the same way."""
-    small = _small_words()
-    telling = [word for word in re.findall(r"\w+", query[:LONGEST_QUERY]) if word.lower() not in small]
-    return " ".join(telling) or query[:LONGEST_QUERY]
+    words = re.findall(r"\w+", query[:LONGEST_QUERY])
+    small = _small_words_of(word.lower() for word in words)
+    return " ".join(word for word in words if word.lower() not in small) or query[:LONGEST_QUERY]
+
+
+def _small_words_of(words: Iterable[str]) -> frozenset[str]:
+    """English ones, and another language's if a question has two of them: one alone (os, die) may be a name."""
+    from holdfast.text.stopwords import OTHER_LANGUAGES
+
+    said = frozenset(words)
+    english = _small_words()
+    foreign = said - english
+    for small in OTHER_LANGUAGES.values():
+        hits = len(foreign & small)
+        if hits > 1 and 2 * hits >= len(said & english):
+            english |= small
+    return english
 
 
 @cache
@@ -121,6 +145,54 @@ def is_one_slip_apart(written: str, known: str) -> bool:
     )
 
 
+def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
+    """Those of some (word, stem) that a text holds, in their order; a name as the text has it, without its parts."""
+    plain, with_parts = _folded(text), ""
+    found = []
+    for word, stem in terms:
+        if _root(stem).partition(_SIGN)[0] not in plain:  # most are not: the pattern is not even tried
+            continue
+        pattern = as_pattern(stem)
+        match = re.search(pattern, plain)
+        if match is None:  # inside a name, or of a script without spaces
+            with_parts = with_parts or _folded(names(text))
+            match = re.search(pattern, with_parts)
+        if match:
+            found.append(match[0] if _SIGN in stem else word)
+    alone = [word for word in found if not any(word != other and word in other for other in found)]
+    return list(dict.fromkeys(alone))[:most]
+
+
+def around(terms: Iterable[tuple[str, str]], text: str, start: int, stop: int, most: int) -> tuple[int, int]:
+    """The part of a long passage that holds the first of some terms that it holds at all."""
+    folded = text[start:stop].lower()
+    for _, stem in terms:
+        match = re.search(as_pattern(stem), folded)
+        if match:
+            begin = max(0, min(match.start() - most // 2, len(folded) - most))
+            return start + begin, start + begin + most
+    return start, start + most
+
+
+def _folded(text: str) -> str:
+    """As FTS5 compares: without capitals and accents."""
+    if text.isascii():
+        return text.lower()
+    from unicodedata import combining, normalize
+
+    apart = normalize("NFD", text.casefold())
+    return normalize("NFC", "".join(char for char in apart if not combining(char)))  # Hangul comes apart too
+
+
 def as_pattern(stem: str) -> str:
     """A regular expression for a word that begins with `stem`, or for a name with any signs in its places."""
-    return r"(?<![^\W_])" + r"[\W_]".join(re.escape(part) for part in stem.split(_SIGN))
+    parts = _root(stem).split(_SIGN)
+    return r"(?<![^\W_])" + r"[\W_]".join(re.escape(part) for part in parts) + r"\w*"
+
+
+def _root(stem: str) -> str:
+    """Porter writes `retri` for retry, `pi` for .py and `size` for sizing: such a last letter need not be there."""
+    return stem[:-1] if len(stem) > _LEAST_STEM and stem[-1] in "ie" else stem
+
+
+_LEAST_STEM = 3

@@ -15,6 +15,7 @@ from holdfast.search.contract import FITTING, FLOOR
 from holdfast.search.database import Database
 from holdfast.search.doubt import Claim, Doubt
 from holdfast.search.embed.contract import UNIT
+from holdfast.search.passages import CLOSELY
 from holdfast.search.terms import Chosen, Terms
 from holdfast.search.vectors import VectorFile
 
@@ -22,7 +23,14 @@ _BY_WORDS = 300  # passages that are looked at more closely
 _BY_MEANING = 200
 _BEFORE_SCOPE = 5000  # nearest passages among which those of a scope are looked for first
 _REASON_WORDS = 6
+_LONGEST_SHOWN = 1500
 _TELLING_COSINE = 0.3
+_SORTS_OF_SESSION = ("session", "ledger")  # what is known of a session as a whole has these before its id
+_BEGINS_AN_ID = re.compile(
+    r"(?=.*\d)[0-9A-Za-z][0-9A-Za-z_-]{7,99}"
+)  # people are shown the first eight signs
+_MOST_ALIKE = 5
+_LOOKS_LIKE_AN_ID = re.compile(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are said in passing
 _FEW_WORDS = 2
 
 
@@ -144,7 +152,7 @@ class Lookup:
             [*evidence.by_passage, *evidence.cosines], [*evidence.by_whole, *evidence.named], question.scope
         )
         self._complete(evidence.cosines, candidates, question)
-        now = self._db.number("SELECT max(at) FROM chunk") if question.now is None else question.now
+        now = self._newest(question.scope.before) if question.now is None else question.now
         ranked = [
             one
             for number, candidate in candidates.items()
@@ -174,6 +182,11 @@ class Lookup:
         doubt = Doubt(self._db, chosen, question.scope.condition())
         left = doubt.evidence([one.claim for one in ranked], min(floor, FITTING) if floor > 0 else FITTING)
         return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
+
+    def _newest(self, before: float | None) -> float:
+        """The moment of the newest chunk; who asks as of a day in the past has nothing newer."""
+        condition, values = ("", []) if before is None else (" WHERE at < ?", [before])
+        return self._db.number(f"SELECT max(at) FROM chunk{condition}", values)
 
     def _ranked(
         self, number: int, candidate: _Candidate, evidence: _Evidence, query: str, now: float
@@ -289,12 +302,22 @@ class Lookup:
             cosines[number] = dot / UNIT**2
 
     def _named(self, question: Question) -> set[int]:
-        """Chunks whose id is said in the question."""
-        said = {word.strip("\"'`()[]<>,;:!?.") for word in question.text[:2000].split()[:50]} - {""}
+        """Chunks whose id is said in the question; of `sort:id` the id alone will do, or the first of its signs."""
+        words = {word.strip("\"'`()[]<>,;:!?.…") for word in question.text[:2000].split()[:50]} - {""}
+        said = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
         condition, values = question.scope.condition()
         marks = ", ".join("?" * len(said))
         statement = f"SELECT n FROM chunk WHERE id IN ({marks}) AND {condition}"
-        return {n for (n,) in self._db.ask(statement, [*sorted(said), *values])}
+        found = {n for (n,) in self._db.ask(statement, [*sorted(said), *values])}
+        for word in said:
+            if _BEGINS_AN_ID.fullmatch(word):
+                for sort in _SORTS_OF_SESSION:
+                    statement = (
+                        f"SELECT n FROM chunk WHERE id >= ? AND id < ? AND {condition} LIMIT {_MOST_ALIKE}"
+                    )
+                    start = f"{sort}:{word.lower()}"
+                    found |= {n for (n,) in self._db.ask(statement, [start, f"{start}\uffff", *values])}
+        return found
 
     def _candidates(
         self, passages: Sequence[int], chunks: Sequence[int], scope: Scope
@@ -326,16 +349,20 @@ class Lookup:
         wanted = " ".join(query.casefold().split()).strip("\"'`?")
         if not 2 < len(wanted) <= 200:
             return False
-        ((text, title),) = self._db.ask("SELECT text, title FROM chunk WHERE n = ?", (number,))
+        statement = f"SELECT substr(text, 1, {CLOSELY}), title FROM chunk WHERE n = ?"
+        ((text, title),) = self._db.ask(statement, (number,))
         return wanted in " ".join(f"{title} {text}".casefold().split())
 
     def _hit(self, one: _Ranked, evidence: _Evidence, is_weak: bool) -> Hit:
         statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
         ((id, kind, title, text, path, line, session, project, at),) = self._db.ask(statement, (one.number,))
         _, start, stop = one.best
+        terms = evidence.chosen.shown
+        if stop - start > _LONGEST_SHOWN:
+            start, stop = lexical.around(terms, text, start, stop, _LONGEST_SHOWN)
         passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
         reasons = ["its id"] if one.number in evidence.named else []
-        words = _words_held(evidence.chosen.shown, f"{title} {passage}")
+        words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
         reasons += [f"words: {', '.join(words)}"] if words else []
         reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
         reasons += [WEAK] if is_weak else []
@@ -352,16 +379,6 @@ class Lookup:
             score=round(fuse.score(one.value), 4),
             why="; ".join(reasons) or "like it in parts",
         )
-
-
-def _words_held(terms: Sequence[tuple[str, str]], text: str) -> list[str]:
-    """Those of the question's words whose stem begins a word of the text, the rarest first."""
-    folded = text.casefold()
-    held: list[str] = []
-    for word, stem in terms:
-        if len(held) < _REASON_WORDS and re.search(lexical.as_pattern(stem), folded):
-            held.append(word)
-    return held
 
 
 def _portions(numbers: Sequence[int] | Collection[int], size: int = 500) -> list[list[int]]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 _SHORT = 900  # a text up to this is one passage: it was cut by meaning already
 _AIM = 600
+CLOSELY = 1_000_000  # characters; what comes after them is a dump, and is cut into fewer and longer pieces
+_COARSE_AIM = 5000
 _BREAK = re.compile(r"\n+|(?<=[.!?。！？])\s+")
 
 
@@ -17,7 +19,7 @@ def spans(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     start = last = 0
     for place in _pieces(text):
-        if place - start > _AIM and last > start:
+        if place - start > _aim(start) and last > start:
             found.append((start, last))
             start = last
         last = place
@@ -26,15 +28,19 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[int]:
-    """Where a sentence ends, and every _AIM characters where none does."""
+    """Where a sentence ends, and every so many characters where none does."""
     at = 0
     for match in _BREAK.finditer(text):
-        while match.end() - at > _AIM:
-            at += _AIM
+        while match.end() - at > _aim(at):
+            at += _aim(at)
             yield at
         at = match.end()
         yield at
-    while len(text) - at > _AIM:
-        at += _AIM
+    while len(text) - at > _aim(at):
+        at += _aim(at)
         yield at
     yield len(text)
+
+
+def _aim(at: int) -> int:
+    return _AIM if at < CLOSELY else _COARSE_AIM

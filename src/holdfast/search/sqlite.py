@@ -13,11 +13,11 @@ from msgspec import Struct
 from holdfast.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
 from holdfast.search import lexical
-from holdfast.search.contract import NEAR, NO_WORD, When, checked, seconds, storable
+from holdfast.search.contract import NEAR, NO_WORD, When, checked, seconds, storable, typed
 from holdfast.search.database import Database
 from holdfast.search.embed.contract import Embedder
 from holdfast.search.lookup import Lookup, Question, Scope
-from holdfast.search.passages import spans
+from holdfast.search.passages import CLOSELY, spans
 from holdfast.search.terms import Terms
 from holdfast.search.vectors import Vanished, VectorFile
 
@@ -91,7 +91,7 @@ class SqliteIndex:
         return self.put_many([chunk]).unchanged == 0
 
     def put_many(self, chunks: Iterable[Chunk]) -> Changes:
-        given = {chunk.id: chunk for chunk in chunks}  # of two with one id the later counts
+        given = {chunk.id: typed(chunk) for chunk in chunks}  # of two with one id the later counts
         hashes = {id: _hash(chunk) for id, chunk in given.items()}
         known = self._hashes(given)
         changed = [id for id in given if known.get(id) != hashes[id]]
@@ -119,7 +119,7 @@ class SqliteIndex:
         return self.delete_many([id]) > 0
 
     def delete_many(self, ids: Iterable[str]) -> int:
-        present = self._hashes([id for id in ids if storable(id) == id])
+        present = self._hashes([id for id in ids if isinstance(id, str) and storable(id) == id])
         if not present:
             return 0
         count, gone = 0, []
@@ -139,10 +139,14 @@ class SqliteIndex:
                 _to_embed(chunk.title, chunk.text[start:stop])
                 for chunk, places in zip(chunks, cut, strict=True)
                 for start, stop in places
+                if start < CLOSELY
             ]
-            vectors = iter(self._embedder.embed(texts))
+            vectors = iter(_embedded(self._embedder, texts))
+        none = bytes(self._embedder.width) if self._embedder is not None else b""
         return [
-            _Ready(chunk, hash, places, [next(vectors, b"") for _ in places])
+            _Ready(
+                chunk, hash, places, [next(vectors, none) if start < CLOSELY else none for start, _ in places]
+            )
             for chunk, hash, places in zip(chunks, hashes, cut, strict=True)
         ]
 
@@ -175,17 +179,18 @@ class SqliteIndex:
             statement = "INSERT INTO passage (chunk, start, stop) VALUES (?, ?, ?)"
             passage = self._db.ask(statement, (number, start, stop)).lastrowid
             assert passage is not None
-            self._words("passage_words", passage, title, text[start:stop])
+            self._words("passage_words", passage, title, text[start:stop], names=start < CLOSELY)
             rows.append((passage, vector))
         if len(places) > 1:
             self._words("whole_words", number, title, text)
         return rows
 
-    def _words(self, table: str, number: int, title: str, text: str, command: str = "") -> None:
-        columns, values = (
-            "rowid, title, body, names",
-            (number, title, text, lexical.names(f"{title} {text}")),
-        )
+    def _words(
+        self, table: str, number: int, title: str, text: str, command: str = "", *, names: bool = True
+    ) -> None:
+        """A dump's later pieces are without names: their words are enough, and names are most of the work."""
+        columns = "rowid, title, body, names"
+        values = (number, title, text, lexical.names(f"{title} {text[:CLOSELY]}") if names else "")
         if command:
             self._db.ask(
                 f"INSERT INTO {table} ({table}, {columns}) VALUES (?, ?, ?, ?, ?)", (command, *values)
@@ -199,7 +204,7 @@ class SqliteIndex:
         statement = "SELECT n, start, stop FROM passage WHERE chunk = ?"
         passages = self._db.ask(statement, (number,)).fetchall()
         for passage, start, stop in passages:
-            self._words("passage_words", passage, title, text[start:stop], "delete")
+            self._words("passage_words", passage, title, text[start:stop], "delete", names=start < CLOSELY)
         if len(passages) > 1:
             self._words("whole_words", number, title, text, "delete")
         self._db.ask("DELETE FROM passage WHERE chunk = ?", (number,))
@@ -300,6 +305,8 @@ class SqliteIndex:
         floor: float = 0.0,
         fitting: bool = False,
     ) -> list[Hit]:
+        if not isinstance(query, str) or not isinstance(k, int):
+            raise UsageError("a question is a text, and k a whole number", fix="As in search('why', k=5)")
         if k < 1 or not query.strip():
             return []
         text = storable(query[: lexical.LONGEST_QUERY])
@@ -313,7 +320,7 @@ class SqliteIndex:
         )
         vector = None
         if self._embedder is not None:
-            vector = self._embedder.embed([lexical.without_small_words(text)])[0]
+            (vector,) = _embedded(self._embedder, [lexical.without_small_words(text)])
         question = Question(text, scope, seconds(now), vector, self._least(text) if fitting else None)
         for _ in range(_TRIES):
             if self._needs_layout():
@@ -332,6 +339,13 @@ class SqliteIndex:
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])
 
+    def mark(self) -> str:
+        return self._db.meta("mark")
+
+    def set_mark(self, mark: str) -> None:
+        with self._db.writing():
+            self._db.set_meta("mark", mark)
+
     def stats(self) -> Stats:
         with self._db.reading():
             files = [self.path, self.path.with_name(self.path.name + "-wal")]
@@ -344,6 +358,17 @@ class SqliteIndex:
                 vectors=self._embedder.name if self._embedder is not None else "",
                 kinds=dict(self._db.ask("SELECT kind, count(*) FROM chunk GROUP BY kind ORDER BY kind")),
             )
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """A vector for each text. One of another width would shift all that come after it in the file."""
+    vectors = embedder.embed(texts)
+    if len(vectors) != len(texts) or any(
+        not isinstance(vector, bytes) or len(vector) != embedder.width for vector in vectors
+    ):
+        fix = f"It must give {embedder.width} signed bytes for each of {len(texts)} texts"
+        raise UsageError(f"the embedder {embedder.name!r} does not keep to its contract", fix=fix)
+    return vectors
 
 
 def _hash(chunk: Chunk) -> bytes:

@@ -44,6 +44,7 @@ class VectorFile:
         self._leading: Leading | None = None
         self._map: mmap.mmap | None = None
         self._scans = 0
+        self._is_ours = False
 
     # --- writing: only inside the database's write transaction ------------------------------------------
 
@@ -82,10 +83,15 @@ class VectorFile:
     # --- reading ----------------------------------------------------------------------------------------
 
     def rows(self) -> int:
-        """How many rows the file has, as it is now."""
+        """How many rows the file has, as it is now; none if it is something else."""
         try:
             size = os.stat(self.path).st_size
+            if not self._is_ours:
+                with open(self.path, "rb") as file:
+                    self._is_ours = file.read(len(_MAGIC)) == _MAGIC
         except OSError:
+            return 0
+        if not self._is_ours:
             return 0
         return max(0, (size - _HEADER) // self.width)
 

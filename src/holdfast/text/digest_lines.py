@@ -10,7 +10,7 @@ from msgspec import Struct
 from holdfast.model.memory import OpenItem, Question
 from holdfast.text.current_md import Done, NextStep, Stumble
 from holdfast.text.memory_md import render_minute
-from holdfast.text.tokens import count_tokens
+from holdfast.text.tokens import cut_to
 
 _DAY_S = 86_400
 _LONGEST = 60  # tokens of one line: a single essay must not eat the budget
@@ -99,11 +99,7 @@ def stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: 
 
 
 def one_line(text: str) -> str:
-    words = _NOT_TEXT.sub("\ufffd", text[:_LONGEST_TEXT]).split()
-    line = " ".join(words)
-    if count_tokens(line) <= _LONGEST and len(text) <= _LONGEST_TEXT:
-        return line
-    # Words alone do not bound it: one of them may be a blob.
-    while words and count_tokens(" ".join(words)) >= _LONGEST:
-        words.pop()
-    return f"{' '.join(words)}…" if words else f"{line[:_LONGEST]}…"
+    line = " ".join(_NOT_TEXT.sub("\ufffd", text[:_LONGEST_TEXT]).split())
+    if len(text) > _LONGEST_TEXT:
+        line += "…"
+    return cut_to(line, _LONGEST)
