@@ -22,8 +22,8 @@ from tests.hot.test_moment import STAT, stumble
 from tests.hot.test_prompt_hook import VOUCHER, Prompted
 
 from holdfast.app.capturing import capture
+from holdfast.app.indexing import update_index
 from holdfast.app.recovery import hand_over
-from holdfast.app.searching import update_index
 from holdfast.hot import dialect, hook_entry
 from holdfast.hot.dialect import CAPTURED, PROMPT, START
 from holdfast.search import database
