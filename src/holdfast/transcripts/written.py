@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.model.session import Action
 from holdfast.transcripts.loose import PATCHED
 
-LONGEST_WRITTEN = 1500
+LONGEST_WRITTEN = 800
 _TEXTS = (
     "old_string",
     "new_string",
