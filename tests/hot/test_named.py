@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holdfast.app.postings import write_postings
@@ -77,7 +77,9 @@ def test_a_named_file_comes_first_whatever_else_is_known_of_the_prompt() -> None
     assert "cmd/shop/clean.go" not in [one.path for one in again]
 
 
-@given(st.text())
+@given(st.text(st.characters(codec=None)))
+@example("torn\ud800.go")
+@example("nul\0.go")
 def test_any_prompt_can_be_looked_at(prompt: str) -> None:
     assert all(name in prompt for name in said_names(prompt))
     named_files(postings(), prompt, None)

@@ -42,8 +42,8 @@ def said_names(prompt: str) -> list[str]:
     if "." not in prompt:
         return []
     for piece in prompt[:LONGEST_PROMPT].split():
-        if "." not in piece or len(piece) > _LONGEST:
-            continue
+        if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
+            continue  # half a character (a lone surrogate) is none that a database could look for
         name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
         stem, dot, ending = name.rpartition("/")[2].rpartition(".")
         if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
