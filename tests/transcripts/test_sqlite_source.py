@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +29,18 @@ while time.monotonic() < ended or written < 100:
     database.execute("INSERT INTO note (text) VALUES (?)", ("x" * 500,))
     written += 1
 print(written, flush=True)
+"""
+
+OPENER = """
+import random, sqlite3, sys, time
+for path in sys.argv[1:]:
+    sys.stdin.readline()
+    time.sleep(random.random() * 0.003)
+    database = sqlite3.connect(path, timeout=0, isolation_level=None)
+    for _ in range(5):
+        database.execute("INSERT INTO note (text) VALUES ('newer')")
+    database.close()
+    print("written", flush=True)
 """
 
 
@@ -100,6 +113,41 @@ def test_a_process_that_writes_meanwhile_is_not_stopped(tmp_path: Path, wal: boo
     seen.append(count(path))
     assert seen == sorted(seen)
     assert seen[-1] > 3 or not wal
+
+
+@pytest.mark.promise("F4")
+def test_a_process_that_opens_it_meanwhile_is_not_stopped(tmp_path: Path) -> None:
+    """Whoever comes first lays out the index of the log, and a writer that comes then is told "locked"."""
+    paths = [database(tmp_path / f"{attempt}.db") for attempt in range(300)]
+    with subprocess.Popen(
+        [sys.executable, "-c", OPENER, *map(str, paths)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as writer:
+        assert writer.stdin is not None and writer.stdout is not None and writer.stderr is not None
+        for path in paths:
+            writer.stdin.write(b"\n")
+            writer.stdin.flush()
+            while not select.select([writer.stdout], [], [], 0)[0]:
+                count(path)
+            answer = writer.stdout.readline()
+            assert answer == b"written\n", writer.stderr.read()
+            assert count(path) == 8
+
+
+@pytest.mark.promise("F4")
+def test_the_log_of_a_program_that_died_is_read_and_left_as_it_is(tmp_path: Path) -> None:
+    path = database(tmp_path / "notes.db")
+    died = "import os, sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+    died += "c.execute(\"INSERT INTO note (text) VALUES ('newest')\")\nos._exit(9)"
+    assert subprocess.run([sys.executable, "-c", died, str(path)]).returncode == 9
+    index = path.with_name("notes.db-shm")
+    index.write_bytes(bytes(index.stat().st_size))  # what another may lay out anew: that is not for a reader
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert len(before) == 3
+    assert count(path) == 4
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 @pytest.mark.promise("F4")

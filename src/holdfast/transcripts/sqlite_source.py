@@ -1,13 +1,16 @@
 """Other programs' SQLite files, read while they are being written: never changed, never locked for long.
 
 A database in write-ahead mode with nobody at it has no `-wal` beside it; opening it the usual way would
-create one. Such a file is opened as immutable instead. Statements are finished before anything is done with
+create one. Such a file is opened as immutable instead. Beside a writer the shared index of its log is mapped
+read-only: a reader that may write there takes part in laying it out and in recovering it, and a writer that
+comes just then is told that the database is locked. Statements are finished before anything is done with
 their rows, so that no lock outlives a query.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -22,6 +25,15 @@ from holdfast.transcripts.loose import Record
 
 MAGIC = b"SQLite format 3\x00"
 WAIT_SECONDS = 2.0
+# How a database that is in use is opened, and the seconds before each try. The index of a log that was begun
+# a moment ago cannot be read yet; nor can one with a single entry, for as long as nobody adds another: only
+# then is it opened as one that may write there.
+_WAYS = (
+    ("mode=ro&readonly_shm=1", 0.0),
+    ("mode=ro&readonly_shm=1", 0.005),
+    ("mode=ro&readonly_shm=1", 0.02),
+    ("mode=ro", 0.0),
+)
 # A broken file may also fail in what SQLite says of it: its messages quote names from the file.
 BROKEN = (sqlite3.Error, OverflowError, ValueError)
 Row = dict[str, Any]
@@ -84,18 +96,21 @@ def opened(path: Path) -> Iterator[Database]:
 def _connect(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise OSError("no such file")
-    if _idle_in_wal_mode(path):
-        return _open(path, "mode=ro&immutable=1")
-    connection = _open(path, "mode=ro")
-    try:
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-    except BROKEN as error:
-        connection.close()
-        # A log without its index, in a folder that may not be written: what is in the file itself is read.
-        if "unable to open" not in str(error) and "readonly" not in str(error):
-            raise
-        return _open(path, "mode=ro&immutable=1")
-    return connection
+    for mode, pause in _WAYS:
+        if _idle_in_wal_mode(path):
+            break
+        time.sleep(pause)
+        connection = _open(path, mode)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        except BROKEN as error:
+            connection.close()
+            if "unable to open" not in str(error) and "readonly" not in str(error):
+                raise
+        else:
+            return connection
+    # Also a log without its index, in a folder that may not be written: what is in the file itself is read.
+    return _open(path, "mode=ro&immutable=1")
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
@@ -183,7 +198,7 @@ class Unreadable:
 
 def refused(path: Path, error: Exception) -> TranscriptError:
     message = str(error)
-    if "locked" in message or "busy" in message:
+    if "locked" in message or "busy" in message or "readonly" in message:  # its log is being laid out anew
         return TranscriptError(
             "another program holds the database just now",
             where=str(path),
