@@ -58,13 +58,14 @@ def postings(files: Sequence[str] = FILES) -> Postings:
     ],
 )
 def test_a_name_stands_for_the_files_that_are_called_so(prompt: str, expected: list[str]) -> None:
-    assert named_files(postings(), prompt, None) == expected
+    assert named_files(postings(), prompt, ()) == expected
 
 
 def test_what_can_be_opened_as_it_is_said_needs_no_path(tmp_path: Path) -> None:
-    assert named_files(postings(), "fix clean.go", str(tmp_path)) == ["cmd/shop/clean.go"]
+    assert named_files(postings(), "fix clean.go", [str(tmp_path)]) == ["cmd/shop/clean.go"]
     (tmp_path / "clean.go").write_text("package main\n", encoding="utf-8")
-    assert named_files(postings(), "fix clean.go", str(tmp_path)) == []
+    assert named_files(postings(), "fix clean.go", [str(tmp_path)]) == []
+    assert named_files(postings(), "fix clean.go", [str(tmp_path.parent), str(tmp_path)]) == []
 
 
 def test_a_named_file_comes_first_whatever_else_is_known_of_the_prompt() -> None:
@@ -82,4 +83,4 @@ def test_a_named_file_comes_first_whatever_else_is_known_of_the_prompt() -> None
 @example("nul\0.go")
 def test_any_prompt_can_be_looked_at(prompt: str) -> None:
     assert all(name in prompt for name in said_names(prompt))
-    named_files(postings(), prompt, None)
+    named_files(postings(), prompt, ())

@@ -176,6 +176,15 @@ def test_what_the_prompt_names_itself_is_not_repeated(shop: Prompted) -> None:
     assert "shop/refunds.py" not in shop.asked(VOUCHER + ", see shop/refunds.py")
 
 
+def test_a_file_that_is_named_by_less_than_its_path_is_told_first_unless_it_can_be_opened_so(
+    shop: Prompted,
+) -> None:
+    typo = "there is a typo in newsletter.py, fix it"
+    assert shop.asked(typo, session_id="at the top")[:2] == [HEADING, "mail/newsletter.py"]
+    beside = shop.asked(typo, session_id="beside it", cwd=str(shop.root / "mail"))
+    assert "mail/newsletter.py" not in beside
+
+
 def test_what_the_session_has_touched_itself_it_knows(shop: Prompted) -> None:
     shop.worked(SESSION, "Fix the refund", "shop/refunds.py")
     shop.made_ready()

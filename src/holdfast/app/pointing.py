@@ -68,7 +68,7 @@ def pointers_for(
         said_before = [prompt_words(one) for one in earlier]
         held_back = set(said)
         postings = Postings(db)
-        named = named_files(postings, prompt, top)
+        named = named_files(postings, prompt, [top] if top else [])
         ranked = [
             one
             for one in rank(postings, prompt, said_before, touched, least, branch=branch, named=named)

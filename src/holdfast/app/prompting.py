@@ -95,7 +95,8 @@ def as_prompt(
         said = None if earlier is None else [prompt_words(one) for one in earlier]
         here = branch_of(project.root) if branch is None else branch
         name = naming(machine, project).of_branch(here)
-        return choose(db, prompt, session, heard, root, said, budget, name, here)
+        cwd = str(machine.cwd) if root else ""
+        return choose(db, prompt, session, heard, root, said, budget, name, here, cwd)
     finally:
         db.close()
 

@@ -269,7 +269,8 @@ def _prompt(prepared: Prepared, call: Call, found: place.Place, stale: bool) -> 
     else:
         branch = found.branch()
         project = prepared.project_of(mine, branch)
-        told = choose(prepared.db, prompt, mine, heard, found.root, project=project, branch=branch)
+        cwd = call.text("cwd")
+        told = choose(prepared.db, prompt, mine, heard, found.root, project=project, branch=branch, cwd=cwd)
     rest |= {"class": told.kind, **({"files": told.files} if told.files else {})}
     rest |= {"left_out": told.left_out} if told.left_out else {}
     return say(told, call, found, rest, again), told.changed

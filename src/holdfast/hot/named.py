@@ -12,6 +12,8 @@ from holdfast.hot.words import LONGEST_PROMPT
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from holdfast.hot.postings import Postings
 
 CHANCE = 0.5  # of those that 22 histories named so, 68 of 134 were touched (docs/benchmarks.md)
@@ -20,15 +22,15 @@ _MOST_SAID, _MOST_MEANT = 12, 2
 _LONGEST, _LONGEST_ENDING = 200, 8
 
 
-def named_files(postings: Postings, prompt: str, top: str | None) -> list[str]:
+def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
     """The paths that are meant, in the order in which the prompt says them.
 
-    `top` is the checkout: what can be opened there as it is said needs no path.
+    `folders` are the checkout and where the agent is in it: what can be opened from there as it is said needs no path.
     """
     found: dict[str, None] = {}
     said = said_names(prompt)
     for name in said:
-        if top is not None and os.path.isfile(os.path.join(top, name)):
+        if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
             continue
         meant = postings.ending_with(name, _MOST_MEANT + 1)
         if len(meant) <= _MOST_MEANT and not any(path in prompt for path in meant):

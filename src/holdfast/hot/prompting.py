@@ -79,8 +79,10 @@ def choose(
     most: int = MOST_TOKENS,
     project: str = "",
     branch: str = "",
+    cwd: str = "",
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None where there is none to look at.
+    `cwd` is where in it the agent is, if that is known.
 
     Facts are those of `project`, one of the repository's; '' where it has but one.
 
@@ -117,7 +119,7 @@ def choose(
         budget -= sum(count_tokens(line) for line, _ in facts)
         lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
     aside = ASIDE_BAR if kind == ASKING else 0.0
-    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, aside)
+    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, aside, cwd)
     nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
     told = Answered(kind, lines + pointers, nothing, files)
     told.left_out, told.changed = left_out, changed
@@ -160,6 +162,7 @@ def _pointers(
     earlier: Sequence[Collection[str]] | None,
     branch: str,
     least: float,
+    cwd: str,
 ) -> tuple[Lines, list[str]]:
     from holdfast.hot.named import named_files
     from holdfast.hot.pointer_text import CONSIDERED, fitting, path_lines
@@ -175,7 +178,7 @@ def _pointers(
     later = bool(before) or heard.prompted
     bar = max(least, LATER_BAR if later else FIRST_BAR)
     top = None if root is None else os.path.realpath(root)
-    named = named_files(postings, text, top)
+    named = named_files(postings, text, [folder for folder in (top, cwd) if folder])
     ranked = rank(postings, text, before, touched, bar, own, later, branch, named)
     likely = {}
     folders: dict[str, str] = {}
