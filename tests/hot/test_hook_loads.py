@@ -28,13 +28,13 @@ HEAVY = {
     *("shutil", "signal", "site", "socket", "sqlite3", "string", "subprocess", "tempfile", "threading"),
     *("traceback", "typing", "urllib", "uuid", "warnings", "weakref"),
 }
-EVERY = {"hook", "dialect", "place", "trace", "bare_json", "prepared"}
+EVERY = {"hook", "responding", "dialect", "place", "trace", "bare_json", "prepared"}
 JUDGED = {
     *("classify", "classify_phrases", "classify_words", "classify_reading", "classify_sentence"),
     *("classify_orders", "classify_things", "classify_statements"),
 }
 SILENT = EVERY | JUDGED | {"prompting", "telling", "words", "saying", "fence"}
-POINTED = SILENT | {"lesson_lines", "stamps", "postings", "ranking", "named", "pointer_text"}
+POINTED = SILENT | {"lesson_lines", "stamps", "postings", "ranking", "pointed", "named", "pointer_text"}
 SCRIPT = """
 import io, os, sys
 before = set(sys.modules)
@@ -128,7 +128,7 @@ def test_a_project_that_is_not_enabled_loads_nothing_that_reads(repo: Path) -> N
     bare = Enabled(repo)
     (bare.memory / "hot.db").unlink()
     hook = Loaded(bare, "UserPromptSubmit", prompt="Fix the refund")
-    assert hook.ours == EVERY - {"prepared"}
+    assert hook.ours == EVERY - {"prepared", "responding"}
     assert "_sqlite3" not in hook.rest
 
 

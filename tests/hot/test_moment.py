@@ -350,7 +350,8 @@ def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
 def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) -> None:
     modules = loaded(knowing, "ls -la | head", {k: v for k, v in os.environ.items() if k[:6] != "CLAUDE"})
     ours = {name for name in modules if name.startswith("holdfast.hot.")}
-    wanted = {"hook", "dialect", "glance", "place", "trace", "bare_json", "prepared", "moment", "shell"}
+    wanted = {"hook", "responding", "dialect", "glance", "place", "trace", "bare_json", "prepared"}
+    wanted |= {"moment", "shell"}
     assert ours == {f"holdfast.hot.{name}" for name in wanted}
     assert not {"holdfast.distill", "subprocess", "typing", "dataclasses", "shlex"} & modules
 

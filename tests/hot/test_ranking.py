@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.app.postings import prompt_words, write_postings
+from holdfast.hot.pointed import Pointed
 from holdfast.hot.pointer_text import fitting, path_lines
 from holdfast.hot.postings import Postings
-from holdfast.hot.ranking import Pointed, rank
+from holdfast.hot.ranking import rank
 from holdfast.model.pointer import PointerSession
 from holdfast.text.tokens import count_tokens
 

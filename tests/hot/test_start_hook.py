@@ -255,6 +255,7 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
                 ".notices",
                 ".place",
                 ".prepared",
+                ".responding",
                 ".saying",
                 ".telling",
                 ".trace",

@@ -8,6 +8,7 @@ import sys
 # No variable and no folder of a repository decides what is imported. Not -I: that leaves out a person's own packages,
 # which is where `pip install --user` puts us.
 ISOLATED = ("-E", "-P")
+CAPTURE = ("-m", "holdfast.hosts.capture")
 
 
 def detach(arguments: list[str], env: dict[str, str]) -> None:

@@ -10,9 +10,8 @@ import sys
 import time
 
 from holdfast.hot import trace
-from holdfast.hot.child import ISOLATED, detach
+from holdfast.hot.child import CAPTURE, ISOLATED, detach
 from holdfast.hot.dialect import MOMENT, PROMPT
-from holdfast.hot.hook import CHILD
 from holdfast.hot.prepared import Prepared, Unreadable
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
@@ -43,7 +42,7 @@ def opened_again(
         return None
     if call.event in (MOMENT, PROMPT):  # somebody waits for these; what is made anew is there for the next
         if call.event == PROMPT:
-            detach([*CHILD, found.memory, found.root, "prepare"], env)
+            detach([*CAPTURE, found.memory, found.root, "prepare"], env)
         return None
     prepare_now(found, until, env, "prepare")
     try:
@@ -52,7 +51,7 @@ def opened_again(
         pass
     if call.text("session_id") and not call.payload.get("agent_id"):
         trace.post(found.memory, {**envelope})  # whether this directory is to be captured the child finds out
-    detach([*CHILD, found.memory, found.root], env)
+    detach([*CAPTURE, found.memory, found.root], env)
     trace.explain(found.memory, {**entry(call, found), "tokens": 0, "lines": [], "nothing": NOTHING})
     return None
 
@@ -61,7 +60,7 @@ def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> 
     """Whether it was done by then. Whoever does it goes on in any case."""
     import subprocess
 
-    command = [sys.executable, *ISOLATED, *CHILD, found.memory, found.root, *only]
+    command = [sys.executable, *ISOLATED, *CAPTURE, found.memory, found.root, *only]
     nothing = subprocess.DEVNULL
     child = subprocess.Popen(
         command, env=env, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=os.name != "nt"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def stamp(path: Path) -> str:
-    """The same as in `hot/hook.py`; '' for a file that is not there."""
+    """The same as in `hot/responding.py`; '' for a file that is not there."""
     try:
         status = os.stat(path)
     except OSError:
