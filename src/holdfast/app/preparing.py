@@ -20,9 +20,9 @@ from holdfast.app.watching import watched
 from holdfast.app.wiring import Machine
 from holdfast.guard.fence import wrap
 from holdfast.hot import glance
+from holdfast.hot.place import stamp
 from holdfast.store import files
 from holdfast.store.layout import Project
-from holdfast.store.stamps import stamp
 from holdfast.text.tokens import count_tokens
 
 HOT_FORMAT = "1"

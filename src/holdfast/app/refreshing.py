@@ -11,9 +11,9 @@ import msgspec
 from holdfast.app.recovery import BUDGET, recoveries
 from holdfast.app.switches import switches_of
 from holdfast.app.wiring import Machine
+from holdfast.hot.place import stamp
 from holdfast.store import files, knowledge
 from holdfast.store.layout import Project
-from holdfast.store.stamps import stamp
 from holdfast.text.tokens import count_tokens
 
 FORMAT = 1

@@ -158,3 +158,12 @@ def text_of(path: str) -> str:
             return file.read(_SMALL)
     except OSError:
         return ""
+
+
+def stamp(path: str | os.PathLike[str]) -> str:
+    """What tells that a file is still the one that was read; '' where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ""
+    return f"{status.st_size}:{status.st_mtime_ns}"

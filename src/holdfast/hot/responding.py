@@ -31,7 +31,7 @@ def respond(
         return b""
     if payload.get("agent_id") and event != MOMENT:
         return b""
-    stale = prepared.meta.get("config") != stamp(os.path.join(place.home_of(env), "config.toml"))
+    stale = prepared.meta.get("config") != place.stamp(os.path.join(place.home_of(env), "config.toml"))
     if prepared.excluded(directories):
         if stale and event != MOMENT:  # perhaps it is no longer
             from holdfast.hot.child import CAPTURE, detach
@@ -108,7 +108,7 @@ def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float
     if (
         not crashed
         and today
-        and prepared.meta.get("current") == stamp(os.path.join(found.memory, "current.md"))
+        and prepared.meta.get("current") == place.stamp(os.path.join(found.memory, "current.md"))
     ):
         return prepared
     from holdfast.hot.mending import prepare_now
@@ -116,15 +116,6 @@ def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float
     if not prepare_now(found, until, env, *([] if crashed else ["prepare"])):
         return prepared  # what was prepared last is better than nothing
     return type(prepared)(found.memory)
-
-
-def stamp(path: str) -> str:
-    """What tells that the personal configuration is still the one that was prepared."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ""
-    return f"{status.st_size}:{status.st_mtime_ns}"
 
 
 def _why_not(stale: bool, no_inject: bool) -> str:

@@ -26,7 +26,7 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
             prepared = loads(file.read())
         if prepared["format"] != FORMAT or prepared["day"] != time.strftime("%Y-%m-%d", time.gmtime()):
             return None
-        if prepared["current"] != _stamp(os.path.join(found.memory, "current.md")):
+        if prepared["current"] != place.stamp(os.path.join(found.memory, "current.md")):
             return None
         answers = prepared["told"]
         answer = answers.get(
@@ -39,8 +39,3 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
         return {"tokens": tokens, "lines": lines}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _stamp(path: str) -> str:
-    status = os.stat(path)
-    return f"{status.st_size}:{status.st_mtime_ns}"
