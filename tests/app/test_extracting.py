@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -353,7 +354,7 @@ def test_what_may_be_spent_in_a_day_is_a_limit_over_all_projects(
         with pytest.raises(ModelError, match=r"limit of \$0.02 is reached"):
             extract(learned, learned.project())
         assert len(server.asked) == 2
-        learned.now = lambda: Machine.now().replace(year=Machine.now().year + 1)
+        learned.now = lambda: Machine.now() + timedelta(days=366)
         extract(learned, learned.project())
     assert [row.cost_usd for row in own_rows(other)] == [None], "an unknown price is unknown, not nothing"
 

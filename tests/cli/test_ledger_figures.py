@@ -349,7 +349,9 @@ def test_similar_sessions_come_with_how_they_ended(holdfast: Holdfast, repo: Pat
 
 
 def recent(number: int, cost: str, **fields: object) -> list[LedgerEntry]:
-    at = datetime.now(UTC) - timedelta(minutes=5)
+    now = datetime.now(UTC)
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    at = max(now - timedelta(minutes=5), midnight)  # five minutes ago may have been yesterday
     return sessions(number, kind="bugfix", cost_usd=Decimal(cost), timestamp=at, **fields)
 
 

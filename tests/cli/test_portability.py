@@ -425,10 +425,10 @@ def test_a_restore_killed_at_any_point_leaves_the_old_or_the_new(
 
 
 WRITER = """
-import sys
+import itertools, sys
 from pathlib import Path
 from tests.remembered import remember
-for n in range(1000):
+for n in itertools.count():
     remember(Path(sys.argv[1]), f"w{n}", sessions=1)
     print(n, flush=True)
 """

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from holdfast.context.contract import Here
 from holdfast.context.git import GitSource
@@ -17,6 +18,8 @@ from holdfast.context.git_call import ask_git
 from holdfast.context.instructions import InstructionsSource
 from holdfast.context.knowledge import KnowledgeSource
 from holdfast.context.memories import ClaudeMemory, CodexMemory
+from holdfast.context.registry import Registry
+from holdfast.context.snapshot import Snapshot
 from holdfast.context.sources import DateTimeSource, EnvironmentSource, built_in
 
 links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
@@ -35,6 +38,13 @@ def put(path: Path, text: str) -> Path:
 
 def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(autouse=True)
+def patient_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person waits a second or two; what a source says of a repository does not depend on it."""
+    monkeypatch.setattr("holdfast.context.git._LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr("holdfast.context.git._LOG_LIMIT_S", PATIENCE_S)
 
 
 @pytest.mark.promise("X1")
@@ -164,9 +174,28 @@ def test_a_work_tree_that_is_too_large_to_count_still_has_its_commit(
     put(home / "bin" / "git", slow).chmod(0o755)
     monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr("holdfast.context.git._LIMIT_S", 0.2)
-    monkeypatch.setattr("holdfast.context.git._LOG_LIMIT_S", 60)
     value = GitSource().load(here(repo, home))
     assert (value["branch"], value["changed"], len(value["commit"])) == ("main", "not counted", 9)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for git")
+def test_a_commit_that_was_not_told_in_time_is_asked_for_again(
+    repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repo, "commit", "-qm", "one", "--allow-empty")
+    silent = f'#!/bin/sh\ncase "$*" in *" log "*) exit 1;; esac\nexec {shutil.which("git")} "$@"\n'
+    stand_in = put(home / "bin" / "git", silent)
+    stand_in.chmod(0o755)
+    registry, path = Registry([GitSource()]), os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{path}")
+    first = registry.load_all(here(repo, home), limit=PATIENCE_S)
+    assert "subject" not in first.entries["core/git"].value
+    monkeypatch.setenv("PATH", path)
+    before = Snapshot(str(repo), 0.0, first.entries)
+    for _ in range(2):
+        found = registry.load_all(here(repo, home), before, limit=PATIENCE_S).entries
+        assert found["core/git"].value["subject"] == "one"
+        before = Snapshot(str(repo), 0.0, found)
 
 
 @pytest.mark.parametrize("content", ["", "gitdir: /nowhere", "gitdir: .", "\0\xff", "ref: x"])

@@ -39,10 +39,11 @@ def test_claude_code_shows_the_status_line_an_alert_and_what_changed(world: Worl
         assert wait_until(lambda: any(world.prepared("SELECT value FROM meta WHERE key = 'alerts'")))
         assert says("And again")
         assert shows("9 of 10 sessions stay under"), terminal.shown
+        # Before it is time to look: the stop of the last answer may come only now, and would see no change.
+        guide.write_text("Use spaces.\n", encoding="utf-8")
         then = time.time() - 400
         for note in (world.memory / "seen").iterdir():
             os.utime(note, (then, then))
-        guide.write_text("Use spaces.\n", encoding="utf-8")
         assert says("And a third")
         assert shows("changed since this session began: CLAUDE.md"), terminal.shown
     shown = [line["text"] for entry in world.why() for line in entry.get("shown", ())]

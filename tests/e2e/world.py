@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,11 @@ class World:
 
     def waiting(self) -> list[str]:
         """What hooks left in the inbox."""
-        return [path.read_text(encoding="utf-8") for path in (self.memory / "inbox").glob("*.json")]
+        found = []
+        for path in (self.memory / "inbox").glob("*.json"):
+            with suppress(FileNotFoundError):  # somebody is done with it just now
+                found.append(path.read_text(encoding="utf-8"))
+        return found
 
     def processes(self) -> list[str]:
         """Processes of ours that were started with this home, by their command lines."""

@@ -16,7 +16,7 @@ from holdfast.app.briefings import Briefings, Line
 from holdfast.app.hosting import Plan, install
 from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
-from holdfast.hot import hook_entry
+from holdfast.hot import hook, hook_entry
 from holdfast.store.layout import Project
 
 LINES = [
@@ -29,19 +29,24 @@ SESSION = "0dd89f7c-4b6d-4da4-93fc-bb732d2260fd"
 _PATIENT = """\
 import sys
 sys.path.append(sys.argv.pop(1))
-deadline, renewed = float(sys.argv.pop(1)), float(sys.argv.pop(1))
+deadline, renewed, last_word = (float(sys.argv.pop(1)) for _ in range(3))
 from holdfast.hot import hook, mending, saying
-hook.DEADLINE_S, mending.RENEWED_S, saying.HELD_S = deadline, renewed, deadline
+hook.DEADLINE_S, mending.RENEWED_S, saying.HELD_S, hook.LAST_WORD_S = deadline, renewed, deadline, last_word
 hook.run(sys.argv[1:])
 """
 
 
 def hook_command(
-    *words: str, deadline_s: float = PATIENCE_S, renewed_s: float = PATIENCE_S, python: str = sys.executable
+    *words: str,
+    deadline_s: float = PATIENCE_S,
+    renewed_s: float = PATIENCE_S,
+    last_word_s: float = hook.LAST_WORD_S,
+    python: str = sys.executable,
 ) -> list[str]:
     """A hook that may take this long, and wait so long for what is made anew; `words` are the host and the event."""
     package = str(Path(hook_entry.__file__).parents[2])
-    return [python, "-I", "-S", "-c", _PATIENT, package, str(deadline_s), str(renewed_s), *words]
+    limits = [str(limit) for limit in (deadline_s, renewed_s, last_word_s)]
+    return [python, "-I", "-S", "-c", _PATIENT, package, *limits, *words]
 
 
 class Enabled:
@@ -49,6 +54,7 @@ class Enabled:
 
     deadline_s = PATIENCE_S
     renewed_s = PATIENCE_S
+    last_word_s = hook.LAST_WORD_S
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -78,7 +84,8 @@ class Enabled:
         return {**event, "source": "startup", **more}
 
     def hook(self, event: str, env: dict[str, str] | None = None, **more: object) -> Answer:
-        command = hook_command("claude-code", event, deadline_s=self.deadline_s, renewed_s=self.renewed_s)
+        limits = {name: getattr(self, name) for name in ("deadline_s", "renewed_s", "last_word_s")}
+        command = hook_command("claude-code", event, **limits)
         return _answer(command, json.dumps(self.payload(**more)).encode(), env, self.root)
 
     def told(self, **more: object) -> str:

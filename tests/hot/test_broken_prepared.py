@@ -64,9 +64,16 @@ def test_after_a_crash_a_start_does_not_wait_for_the_capture_and_die_in_silence(
         home / ".claude" / "projects" / "-shop" / "dead.jsonl", broken.root, session="dead"
     )
     leave(broken, "Stop", dead, GONE, "dead")
-    broken.renewed_s = 10  # enough to prepare, which it waits for as well
-    with files.lock(broken.project.lock("capture")):  # a capture that does not come to its end
-        assert NEXT in broken.told()
+    for seconds in (
+        10,
+        60,
+        PATIENCE_S,
+    ):  # enough to prepare, which it waits for as well; a busy machine needs more
+        broken.renewed_s = seconds
+        with files.lock(broken.project.lock("capture")):  # a capture that does not come to its end
+            if told := broken.told():
+                break
+    assert NEXT in told
     assert wait_until(lambda: rows_of(broken) == ["dead"]), "and what was left is read all the same"
 
 
@@ -107,10 +114,14 @@ def test_a_hook_that_is_ended_for_its_time_leaves_a_trace(enabled: Enabled) -> N
     import os
 
     os.mkfifo(enabled.memory / "why.jsonl")
-    enabled.deadline_s = hook.DEADLINE_S
-    assert enabled.hook("SessionStart").printed == b""
-    assert "SessionStart: not done within 3 seconds" in enabled.log()
-    assert len(enabled.inbox()) == 1, "and should it be killed, its session is known of"
+    enabled.last_word_s = PATIENCE_S
+    for seconds in (hook.DEADLINE_S, 60.0):
+        enabled.deadline_s = seconds
+        assert enabled.hook("SessionStart").printed == b""
+        if enabled.log():
+            break  # else this machine was too busy to begin within that time
+    assert f"SessionStart: not done within {seconds:.0f} seconds" in enabled.log()
+    assert enabled.inbox() != [], "and should it be killed, its session is known of"
 
 
 def test_a_trace_that_cannot_be_written_holds_nobody(enabled: Enabled) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.hot.enabled import SESSION, Enabled
+from tests.patience import PATIENCE_S
 
 import holdfast as package
 from holdfast.app.importing import import_into
@@ -59,7 +60,7 @@ class Loaded:
             capture_output=True,
             check=True,
             cwd=enabled.root,
-            timeout=20,
+            timeout=PATIENCE_S,
         )
         said, read, *names = done.stdout.decode().split()
         self.answered = said != "0"

@@ -44,6 +44,8 @@ class Source:
 
     key = ""
     rest = 0.0
+    whole = True
+    """Whether the last `load` found all there is. What was not told in time is asked for again, whatever the stamp."""
 
     def stamp(self, here: Here) -> str:
         """Cheap to get, and another one when `load` would give something else. '' is never the same."""

@@ -53,11 +53,13 @@ class GitSource(Source):
             self.stamp(here)
         asked, self._asked = self._asked, None
         standing = asked[1] if asked else {}
+        self.whole = True
         if not standing.get("commit"):
             return {name: text for name, text in standing.items() if text}
         log = ("log", "-1", "--no-decorate", "--format=%cs%x00%s", standing["commit"], "--")
-        told = (ask_git(here.root, log, here.env, _LOG_LIMIT_S) or b"").decode("utf-8", "replace").strip("\n")
-        date, _, subject = told.partition("\0")
+        told = ask_git(here.root, log, here.env, _LOG_LIMIT_S)
+        self.whole = told is not None
+        date, _, subject = (told or b"").decode("utf-8", "replace").strip("\n").partition("\0")
         standing["commit"] = standing["commit"][:_SHORT_ID]
         return {name: text for name, text in {**standing, "date": date, "subject": subject}.items() if text}
 

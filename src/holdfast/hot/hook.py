@@ -11,6 +11,7 @@ from holdfast.hot.dialect import MOMENT, PROMPT, Call
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
+    from _thread import LockType
     from typing import BinaryIO
 
 DEADLINE_S = 3.0
@@ -41,14 +42,17 @@ def end_in_time() -> None:
     if at_work:
         import _thread
 
-        _thread.start_new_thread(_last_word, ())  # what holds the hook may hold this as well
-        time.sleep(LAST_WORD_S)
+        said = _thread.allocate_lock()
+        said.acquire()
+        _thread.start_new_thread(_last_word, (said,))  # what holds the hook may hold this as well
+        said.acquire(timeout=LAST_WORD_S)
     os._exit(0)
 
 
-def _last_word() -> None:
+def _last_word(said: LockType) -> None:
     found, event = at_work[0]
     trace.log(found.memory, f"{event}: not done within {DEADLINE_S:.0f} seconds, nothing was said")
+    said.release()
 
 
 def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str, str]) -> int:

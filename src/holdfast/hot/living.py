@@ -19,6 +19,8 @@ def runs(process: int) -> bool:
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             rest = file.read(4096).rpartition(b")")[2].split()
+    except ProcessLookupError:
+        return False  # it went between the two
     except FileNotFoundError:
         return not os.path.isdir("/proc/self")  # it went just now, unless this system has no such folder
     except OSError:

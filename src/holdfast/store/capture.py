@@ -7,6 +7,7 @@ ledger. It holds what the ledger must not: goals, tasks and the evidence for the
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import blake2b
@@ -81,7 +82,7 @@ class CaptureStore:
         self.path = path
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._use_write_ahead_log()
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._prepare()
         except sqlite3.Error as error:
@@ -100,6 +101,18 @@ class CaptureStore:
             except (sqlite3.Error, StoreError, msgspec.MsgspecError, ValueError):
                 continue
         return otherwise
+
+    def _use_write_ahead_log(self) -> None:
+        """SQLite does not wait its turn here while another process makes the file, so we do."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def _prepare(self) -> None:
         (number,) = self._ask("PRAGMA user_version").fetchone()
