@@ -69,13 +69,17 @@ class _Candidate(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """`least` is the cosine below which a text that shares no word with it does not fit; None where all do."""
+    """`least` is the cosine below which a text that shares no word with it does not fit; None where all do.
+
+    `lift` is by how much the cosines of its embedder are smaller than those that the floors were set with.
+    """
 
     text: str
     scope: Scope
     now: float | None
     vector: bytes | None
     least: float | None = None
+    lift: float = 0.0
 
 
 class _Ranked(Struct, frozen=True):
@@ -165,7 +169,7 @@ class Lookup:
                 return []
             ranked = [one for one in ranked if floor <= 0 or left[one.number] >= floor]
         elif question.least is not None:
-            left = {one.number: one.cosine for one in ranked if one.claim is not None}
+            left = {one.number: one.cosine + question.lift for one in ranked if one.claim is not None}
         # Equal values are told apart by what a rebuilt index has too: never by row numbers.
         ranked.sort(
             key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
@@ -179,7 +183,7 @@ class Lookup:
         if floor > 0 and not lexical.says_something(question.text):
             # Who searches for `next` means that word; nobody's task is `ok, thanks`.
             return {one.number: 0.0 if one.claim is not None else math.inf for one in ranked}
-        doubt = Doubt(self._db, chosen, question.scope.condition())
+        doubt = Doubt(self._db, chosen, question.scope.condition(), question.lift)
         left = doubt.evidence([one.claim for one in ranked], min(floor, FITTING) if floor > 0 else FITTING)
         return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
 
