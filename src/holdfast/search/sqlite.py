@@ -323,7 +323,7 @@ class SqliteIndex:
             raise UsageError("a question is a text, and k a whole number", fix="As in search('why', k=5)")
         if k < 1 or not query.strip():
             return []
-        text = storable(query[: lexical.LONGEST_QUERY])
+        text = lexical.composed(storable(query[: lexical.LONGEST_QUERY]))
         projects = [project] if isinstance(project, str) else project
         if isinstance(kinds, str):
             raise UsageError("kinds is a text", fix="Give a list of kinds, as in kinds=['fact']")
@@ -332,9 +332,7 @@ class SqliteIndex:
             None if projects is None else tuple(sorted(set(projects))),
             seconds(before),
         )
-        vector = None
-        if self._embedder is not None:
-            (vector,) = _embedded(self._embedder, [lexical.without_small_words(text)])
+        vector = self._vector(text)
         least = self._least(text) if fitting else None
         question = Question(text, scope, seconds(now), vector, least, self._lift)
         for _ in range(_TRIES):
@@ -346,10 +344,23 @@ class SqliteIndex:
         with self._db.reading():
             return Lookup(self._db, self._terms, None).answer(question, min(k, _MOST_HITS), floor)
 
+    def _vector(self, query: str) -> bytes | None:
+        """The meaning of a question; none of one in letters that the embedder cannot read."""
+        read = self._read(query)
+        if self._embedder is None or not read.strip():
+            return None
+        (vector,) = _embedded(self._embedder, [lexical.without_small_words(read)])
+        return vector
+
+    def _read(self, query: str) -> str:
+        """What the embedder understands of a question."""
+        reads = getattr(self._embedder, "reads", None)
+        return query if reads is None else str(reads(query))
+
     def _least(self, query: str) -> float:
         """How near a text must be that shares no word with the question: what is no word is near to anything."""
         knows = getattr(self._embedder, "knows", None)
-        return NEAR if knows is None or knows(lexical.without_small_words(query)) else NO_WORD
+        return NEAR if knows is None or knows(lexical.without_small_words(self._read(query))) else NO_WORD
 
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast.errors import ConfigError
 from holdfast.search.embed.contract import UNIT
-from holdfast.search.embed.wordpiece import WordPiece
+from holdfast.search.embed.wordpiece import WordPiece, latin
 
 Floats = NDArray[np.float32]
 
@@ -43,6 +43,9 @@ class MiniLM:
         ):
             if needed not in self._weights:
                 raise ValueError(f"there is no {needed} in them")
+
+    def reads(self, text: str) -> str:
+        return latin(text)
 
     def knows(self, text: str) -> bool:
         return self.pieces.has_word(text)
