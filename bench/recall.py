@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import retrieval_sets
 from bench.retrieval_sets import SETS, Asked, RetrievalSet, precision_recall
-from bench.search import made_up_chunks, report, timed
+from bench.search import embedder, made_up_chunks, report, timed
 from holdfast.app.facts import add_fact
 from holdfast.app.recalling import recall
 from holdfast.app.wiring import Machine
@@ -80,6 +80,9 @@ def machine_in(home: Path, name: str) -> Machine:
     repo.mkdir(parents=True)
     subprocess.run(["git", "init", "--quiet", str(repo)], check=True)
     env = {"HOME": str(home), "HOLDFAST_HOME": str(home / "memory"), "PATH": os.environ["PATH"]}
+    if embedder() != "static":
+        (home / "memory").mkdir(exist_ok=True)
+        (home / "memory" / "config.toml").write_text(f'embedder = "{embedder()}"\n', encoding="utf-8")
     return Machine(env, repo)
 
 

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.recall import machine_in
-from bench.search import report
+from bench.search import opened, report
 from holdfast.app.indexing import update_index
 from holdfast.app.recalling import recall
 from holdfast.app.searching import search
 from holdfast.app.wiring import Machine
-from holdfast.search import open as open_index
 from holdfast.text.stopwords import ENGLISH
 
 TRANSCRIPTS = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts"
@@ -90,7 +89,7 @@ def _imported(transcripts: Path, home: Path) -> Machine:
 def _halves(machine: Machine) -> Iterator[tuple[str, str]]:
     """Statements of a memory, evenly spread, each with every other word of it."""
     update_index(machine, machine.project())
-    with open_index(machine.project().memory / "index.db") as index:
+    with opened(machine.project().memory / "index.db") as index:
         ids = [id for id in index.ids() if id[:2] in ("D-", "N-", "Q-", "F-")]
         for id in ids[:: max(1, len(ids) // _ASKED)][:_ASKED]:
             (hit,) = index.search(id, 1)

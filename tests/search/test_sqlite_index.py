@@ -259,9 +259,12 @@ def test_another_embedder_makes_the_vectors_anew(tmp_path: Path) -> None:
             return [bytes(min(127, 40 * text.count(chr(97 + n))) for n in range(26)) for text in texts]
 
     path = tmp_path / "index.db"
-    with holdfast.search.open(path) as index:
+    told: list[str] = []
+    with holdfast.search.open(path, tell=told.append) as index:
         index.put("a", "walrus")
-    with holdfast.search.open(path, embedder=Letters()) as index:  # type: ignore[arg-type]
+    assert told == []
+    with holdfast.search.open(path, embedder=Letters(), tell=told.append) as index:  # type: ignore[arg-type]
+        assert told == ["The search index is made anew with letters, in place of minilm-static-1: 1 pieces."]
         assert index.stats().vectors == "letters"
         assert [hit.id for hit in index.search("surlaw")] == ["a"]
     with holdfast.search.open(path) as index:

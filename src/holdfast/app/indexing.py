@@ -31,6 +31,8 @@ LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
 LEDGER = f"{PLACE}/ledger.md"
 SHARED_LEDGER = ".holdfast/ledger.md"
 _FORMAT = 2
+_QUICK = "static"  # the embedder that nobody waits for
+_MANY = 100
 
 
 class Indexed(Struct, kw_only=True):
@@ -88,7 +90,7 @@ def _followed(machine: Machine, project: Project, done: Indexed, *, rebuild: boo
     """The index, once it is as the files are; `done` says what that took."""
     if rebuild:
         files.discard(path for path in project.memory.glob("index*") if path.is_file())
-    with open_index(project.memory / "index.db", machine.settings().embedder) as index:
+    with open_index(project.memory / "index.db", machine.settings().embedder, tell=machine.tell) as index:
         before, stamps = _seen(project, index), _stamps(machine, project)
         if any(_differing(before, stamps)):
             with files.lock(project.lock("index")):
@@ -152,6 +154,8 @@ def _take_in(
     for shown in sorted({shown for id, shown in holds.items() if was.get(id) != shown} - read.keys()):
         read[shown] = _pieces(machine, project, shown, done) or []
     chunks = [piece for shown, pieces in read.items() for piece in pieces if holds.get(piece.id) == shown]
+    if len(chunks) > _MANY and machine.settings().embedder != _QUICK:
+        machine.tell(f"{len(chunks):,} pieces are put into the search index: up to a minute for each 2,000.")
     changes = index.put_many({chunk.id: chunk for chunk in chunks}.values())
     stay = {id for _, ids in now.files.values() for id in ids}
     # The index itself says what it holds: one that was left half way knows more than was noted. Where a file

@@ -31,6 +31,8 @@ class Machine:
         self.env = dict(os.environ if env is None else env)
         self.cwd = cwd or _here()
         self._cleaned: dict[str, str] = {}
+        self.tell: Callable[[str], None] = _to_nobody
+        """Says to whoever runs this what he waits for; a surface that has a person before it sets it."""
 
     @cached_property
     def user_home(self) -> Path:
@@ -108,6 +110,10 @@ class Machine:
         return cleaner(self.redactor)
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
+
+
+def _to_nobody(said: str) -> None:
+    """Where nobody waits."""
 
 
 def _here() -> Path:

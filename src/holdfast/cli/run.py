@@ -113,6 +113,12 @@ def parser_for(name: str, command: Command, about: str) -> argparse.ArgumentPars
     return parser
 
 
+def _mention(said: str) -> None:
+    from holdfast.cli import output
+
+    output.note(said)
+
+
 def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int:
     command = load(module)
     parser = parser_for(name, command, about)
@@ -124,6 +130,7 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
     try:
         options = parser.parse_args(list(words))
         machine = Machine()
+        machine.tell = _mention
         begin_at(machine.user_home)
         code = command.run(options, machine)
         sys.stdout.flush()

@@ -6,6 +6,7 @@ docs/search.md shows it at work.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from holdfast.errors import UsageError
@@ -18,16 +19,21 @@ __all__ = ["FLOOR", "Changes", "Chunk", "Embedder", "Hit", "Index", "Stats", "Wh
 _FILE = "index.db"
 
 
-def open(path: str | os.PathLike[str], embedder: Embedder | str | None = "static") -> Index:
+def open(
+    path: str | os.PathLike[str],
+    embedder: Embedder | str | None = "static",
+    *,
+    tell: Callable[[str], None] | None = None,
+) -> Index:
     """The index at `path` (a file, or a folder for its `index.db`), made if there is none.
 
     `embedder`: "static" is the table that holdfast ships; "minilm" the real all-MiniLM-L6-v2, with the extra of
     that name; None searches by words alone; or anything that satisfies `Embedder`. An index that was made with
-    another one has its vectors made anew.
+    another one has its vectors made anew, which `tell` is told before it begins: a sentence for a person.
     """
     from holdfast.search.sqlite import SqliteIndex
 
-    return SqliteIndex(_file_at(os.fspath(path)), _embedder(embedder))
+    return SqliteIndex(_file_at(os.fspath(path)), _embedder(embedder), tell)
 
 
 def _file_at(path: str) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.errors import FormatTooNew, StoreError
 
-INDEX_FORMAT = 2
+INDEX_FORMAT = 3
 """Also counts changes of how text is split into terms: an older index is emptied, and filled again by its owner."""
 
 BUSY_SECONDS = 60

@@ -27,10 +27,13 @@ class Claim(Struct, frozen=True):
 class Doubt:
     """What the texts that may answer must stand up to."""
 
-    def __init__(self, database: Database, chosen: Chosen, condition: tuple[str, list[object]]) -> None:
-        """`condition` says which chunks may answer."""
+    def __init__(
+        self, database: Database, chosen: Chosen, condition: tuple[str, list[object]], lift: float = 0.0
+    ) -> None:
+        """`condition` says which chunks may answer, `lift` by how much the embedder's cosines are too small."""
         self._db = database
         self._chosen = chosen
+        self._lift = lift
         where, values = condition
         among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {fuse.MANY})"
         self._texts = database.number(among, values)
@@ -45,7 +48,8 @@ class Doubt:
     def _of(self, claim: Claim | None, rarest: float) -> float:
         if claim is None:
             return math.inf
-        return fuse.evidence(claim.coverage, rarest, claim.cosine, self._texts)
+        cosine = None if claim.cosine is None else claim.cosine + self._lift
+        return fuse.evidence(claim.coverage, rarest, cosine, self._texts)
 
     def _rarest_words(self, passages: set[int]) -> dict[int, float]:
         """Passage → how much of the question the rarest word makes up that it holds."""

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from holdfast.search import spaceless
+
 LONGEST_QUERY = 20_000  # characters; a question is not longer, a pasted file is
 MOST_TERMS = 48
 
@@ -26,13 +28,12 @@ _CHANGES_INSIDE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]")
 _LINE_NUMBERS = re.compile(r"(?::\d+)+$")
 _WORD = re.compile(r"[^\W_]+")
 _NOT_ALNUM = re.compile(r"[\W_]")
-_RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]{2,}")
 
 
 def names(text: str) -> str:
     """The content of the `names` column for a text."""
     found = []
-    for number, name in enumerate(_names(text)):
+    for number, name in enumerate(_names(composed(text))):
         if number >= _MOST_NAMES:
             break
         found.append(name)
@@ -44,17 +45,32 @@ def _names(text: str) -> Iterator[str]:
         # Nearly every word of prose ends here, which makes this a tenth of what it costs otherwise.
         if token.isalpha() and (token.islower() or token.istitle()) and token.isascii():
             continue
-        for match in _JOINED.finditer(token):
-            joined = match[0]
-            if len(joined) <= _LONGEST_NAME and not joined.isalpha():
-                yield from _wholes(joined)
-        for word in _WORD.findall(token):
-            if len(word) <= _LONGEST_NAME and _CHANGES_INSIDE.search(word):
-                yield from (part.lower() for part in _CAMEL.findall(word) if len(part) > 1)
-        if not token.isascii():
-            for match in _RUN.finditer(token):
-                run = match[0]
-                yield from (run[at : at + 2] for at in range(len(run) - 1))
+        if spaceless.has_run(token):
+            yield from spaceless.beside(token)
+            for part in spaceless.apart(token):
+                yield from _names_of_token(part)
+            yield from spaceless.pairs(token)
+        else:
+            yield from _names_of_token(token)
+
+
+def _names_of_token(token: str) -> Iterator[str]:
+    for match in _JOINED.finditer(token):
+        joined = match[0]
+        if len(joined) <= _LONGEST_NAME and not joined.isalpha():
+            yield from _wholes(joined)
+    for word in _WORD.findall(token):
+        if len(word) <= _LONGEST_NAME and _CHANGES_INSIDE.search(word):
+            yield from (part.lower() for part in _CAMEL.findall(word) if len(part) > 1)
+
+
+def composed(text: str) -> str:
+    """Letters with their accents as one character each, however they were typed."""
+    if text.isascii():
+        return text
+    from unicodedata import is_normalized, normalize
+
+    return text if is_normalized("NFC", text) else normalize("NFC", text)
 
 
 def _wholes(joined: str) -> Iterator[str]:
@@ -79,7 +95,7 @@ def _whole_and_file(joined: str) -> Iterator[str]:
 def query_terms(query: str) -> list[str]:
     """The words and names of a question in their order, each once, small words left out while others remain."""
     query = query[:LONGEST_QUERY]
-    words = [word.lower() for word in _WORD.findall(query)]
+    words = [word.lower() for word in _WORD.findall(query) if not spaceless.is_in_parts(word)]
     small = _small_words_of(words)
     telling = [word for word in words if word not in small and (len(word) > 1 or not word.isascii())]
     terms = [*(telling or words), *_names(query)]
@@ -149,16 +165,21 @@ def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
     """Those of some (word, stem) that a text holds, in their order; a name as the text has it, without its parts."""
     plain, with_parts = _folded(text), ""
     found = []
-    for word, stem in terms:
+    for word, kept in terms:
+        stem = kept if kept.isascii() else _folded(kept)
         if _root(stem).partition(_SIGN)[0] not in plain:  # most are not: the pattern is not even tried
             continue
         pattern = as_pattern(stem)
         match = re.search(pattern, plain)
-        if match is None:  # inside a name, or of a script without spaces
-            with_parts = with_parts or _folded(names(text))
-            match = re.search(pattern, with_parts)
         if match:
-            found.append(match[0] if _SIGN in stem else word)
+            found.append(spaceless.apart(match[0])[0] if _SIGN in stem else word)
+            continue
+        with_parts = with_parts or _folded(names(text))
+        if re.search(pattern, with_parts):  # inside a name, or of a script without spaces
+            found.append(word)
+    if any(spaceless.is_pair(word) for word in found):
+        whole = spaceless.joined(found, composed(text))
+        found = [*(word for word in found if not spaceless.is_pair(word)), *(whole or found)]
     alone = [word for word in found if not any(word != other and word in other for other in found)]
     return list(dict.fromkeys(alone))[:most]
 

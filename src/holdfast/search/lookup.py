@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from holdfast.model.search import EXACT_FIRST, TIMELESS, WEAK, Hit
-from holdfast.search import fuse, lexical
+from holdfast.search import fuse, lexical, spaceless
 from holdfast.search.contract import FITTING, FLOOR
 from holdfast.search.database import Database
 from holdfast.search.doubt import Claim, Doubt
@@ -69,13 +69,17 @@ class _Candidate(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """`least` is the cosine below which a text that shares no word with it does not fit; None where all do."""
+    """`least` is the cosine below which a text that shares no word with it does not fit; None where all do.
+
+    `lift` is by how much the cosines of its embedder are smaller than those that the floors were set with.
+    """
 
     text: str
     scope: Scope
     now: float | None
     vector: bytes | None
     least: float | None = None
+    lift: float = 0.0
 
 
 class _Ranked(Struct, frozen=True):
@@ -96,6 +100,7 @@ class _Evidence(Struct, frozen=True):
     by_whole: dict[int, float]
     cosines: dict[int, float]
     named: set[int]
+    signs: list[str]  # what was looked for as it stands, because it has no words
 
     def fits(self, least: float) -> bool:
         """Whether anything answers: by a word, by its id, or by meaning alone."""
@@ -139,12 +144,16 @@ class Lookup:
 
     def answer(self, question: Question, k: int, floor: float) -> list[Hit]:
         chosen = self._terms.choose(lexical.query_terms(question.text))
+        signs = [] if _has_words(chosen) else spaceless.sought_as_it_stands(question.text)
         evidence = _Evidence(
             chosen,
-            self._by_words("passage_words", chosen.words, chosen.passage_factors, question.scope),
+            self._holding(signs, chosen, question.scope)
+            if signs
+            else self._by_words("passage_words", chosen.words, chosen.passage_factors, question.scope),
             self._by_words("whole_words", chosen.words, chosen.whole_factors, question.scope),
             self._by_meaning(question),
             self._named(question),
+            signs,
         )
         if question.least is not None and not evidence.fits(question.least):
             return []
@@ -165,7 +174,7 @@ class Lookup:
                 return []
             ranked = [one for one in ranked if floor <= 0 or left[one.number] >= floor]
         elif question.least is not None:
-            left = {one.number: one.cosine for one in ranked if one.claim is not None}
+            left = {one.number: one.cosine + question.lift for one in ranked if one.claim is not None}
         # Equal values are told apart by what a rebuilt index has too: never by row numbers.
         ranked.sort(
             key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
@@ -179,7 +188,7 @@ class Lookup:
         if floor > 0 and not lexical.says_something(question.text):
             # Who searches for `next` means that word; nobody's task is `ok, thanks`.
             return {one.number: 0.0 if one.claim is not None else math.inf for one in ranked}
-        doubt = Doubt(self._db, chosen, question.scope.condition())
+        doubt = Doubt(self._db, chosen, question.scope.condition(), question.lift)
         left = doubt.evidence([one.claim for one in ranked], min(floor, FITTING) if floor > 0 else FITTING)
         return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
 
@@ -238,6 +247,21 @@ class Lookup:
             [lexical.match_any(words), *(values if limit else [])],
         )
         return dict(cursor)
+
+    def _holding(self, signs: Sequence[str], chosen: Chosen, scope: Scope) -> dict[int, float]:
+        """Passage → how many of some signs it is the first of its chunk to hold, as if they were all the words."""
+        condition, values = scope.condition()
+        found: dict[int, float] = {}
+        for sign in signs:
+            statement = (
+                "SELECT n, instr(text, ?) AS place FROM chunk "
+                f"WHERE place > 0 AND {condition} ORDER BY at DESC, id LIMIT {_BY_WORDS}"
+            )
+            for number, place in self._db.ask(statement, [sign, *values]).fetchall():
+                first = "SELECT n FROM passage WHERE chunk = ? AND start < ? ORDER BY start DESC LIMIT 1"
+                passage = self._db.number(first, (number, place))
+                found[passage] = found.get(passage, 0.0) + chosen.passage_weight / len(signs)
+        return found
 
     def _by_meaning(self, question: Question) -> dict[int, float]:
         """Passage → cosine, for the nearest ones."""
@@ -351,7 +375,7 @@ class Lookup:
             return False
         statement = f"SELECT substr(text, 1, {CLOSELY}), title FROM chunk WHERE n = ?"
         ((text, title),) = self._db.ask(statement, (number,))
-        return wanted in " ".join(f"{title} {text}".casefold().split())
+        return wanted in " ".join(lexical.composed(f"{title} {text}").casefold().split())
 
     def _hit(self, one: _Ranked, evidence: _Evidence, is_weak: bool) -> Hit:
         statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
@@ -363,6 +387,7 @@ class Lookup:
         passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
         reasons = ["its id"] if one.number in evidence.named else []
         words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
+        words = words or [sign for sign in evidence.signs if sign in passage]
         reasons += [f"words: {', '.join(words)}"] if words else []
         reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
         reasons += [WEAK] if is_weak else []
@@ -379,6 +404,11 @@ class Lookup:
             score=round(fuse.score(one.value), 4),
             why="; ".join(reasons) or "like it in parts",
         )
+
+
+def _has_words(chosen: Chosen) -> bool:
+    """Whether any word of a question is one to FTS5: a single character of a script without spaces hardly ever is."""
+    return any(len(word) > 1 or not spaceless.has_run(word) for word in chosen.words)
 
 
 def _portions(numbers: Sequence[int] | Collection[int], size: int = 500) -> list[list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from holdfast.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
-from holdfast.search import lexical
+from holdfast.search import fuse, lexical
 from holdfast.search.contract import NEAR, NO_WORD, When, checked, seconds, storable, typed
 from holdfast.search.database import Database
 from holdfast.search.embed.contract import Embedder
@@ -38,11 +38,15 @@ class _Ready(Struct, frozen=True):
 
 
 class SqliteIndex:
-    """Satisfies `Index`. `embedder` None searches by words alone."""
+    """Satisfies `Index`. `embedder` None searches by words alone; `tell` hears of work that takes its time."""
 
-    def __init__(self, path: Path, embedder: Embedder | None) -> None:
+    def __init__(
+        self, path: Path, embedder: Embedder | None, tell: Callable[[str], None] | None = None
+    ) -> None:
         self.path = path
         self._embedder = embedder
+        self._tell = tell
+        self._lift = fuse.UNRELATED - getattr(embedder, "unrelated", fuse.UNRELATED)
         self._db = Database(path)
         self._terms = Terms(self._db)
         self._file: VectorFile | None = None
@@ -260,6 +264,7 @@ class SqliteIndex:
         with self._db.writing():
             if not however_it_is and not self._needs_layout():
                 return  # another process was faster
+            self._say_what_is_made_anew()
             for table in ("passage_words", "whole_words"):
                 self._db.ask(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
             self._db.ask("DELETE FROM passage")
@@ -280,6 +285,15 @@ class SqliteIndex:
         vectors = self._vectors()
         if vectors is not None:
             vectors.sweep(self.path.stem)
+
+    def _say_what_is_made_anew(self) -> None:
+        """An index that changes its embedder keeps its owner waiting: he should know what for."""
+        made_by = self._db.meta("embedder")
+        chunks = self._db.number("SELECT count(*) FROM chunk")
+        if self._tell is None or self._embedder is None or not chunks or made_by == self._embedder.name:
+            return
+        before = f", in place of {made_by}" if made_by else ""
+        self._tell(f"The search index is made anew with {self._embedder.name}{before}: {chunks:,} pieces.")
 
     def _tidy(self, gone: Sequence[int]) -> None:
         if not gone:
@@ -309,7 +323,7 @@ class SqliteIndex:
             raise UsageError("a question is a text, and k a whole number", fix="As in search('why', k=5)")
         if k < 1 or not query.strip():
             return []
-        text = storable(query[: lexical.LONGEST_QUERY])
+        text = lexical.composed(storable(query[: lexical.LONGEST_QUERY]))
         projects = [project] if isinstance(project, str) else project
         if isinstance(kinds, str):
             raise UsageError("kinds is a text", fix="Give a list of kinds, as in kinds=['fact']")
@@ -318,10 +332,9 @@ class SqliteIndex:
             None if projects is None else tuple(sorted(set(projects))),
             seconds(before),
         )
-        vector = None
-        if self._embedder is not None:
-            (vector,) = _embedded(self._embedder, [lexical.without_small_words(text)])
-        question = Question(text, scope, seconds(now), vector, self._least(text) if fitting else None)
+        vector = self._vector(text)
+        least = self._least(text) if fitting else None
+        question = Question(text, scope, seconds(now), vector, least, self._lift)
         for _ in range(_TRIES):
             if self._needs_layout():
                 self._lay_out_anew()
@@ -331,10 +344,23 @@ class SqliteIndex:
         with self._db.reading():
             return Lookup(self._db, self._terms, None).answer(question, min(k, _MOST_HITS), floor)
 
+    def _vector(self, query: str) -> bytes | None:
+        """The meaning of a question; none of one in letters that the embedder cannot read."""
+        read = self._read(query)
+        if self._embedder is None or not read.strip():
+            return None
+        (vector,) = _embedded(self._embedder, [lexical.without_small_words(read)])
+        return vector
+
+    def _read(self, query: str) -> str:
+        """What the embedder understands of a question."""
+        reads = getattr(self._embedder, "reads", None)
+        return query if reads is None else str(reads(query))
+
     def _least(self, query: str) -> float:
         """How near a text must be that shares no word with the question: what is no word is near to anything."""
         knows = getattr(self._embedder, "knows", None)
-        return NEAR if knows is None or knows(lexical.without_small_words(query)) else NO_WORD
+        return NEAR if knows is None or knows(lexical.without_small_words(self._read(query))) else NO_WORD
 
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])

@@ -19,7 +19,11 @@ class Embedder(Protocol):
     One that orders its values, those that tell texts apart first, may have a whole number `leading`: so many of them
     are enough to choose among more than 100,000 texts which ones are compared by all. One that makes strange words up
     from pieces may have `knows(text)`: whether any word of a text means something to it. The pieces of what is no word
-    are near to anything, nearer than words on another subject.
+    are near to anything, nearer than words on another subject. One that was made for
+    some scripts may have `reads(text)`: the part of a question in letters that it understands. To an English model all
+    Cyrillic is near to all Cyrillic, by its letters. One on another scale than the shipped table may have
+    a number `unrelated`: what the cosine of the nearest of some hundred texts stays below in 85 of 100 questions that
+    none of them answers (`fuse.UNRELATED` unless told). Evidence is measured from there; ranking is not.
     """
 
     name: str

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.search.embed.contract import UNIT
-from holdfast.search.embed.wordpiece import WordPiece
+from holdfast.search.embed.wordpiece import WordPiece, latin
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +49,9 @@ class StaticTable:
         if sys.byteorder == "big":
             self._weights.byteswap()
         self._matrix: NDArray[np.int8] | None = None
+
+    def reads(self, text: str) -> str:
+        return latin(text)
 
     def knows(self, text: str) -> bool:
         return self._pieces.has_word(text)

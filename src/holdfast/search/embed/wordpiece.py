@@ -52,6 +52,24 @@ class _Letters(dict[int, str]):
         return char
 
 
+class _Latin(dict[int, str | int]):
+    """Each character as it is, but a space for a letter of another script, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str | int:
+        char = chr(code)
+        is_foreign = code > 127 and char.isalpha() and "LATIN" not in unicodedata.name(char, "")
+        self[code] = result = " " if is_foreign else code
+        return result
+
+
+_latin = _Latin()
+
+
+def latin(text: str) -> str:
+    """A text without letters of other scripts: the vocabulary has those one by one, and they mean nothing."""
+    return text if text.isascii() else text.translate(_latin)
+
+
 class WordPiece:
     """A vocabulary and the greedy longest match over it."""
 
