@@ -41,12 +41,31 @@ def test_a_task_that_is_no_work_on_code_is_told_no_files(shop: Prompted) -> None
 @pytest.mark.promise("M6")
 def test_as_a_prompt_it_says_what_the_hook_says_and_why_nothing(shop: Prompted) -> None:
     said = recall_as_prompt(shop.machine, shop.project, VOUCHER)
-    assert [line.text for line in said.lines] == shop.asked(VOUCHER, session_id="one")
+    assert said.text.split("\n") == shop.asked(VOUCHER, session_id="one")
     assert {line.kind for line in said.lines} == {"file"} and said.tokens <= said.budget
     silent = recall_as_prompt(shop.machine, shop.project, "thanks!")
     assert silent.lines == () and "not work on code" in silent.nothing
     heard = recall_as_prompt(shop.machine, shop.project, VOUCHER, session="one")
     assert heard.lines == () and recall_as_prompt(shop.machine, shop.project, VOUCHER).lines
+
+
+@pytest.mark.promise("R8")
+def test_as_a_prompt_each_line_of_a_file_is_its_whole_path(shop: Prompted, holdfast: object) -> None:
+    deep = ["services/pay/src/voucher.py", "services/pay/tests/test_voucher.py"]
+    shop.worked("s7", "The gift card of a partner is not accepted at the till", *deep)
+    shop.made_ready()
+    prompt = "fix the gift card of a partner at the till"
+    said = recall_as_prompt(shop.machine, shop.project, prompt)
+    assert "in services/pay/" in said.text.split("\n"), "the hook names the folder once"
+    files = [line for line in said.lines if line.kind == "file"]
+    assert {line.text for line in files} == set(deep)
+    assert all(line.id == f"file:{line.text}" and "likely" in line.why for line in files)
+    told = json.loads(holdfast("recall", prompt, "--as-prompt", "--json", check=0).stdout)  # type: ignore[operator]
+    assert [line["text"] for line in told["lines"]] == [line.text for line in files]
+    assert sorted(told) == ["budget", "lines", "text", "tokens"] and told["text"] == said.text
+    few = recall_as_prompt(shop.machine, shop.project, prompt, budget=12)
+    assert few.tokens <= few.budget == 12
+    assert recall_as_prompt(shop.machine, shop.project, prompt, budget=0).nothing
 
 
 @pytest.mark.promise("R7", "M11")

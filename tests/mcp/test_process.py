@@ -106,6 +106,18 @@ def test_what_is_no_message_is_passed_over_and_what_is_too_long_is_refused(shop:
         assert fine["id"] == 12 and not fine["result"].get("isError")
 
 
+def test_a_call_with_half_a_character_is_answered(shop: Path) -> None:
+    with Raw(shop) as server:
+        server.shake_hands()
+        for number, text in enumerate(
+            (r"\ud83d refund", r"\udc00", r"\ud83d\ude00 refund", r"\\ud83d refund"), 2
+        ):
+            call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search","arguments":{"query":"%s"}}}'
+            server.send((call % (number, text)).encode())
+            answer = server.read()
+            assert answer["id"] == number and not answer["result"].get("isError")
+
+
 def test_nothing_but_the_protocol_is_printed(shop: Path) -> None:
     with Raw(shop) as server:
         server.shake_hands()

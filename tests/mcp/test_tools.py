@@ -37,6 +37,30 @@ def test_at_most_eight_tools_with_small_schemas_and_a_few_words_of_instruction(s
     assert len(instructions.split()) <= 100
 
 
+def test_whatever_a_search_shows_can_be_opened_by_its_id(shop: Path, holdfast: Holdfast) -> None:
+    holdfast("handoff", "Move the refund queue to the new broker", check=0)
+    holdfast(
+        "ledger",
+        "add",
+        "--session",
+        "tuesday-1",
+        "--agent",
+        "aider",
+        "--goal",
+        "drain the refund queue",
+        check=0,
+    )
+    found = json.loads(holdfast("search", "refund queue", "--json", check=0).stdout)
+    ids = [hit["id"] for hit in found if hit["kind"] in ("state", "ledger")]
+    assert {id.partition(":")[0] for id in ids} == {"state", "ledger"}
+
+    async def scene(said: Talk) -> list[Said]:
+        return [await said("open", place=id) for id in ids]
+
+    for opened in talk(shop, scene):
+        assert not opened.failed and "refund" in opened.fenced
+
+
 @pytest.mark.promise("H4")
 def test_what_is_remembered_is_recalled_found_and_opened(shop: Path, holdfast: Holdfast) -> None:
     async def scene(said: Talk) -> dict[str, Said]:

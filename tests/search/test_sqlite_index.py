@@ -356,8 +356,8 @@ def test_another_programs_database_is_refused_and_nothing_in_it_is_touched(
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("path", ["", "  ", ":memory:"])
-def test_an_index_needs_a_place_on_disk(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", ["", "  ", ":memory:", "a\0b", "half \ud83d", None, 5, b"bytes"])
+def test_an_index_needs_a_place_on_disk(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="place on disk"):
         holdfast.search.open(path)
@@ -398,8 +398,9 @@ def test_a_folder_stands_for_the_index_in_it_and_missing_ones_are_made(tmp_path:
 
 def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StoreError, match="cannot be used"):
-        holdfast.search.open(tmp_path / "file" / "index.db")
+    for place in (tmp_path / "file" / "index.db", tmp_path / ("long" * 1000)):
+        with pytest.raises(StoreError, match="cannot be used"):
+            holdfast.search.open(place)
 
 
 def test_wrong_arguments_say_what_is_wrong(tmp_path: Path) -> None:

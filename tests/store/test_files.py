@@ -282,3 +282,12 @@ def test_reading_tells_missing_from_unreadable(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "fifo", tmp_path / "loop", tmp_path / "zero"):
         with pytest.raises(StoreError, match="cannot read"):
             files.read(path)
+
+
+def test_what_can_be_made_again_is_removed_and_what_cannot_be_removed_says_so(tmp_path: Path) -> None:
+    (tmp_path / "index.db").write_bytes(b"x")
+    files.discard([tmp_path / "index.db", tmp_path / "never.there"])
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match="cannot remove"):
+        files.discard([tmp_path / "folder"])

@@ -23,6 +23,7 @@ MOST_CHARACTERS = 6_000
 MOST_OF_FILE = 60_000
 MOST_READ = 2_000_000  # of a file: an archive of years is opened by the line
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<line>\d{1,9}))?")
+_HELD_BY_THE_INDEX = ("state:", "ledger:", "knowledge:")
 _FOUND = (
     "active",
     "candidate",
@@ -60,9 +61,25 @@ def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
             return _excerpt(machine, shown, _text(project, path), found)
     if "/lessons/" in meant:
         return _lesson(machine, project, Path(meant).stem)
+    if meant.startswith(_HELD_BY_THE_INDEX) and (found_there := _indexed(machine, project, meant)):
+        return found_there
     raise NotFound(
         f"nothing in memory is called {visible(meant[:60])!r}",
         fix="Name an id or a file:line that a search has shown",
+    )
+
+
+def _indexed(machine: Machine, project: Project, id: str) -> Excerpt | None:
+    """What a search has shown under an id that no file says: where it stands, or by itself."""
+    from holdfast.app.searching import search
+
+    hit = next((hit for hit in search(machine, project, id, 1) if hit.id == id), None)
+    if hit is None:
+        return None
+    if hit.line:
+        return open_place(machine, project, f"{hit.path}:{hit.line}")
+    return Excerpt(
+        path=hit.path, first=1, last=1, total=1, text=_cut(_as_told(machine, hit.text), MOST_CHARACTERS)
     )
 
 

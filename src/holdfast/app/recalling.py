@@ -6,9 +6,11 @@ question about design wants decisions and history. What is not good enough is no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.app.pointing import pointers_for
 from holdfast.app.projects import memory_of
@@ -20,7 +22,8 @@ from holdfast.app.wiring import Machine
 from holdfast.distill.kind import explain_kind
 from holdfast.distill.likeness import Likeness, compare_signatures, signature
 from holdfast.hot.classify import classify
-from holdfast.hot.prompting import CODE, HEADING, LOOKING
+from holdfast.hot.pointer_text import path_lines
+from holdfast.hot.prompting import CODE, LOOKING
 from holdfast.hot.prompting import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
@@ -54,16 +57,20 @@ class Recalled(Struct, frozen=True, kw_only=True):
 
 
 class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a task is told, most useful first; for a prompt that is told nothing, `nothing` says why."""
+    """What a task is told, most useful first; for a prompt that is told nothing, `nothing` says why.
+
+    `written` are the lines as the prompt hook writes them, where that differs: files stand under their folder's name.
+    """
 
     budget: int
     tokens: int
     lines: tuple[Recalled, ...]
     nothing: str = ""
+    written: tuple[Recalled, ...] = ()
 
     @property
     def text(self) -> str:
-        return "\n".join(line.text for line in self.lines)
+        return "\n".join(line.text for line in self.written or self.lines)
 
 
 def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
@@ -107,15 +114,41 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     return _within([*kept.lines, *more] or different, budget)
 
 
-def recall_as_prompt(machine: Machine, project: Project, prompt: str, session: str = "") -> Briefing:
+def recall_as_prompt(
+    machine: Machine, project: Project, prompt: str, session: str = "", budget: int = PROMPT_BUDGET
+) -> Briefing:
     """Exactly what the prompt hook would say, or why nothing; what a session heard already, when it is named."""
-    said = as_prompt(machine, project, prompt, session)
-    facts = [text for text, _ in said.lines].index(HEADING) if said.files else len(said.lines)
-    lines = [
-        Recalled(id=f"prompt:{at}", text=text, kind="fact" if at < facts else "file", why=why, source="")
+    budget = min(budget, PROMPT_BUDGET)
+    if budget <= 0:
+        return Briefing(budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens holds no line")
+    said = as_prompt(machine, project, prompt, session, budget=budget)
+    above = len(said.lines) - (1 + len(path_lines(said.files)) if said.files else 0)
+    written = [
+        Recalled(id=f"prompt:{at}", text=text, kind="file", why=why, source="")
         for at, (text, why) in enumerate(said.lines)
     ]
-    return Briefing(budget=PROMPT_BUDGET, tokens=said.tokens, lines=tuple(lines), nothing=said.nothing)
+    written[:above] = [_statement(line) for line in written[:above]]
+    # Whoever reads the lines one by one is told whole paths; headings and folders are for those who read the text.
+    whose = zip(path_lines(said.files), written[above + 1 :], strict=True)
+    files = {path: replace(line, id=f"file:{path}", text=path) for (_, path), line in whose}
+    return Briefing(
+        budget=budget,
+        tokens=said.tokens,
+        lines=(*written[:above], *(files[path] for path in said.files)),
+        nothing=said.nothing,
+        written=tuple(written),
+    )
+
+
+_ID_IN_REASON = re.compile(r"\(([DF]-\w+)[,)]")
+
+
+def _statement(line: Recalled) -> Recalled:
+    """A fact or a decision by its id, which its reason names; all else that stands above the files is a lesson."""
+    named = _ID_IN_REASON.search(line.why)
+    if named is None:
+        return replace(line, kind="lesson")
+    return replace(line, id=named[1], kind="fact")
 
 
 def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Recalled]:

@@ -49,9 +49,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         raise UsageError("there is no task", fix='Say what is to be done: holdfast recall "fix the login"')
     briefing = _briefing(options, machine, task)
     if options.json:
-        output.show_json({**msgspec.to_builtins(briefing), "text": briefing.text})
+        shape = msgspec.to_builtins(briefing) | {"text": briefing.text}
+        output.show_json({key: shape[key] for key in shape if key != "written"})
         return 0
-    for line in briefing.lines:
+    for line in briefing.written or briefing.lines:
         output.line(line.text)
         if options.why or output.on_terminal():
             output.aside(
@@ -73,12 +74,12 @@ def _nothing(options: argparse.Namespace, briefing: Briefing) -> str:
 
 
 def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Briefing:
+    if options.budget < 0:
+        raise UsageError("--budget cannot be negative", fix="Leave it out for 200 tokens")
     if options.as_prompt:
-        return recall_as_prompt(machine, machine.project(), task, options.session)
+        return recall_as_prompt(machine, machine.project(), task, options.session, options.budget)
     if options.session:
         raise UsageError(
             "--session goes with --as-prompt", fix="holdfast recall TASK --as-prompt --session ID"
         )
-    if options.budget < 0:
-        raise UsageError("--budget cannot be negative", fix="Leave it out for 200 tokens")
     return recall(machine, machine.project(), task, options.budget)

@@ -13,6 +13,10 @@ MOST_LINE = 4_000_000  # bytes; no call of ours needs more, and what is longer i
 _LOOK_EVERY_S = 2.0
 _ENDS = 4_096
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")')
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    rb"\\(?:(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
 
 
 class BoundedLines:
@@ -25,7 +29,7 @@ class BoundedLines:
     def readline(self) -> str:
         line = self._stream.readline(MOST_LINE)
         if len(line) < MOST_LINE or line.endswith(b"\n"):
-            return line.decode("utf-8", "replace")
+            return _whole_characters(line).decode("utf-8", "replace")
         head = tail = line[:_ENDS]
         while rest := self._stream.readline(MOST_LINE):
             tail = (tail + rest[-_ENDS:])[-_ENDS:]
@@ -35,6 +39,13 @@ class BoundedLines:
         if found is None:
             return "\n"
         return f'{{"jsonrpc":"2.0","id":{found[1].decode()},"method":"holdfast/line-too-long"}}\n'
+
+
+def _whole_characters(line: bytes) -> bytes:
+    """With a sign in place of half a character (`\\ud83d` alone): such a call would not be answered."""
+    if not _HALF.search(line):
+        return line
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line)
 
 
 def own_input() -> IO[bytes]:

@@ -33,16 +33,21 @@ def open(
     """
     from holdfast.search.sqlite import SqliteIndex
 
-    return SqliteIndex(_file_at(os.fspath(path)), _embedder(embedder), tell)
+    return SqliteIndex(_file_at(path), _embedder(embedder), tell)
 
 
-def _file_at(path: str) -> Path:
-    if not path.strip() or path == ":memory:":  # its vectors are a file, whatever SQLite could do without one
+def _file_at(given: str | os.PathLike[str]) -> Path:
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path.strip() or not _is_name(path):
         fix = "Name a file or a folder; tempfile.TemporaryDirectory() makes one that goes away"
-        raise UsageError(f"an index needs a place on disk, which {path!r} is not", fix=fix)
-    place = Path(path)
-    is_folder = place.is_dir() or path.endswith(("/", os.sep))
-    return place / _FILE if is_folder else place
+        raise UsageError(f"an index needs a place on disk, which {given!a} is not", fix=fix)
+    is_folder = os.path.isdir(path) or path.endswith(("/", os.sep))
+    return Path(path, _FILE) if is_folder else Path(path)
+
+
+def _is_name(path: str) -> bool:
+    """What SQLite takes for a file. In memory it could do without, but the vectors are a file."""
+    return path != ":memory:" and "\0" not in path and not any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _embedder(wanted: Embedder | str | None) -> Embedder | None:

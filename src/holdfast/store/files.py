@@ -461,4 +461,5 @@ def _make_directory(path: Path) -> None:
 def discard(paths: Iterable[Path]) -> None:
     """Removes files that can be made again."""
     for path in paths:
-        path.unlink(missing_ok=True)
+        with explained(path, "remove"):
+            path.unlink(missing_ok=True)
