@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +21,11 @@ ROOT = Path(__file__).parents[1]
 # How long an example takes says how busy the machine is, and nothing of what is tested.
 settings.register_profile("holdfast", deadline=None)
 settings.load_profile("holdfast")
+
+# Days begin at the same moment for a test and for the processes it starts, wherever it runs.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 # What would lead a test to the developer's own agents, repositories or switches.
 _PERSONAL = (

@@ -119,6 +119,9 @@ def test_every_layout_that_was_enabled_is_known(
     assert "refund" in enabled.told()
     for other in others:
         if layout.find_project(other, home / ".holdfast").memory == enabled.memory:
+            # A hook that finds the envelope of another session has it captured, and with it these lines made anew.
+            for letter in (enabled.memory / "inbox").iterdir():
+                letter.unlink()
             assert "refund" in told(other), other
 
 
