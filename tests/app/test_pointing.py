@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.patience import PATIENCE_S
 from tests.transcripts.builders import START
 
 import holdfast as package
 from holdfast.app.importing import import_into
 from holdfast.app.pointing import pointers_for, repository_path
+from holdfast.app.preparing import prepare
 from holdfast.app.wiring import Machine
 from holdfast.model.session import DistilledSession, FileTouch
+from holdfast.repo import cochange
 from holdfast.repo.cochange import changed_together
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
@@ -179,15 +185,47 @@ def test_sessions_that_began_later_than_now_say_nothing(shop: Shop) -> None:
     assert shop.pointed("Send the newsletter", now=START + 90_000) == ["mail/newsletter.py"]
 
 
-def test_files_that_git_changes_together_are_found_with_their_companions(shop: Shop) -> None:
+def test_files_that_git_changes_together_are_found_with_their_companions(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cochange, "_SECONDS", PATIENCE_S)
+    changed_twice(shop)
+    assert changed_together(shop.root)["shop/refunds.py"] == {"shop/vouchers.py": 0.75}
+    assert shop.pointed("refunds ignore it, the voucher")[:2] == ["shop/refunds.py", "shop/vouchers.py"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for git")
+def test_companions_that_git_did_not_tell_in_time_are_asked_for_again(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed_twice(shop)
+
+    def companions() -> int:
+        path = prepare(shop.machine, shop.project)
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            return int(db.execute("SELECT count(*) FROM together").fetchone()[0])
+
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    script = f'#!/bin/sh\ncase "$*" in *" log "*) exec sleep 600;; esac\nexec {shutil.which("git")} "$@"\n'
+    slow.write_text(script, encoding="utf-8")
+    slow.chmod(0o755)
+    monkeypatch.setattr(cochange, "_SECONDS", 0.2)
+    with monkeypatch.context() as hurried:
+        hurried.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+        assert companions() == 0
+    monkeypatch.setattr(cochange, "_SECONDS", PATIENCE_S)
+    assert companions() > 0
+
+
+def changed_twice(shop: Shop) -> None:
+    """Two files, in the same commits."""
     for number in range(3):
         for path in ("shop/refunds.py", "shop/vouchers.py"):
             shop.write(path)
             (shop.root / path).write_text(f"{number}\n", encoding="utf-8")
         subprocess.run(["git", "-C", str(shop.root), "add", "shop"], check=True)
         subprocess.run(["git", "-C", str(shop.root), "commit", "--quiet", "-m", str(number)], check=True)
-    assert changed_together(shop.root)["shop/refunds.py"] == {"shop/vouchers.py": 0.75}
-    assert shop.pointed("refunds ignore it, the voucher")[:2] == ["shop/refunds.py", "shop/vouchers.py"]
 
 
 def test_a_folder_without_git_has_no_companions(tmp_path: Path) -> None:

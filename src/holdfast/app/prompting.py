@@ -33,7 +33,7 @@ from holdfast.hot.prompting import (
     heard_by,
 )
 from holdfast.model.memory import Decision, Fact, FactCategory
-from holdfast.repo.cochange import changed_together
+from holdfast.repo.cochange import together_in_time
 from holdfast.store.layout import Project, branch_of
 from holdfast.store.memory import MemoryStore
 from holdfast.text.reference_md import KeptFact
@@ -57,15 +57,15 @@ _PUBLIC = re.compile(
 
 def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None) -> str:
     """Fills the tables; answers a stamp of what they were made from. The same stamp in `before`: copied from there."""
-    stamp = _stamp(project)
+    stamp, whole = _stamp(project), True
     if before is None or not _copied(db, before, stamp):
-        root = project.root if is_checkout(project.root) else None
-        write_postings(db, pointer_sessions(project), changed_together(root) if root else {})
+        together, whole = together_in_time(project.root) if is_checkout(project.root) else ({}, True)
+        write_postings(db, pointer_sessions(project), together)
     db.executescript(SCHEMA)
     said = instructions(project.root)
     db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?)", _facts(project, said))
     write_lessons(db, machine, project, before, said)
-    return stamp
+    return stamp if whole else ""  # what git did not tell in time it is asked again
 
 
 def as_prompt(

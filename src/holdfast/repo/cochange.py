@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 
-from holdfast.repo.git_output import git_output
+from holdfast.repo.git_output import git_in_time
 
 _COMMITS = 400
 _SECONDS = 3.0
@@ -19,9 +19,15 @@ _LEAST_COMMITS = 2
 
 def changed_together(root: Path) -> dict[str, dict[str, float]]:
     """For a file, how often others were in its commits, from 0 to 1. Empty where there is no history to read."""
+    return together_in_time(root)[0]
+
+
+def together_in_time(root: Path) -> tuple[dict[str, dict[str, float]], bool]:
+    """The same, and whether git told it in time."""
     if not os.path.lexists(root / ".git"):
-        return {}
-    return companions(_commits(root))
+        return {}, True
+    commits, whole = _commits(root)
+    return companions(commits), whole
 
 
 def companions(commits: Iterable[frozenset[str]]) -> dict[str, dict[str, float]]:
@@ -38,9 +44,9 @@ def companions(commits: Iterable[frozenset[str]]) -> dict[str, dict[str, float]]
     return dict(found)
 
 
-def _commits(root: Path) -> list[frozenset[str]]:
+def _commits(root: Path) -> tuple[list[frozenset[str]], bool]:
     plainly = ("--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--name-only")
-    text = git_output(
+    text, whole = git_in_time(
         root,
         "-c",
         "log.showSignature=false",
@@ -58,4 +64,4 @@ def _commits(root: Path) -> list[frozenset[str]]:
         frozenset(os.fsdecode(name.strip(b"\n")) for name in names if name.strip(b"\n"))
         for names in parts
         if names
-    ]
+    ], whole

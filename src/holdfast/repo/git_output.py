@@ -12,6 +12,11 @@ _HARMLESS = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/nul
 
 def git_output(root: Path, *words: str, seconds: float, most_bytes: int) -> bytes:
     """What git answers, as far as it came in time; nothing where there is no git."""
+    return git_in_time(root, *words, seconds=seconds, most_bytes=most_bytes)[0]
+
+
+def git_in_time(root: Path, *words: str, seconds: float, most_bytes: int) -> tuple[bytes, bool]:
+    """The same, and whether the time was enough: what a busy machine left out may be asked for again."""
     import subprocess  # not every import asks
 
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
@@ -25,8 +30,14 @@ def git_output(root: Path, *words: str, seconds: float, most_bytes: int) -> byte
             stderr=subprocess.DEVNULL,
         )
     except OSError:
-        return b""
-    timer = Timer(seconds, process.kill)
+        return b"", True
+    late: list[bool] = []
+
+    def give_up() -> None:
+        late.append(True)
+        process.kill()
+
+    timer = Timer(seconds, give_up)
     timer.start()
     try:
         with process:
@@ -34,4 +45,4 @@ def git_output(root: Path, *words: str, seconds: float, most_bytes: int) -> byte
             process.kill()
     finally:
         timer.cancel()
-    return answer
+    return answer, not late
