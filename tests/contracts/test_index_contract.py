@@ -189,6 +189,15 @@ def test_kinds_projects_and_time_narrow_the_answer(index: Index) -> None:
     assert ids(index, everything, kinds=[]) == []
 
 
+def test_an_empty_question_since_a_moment_lists_what_is_of_that_time(index: Index) -> None:
+    index.put("H-3", "Wrote it all down.", when=1_500_000)
+    assert ids(index, "", since=0) == ["H-2", "H-3", "H-1"]
+    assert ids(index, " ", since=1_200_000, before=2_000_000) == ["H-3"]
+    assert ids(index, "", since=0, kinds=["fact"]) == [] and ids(index, "", since=0, k=1) == ["H-2"]
+    assert index.search("") == [] and index.search("", before=2_000_000) == []
+    assert "H-1" not in ids(index, "retry helm", since=1_200_000)
+
+
 def test_putting_again_replaces_and_an_unchanged_put_does_nothing(index: Index) -> None:
     assert index.put("F-2", "The staging database listens on port 6000.", "fact", project="shop")
     assert not index.put("F-2", "The staging database listens on port 6000.", "fact", project="shop")

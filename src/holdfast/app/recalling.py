@@ -27,6 +27,7 @@ from holdfast.model.search import Hit
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.store.layout import Project, branch_of
+from holdfast.text.periods import period_in
 from holdfast.text.tokens import count_tokens, cut_to
 
 BUDGET = 200
@@ -70,7 +71,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     """Lines for a task, within a budget of tokens; none when nothing is good enough."""
     if asks_state(task):
         return _state(machine, project, budget)
-    if not (says_something(task) or may_go_on(task)):
+    if not (says_something(task) or may_go_on(task) or period_in(task, machine.now())):
         return Briefing(budget=budget, tokens=0, lines=())
     judged = explain_kind(task, (), ())
     weights = weights_for(task, judged.kind)

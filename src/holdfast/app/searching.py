@@ -14,13 +14,17 @@ import msgspec
 
 from holdfast.app.indexing import PLACE, asked
 from holdfast.app.wiring import Machine
-from holdfast.model.search import Hit
+from holdfast.model.search import WEAK, Hit
 from holdfast.search import FLOOR as FLOOR
 from holdfast.search import Index
 from holdfast.store.layout import Project
 from holdfast.store.places import text_of
+from holdfast.text.periods import Period, period_in
 
 _MOST_REPEATED = 20
+_MOST_OF_PERIOD = 300
+_NAMED = 2.0  # as much as for a chunk whose id is said
+_OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}
 KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
 
 
@@ -40,23 +44,56 @@ def search(
     """The best hits, in this project or in all of this machine's that are not excluded, with or without its own.
 
     Nothing where no text holds a word of the query and none is near it in meaning, unless the `nearest` are wanted.
+    What is of a day or period that the query names comes first.
     """
-    found: list[Hit] = []
     places = memories(machine, project)[0 if own else 1 :] if everywhere else [project]
+    period = period_in(query, machine.now()) if own else None
 
-    for place in places:
-        if place.memory.is_dir():
-            within = _names_of(place, name)
+    def found(query: str, enough: int, within: Period | None = None) -> list[Hit]:
+        since, before = (within.start, within.stop) if within else (None, None)
+        hits: list[Hit] = []
+        for place in places:
+            if place.memory.is_dir():
+                names = _names_of(place, name)
 
-            def ask(index: Index, within: Collection[str] | None = within) -> list[Hit]:
-                enough = k + _MOST_REPEATED
-                return index.search(
-                    query, enough, machine.now(), kinds, within, floor=floor, fitting=not nearest
-                )
+                def ask(index: Index, names: Collection[str] | None = names) -> list[Hit]:
+                    return index.search(
+                        query,
+                        enough,
+                        machine.now(),
+                        kinds,
+                        names,
+                        since=since,
+                        before=before,
+                        floor=floor,
+                        fitting=not nearest,
+                    )
 
-            hits = [_named(hit, place) for hit in asked(machine, place, ask)]
-            found += _of_others(hits, place) if place is not project else _openable(hits, place)
-    return _each_session_once(sorted(found, key=lambda hit: -hit.score))[:k]
+                own = [_named(hit, place) for hit in asked(machine, place, ask)]
+                hits += _of_others(own, place) if place is not project else _openable(own, place)
+        return _each_session_once(sorted(hits, key=lambda hit: -hit.score))
+
+    hits = found(query, k + _MOST_REPEATED)
+    if period is None:
+        return hits[:k]
+    of_it = found("", _MOST_OF_PERIOD, period) if period.is_all else found(period.rest, k, period)
+    first = sorted((_dated(hit, period) for hit in of_it), key=lambda hit: -hit.score)
+    if (
+        period.is_all
+    ):  # no word of it is a subject; a date may stand in a text of another day, but not by chance
+        return (first or [hit for hit in hits if WEAK not in hit.why])[:k]
+    known = {(hit.project, hit.id) for hit in first}
+    return [*first, *(hit for hit in hits if (hit.project, hit.id) not in known)][:k]
+
+
+def _dated(hit: Hit, period: Period) -> Hit:
+    """A hit of the period that was named: before all others. Where nothing else was asked for, the sessions first."""
+    worth = hit.score / (1 - hit.score)
+    if period.is_all:
+        worth = _OF_PERIOD.get(hit.id.partition(":")[0], _OF_PERIOD.get(hit.id[:2], worth))
+    worth += _NAMED
+    why = f"dated {period.name}" if period.is_all else f"{hit.why}; dated {period.name}"
+    return msgspec.structs.replace(hit, score=round(worth / (1 + worth), 4), why=why)
 
 
 def _names_of(place: Project, name: str) -> list[str] | None:

@@ -11,6 +11,7 @@ from holdfast.cli import output
 from holdfast.cli.places import place
 from holdfast.errors import UsageError
 from holdfast.model.search import WEAK, Hit
+from holdfast.text.periods import period_in
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
 and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the
@@ -20,6 +21,7 @@ EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
   holdfast search 48f428f9                      what a session did, by its id
+  holdfast search "what did we do yesterday"    or 2026-11-03, 3 November, last week
   holdfast search -- --no-verify                a text that begins with a dash
   holdfast search "retry with backoff" --everywhere -k 3"""
 LONGEST = 240
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.line()
         _show(hit, fit=options.why, project=options.everywhere)
     if not hits:
-        output.note(_nothing(options, machine))
+        output.note(_nothing(options, machine, query))
     return 0
 
 
@@ -76,11 +78,14 @@ def _is_clear(options: argparse.Namespace, machine: Machine, query: str, hits: S
     return any(WEAK not in hit.why for hit in doubted)
 
 
-def _nothing(options: argparse.Namespace, machine: Machine) -> str:
+def _nothing(options: argparse.Namespace, machine: Machine, query: str) -> str:
     if not (options.everywhere or machine.project().memory.is_dir()):
         return "Nothing is remembered here yet. holdfast import reads what agents recorded."
     if options.project and not options.everywhere and options.project not in project_names(machine.project()):
         return f"No project here is called {options.project}: holdfast project lists them."
+    period = period_in(query, machine.now())
+    if period is not None and period.is_all:
+        return f"Nothing here is dated {period.name}."
     return "Nothing is known of that." if options.all else "Nothing here fits that. --all shows the nearest."
 
 

@@ -74,13 +74,15 @@ class Index(Protocol):
         project: str | Collection[str] | None = None,
         *,
         before: When = None,
+        since: When = None,
         floor: float = 0.0,
         fitting: bool = False,
     ) -> list[Hit]:
         """The `k` best, one for each id, best first; the same question gets the same answer.
 
         `now` is what recency is measured from: the newest chunk's moment unless told. `before` leaves out what is
-        not older, and then nothing newer is the newest. `floor` leaves out what has less evidence than that, however
+        not older, and then nothing newer is the newest; `since` leaves out what is older, and with it a question may be
+        empty: then all of that time answers, newest first. `floor` leaves out what has less evidence than that, however
         recent: FLOOR is the one that was calibrated. With `fitting` there is no answer at all where no text has as
         much as FITTING; where none holds a word of the question one must be as near as NEAR. The nearest of what
         does not fit is no answer.

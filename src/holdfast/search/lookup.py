@@ -40,6 +40,7 @@ class Scope(Struct, frozen=True):
     kinds: tuple[str, ...] | None = None
     projects: tuple[str, ...] | None = None
     before: float | None = None
+    since: float | None = None
 
     @property
     def is_everything(self) -> bool:
@@ -56,6 +57,9 @@ class Scope(Struct, frozen=True):
         if self.before is not None:
             parts.append("chunk.at < ?")
             values.append(self.before)
+        if self.since is not None:
+            parts.append("chunk.at >= ?")
+            values.append(self.since)
         return " AND ".join(parts), values
 
 
@@ -180,6 +184,20 @@ class Lookup:
             key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
         )
         return [self._hit(one, evidence, left.get(one.number, FLOOR) < FLOOR) for one in ranked[:k]]
+
+    def listed(self, scope: Scope, k: int) -> list[Hit]:
+        """All that may answer, newest first."""
+        condition, values = scope.condition()
+        statement = f"SELECT n FROM chunk WHERE {condition} ORDER BY at DESC, id LIMIT {k}"
+        numbers = [number for (number,) in self._db.ask(statement, values)]
+        chosen = Chosen([], 0, [], 1.0, 1.0, [], [], [])
+        nothing = _Evidence(chosen, {}, {}, {}, set(), [])
+        hits = []
+        for number in numbers:
+            statement = "SELECT n, start, stop FROM passage WHERE chunk = ? ORDER BY start LIMIT 1"
+            (first,) = self._db.ask(statement, (number,))
+            hits.append(self._hit(_Ranked(1.0, number, first, 0.0, None), nothing, False, "its date"))
+        return hits
 
     def _left_of(
         self, ranked: Sequence[_Ranked], chosen: Chosen, question: Question, floor: float
@@ -377,7 +395,9 @@ class Lookup:
         ((text, title),) = self._db.ask(statement, (number,))
         return wanted in " ".join(lexical.composed(f"{title} {text}").casefold().split())
 
-    def _hit(self, one: _Ranked, evidence: _Evidence, is_weak: bool) -> Hit:
+    def _hit(
+        self, one: _Ranked, evidence: _Evidence, is_weak: bool, otherwise: str = "like it in parts"
+    ) -> Hit:
         statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
         ((id, kind, title, text, path, line, session, project, at),) = self._db.ask(statement, (one.number,))
         _, start, stop = one.best
@@ -402,7 +422,7 @@ class Lookup:
             project=project,
             date="" if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)),
             score=round(fuse.score(one.value), 4),
-            why="; ".join(reasons) or "like it in parts",
+            why="; ".join(reasons) or otherwise,
         )
 
 

@@ -316,12 +316,13 @@ class SqliteIndex:
         project: str | Collection[str] | None = None,
         *,
         before: When = None,
+        since: When = None,
         floor: float = 0.0,
         fitting: bool = False,
     ) -> list[Hit]:
         if not isinstance(query, str) or not isinstance(k, int):
             raise UsageError("a question is a text, and k a whole number", fix="As in search('why', k=5)")
-        if k < 1 or not query.strip():
+        if k < 1 or not (query.strip() or since is not None):
             return []
         text = lexical.composed(storable(query[: lexical.LONGEST_QUERY]))
         projects = [project] if isinstance(project, str) else project
@@ -331,7 +332,11 @@ class SqliteIndex:
             None if kinds is None else tuple(sorted(set(kinds))),
             None if projects is None else tuple(sorted(set(projects))),
             seconds(before),
+            seconds(since),
         )
+        if not text.strip():
+            with self._db.reading():
+                return Lookup(self._db, self._terms, None).listed(scope, min(k, _MOST_HITS))
         vector = self._vector(text)
         least = self._least(text) if fitting else None
         question = Question(text, scope, seconds(now), vector, least, self._lift)
