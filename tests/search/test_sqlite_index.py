@@ -100,14 +100,15 @@ def assert_vectors_are_right(index: SqliteIndex) -> None:
     if not rows:
         assert list(index.ids()) == []
         return
-    vectors = index._vectors()
+    vectors = index._generations.current()
     assert vectors is not None
     content, _ = vectors._mapped(1)
     assert content is not None
-    assert index._embedder is not None
+    embedder = index._embedding.embedder
+    assert embedder is not None
     for number, first, last, text in rows:
         place = vectors._place(number)
-        assert content[place : place + vectors.width] == index._embedder.embed([text[first:last]])[0]
+        assert content[place : place + vectors.width] == embedder.embed([text[first:last]])[0]
 
 
 ENDLESS = """
@@ -194,7 +195,7 @@ import sys
 import holdfast.search
 for turn in range(6):
     with holdfast.search.open(sys.argv[1]) as index:
-        index._lay_out_anew(however_it_is=True)
+        index._layout.make_anew(however_it_is=True)
         assert len(index.search("walrus harbor tide", k=5)) == 5
 """
 
@@ -235,7 +236,7 @@ def test_a_first_question_whose_vectors_vanish_is_asked_again(
 def test_holes_are_closed_when_they_are_most_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.search.sqlite._MOST_HOLES", 100)
+    monkeypatch.setattr("holdfast.search.layout._MOST_HOLES", 100)
     with (
         holdfast.search.open(tmp_path / "index.db") as index,
         holdfast.search.open(tmp_path / "index.db") as other,

@@ -175,8 +175,8 @@ def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
             found.append(spaceless.apart(match[0])[0] if _SIGN in stem else word)
             continue
         with_parts = with_parts or _folded(names(text))
-        if re.search(pattern, with_parts):  # inside a name, or of a script without spaces
-            found.append(word)
+        if match := re.search(pattern, with_parts):  # inside a name, or of a script without spaces
+            found.append(shown(match[0]) if _SIGN in stem else word)
     if any(spaceless.is_pair(word) for word in found):
         whole = spaceless.joined(found, composed(text))
         found = [*(word for word in found if not spaceless.is_pair(word)), *(whole or found)]

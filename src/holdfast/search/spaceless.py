@@ -7,20 +7,20 @@ single character, Thai or an emoji, is looked for as it stands: no index is kept
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+
+from holdfast.text.late import late
 
 _KANA_AND_HANGUL = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _PAIRED = _KANA_AND_HANGUL + _HAN
-_RUN = re.compile(f"[{_PAIRED}]+")
+# Compiled on first use: the sets are large, and most questions and texts are in ASCII and need none of them.
+_RUN = late(f"[{_PAIRED}]+")
 _OTHER = f"(?:(?![{_PAIRED}])[^\\W_])+"
-_BESIDE = re.compile(f"(?<=[{_PAIRED}]){_OTHER}|{_OTHER}(?=[{_PAIRED}])")
+_BESIDE = late(f"(?<=[{_PAIRED}]){_OTHER}|{_OTHER}(?=[{_PAIRED}])")
 # Thai, Lao, Myanmar, Khmer; and arrows, symbols and emoji, which are no words to anybody else.
-_AS_IT_STANDS = re.compile(
-    f"[{_PAIRED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2190-\u2bff\U0001f000-\U0001faff]"
-)
-_WORDS = re.compile(r"[^\W_]")
+_AS_IT_STANDS = late(f"[{_PAIRED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2190-\u2bff\U0001f000-\U0001faff]")
+_WORDS = late(r"[^\W_]")
 _VARIANT = "\ufe0f"  # asks for the coloured form of a symbol; a text may have it or not
 _PAIR = 2
 _MOST_SOUGHT = 8
@@ -44,7 +44,7 @@ def beside(token: str) -> Iterator[str]:
 
 def apart(token: str) -> list[str]:
     """What is left of a token without its runs."""
-    return [part for part in _RUN.split(token) if part]
+    return [token] if token.isascii() else [part for part in _RUN.split(token) if part]
 
 
 def is_in_parts(word: str) -> bool:
@@ -70,7 +70,7 @@ def joined(pieces: Iterable[str], text: str) -> list[str]:
 
 
 def is_pair(term: str) -> bool:
-    return len(term) == _PAIR and _RUN.fullmatch(term) is not None
+    return len(term) == _PAIR and not term.isascii() and _RUN.fullmatch(term) is not None
 
 
 def sought_as_it_stands(query: str) -> list[str]:
