@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from holdfast.model.search import EXACT_FIRST, TIMELESS, WEAK, Hit
+from holdfast.model.search import EXACT_FIRST, MEANING, TIMELESS, WEAK, WORDS, Hit
 from holdfast.search import fuse, lexical, spaceless
 from holdfast.search.contract import FITTING, FLOOR
 from holdfast.search.database import Database
@@ -388,8 +388,8 @@ class Lookup:
         reasons = ["its id"] if one.number in evidence.named else []
         words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
         words = words or [sign for sign in evidence.signs if sign in passage]
-        reasons += [f"words: {', '.join(words)}"] if words else []
-        reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
+        reasons += [f"{WORDS}{', '.join(words)}"] if words else []
+        reasons += [f"{MEANING}{one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
         reasons += [WEAK] if is_weak else []
         skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
         return Hit(
