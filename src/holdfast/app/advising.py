@@ -15,6 +15,7 @@ from holdfast.advise.similar import Alike, Goal, Logged, similar
 from holdfast.app.wiring import Machine
 from holdfast.errors import HoldfastError
 from holdfast.model.ledger import LedgerEntry
+from holdfast.model.search import WORDS
 from holdfast.store.capture import CaptureStore
 from holdfast.store.layout import Project
 from holdfast.text.keywords import keywords
@@ -75,7 +76,10 @@ def _logs(machine: Machine, project: Project, text: str, most: int) -> dict[str,
     except HoldfastError:
         return {}  # a memory that cannot be indexed, say because it may not be written: the rows are there all the same
     for hit in hits:
-        named = next((part[7:].split(", ") for part in hit.why.split("; ") if part.startswith("words: ")), [])
+        said = (
+            part.removeprefix(WORDS).split(", ") for part in hit.why.split("; ") if part.startswith(WORDS)
+        )
+        named = next(said, [])
         if hit.session and wanted and len(named) * 2 > wanted:
             found.setdefault(hit.session, Logged(hit.score, tuple(named)))
     return found
