@@ -314,11 +314,12 @@ def test_a_long_text_is_one_hit_with_its_best_passage_and_line(opened: Callable[
         hit = index.search("walrus certificate")[0]
         assert hit.id == "long"
         assert "walrus" in hit.text
+        assert index.text("long") == "\n".join(lines) and index.text("short") == "weather"
         assert len(hit.text) < 2000
         assert 10 + 150 - 12 <= hit.line <= 10 + 150
         assert len([one for one in index.search("weather of the day", k=50) if one.id == "long"]) == 1
         assert index.delete("long")
-        assert ids(index, "walrus certificate", floor=0.3) == []
+        assert ids(index, "walrus certificate", floor=0.3) == [] and index.text("long") == ""
 
 
 @pytest.mark.parametrize(

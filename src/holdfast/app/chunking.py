@@ -12,7 +12,7 @@ from pathlib import Path
 
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import DeadEnd, Decision, LogEntry, OpenItem, content_id
-from holdfast.model.search import Chunk
+from holdfast.model.search import COMMITS, FILES, OUTCOME, Chunk
 from holdfast.text.current_md import Done, NextStep, parse_current
 from holdfast.text.digest_lines import stumble_text
 from holdfast.text.log_md import parse_log
@@ -91,9 +91,9 @@ def _entry(shown: str, entry: LogEntry, line: int, lines: dict[str, int], projec
             project=project,
         )
 
-    done = [entry.context, f"Outcome: {entry.outcome}" if entry.outcome else "", entry.summary]
-    done += [f"Files: {' '.join(entry.files)}"] if entry.files else []
-    done += [f"Commits: {'; '.join(entry.commits)}"] if entry.commits else []
+    done = [entry.context, f"{OUTCOME}{entry.outcome}" if entry.outcome else "", entry.summary]
+    done += [f"{FILES}{' '.join(entry.files)}"] if entry.files else []
+    done += [f"{COMMITS}{'; '.join(entry.commits)}"] if entry.commits else []
     if any(done):  # a note that an agent left is no session: it has only its finding
         yield piece(f"session:{entry.session}", "\n".join(filter(None, done)), entry.branch)
     for decision in entry.decisions:
@@ -125,7 +125,7 @@ def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
                 id=fact.id,
                 kind="fact",
                 text=f"{fact.text}{shows}",
-                title=fact.category,
+                title=" ".join([fact.category, *_other_names(fact.text)]),
                 when=fact.verified_at or fact.at,
                 path=shown,
                 line=lines.get(fact.id, 0),
@@ -144,6 +144,20 @@ def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
             session=decision.session,
             project=project,
         )
+
+
+# Who asks for the linter means what lints: no stem makes one of the two.
+_OTHER_NAMES = {
+    " lints ": "linter",
+    " runs the tests ": "testing",
+    " builds ": "compile",
+    " checks types ": "type checker typecheck",
+    " formats ": "formatter",
+}
+
+
+def _other_names(text: str) -> Iterator[str]:
+    return (name for said, name in _OTHER_NAMES.items() if said in text)
 
 
 def _questions(shown: str, text: str, project: str) -> Iterator[Chunk]:

@@ -30,7 +30,7 @@ PLACE = ".holdfast/local"
 LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
 LEDGER = f"{PLACE}/ledger.md"
 SHARED_LEDGER = ".holdfast/ledger.md"
-_FORMAT = 2
+_FORMAT = 3
 _QUICK = "static"  # the embedder that nobody waits for
 _MANY = 100
 

@@ -8,30 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.app.meaning import Meanings
 from holdfast.app.pointing import pointers_for
 from holdfast.app.projects import memory_of
 from holdfast.app.prompting import as_prompt
-from holdfast.app.recovery import recovery
+from holdfast.app.recovery import recovery, state_of
 from holdfast.app.searching import search
-from holdfast.app.task_wants import asks_state, may_go_on, weights_for
+from holdfast.app.task_wants import asks_state, first_for, in_english, may_go_on, weights_for
+from holdfast.app.telling import Nearness, Telling, sort_of
 from holdfast.app.wiring import Machine
 from holdfast.distill.kind import explain_kind
-from holdfast.distill.likeness import Likeness, compare_signatures, signature
 from holdfast.hot.classify import classify
 from holdfast.hot.pointer_text import path_lines
 from holdfast.hot.prompting import CODE, LOOKING
 from holdfast.hot.prompting import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.model.ledger import Kind
-from holdfast.model.search import Hit
+from holdfast.model.search import WORDS, Hit
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.store.layout import Project, branch_of
+from holdfast.text.digest_lines import NOTHING_NEWER, DigestLine, done_line, marked, step_line, todo_line
 from holdfast.text.periods import period_in
-from holdfast.text.tokens import count_tokens, cut_to
+from holdfast.text.tokens import count_tokens
 
 BUDGET = 200
 CANDIDATES = 40
@@ -44,7 +47,8 @@ MOST_FILES = 6
 LEAST_FILE = 0.1  # chance; between what a first and what a later prompt is told unasked
 ALONE_FILE = 0.2  # where no statement fits the task: it may not be about this project at all
 _SHARE_OF_FILES = 0.4  # of the budget, at most
-_LONGEST = 45  # tokens of one line
+_ANY_ROOM = 10**9
+_OF_EACH = 2  # steps, to-dos and deeds of other branches
 
 
 class Recalled(Struct, frozen=True, kw_only=True):
@@ -80,10 +84,14 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
         return _state(machine, project, budget)
     if not (says_something(task) or may_go_on(task) or period_in(task, machine.now())):
         return Briefing(budget=budget, tokens=0, lines=())
+    found = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
+    if not found and (said := in_english(task)) != task:
+        found, task = search(machine, project, said, CANDIDATES, _TOLD, floor=FLOOR), said
     judged = explain_kind(task, (), ())
     weights = weights_for(task, judged.kind)
-    own = _that_count(machine, project, search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR))
-    ranked = sorted(own, key=lambda hit: -hit.score * weights.get(_sort_of(hit), 1.0))
+    own = _that_speak(task, _that_count(machine, project, found))
+    first = first_for(task, judged.kind, own)
+    ranked = sorted(own, key=lambda hit: (hit.id not in first, -hit.score * weights.get(sort_of(hit), 1.0)))
     best = max((hit.score for hit in own), default=0.0)
     others = [
         hit
@@ -100,19 +108,38 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
         if hit.kind != "lesson"  # holds where it was learned
         and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
     ]
-    lines = [_line(hit, "") for hit in ranked]
-    lines += [_line(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
-    if not lines and may_go_on(task):
+    hits = [(hit, "") for hit in ranked]
+    hits += [(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
+    tell = partial(_lines, task, hits, Meanings().nearness)
+    every = tell(_ANY_ROOM)
+    if not every and may_go_on(task):
         return _state(machine, project, budget)
-    different = _different(lines)
-    if not (judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)):
-        return _within(different, budget)
-    files = _files(
-        machine, project, task, int(budget * _SHARE_OF_FILES), LEAST_FILE if different else ALONE_FILE
-    )
-    kept = _within(different, budget - sum(count_tokens(line.text) for line in files))
-    more = [line for line in files if line.text not in kept.text]
-    return _within([*kept.lines, *more] or different, budget)
+    files: list[Recalled] = []
+    if judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING):
+        most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if every else ALONE_FILE
+        files = _files(machine, project, task, most, least)
+    kept = tell(budget - sum(count_tokens(line.text) for line in files))
+    said = "\n".join(line.text for line in kept)
+    more = [line for line in files if line.text not in said]
+    return _within([*kept, *more] or every, budget)
+
+
+def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Recalled]:
+    """Each thing once, whatever words it is said in, as long as there is room."""
+    telling = Telling(task, [hit for hit, _ in hits], nearness)
+    lines = []
+    for found, before in hits:
+        hit = found if before else telling.decided(found)
+        line = telling.line(hit)
+        if line is None:
+            continue
+        recalled = _recalled(hit, before + line.text)
+        cost = count_tokens(recalled.text)
+        if cost <= room:
+            telling.keep(line)
+            lines.append(recalled)
+            room -= cost
+    return lines
 
 
 def recall_as_prompt(
@@ -187,14 +214,32 @@ def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list
     return [hit for hit in hits if hit.kind != "lesson" or hit.id in told]
 
 
+def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Without the history that shares one word of several, where something has more: `set up` is in `settings`.
+
+    A fact is short and was chosen: one word of it may be the one that counts.
+    """
+    several = sum(says_something(word) for word in task.split()) > 1
+
+    def is_chance(hit: Hit) -> bool:
+        words, _, more = (hit.why.partition(WORDS)[2] if hit.kind in _LONG_WINDED else "").partition(";")
+        return bool(words) and "," not in words and not more  # neither its meaning nor its day
+
+    if not several or all(is_chance(hit) for hit in hits[:1]):
+        return list(hits)
+    return [hit for hit in hits if not is_chance(hit)]
+
+
 _NOTED = ("X-", "N-")  # stand in the log, which is never rewritten
 
 
+_LONG_WINDED = ("history", "state")
 _TOLD = ("history", "fact", "question", "lesson", "state")
 
 
 def _state(machine: Machine, project: Project, budget: int) -> Briefing:
     """Who asks where we are is told the state."""
+    lines = recovery(machine, project, budget=budget)
     told = [
         Recalled(
             id=f"state:{number}",
@@ -203,61 +248,30 @@ def _state(machine: Machine, project: Project, budget: int) -> Briefing:
             why=line.reason,
             source=".holdfast/local/current.md",
         )
-        for number, line in enumerate(recovery(machine, project, budget=budget))
+        for number, line in enumerate([*_last(project, lines), *lines])
     ]
     return _within(told, budget)
 
 
-def _sort_of(hit: Hit) -> str:
-    """The letter of a statement's id, or `session` and the like."""
-    return hit.id[0] if hit.id[1:2] == "-" else hit.id.partition(":")[0]
+def _last(project: Project, lines: Sequence[DigestLine]) -> list[DigestLine]:
+    """What is left and was done last, on whatever branch and however long ago, where the digest has nothing of it."""
+    if not project.memory.is_dir():
+        return []
+    current = state_of(project).current
+    left = [(step_line(step), step.branch) for step in current.next[:_OF_EACH]]
+    left += [(todo_line(item), item.branch) for item in current.todo[:_OF_EACH]]
+    left += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
+    if any(line.text in known.text or known.reason == NOTHING_NEWER for line, _ in left for known in lines):
+        return []
+    return [marked(line, branch, None) for line, branch in left]
 
 
-def _line(hit: Hit, before: str) -> Recalled:
-    text = f"{before}{_label(hit)}{_short(hit)}"
+def _recalled(hit: Hit, text: str) -> Recalled:
     where = f"{hit.path}:{hit.line}" if hit.line else hit.path
     session = f"session {hit.session[:8]}, " if hit.session else ""
     return Recalled(
         id=hit.id, text=text, kind=hit.kind, why=hit.why, source=f"{where} ({session}{hit.date[:10]})"
     )
-
-
-_LABELS = {"D": "Decided: ", "N": "Found: ", "Q": "Asked: ", "session": "Done before: "}
-
-
-def _label(hit: Hit) -> str:
-    return _LABELS.get(_sort_of(hit), "")
-
-
-def _short(hit: Hit) -> str:
-    """One line of at most so many tokens; of a session what it was about, and its files."""
-    lines = [" ".join(line.split()) for line in hit.text.split("\n") if line.strip()]
-    if _sort_of(hit) == "session":
-        files = next((line for line in lines if line.startswith("Files: ")), "")
-        lines = [lines[0], f"· files: {files.removeprefix('Files: ')}"] if files else lines[:1]
-    return cut_to(" ".join(lines), _LONGEST)
-
-
-def _different(lines: Sequence[Recalled]) -> list[Recalled]:
-    """Each thing once, whatever words it is said in; an answered question is often a decision as well."""
-    kept: list[Recalled] = []
-    asked: set[str] = set()
-    for line in lines:
-        own = signature(line.text)
-        question = _question_of(line.text)
-        if question not in asked and not any(
-            compare_signatures(signature(known.text), own).likeness is Likeness.SAME for known in kept
-        ):
-            kept.append(line)
-            asked |= {question} - {""}
-    return kept
-
-
-def _question_of(text: str) -> str:
-    """What was asked, of a line that begins with a question; '' of any other."""
-    said = text.removeprefix(_LABELS["Q"]).removeprefix(_LABELS["D"])
-    question, sign, _ = said.partition("?")
-    return question.casefold() if sign else ""
 
 
 def _within(lines: Sequence[Recalled], budget: int) -> Briefing:

@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast.app.indexing import PLACE, asked
 from holdfast.app.wiring import Machine
-from holdfast.model.search import WEAK, Hit
+from holdfast.model.search import CUT_OFF, OUTCOME, WEAK, Hit
 from holdfast.search import FLOOR as FLOOR
 from holdfast.search import Index
 from holdfast.store.layout import Project
@@ -57,7 +57,7 @@ def search(
                 names = _names_of(place, name)
 
                 def ask(index: Index, names: Collection[str] | None = names) -> list[Hit]:
-                    return index.search(
+                    answers = index.search(
                         query,
                         enough,
                         machine.now(),
@@ -68,10 +68,13 @@ def search(
                         floor=floor,
                         fitting=not nearest,
                     )
+                    return [_with_its_goal(hit, index) for hit in answers]
 
                 own = [_named(hit, place) for hit in asked(machine, place, ask)]
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
-        return _each_session_once(sorted(hits, key=lambda hit: -hit.score))
+        hits = _each_session_once(sorted(hits, key=lambda hit: -hit.score))
+        # Who sets a floor looks for what is to be said, and chooses between a question and a decision by itself.
+        return hits if floor > 0 else _each_answer_once(hits)
 
     hits = found(query, k + _MOST_REPEATED)
     if period is None:
@@ -115,6 +118,22 @@ def _named(hit: Hit, place: Project) -> Hit:
     return msgspec.structs.replace(hit, project=place.title)
 
 
+def _with_its_goal(hit: Hit, index: Index) -> Hit:
+    """A passage of a long session says nothing to who does not know what the session was about."""
+    if not hit.id.startswith("session:"):
+        return hit
+    whole = index.text(hit.id)
+    if whole.startswith(hit.text):
+        return hit
+    goal, _, rest = whole.partition("\n")
+    outcome = rest.partition("\n")[0]
+    beginning = [goal, outcome] if outcome.startswith(OUTCOME) else [goal]
+    told = [line for line in beginning if line not in hit.text]
+    place = whole.find(hit.text)
+    passage = hit.text if place > 0 and whole[place - 1] == "\n" else f"{CUT_OFF}{hit.text}"
+    return msgspec.structs.replace(hit, text="\n".join([*told, passage]))
+
+
 def _each_session_once(hits: list[Hit]) -> list[Hit]:
     """Without the row and the line of state that only repeat what the log says of a session, if that is there too."""
     told = {hit.session for hit in hits if hit.id == f"session:{hit.session}"}
@@ -123,6 +142,27 @@ def _each_session_once(hits: list[Hit]) -> list[Hit]:
         return hit.kind == "ledger" or (hit.kind == "state" and hit.text.startswith("Done: "))
 
     return [hit for hit in hits if hit.session not in told or not repeats(hit)]
+
+
+def _each_answer_once(hits: list[Hit]) -> list[Hit]:
+    """Without what repeats a better hit: a question that was answered is in the register of decisions as well."""
+    answers: dict[str, list[str]] = {"Q-": [], "D-": []}
+    kept = []
+    for hit in hits:
+        sort = hit.id[:2]
+        said = hit.text.replace(_ANSWERED, "? ", 1)
+        others = [other for known, texts in answers.items() if known != sort for other in texts]
+        if sort in answers and any(
+            one.startswith(two) for o in others for one, two in ((o, said), (said, o))
+        ):
+            continue
+        kept.append(hit)
+        if sort in answers and "?" in said:
+            answers[sort].append(said)
+    return kept
+
+
+_ANSWERED = "? → "
 
 
 def _of_others(hits: list[Hit], place: Project) -> list[Hit]:

@@ -8,9 +8,10 @@ relevant, which decides where a budget ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holdfast.model.ledger import Kind
+from holdfast.model.search import Hit
 from holdfast.text.stopwords import ENGLISH
 
 # By the letter of an id (decision, finding, fact, question, dead end) or its sort; what is not named counts 1.
@@ -38,7 +39,18 @@ _SPEC = re.compile(
 _INTERFACE = re.compile(r"\b(?:apis?|endpoints?|urls?|webhooks?|curl|http|graphql|grpc|ports?|cli)\b")
 _COMMAND = re.compile(
     r"\b(?:run|runs|running|execute|invoke|call|query|connect|deploy|install|lint|linter|formatter|compile|build"
-    r"|publish|release|commands?)\b"
+    r"|publish|release|commands?"
+    r"|ausführen|starten|bauen|befehl|lancer|exécuter|compiler|commande|ejecutar|compilar|comando)\b"
+)
+_RUN_ELSEWHERE = re.compile(
+    r"\b(?:führe|führt|ausführen|starte|starten|lance[rsz]?|exécute[rsz]?|ejecut(?:ar|o|a)|esegui(?:re)?|rodar)\b",
+    re.IGNORECASE,
+)
+_BUILD_ELSEWHERE = re.compile(r"\b(?:baue|bauen|compilar|construire|construir)\b", re.IGNORECASE)
+_ASKS_HOW = re.compile(rf"{_COMMAND.pattern}|\b(?:how (?:do|can|to|is|are)|wie|comment|cómo)\b")
+_STATES_A_COMMAND = re.compile(r"`[^`]+`")
+_ABOUT_AS_GOOD = (
+    0.5  # of the best score: what a lesson says of a command is longer, and holds more of any task
 )
 _MADE_ANEW = (Kind.FEATURE, Kind.REFACTOR, Kind.DOCS, Kind.MIGRATION, Kind.REVIEW)
 
@@ -55,6 +67,26 @@ def weights_for(task: str, kind: Kind) -> Mapping[str, float]:
     return _BY_KIND.get(kind, {})
 
 
+def in_english(task: str) -> str:
+    """A task with the words for running something as facts have them: those are English, whatever a person speaks."""
+    return _BUILD_ELSEWHERE.sub("build", _RUN_ELSEWHERE.sub("run", task))
+
+
+def first_for(task: str, kind: Kind, hits: Sequence[Hit]) -> frozenset[str]:
+    """The ids of what must come first: who asks how something is run wants the command, before all that is known of it.
+
+    Weights alone cannot say so: a linter has a lesson for each of its rules, and each is as much about linting.
+    """
+    if weights_for(task, kind) is not COMMANDING or not _ASKS_HOW.search(task.casefold()):
+        return frozenset()
+    least = _ABOUT_AS_GOOD * max((hit.score for hit in hits), default=0.0)
+    return frozenset(
+        hit.id
+        for hit in hits
+        if hit.kind == "fact" and hit.score >= least and _STATES_A_COMMAND.search(hit.text)
+    )
+
+
 # --- the state -----------------------------------------------------------------------------------------
 
 _FEW_WORDS = 8
@@ -62,6 +94,7 @@ _WORD = re.compile(r"\w+")
 _ASKS_STATE = re.compile(
     r"\bwhere (?:were|are|was) (?:we|i)\b|\bwhat(?:'s| is) (?:next|left)\b|\bwhere did (?:we|i) (?:stop|leave)\b"
     r"|\bwhat (?:were we|was i) (?:doing|working|up to)\b|\b(?:catch me up|up to speed)\b"
+    r"|\bwhat(?:'s| is) (?:still )?(?:open|to do)\b|\bwas (?:ist|steht) (?:noch )?(?:offen|an|zu tun)\b"
     r"|\bwo (?:waren|sind|stehen) wir\b|\boù en (?:étions|sommes)\b|\bdónde (?:estábamos|quedamos)\b"
 )
 _GOES_ON = re.compile(

@@ -10,7 +10,7 @@ from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.places import place
 from holdfast.errors import UsageError
-from holdfast.model.search import WEAK, Hit
+from holdfast.model.search import WEAK, WORDS, Hit
 from holdfast.text.periods import period_in
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
@@ -25,6 +25,7 @@ EXAMPLES = """examples:
   holdfast search -- --no-verify                a text that begins with a dash
   holdfast search "retry with backoff" --everywhere -k 3"""
 LONGEST = 240
+_BEFORE = 40  # signs that are shown before the word that was asked for
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -93,9 +94,19 @@ def _show(hit: Hit, *, fit: bool, project: bool) -> None:
     first, *rest = [line for line in hit.text.split("\n") if line.strip()]
     output.heading(output.cut(first, LONGEST))
     for line in rest[:3]:
-        output.line(f"  {output.cut(line, LONGEST)}")
+        output.line(f"  {_cut_to_match(line, hit)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
     session = f"session {hit.session[:8]}" if hit.session else ""
     signs = [hit.project if project else "", hit.kind, hit.date[:10], where, session, hit.why]
     signs += [f"fit {hit.score:.2f}"] if fit else []
     output.aside(" · ".join(filter(None, signs)), indent=2)
+
+
+def _cut_to_match(line: str, hit: Hit) -> str:
+    """As much of a line as is shown: of a long one what is around a word that was asked for, if that comes late."""
+    words = hit.why.partition(WORDS)[2].partition(";")[0].casefold().split(", ")
+    places = [place for word in words if word and (place := line.casefold().find(word)) >= 0]
+    if len(line) <= LONGEST or not places or min(places) < LONGEST - _BEFORE:
+        return output.cut(line, LONGEST)
+    start = line.rfind(" ", 0, min(places) - _BEFORE) + 1
+    return output.cut(f"… {line[start:]}", LONGEST)

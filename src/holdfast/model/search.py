@@ -11,8 +11,19 @@ EXACT_FIRST = frozenset({"fact", "command", "id"})
 """Kinds where a text that holds the question word for word comes before one that is only like it."""
 
 
+WORDS, MEANING = "words: ", "meaning: "
+"""How a hit's reasons begin: the words that it shares with the question, and how near it is where that tells."""
+
+
 WEAK = "little speaks for it"
 """A hit's reason that it may as well be chance, beside the others."""
+
+
+OUTCOME, FILES, COMMITS = "Outcome: ", "Files: ", "Commits: "
+"""How the lines of a session's text begin; before them stands its goal, and its summary has no name."""
+
+CUT_OFF = "… "
+"""Before a passage that begins in the middle of a line."""
 
 
 class Chunk(Struct, frozen=True, kw_only=True):

@@ -93,6 +93,10 @@ class Index(Protocol):
         """Every id, in order."""
         ...
 
+    def text(self, id: str) -> str:
+        """All that was put under an id, of which a hit may show a passage; '' when there is no such chunk."""
+        ...
+
     def mark(self) -> str:
         """What was last left by `set_mark`; '' in an index that was made anew."""
         ...

@@ -157,6 +157,9 @@ class SqliteIndex:
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])
 
+    def text(self, id: str) -> str:
+        return next((text for (text,) in self._db.ask("SELECT text FROM chunk WHERE id = ?", [id])), "")
+
     def mark(self) -> str:
         return self._db.meta("mark")
 

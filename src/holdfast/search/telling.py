@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from holdfast.model.search import WEAK, Hit
+from holdfast.model.search import MEANING, WEAK, WORDS, Hit
 from holdfast.search import fuse, lexical
 from holdfast.search.database import Database
 from holdfast.search.evidence import Evidence, Ranked
@@ -28,8 +28,8 @@ def hit_of(
     reasons = ["its id"] if one.number in evidence.named else []
     words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
     words = words or [sign for sign in evidence.signs if sign in passage]
-    reasons += [f"words: {', '.join(words)}"] if words else []
-    reasons += [f"meaning: {one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
+    reasons += [f"{WORDS}{', '.join(words)}"] if words else []
+    reasons += [f"{MEANING}{one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
     reasons += [WEAK] if is_weak else []
     skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
     return Hit(

@@ -17,6 +17,7 @@ _LONGEST = 60  # tokens of one line: a single essay must not eat the budget
 _LONGEST_TEXT = 2_000
 _NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 FAILED = "it failed in"
+NOTHING_NEWER = "nothing newer is known"
 
 
 class DigestLine(Struct, frozen=True):
@@ -95,7 +96,7 @@ def on(at: float | None) -> str:
 def stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: float) -> DigestLine:
     days = int((now - newest) // _DAY_S)
     text = f"Last state here is {days} days old ({render_minute(newest)[:10]}): {one_line(items[0].text)}"
-    return DigestLine(text, "nothing newer is known")
+    return DigestLine(text, NOTHING_NEWER)
 
 
 def one_line(text: str) -> str:
