@@ -57,7 +57,7 @@ def search(
                 names = _names_of(place, name)
 
                 def ask(index: Index, names: Collection[str] | None = names) -> list[Hit]:
-                    found = index.search(
+                    answers = index.search(
                         query,
                         enough,
                         machine.now(),
@@ -68,11 +68,13 @@ def search(
                         floor=floor,
                         fitting=not nearest,
                     )
-                    return [_with_its_goal(hit, index) for hit in found]
+                    return [_with_its_goal(hit, index) for hit in answers]
 
                 own = [_named(hit, place) for hit in asked(machine, place, ask)]
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
-        return _each_answer_once(_each_session_once(sorted(hits, key=lambda hit: -hit.score)))
+        hits = _each_session_once(sorted(hits, key=lambda hit: -hit.score))
+        # Who sets a floor looks for what is to be said, and chooses between a question and a decision by itself.
+        return hits if floor > 0 else _each_answer_once(hits)
 
     hits = found(query, k + _MOST_REPEATED)
     if period is None:
