@@ -163,7 +163,7 @@ def test_a_lesson_of_a_model_is_never_active_by_itself(
     project = learned.project()
     shown(learned, project, [one.lesson for one in read_lessons(learned, project).lessons])
     later = Machine(cwd=repo)
-    later.now = lambda: learned.now().replace(year=learned.now().year + 1)
+    later.now = lambda: learned.now() + timedelta(days=366)
     assert by_model(later) == {"gh-names-only": "candidate"}, "two sessions and a year"
     promote(learned, project, ["gh-names-only"])
     assert by_model(learned) == {"gh-names-only": "active"}, "a person may"
