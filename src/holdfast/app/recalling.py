@@ -28,7 +28,7 @@ from holdfast.hot.pointer_text import path_lines
 from holdfast.hot.prompting import CODE, LOOKING
 from holdfast.hot.prompting import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.model.ledger import Kind
-from holdfast.model.search import MEANING, WORDS, Hit
+from holdfast.model.search import WORDS, Hit
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.store.layout import Project, branch_of
@@ -222,8 +222,8 @@ def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
     several = sum(says_something(word) for word in task.split()) > 1
 
     def is_chance(hit: Hit) -> bool:
-        words = hit.why.partition(WORDS)[2] if hit.kind in _LONG_WINDED else ""
-        return bool(words) and "," not in words.partition(";")[0] and MEANING not in hit.why
+        words, _, more = (hit.why.partition(WORDS)[2] if hit.kind in _LONG_WINDED else "").partition(";")
+        return bool(words) and "," not in words and not more  # neither its meaning nor its day
 
     if not several or all(is_chance(hit) for hit in hits[:1]):
         return list(hits)

@@ -57,7 +57,7 @@ def search(
                 names = _names_of(place, name)
 
                 def ask(index: Index, names: Collection[str] | None = names) -> list[Hit]:
-                    found = index.search(
+                    answers = index.search(
                         query,
                         enough,
                         machine.now(),
@@ -68,18 +68,22 @@ def search(
                         floor=floor,
                         fitting=not nearest,
                     )
-                    return [_with_its_goal(hit, index) for hit in found]
+                    return [_with_its_goal(hit, index) for hit in answers]
 
                 own = [_named(hit, place) for hit in asked(machine, place, ask)]
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
-        return _each_answer_once(_each_session_once(sorted(hits, key=lambda hit: -hit.score)))
+        hits = _each_session_once(sorted(hits, key=lambda hit: -hit.score))
+        # Who sets a floor looks for what is to be said, and chooses between a question and a decision by itself.
+        return hits if floor > 0 else _each_answer_once(hits)
 
     hits = found(query, k + _MOST_REPEATED)
     if period is None:
         return hits[:k]
     of_it = found("", _MOST_OF_PERIOD, period) if period.is_all else found(period.rest, k, period)
     first = sorted((_dated(hit, period) for hit in of_it), key=lambda hit: -hit.score)
-    if period.is_all:  # a date may stand in a text of another day, but not by chance
+    if (
+        period.is_all
+    ):  # no word of it is a subject; a date may stand in a text of another day, but not by chance
         return (first or [hit for hit in hits if WEAK not in hit.why])[:k]
     known = {(hit.project, hit.id) for hit in first}
     return [*first, *(hit for hit in hits if (hit.project, hit.id) not in known)][:k]
