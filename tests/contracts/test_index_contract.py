@@ -268,6 +268,41 @@ def test_a_fact_that_holds_the_question_word_for_word_comes_first(opened: Callab
         assert ids(index, "staging API is reached over")[0] == "exact"
 
 
+@pytest.mark.promise("R2")
+def test_a_number_that_goes_on_is_another_one(opened: Callable[[], Index]) -> None:
+    with opened() as index:
+        index.put("longer", "the staging port is 54330", "fact")
+        index.put("exact", "the staging port is 5433 (of the proxy in front of the database)", "fact")
+        assert ids(index, "the staging port is 5433")[0] == "exact"
+
+
+@pytest.mark.parametrize("kind", ["history", "fact"])
+def test_every_one_of_many_alike_is_found_by_its_own_words(opened: Callable[[], Index], kind: str) -> None:
+    some = (1, 2, 5, 14, 51)
+    texts = {f"p{process}-{note}": f"process {process} note {note}" for process in some for note in some}
+    with opened() as index:
+        for at, (id, text) in enumerate(texts.items()):
+            index.put(id, text, kind, when=1_790_000_000 + at)
+        missed = [id for id, text in texts.items() if ids(index, text, k=1) != [id]]
+    assert missed == []
+
+
+@pytest.mark.parametrize("asked", ["F-2ab3x9", "see f-2ab3x9", "d-K3F9AB"])
+def test_an_id_is_found_however_it_is_typed(index: Index, asked: str) -> None:
+    index.put("F-2ab3x9", "Whales sleep upright.", "fact")
+    index.put("D-k3f9ab", "Owls hunt at night.", "fact")
+    (hit, *_) = index.search(asked)
+    assert hit.id.lower() == asked.split()[-1].lower() and "its id" in hit.why
+
+
+def test_a_word_that_is_one_is_no_slip_and_the_reason_names_the_word_that_is_there(index: Index) -> None:
+    index.put("logic", "simplified the logic of the loader")
+    index.put("certificate", "the certificate is renewed monthly")
+    assert "logic" not in [hit.id for hit in index.search("fix the login", floor=holdfast.search.FLOOR)]
+    (hit, *_) = index.search("certifcates")
+    assert hit.id == "certificate" and "words: certificate" in hit.why
+
+
 def test_in_a_handful_of_notes_a_word_that_most_of_them_hold_still_counts(
     opened: Callable[[], Index],
 ) -> None:

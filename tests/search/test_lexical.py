@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from holdfast.search import lexical
 from holdfast.search.contract import storable
 from holdfast.search.passages import spans
+from holdfast.search.spelling import is_slip
 
 
 def shown(text: str) -> list[str]:
@@ -133,3 +134,26 @@ def test_a_stem_as_a_pattern_is_a_regular_expression(stem: str, text: str) -> No
 
     found = re.search(lexical.as_pattern(stem), text)
     assert found is None or found[0] in text
+
+
+@pytest.mark.parametrize(
+    ("written", "stem", "known", "slip"),
+    [
+        ("certifcate", "certifc", "certif", True),
+        ("migratoin", "migratoin", "migrat", True),  # a slip in the ending hides the stem
+        ("configuraton", "configuraton", "configur", True),
+        ("deploymnet", "deploymnet", "deploy", True),
+        ("cahce", "cahc", "cach", True),
+        ("login", "login", "logic", False),  # another word
+        ("cart", "cart", "card", False),
+        ("portals", "portal", "port", False),
+    ],
+)
+def test_what_a_word_may_stand_for(written: str, stem: str, known: str, slip: bool) -> None:
+    assert is_slip(written, stem, known) is slip
+
+
+def test_a_digit_tells_short_questions_apart_and_numbers_the_points_of_long_ones() -> None:
+    assert lexical.query_terms("what was phase 2 about") == ["phase", "2"]
+    points = " ".join(f"{number}. tidy module{number} thoroughly" for number in range(1, 8))
+    assert "3" not in lexical.query_terms(points)

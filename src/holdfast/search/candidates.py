@@ -22,6 +22,7 @@ _BEGINS_AN_ID = re.compile(
 )  # people are shown the first eight signs
 _MOST_ALIKE = 5
 _LOOKS_LIKE_AN_ID = re.compile(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are said in passing
+_LETTER_AND_HASH = re.compile(r"[A-Za-z]-[0-9A-Za-z]{4,12}")  # our own ids, as they are typed
 
 
 class Candidates:
@@ -141,6 +142,7 @@ class Candidates:
         """Chunks whose id is said in the question; of `sort:id` the id alone will do, or the first of its signs."""
         words = {word.strip("\"'`()[]<>,;:!?.…") for word in question.text[:2000].split()[:50]} - {""}
         said = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
+        said |= {word[0].upper() + word[1:].lower() for word in said if _LETTER_AND_HASH.fullmatch(word)}
         condition, values = question.scope.condition()
         marks = ", ".join("?" * len(said))
         statement = f"SELECT n FROM chunk WHERE id IN ({marks}) AND {condition}"

@@ -27,6 +27,9 @@ FIELD_WEIGHTS = f"{_TITLE}, {_BODY}, {_NAMES}"
 EXACT = 1.0
 """What holding the question word for word adds, for kinds where that counts: more than likeness can."""
 
+AS_ASKED = 1.1
+"""The factor of a chunk of any other kind that holds several words just as they are asked for."""
+
 NAMED = 2.0
 """What it adds that the question says the chunk's id."""
 

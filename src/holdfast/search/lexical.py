@@ -15,6 +15,7 @@ from holdfast.search import spaceless
 
 LONGEST_QUERY = 20_000  # characters; a question is not longer, a pasted file is
 MOST_TERMS = 48
+_SHORT_QUESTION = 12  # words
 
 _SIGN = "\ue000"
 _LONGEST_NAME = 200
@@ -97,7 +98,13 @@ def query_terms(query: str) -> list[str]:
     query = query[:LONGEST_QUERY]
     words = [word.lower() for word in _WORD.findall(query) if not spaceless.is_in_parts(word)]
     small = _small_words_of(words)
-    telling = [word for word in words if word not in small and (len(word) > 1 or not word.isascii())]
+    # `phase 2` is not `phase 3`; in a long text digits number its points, and a letter alone is a part of something.
+    is_short = len(words) <= _SHORT_QUESTION
+    telling = [
+        word
+        for word in words
+        if word not in small and (len(word) > 1 or not word.isascii() or (is_short and word.isdigit()))
+    ]
     terms = [*(telling or words), *_names(query)]
     return list(dict.fromkeys(terms))
 
@@ -147,7 +154,11 @@ def shown(term: str) -> str:
 
 def is_one_slip_apart(written: str, known: str) -> bool:
     """One letter more, less, wrong, or two swapped, after the same first two letters."""
-    if written[:2] != known[:2] or abs(len(written) - len(known)) > 1:
+    return written[:2] == known[:2] and differ_by_a_slip(written, known)
+
+
+def differ_by_a_slip(written: str, known: str) -> bool:
+    if abs(len(written) - len(known)) > 1:
         return False
     start = 0
     while start < min(len(written), len(known)) and written[start] == known[start]:
@@ -161,8 +172,29 @@ def is_one_slip_apart(written: str, known: str) -> bool:
     )
 
 
+def holds(text: str, wanted: str) -> bool:
+    """Whether `wanted` stands in a text, and not as a part of longer words: `port 543` is not in `port 5433`."""
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not _runs_on(text[max(at - 1, 0) : at], wanted[0]) and not _runs_on(
+            wanted[-1], text[end : end + 1]
+        ):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _runs_on(before: str, after: str) -> bool:
+    """Whether two characters belong to one word; scripts without spaces do not say."""
+    return before.isalnum() and after.isalnum() and before.isascii() and after.isascii()
+
+
 def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
-    """Those of some (word, stem) that a text holds, in their order; a name as the text has it, without its parts."""
+    """Those of some (word, stem) that a text holds, in their order; a name as the text has it, without its parts.
+
+    A word that was written otherwise is '', and shown as the text has it.
+    """
     plain, with_parts = _folded(text), ""
     found = []
     for word, kept in terms:
@@ -172,11 +204,11 @@ def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
         pattern = as_pattern(stem)
         match = re.search(pattern, plain)
         if match:
-            found.append(spaceless.apart(match[0])[0] if _SIGN in stem else word)
+            found.append(spaceless.apart(match[0])[0] if _SIGN in stem or not word else word)
             continue
         with_parts = with_parts or _folded(names(text))
         if match := re.search(pattern, with_parts):  # inside a name, or of a script without spaces
-            found.append(shown(match[0]) if _SIGN in stem else word)
+            found.append(shown(match[0]) if _SIGN in stem or not word else word)
     if any(spaceless.is_pair(word) for word in found):
         whole = spaceless.joined(found, composed(text))
         found = [*(word for word in found if not spaceless.is_pair(word)), *(whole or found)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from holdfast.model.search import EXACT_FIRST, TIMELESS, Hit
 from holdfast.search import fuse, lexical, spaceless
 from holdfast.search.candidates import Candidates
@@ -17,6 +19,8 @@ from holdfast.search.question import Question, Scope
 from holdfast.search.telling import hit_of
 from holdfast.search.terms import Chosen, Terms
 from holdfast.search.vectors import VectorFile
+
+_LOOKED_AT_FOR_WORDING = 50
 
 
 class Lookup:
@@ -49,10 +53,18 @@ class Lookup:
             ranked = [one for one in ranked if floor <= 0 or left[one.number] >= floor]
         elif question.least is not None:
             left = {one.number: one.cosine + question.lift for one in ranked if one.claim is not None}
+
         # Equal values are told apart by what a rebuilt index has too: never by row numbers.
-        ranked.sort(
-            key=lambda one: (-one.value, -(candidates[one.number].at or 0), candidates[one.number].id)
-        )
+        def order(one: Ranked) -> tuple[float, float, str]:
+            return -one.value, -(candidates[one.number].at or 0), candidates[one.number].id
+
+        ranked.sort(key=order)
+        if len(question.text.split()) > 1:
+            ranked[:_LOOKED_AT_FOR_WORDING] = [
+                self._by_wording(one, candidates[one.number].kind, question.text)
+                for one in ranked[:_LOOKED_AT_FOR_WORDING]
+            ]
+            ranked.sort(key=order)
         return [hit_of(self._db, one, evidence, left.get(one.number, FLOOR) < FLOOR) for one in ranked[:k]]
 
     def listed(self, scope: Scope, k: int) -> list[Hit]:
@@ -120,13 +132,19 @@ class Lookup:
         value = fuse.rank_value(relevance, recent)
         return Ranked(value, number, evidence.best_passage(candidate), cosine, claim)
 
+    def _by_wording(self, one: Ranked, kind: str, query: str) -> Ranked:
+        """What holds several words as they are asked for is before what holds them in another order."""
+        if kind in EXACT_FIRST or not self._holds(one.number, query):
+            return one
+        return replace(one, value=one.value * fuse.AS_ASKED)
+
     def _holds(self, number: int, query: str) -> bool:
         wanted = " ".join(query.casefold().split()).strip("\"'`?")
         if not 2 < len(wanted) <= 200:
             return False
         statement = f"SELECT substr(text, 1, {CLOSELY}), title FROM chunk WHERE n = ?"
         ((text, title),) = self._db.ask(statement, (number,))
-        return wanted in " ".join(lexical.composed(f"{title} {text}").casefold().split())
+        return lexical.holds(" ".join(lexical.composed(f"{title} {text}").casefold().split()), wanted)
 
 
 def _has_words(chosen: Chosen) -> bool:

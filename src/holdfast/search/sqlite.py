@@ -39,7 +39,7 @@ class SqliteIndex:
         self.path = path
         self._tell = tell
         self._db = Database(path)
-        self._terms = Terms(self._db)
+        self._terms = Terms(self._db, embedder)
         self._embedding = Embedding(embedder)
         self._generations = Generations(self._db, self._embedding)
         if self._generations.is_behind():

@@ -8,7 +8,9 @@ from msgspec import Struct
 
 from holdfast.search import lexical
 from holdfast.search.database import Database
+from holdfast.search.embed.contract import Embedder
 from holdfast.search.fuse import inverse_frequency
+from holdfast.search.spelling import is_other_word, is_slip
 
 _COMMON = 0.1  # share of passages above which a word is dropped when others remain
 _SMALL = 5000  # passages; in a small index common words still tell texts apart, and cost nothing
@@ -45,8 +47,9 @@ class Chosen(Struct, frozen=True):
 class Terms:
     """Stems and frequencies, remembered until the index changes."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, embedder: Embedder | None = None) -> None:
         self._db = database
+        self._embedder = embedder
         self._seen: tuple[int, int] | None = None
         self._frequencies: dict[tuple[str, str], int] = {}
         self._passages = self._wholes = 0
@@ -67,7 +70,7 @@ class Terms:
             [self._share(stems[term]) / weight if len(weighed) > 1 else 0.0 for term in chosen],
             weight,
             self._weight(weighed, "whole_word", self._wholes),
-            [(lexical.shown(term), stems[term]) for term in chosen],
+            [("" if term in mended else lexical.shown(term), stems[term]) for term in chosen],
             self._factors([stems[term] for term in chosen], "passage_word", self._passages),
             self._factors([stems[term] for term in chosen], "whole_word", self._wholes),
         )
@@ -129,7 +132,7 @@ class Terms:
         return {term: found[term] for term in terms if term in found}
 
     def _mend_spelling(self, stems: dict[str, str], counts: dict[str, int]) -> set[str]:
-        """A word that nothing holds stands for the most frequent one that is a slip of the pen away."""
+        """A word that nothing holds stands for the most frequent one a slip away, if it is no word itself."""
         mended: set[str] = set()
         if self._passages > _LARGE_VOCABULARY:
             return mended
@@ -142,9 +145,9 @@ class Terms:
                 for word, doc in self._db.ask(
                     "SELECT term, doc FROM passage_word WHERE term >= ? AND term < ?", (start, end)
                 )
-                if lexical.is_one_slip_apart(stem, word) and len(word) > 3
+                if is_slip(term, stem, word)
             ]
-            if near:
+            if near and not is_other_word(self._embedder, term, max(near)[1]):
                 counts[term], stems[term] = max(near)
                 mended.add(term)
         return mended
