@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from tests.conftest import Holdfast
 
 import holdfast.search as holdfast_search
 from holdfast.app.chunking import chunks_of_file
+from holdfast.app.searching import search
+from holdfast.app.wiring import Machine
 from holdfast.text.tokens import count_tokens
 
 
@@ -158,6 +161,19 @@ def test_an_index_that_is_deleted_comes_back_with_the_same_answers(
     assert done["added"] == done["chunks"] > 10 and done["removed"] == 0 and done["files"] >= 5
     assert holdfast("search", "rule rounded tax tests", "-k", "20", "--json", check=0).stdout == before
     assert holdfast("index", "--json", check=0).json()["added"] == 0
+
+
+def test_who_asks_again_a_little_later_gets_the_same_to_the_last_digit(
+    holdfast: Holdfast, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast("decide", "The marmot service speaks gRPC", "--because", "streams", check=0)
+    machine = Machine(cwd=repo)
+    tomorrow = (machine.now() + timedelta(days=1)).replace(minute=0)
+    answers = []
+    for at in (tomorrow.replace(minute=minute) for minute in (1, 20, 59)):
+        monkeypatch.setattr(Machine, "now", lambda _, at=at: at)
+        answers.append(search(machine, machine.project(), "marmot service gRPC"))
+    assert answers[0] and answers[0] == answers[1] == answers[2]
 
 
 @pytest.mark.promise("M11", "R1")

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from holdfast.app.indexing import PLACE, asked
+from holdfast.app.newest_first import newest_first
 from holdfast.app.wiring import Machine
 from holdfast.model.search import CUT_OFF, OUTCOME, WEAK, Hit
 from holdfast.search import FLOOR as FLOOR
@@ -48,6 +49,8 @@ def search(
     """
     places = memories(machine, project)[0 if own else 1 :] if everywhere else [project]
     period = period_in(query, machine.now()) if own else None
+    # From the full hour: who asks again a little later gets the same, to the last digit of its score.
+    now = machine.now().replace(minute=0, second=0, microsecond=0)
 
     def found(query: str, enough: int, within: Period | None = None) -> list[Hit]:
         since, before = (within.start, within.stop) if within else (None, None)
@@ -60,7 +63,7 @@ def search(
                     found = index.search(
                         query,
                         enough,
-                        machine.now(),
+                        now,
                         kinds,
                         names,
                         since=since,
@@ -72,7 +75,7 @@ def search(
 
                 own = [_named(hit, place) for hit in asked(machine, place, ask)]
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
-        return _each_answer_once(_each_session_once(sorted(hits, key=lambda hit: -hit.score)))
+        return newest_first(_each_answer_once(_each_session_once(sorted(hits, key=lambda hit: -hit.score))))
 
     hits = found(query, k + _MOST_REPEATED)
     if period is None:
