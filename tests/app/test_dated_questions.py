@@ -17,6 +17,7 @@ from holdfast.text.log_md import render_beginning, render_entry
 NOW = datetime(2026, 11, 18, 18, 0, tzinfo=UTC)
 DAYS = {
     "s-friday": ("2026-11-13T10:00:00+00:00", "Moved the mail queue to another host"),
+    "s-named": ("2026-09-05T20:00:00+00:00", "Show the last interaction of the year, by week"),
     "s-monday": ("2026-11-16T10:00:00+00:00", "Wrote the invoice template"),
     "s-morning": ("2026-11-17T09:00:00+00:00", "Fixed the login page of the shop"),
     "s-evening": ("2026-11-17T20:00:00+00:00", "Raised the limits of the queue"),
@@ -88,6 +89,14 @@ def test_a_day_of_which_nothing_is_known_changes_nothing(machine: Machine) -> No
     assert plain[:2] == dated[:2] and sessions(machine, "2025-01-01") == []
 
 
+@pytest.mark.parametrize(
+    "query", ["what did we do last year", "last month of 2025-12", "the week 60 days ago"]
+)
+def test_words_for_a_time_of_which_nothing_is_known_are_no_subject(machine: Machine, query: str) -> None:
+    found = search(machine, machine.project(), query, 5)
+    assert found == [] and recall(machine, machine.project(), query).lines == ()
+
+
 def test_recall_tells_what_was_done_on_a_day(machine: Machine) -> None:
     told = recall(machine, machine.project(), "what did we do yesterday?").text
     assert "Raised the limits" in told and "Fixed the login page" in told and "invoice" not in told
@@ -98,4 +107,5 @@ def test_a_person_is_told_of_which_day_nothing_is_known(holdfast: Holdfast, mach
     done = holdfast("search", "2025-01-01", check=0)
     assert done.stdout == "" and "Nothing here is dated 2025-01-01." in done.stderr
     shown = holdfast("search", "2026-11-13", check=0).stdout
+    assert "Nothing here is dated 2025-01-01." in holdfast("recall", "2025-01-01", check=0).stderr
     assert "Moved the mail queue" in shown and "dated 2026-11-13" in shown

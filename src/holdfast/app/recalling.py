@@ -82,7 +82,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     """Lines for a task, within a budget of tokens; none when nothing is good enough."""
     if asks_state(task):
         return _state(machine, project, budget)
-    if not (says_something(task) or may_go_on(task) or period_in(task, machine.now())):
+    period = period_in(task, machine.now())
+    if not (says_something(task) or may_go_on(task) or period):
         return Briefing(budget=budget, tokens=0, lines=())
     found = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
     if not found and (said := in_english(task)) != task:
@@ -115,7 +116,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     if not every and may_go_on(task):
         return _state(machine, project, budget)
     files: list[Recalled] = []
-    if judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING):
+    is_work = judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)
+    if is_work and not (period and period.is_all):  # a day as a whole is no work that needs files
         most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if every else ALONE_FILE
         files = _files(machine, project, task, most, least)
     kept = tell(budget - sum(count_tokens(line.text) for line in files))

@@ -15,7 +15,7 @@ import msgspec
 from holdfast.app.indexing import PLACE, asked
 from holdfast.app.newest_first import newest_first
 from holdfast.app.wiring import Machine
-from holdfast.model.search import CUT_OFF, OUTCOME, WEAK, Hit
+from holdfast.model.search import CUT_OFF, OUTCOME, Hit
 from holdfast.search import FLOOR as FLOOR
 from holdfast.search import Index
 from holdfast.store.layout import Project
@@ -84,8 +84,8 @@ def search(
         return hits[:k]
     of_it = found("", _MOST_OF_PERIOD, period) if period.is_all else found(period.rest, k, period)
     first = sorted((_dated(hit, period) for hit in of_it), key=lambda hit: -hit.score)
-    if period.is_all:  # a date may stand in a text of another day, but not by chance
-        return (first or [hit for hit in hits if WEAK not in hit.why])[:k]
+    if period.is_all:  # no word of it is a subject; a date may stand in a text of another day
+        return (first or [hit for hit in hits if period.said.casefold() in hit.text.casefold()])[:k]
     known = {(hit.project, hit.id) for hit in first}
     return [*first, *(hit for hit in hits if (hit.project, hit.id) not in known)][:k]
 

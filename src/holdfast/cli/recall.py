@@ -12,6 +12,7 @@ from holdfast.cli import output
 from holdfast.cli.amounts import counted, in_words
 from holdfast.cli.places import places
 from holdfast.errors import UsageError
+from holdfast.text.periods import period_in
 
 DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
 on, and what another project on this machine has solved already. What comes first depends on the task: facts for
@@ -59,17 +60,20 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                 " · ".join(part for part in (in_words(line.why), places(line.source)) if part), indent=4
             )
     if not briefing.lines:
-        output.note(_nothing(options, briefing))
+        output.note(_nothing(options, machine, task, briefing))
     elif output.on_terminal():
         output.note(f"{counted(len(briefing.lines), 'line')}, {briefing.tokens} of {briefing.budget} tokens")
     return 0
 
 
-def _nothing(options: argparse.Namespace, briefing: Briefing) -> str:
+def _nothing(options: argparse.Namespace, machine: Machine, task: str, briefing: Briefing) -> str:
     if options.as_prompt:
         return f"A session would be told nothing: {briefing.nothing}."
     if briefing.nothing:
         return f"{briefing.budget} tokens are too few for this task: {briefing.nothing}."
+    period = period_in(task, machine.now())
+    if period is not None and period.is_all:
+        return f"Nothing here is dated {period.name}."
     return "Memory has nothing for this task that is good enough."
 
 
