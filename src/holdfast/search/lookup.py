@@ -59,10 +59,12 @@ class Lookup:
             return -one.value, -(candidates[one.number].at or 0), candidates[one.number].id
 
         ranked.sort(key=order)
-        if len(question.text.split()) > 1:
-            ranked[:_LOOKED_AT_FOR_WORDING] = [
-                self._by_wording(one, candidates[one.number].kind, question.text)
-                for one in ranked[:_LOOKED_AT_FOR_WORDING]
+        if ranked and len(question.text.split()) > 1:
+            # What is worth less than that comes in no case among the first k.
+            least = ranked[:k][-1].value / fuse.AS_ASKED
+            near = [one for one in ranked[:_LOOKED_AT_FOR_WORDING] if one.value >= least]
+            ranked[: len(near)] = [
+                self._by_wording(one, candidates[one.number].kind, question.text) for one in near
             ]
             ranked.sort(key=order)
         return [hit_of(self._db, one, evidence, left.get(one.number, FLOOR) < FLOOR) for one in ranked[:k]]
@@ -134,16 +136,17 @@ class Lookup:
 
     def _by_wording(self, one: Ranked, kind: str, query: str) -> Ranked:
         """What holds several words as they are asked for is before what holds them in another order."""
-        if kind in EXACT_FIRST or not self._holds(one.number, query):
+        _, start, stop = one.best
+        if kind in EXACT_FIRST or not self._holds(one.number, query, start, stop):
             return one
         return replace(one, value=one.value * fuse.AS_ASKED)
 
-    def _holds(self, number: int, query: str) -> bool:
+    def _holds(self, number: int, query: str, start: int = 0, stop: int = CLOSELY) -> bool:
         wanted = " ".join(query.casefold().split()).strip("\"'`?")
         if not 2 < len(wanted) <= 200:
             return False
-        statement = f"SELECT substr(text, 1, {CLOSELY}), title FROM chunk WHERE n = ?"
-        ((text, title),) = self._db.ask(statement, (number,))
+        statement = "SELECT substr(text, ?, ?), title FROM chunk WHERE n = ?"
+        ((text, title),) = self._db.ask(statement, (start + 1, stop - start, number))
         return lexical.holds(" ".join(lexical.composed(f"{title} {text}").casefold().split()), wanted)
 
 
