@@ -162,7 +162,7 @@ def test_a_command_that_a_guide_states_is_no_lesson(machine: Machine, repo: Path
 
 
 @pytest.mark.promise("H7")
-def test_what_imported_sessions_were_shown_of_a_guide_is_no_candidate(tmp_path: Path) -> None:
+def test_what_imported_sessions_were_shown_of_a_guide_is_no_candidate(home: Path, tmp_path: Path) -> None:
     """A history without its checkout: the guide is known as far as a session read it."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
