@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench.corpus import write_corpus
 from bench.hooks import _enabled
-from holdfast.app.importing import import_into
-from holdfast.hot import trace
+from holdfast.flows.import_sessions import import_into
+from holdfast.hooks import trace
 
 RUNS = 9
 BARE = [sys.executable, "-E", "-P", "-c", "import msgspec, sqlite3, json"]
@@ -25,7 +25,7 @@ def bench_capture(folder: Path) -> bool:
     project = machine.project()
     sessions = write_corpus(folder / "sessions", 60 + RUNS, 200_000, cwd=str(repo))
     import_into(machine, project, sessions[:60])
-    child = [sys.executable, "-E", "-P", "-m", "holdfast.hosts.capture", str(project.memory), str(repo)]
+    child = [sys.executable, "-E", "-P", "-m", "holdfast.flows.capture_child", str(project.memory), str(repo)]
     bare, capture = [], []
     for session in sessions[60:]:
         # What the hook leaves; its own child would race with the one that is measured.

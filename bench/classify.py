@@ -17,7 +17,7 @@ YARDSTICK = "import json, sqlite3"
 
 def bench_classify(folder: Path) -> bool:
     from bench.run import report  # which has this bench in its table
-    from holdfast.hot.classify import classify
+    from holdfast.hooks.classify import classify
 
     prompt = (
         "The export fails for empty lists: TypeError in report.py line 12. Can you make it write the header "
@@ -31,7 +31,7 @@ def bench_classify(folder: Path) -> bool:
     code = f"import sys; sys.path.insert(0, {str(SOURCE)!r}); {YARDSTICK}"
     for _ in range(RUNS):
         bare.append(_cold(code))
-        loaded.append(_cold(f"{code}; from holdfast.hot.classify import classify; classify('fix it')"))
+        loaded.append(_cold(f"{code}; from holdfast.hooks.classify import classify; classify('fix it')"))
     # The least of many: what others do on this machine is larger than what is measured.
     ratio = min(loaded) / min(bare)
     more = {"ms": round(1000 * (min(loaded) - min(bare)), 2), "yardstick_ms": round(1000 * min(bare), 1)}

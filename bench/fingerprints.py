@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from holdfast.lessons.fingerprint import check, take
 from holdfast.model.lesson import Fingerprint
-from holdfast.repo.fingerprint import check, take
 
 COUNT = 1_000
 

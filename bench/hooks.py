@@ -14,17 +14,17 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import holdfast
-from holdfast.app.briefings import Briefings, Happened, Line
-from holdfast.app.hosting import Plan, install
-from holdfast.app.importing import import_into
-from holdfast.app.moments import answer, remedy
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
+from holdfast.briefing.moments import answer, remedy
+from holdfast.briefing.prepare import prepare
+from holdfast.briefing.start import Briefings, Happened, Line
+from holdfast.flows.hosts import Plan, install
+from holdfast.flows.import_sessions import import_into
 from holdfast.hot import hook_entry
+from holdfast.model.events import FileTouch
 from holdfast.model.memory import DeadEnd, Question
-from holdfast.model.session import FileTouch
-from holdfast.store.capture import CaptureStore
-from holdfast.store.layout import Project
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 RUNS = 60
 DEMO = Path(holdfast.__file__).parent / "demo_sessions"

@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from holdfast.app.finding import Found, Search, importers_for, named
-from holdfast.app.importing import import_found
-from holdfast.app.learning import offered
-from holdfast.app.lessons import read_lessons
-from holdfast.app.wiring import Machine
-from holdfast.errors import TranscriptError
-from holdfast.store.capture import CaptureStore
+from holdfast.briefing.learning import offered
+from holdfast.core.errors import TranscriptError
+from holdfast.flows.find_transcripts import Found, Search, importers_for, named
+from holdfast.flows.import_sessions import import_found
+from holdfast.flows.lessons import read_lessons
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
 
 
 def in_order(corpus: Path, first: int) -> list[Found]:

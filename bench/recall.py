@@ -15,12 +15,12 @@ from typing import Any
 from bench import retrieval_sets
 from bench.retrieval_sets import SETS, Asked, RetrievalSet, precision_recall
 from bench.search import embedder, made_up_chunks, report, timed
-from holdfast.app.facts import add_fact
-from holdfast.app.recalling import recall
-from holdfast.app.wiring import Machine
+from holdfast.briefing.recall import recall
+from holdfast.flows.facts import add_fact
+from holdfast.memory.log import render_beginning, render_entry
+from holdfast.memory.reference import KeptFact, Reference, beginning, parse_reference, render_reference
 from holdfast.model.memory import Fact, Finding, LogEntry
-from holdfast.text.log_md import render_beginning, render_entry
-from holdfast.text.reference_md import KeptFact, Reference, beginning, parse_reference, render_reference
+from holdfast.store.machine import Machine
 
 _BUDGET = 400  # tokens; twelve beliefs and more, so that the floor decides and not the room
 

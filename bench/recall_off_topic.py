@@ -13,11 +13,11 @@ from pathlib import Path
 
 from bench.recall import machine_in
 from bench.search import opened, report
-from holdfast.app.indexing import update_index
-from holdfast.app.recalling import recall
-from holdfast.app.searching import search
-from holdfast.app.wiring import Machine
-from holdfast.text.stopwords import ENGLISH
+from holdfast.briefing.index import update_index
+from holdfast.briefing.recall import recall
+from holdfast.briefing.search import search
+from holdfast.core.stopwords import ENGLISH
+from holdfast.store.machine import Machine
 
 TRANSCRIPTS = Path(__file__).parent.parent.parent / "shared" / "data" / "transcripts"
 _HISTORIES = ("claude-code/entireio-cli", "specstory/getspecstory", "codex/EntityProcess-agentv")

@@ -16,9 +16,8 @@ from math import exp
 
 from msgspec import Struct
 
-from holdfast.advise.believed import failed
-from holdfast.advise.recommend import recommend
-from holdfast.advise.similar import Goal
+from holdfast.ledger.recommend import recommend
+from holdfast.ledger.similar import Goal, failed
 from holdfast.model.ledger import LedgerEntry
 
 SIZES = (10, 30, 100, 300, 1000)

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.app.importing import import_into
-from holdfast.app.learning import lessons_of
-from holdfast.app.wiring import Machine
-from holdfast.distill.lesson_telling import opening
+from holdfast.briefing.learning import lessons_of
+from holdfast.flows.import_sessions import import_into
+from holdfast.lessons.commands import opening
+from holdfast.store.machine import Machine
 
 REPLAY = Path(__file__).parent.parent.parent / "shared" / "eval" / "replay.py"
 CORPUS = REPLAY.parent.parent / "data" / "transcripts" / "claude-code" / "entireio-cli"

@@ -2,7 +2,7 @@
 
 `replay.py eval CORPUS --per-prompt --provider 'python -m bench.replay_provider [WAY]'`, run from the repository. WAY:
 
-- `hook` (default): what the prompt hook would say, by its own code (`hot/prompting.py`) over the tables that are
+- `hook` (default): what the prompt hook would say, by its own code (`hooks/prompt.py`) over the tables that are
   prepared for it: class, bars, 200 tokens a prompt and 1,200 a session. Only the earlier prompts come from the request
   instead of the session's record, which does not exist in a replay, and so do no files it touched.
 - `whole`: the start as well: what keeps failing and the commands in use, as the start hook has them, before the first
@@ -31,15 +31,14 @@ import os
 import sys
 from pathlib import Path
 
-from holdfast.app.briefings import briefings_of
-from holdfast.app.importing import import_into
-from holdfast.app.pointing import pointers_for
-from holdfast.app.prompting import as_prompt
-from holdfast.app.wiring import Machine
-from holdfast.hot.pointer_text import path_lines
-from holdfast.hot.prompting import FIRST_BAR, LATER_BAR, MOST_TOKENS, Heard
-from holdfast.store.layout import Project
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.file_pointers import pointers_for
+from holdfast.briefing.prompt import as_prompt
+from holdfast.briefing.start import briefings_of
+from holdfast.core.words import count_tokens
+from holdfast.flows.import_sessions import import_into
+from holdfast.hooks.prompt import FIRST_BAR, LATER_BAR, MOST_TOKENS, Heard, path_lines
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 START_SHARE = 0.3  # what findings.md gives to stumbles
 SURE = 0.16  # the chance from which on files alone are used more often than what BM25 says

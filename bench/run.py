@@ -56,8 +56,8 @@ print(time.perf_counter() - start)
 DISTILL = """
 import sys, time
 from pathlib import Path
-import holdfast.distill.session as session, holdfast.distill.reduce as reduce, holdfast.distill.digest as digest
-from holdfast.transcripts.claude_code import ClaudeCode
+import holdfast.sessions.session as session, holdfast.sessions.reducer as reduce, holdfast.sessions.digest as digest
+from holdfast.agents.claude_code.reader import ClaudeCode
 import genai_prices
 class Claims:
     def __init__(self, known, number): self.known, self.number = known, number

@@ -17,9 +17,9 @@ from pathlib import Path
 import holdfast.search
 from bench import retrieval_sets
 from bench.retrieval_sets import SETS, RetrievalSet, interval, mean, measure, plain_fts5, precision_recall
+from holdfast.core.stopwords import ENGLISH
 from holdfast.search import Chunk, Index
 from holdfast.search.embed.static import FOLDER, VOCABULARY
-from holdfast.text.stopwords import ENGLISH
 
 _DEEP = 50
 _chosen = "static"  # the embedder that is measured

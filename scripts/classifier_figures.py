@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from holdfast.hot.classify import classify
+from holdfast.hooks.classify import classify
 
 Z = 1.96  # 95 of 100 samples
 Told = list[tuple[str, str, str]]  # history, label, class

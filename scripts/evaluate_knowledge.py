@@ -15,9 +15,9 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from holdfast.knowledge.checkout import listed
+from holdfast.knowledge.scan import Remembered, scan
 from holdfast.model.knowledge import Convention
-from holdfast.repo.checkout import listed
-from holdfast.repo.scan import Remembered, scan
 
 # Categories under which the same fact may stand.
 ALSO = {

@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import holdfast
-from holdfast import errors
-from holdfast.app.settings import OPTIONS, Option
 from holdfast.cli.main import COMMANDS, help_text
 from holdfast.cli.run import load, parser_for
-from holdfast.errors import HoldfastError
+from holdfast.core import errors
+from holdfast.core.errors import HoldfastError
+from holdfast.store.settings import OPTIONS, Option
 
 DOCS = Path(__file__).parents[1] / "docs"
 GENERATED = "<!-- Written by scripts/generate_docs.py; change the code and run `make docs`. -->\n"

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pytest
 from hypothesis import settings
 
-from holdfast.app.wiring import AGENT_SIGNS
+from holdfast.store.machine import AGENT_SIGNS
 
 ROOT = Path(__file__).parents[1]
 

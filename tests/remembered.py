@@ -6,14 +6,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from holdfast.app.projects import memory_of
-from holdfast.app.wiring import Machine
+from holdfast.briefing.projects import memory_of
+from holdfast.flows.bundle import CAPTURE, canonical_files
+from holdfast.memory.current import Current, CurrentFile, NextStep
+from holdfast.memory.reference import KeptFact, Reference
+from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import Decision, Fact, Finding, LogEntry, OpenItem, Question
-from holdfast.store.canonical import CAPTURE, canonical_files
-from holdfast.store.layout import Project
-from holdfast.store.memory import MemoryStore
-from holdfast.text.current_md import Current, CurrentFile, NextStep
-from holdfast.text.reference_md import KeptFact, Reference
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 AT = 1_767_621_720.0
 DAY = 86_400.0

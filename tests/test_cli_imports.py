@@ -74,13 +74,13 @@ def test_figures_over_a_ledger_load_only_what_they_use(repo: Path, monkeypatch: 
         "rich",
         "numpy",
         "tomllib",
-        "holdfast.text.phrases",
+        "holdfast.store.phrases",
         "holdfast.store.denied",
     }
     unused |= {
-        "holdfast.store.capture",
-        "holdfast.advise.report",
-        "holdfast.advise.recommend",
+        "holdfast.sessions.store",
+        "holdfast.ledger.report",
+        "holdfast.ledger.recommend",
         "holdfast.search",
     }
     assert loaded & unused == set()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.text.ledger_md import COLUMNS
+from holdfast.ledger.markdown import COLUMNS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

@@ -34,11 +34,11 @@ SHARED_WITH_APART = {"distill.asking", "distill.likeness"}
 # The demo makes a scratch project to show things in and removes it: nobody's memory, so not the store's work.
 MAY_WRITE = {
     "store": "",
-    "app/demo.py": "makes and removes its scratch project",
-    "cli/streams.py": "opens the null device in the place of a stream that was closed",
+    "flows/demo.py": "makes and removes its scratch project",
+    "cli/run.py": "opens the null device in the place of a stream that was closed",
     "search": "keeps its index, which is derived and deletable: nobody's memory is in it alone",
     "hot": "leaves envelopes and traces in memory: hooks cannot load the store",
-    "transcripts/entire.py": "holds a checkpoint in memory, or in a private folder that it removes, to be read",
+    "agents/entire/reader.py": "holds a checkpoint in memory, or in a private folder that it removes, to be read",
 }
 
 
@@ -134,14 +134,14 @@ def test_imports_point_down(path: Path) -> None:
         ("model", "from holdfast.text import table"),
         ("text", "from holdfast.guard.redact import Redactor"),
         ("store", "from holdfast import distill"),
-        ("distill", "import holdfast.store.files"),
-        ("transcripts", "def f():\n    from holdfast.app.wiring import Machine"),
+        ("distill", "import holdfast.core.files"),
+        ("transcripts", "def f():\n    from holdfast.store.machine import Machine"),
         ("app", "from holdfast.cli import output"),
         ("cli", "from holdfast.hosts import claude_code"),
         ("store", "from holdfast import __version__"),
         ("store", "from ..app import wiring"),
-        ("hot", "from holdfast.text.tokens import count"),
-        ("hot", "from holdfast.distill.merging import find"),
+        ("hot", "from holdfast.core.words import count"),
+        ("hot", "from holdfast.memory.merging import find"),
         ("cli", "from holdfast.hot import hook"),
         ("app", "from holdfast.unheard_of import thing"),
     ],
@@ -153,19 +153,19 @@ def test_a_wrong_arrow_is_found(room: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("room", "line"),
     [
-        ("model", "from holdfast.errors import HoldfastError"),
+        ("model", "from holdfast.core.errors import HoldfastError"),
         (
             "distill",
-            "from holdfast.text.keywords import keywords\nfrom holdfast.guard.redact import Redactor",
+            "from holdfast.sessions.keywords import keywords\nfrom holdfast.guard.redact import Redactor",
         ),
         ("app", "from holdfast.store import files\nfrom . import wiring"),
         ("cli", "from holdfast import __version__\nfrom holdfast.model.ledger import LedgerEntry"),
         ("hosts", "from holdfast.hot import hook"),
-        ("app", "from holdfast.hot.classify import classify"),
+        ("app", "from holdfast.hooks.classify import classify"),
         ("hot", "import json\nfrom holdfast.hot import fence"),
-        ("hot", "from holdfast.distill.likeness import signature"),
-        ("app", "from holdfast.hot.shell import calls"),
-        ("app", "from holdfast.hot.ranking import rank"),
+        ("hot", "from holdfast.core.likeness import signature"),
+        ("app", "from holdfast.core.shell_calls import calls"),
+        ("app", "from holdfast.hooks.ranking import rank"),
     ],
 )
 def test_a_right_arrow_is_let_through(room: str, line: str) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from tests.advise.ledgers import session, sessions
 
-from holdfast.advise.alerts import Likes, Running, beyond_usual, over_budget
+from holdfast.ledger.alerts import Likes, Running, beyond_usual, over_budget
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.advise.figures import Failures, rate_shift, share, shift, spread
+from holdfast.ledger.stats import Failures, rate_shift, share, shift, spread
 
 VALUES = st.lists(st.floats(0, 1e9), min_size=5, max_size=30)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.advise.intervals import Clusters, wilson
-from holdfast.advise.rates import Belief, at_least, cumulated, quantile, rate_of, rate_of_tasks
+from holdfast.ledger.stats import Belief, at_least, cumulated, quantile, rate_of, rate_of_tasks
+from holdfast.ledger.tally import Clusters, wilson
 
 rows = st.lists(
     st.integers(0, 40).flatmap(lambda tasks: st.tuples(st.just(tasks), st.integers(0, tasks))), max_size=40

@@ -9,8 +9,8 @@ import pytest
 from bench.recommend import ledger, simulate, world
 from tests.advise.ledgers import CLAUDE, GPT, fails, session, sessions
 
-from holdfast.advise.recommend import OBJECTIVES, Recommendation, recommend
-from holdfast.advise.similar import Goal, Logged, similar
+from holdfast.ledger.recommend import OBJECTIVES, Recommendation, recommend
+from holdfast.ledger.similar import Goal, Logged, similar
 from holdfast.model.ledger import LedgerEntry
 
 ANY = Goal(words=("request", "validation"), kind="feature", project_type="go")

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from tests.advise.ledgers import CLAUDE, GPT, fails, session, sessions
 
-from holdfast.advise.report import report_of
+from holdfast.ledger.report import report_of
 
 
 @pytest.mark.promise("L9")

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.advise.evidence import Asking, Evidence, Kept, SessionFacts, Stumble, Subject, ToldFacts
-from holdfast.advise.roi import roi_of
+from holdfast.ledger.roi import Asking, Evidence, Kept, SessionFacts, Stumble, Subject, ToldFacts, roi_of
 
 
 def session(number: int, **facts: Any) -> SessionFacts:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.advise.ledgers import CLAUDE, GPT, START, session, sessions, twelve_sessions
 
-from holdfast.advise.stats import GROUPINGS, grouped, maturity, stats_of
+from holdfast.ledger.stats import GROUPINGS, grouped, maturity, stats_of
 from holdfast.model.ledger import LedgerEntry
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from tests.hot.enabled import Enabled
 from tests.transcripts.builders import START, ClaudeFile
 
-from holdfast.app.importing import import_into
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
+from holdfast.briefing.prepare import prepare
+from holdfast.flows.import_sessions import import_into
+from holdfast.memory.current import ActiveProject, Current, Done, NextStep
+from holdfast.memory.reference import KeptFact, Reference
+from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question
-from holdfast.store.layout import Project
-from holdfast.store.memory import MemoryStore
-from holdfast.text.current_md import ActiveProject, Current, Done, NextStep
-from holdfast.text.reference_md import KeptFact, Reference
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 A = "aaaa1111-0000-4000-8000-000000000001"
 B = "bbbb2222-0000-4000-8000-000000000002"

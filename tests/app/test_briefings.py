@@ -8,19 +8,19 @@ import pytest
 from msgspec.structs import replace
 
 import holdfast as package
-from holdfast.app.briefings import MOST_OWNERS, Happened, briefings_of
-from holdfast.app.importing import import_into
-from holdfast.app.meanwhile import MOST
-from holdfast.app.preparing import prepare
-from holdfast.app.projects import memory_of
-from holdfast.app.wiring import Machine
-from holdfast.hot import trace
+from holdfast.briefing.changes_since import MOST
+from holdfast.briefing.prepare import prepare
+from holdfast.briefing.projects import memory_of
+from holdfast.briefing.start import MOST_OWNERS, Happened, briefings_of
+from holdfast.flows.import_sessions import import_into
+from holdfast.hooks import trace
+from holdfast.memory.current import Check, Current, NextStep, Stumble
+from holdfast.memory.reference import Reference
+from holdfast.model.events import DistilledSession, FileTouch, TaskResult
 from holdfast.model.memory import Decision, Harvest, OpenItem, Question
-from holdfast.model.session import DistilledSession, FileTouch, TaskResult
-from holdfast.store.capture import CaptureStore
-from holdfast.store.layout import Project
-from holdfast.text.current_md import Check, Current, NextStep, Stumble
-from holdfast.text.reference_md import Reference
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 NOON = 1_794_700_000.0

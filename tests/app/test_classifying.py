@@ -12,7 +12,7 @@ from tests.app.test_extracting import AWS, own_rows, use
 from tests.app.test_learning import stumbling, taken_in
 from tests.conftest import Holdfast
 
-from holdfast.app.wiring import Machine
+from holdfast.store.machine import Machine
 
 PROMPT = "add a flag to the export command"
 

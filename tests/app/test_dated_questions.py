@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 
-from holdfast.app.recalling import recall
-from holdfast.app.searching import search
-from holdfast.app.wiring import Machine
+from holdfast.briefing.recall import recall
+from holdfast.briefing.search import search
+from holdfast.memory.log import render_beginning, render_entry
 from holdfast.model.memory import Decision, Finding, LogEntry
-from holdfast.text.log_md import render_beginning, render_entry
+from holdfast.store.machine import Machine
 
 NOW = datetime(2026, 11, 18, 18, 0, tzinfo=UTC)
 DAYS = {

@@ -18,13 +18,13 @@ from tests.conftest import Holdfast
 from tests.patience import PATIENCE_S
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.extracting import extract, preview
-from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.lessons import promote, read_lessons, reject
-from holdfast.app.model_metering import AGENT, UNKNOWN_USD, spent_today
-from holdfast.app.wiring import Machine
-from holdfast.errors import ConfigError, ModelError, UsageError
+from holdfast.core.errors import ConfigError, ModelError, UsageError
+from holdfast.flows.extract_lessons import extract, preview
+from holdfast.flows.lessons import promote, read_lessons, reject
+from holdfast.flows.model_calls import AGENT, UNKNOWN_USD, spent_today
+from holdfast.ledger.rows import read_ledger, rows
 from holdfast.model.ledger import LedgerEntry
+from holdfast.store.machine import Machine
 
 KEY = "sk-test-4f9d2c7b1a8e6035"
 REMEDY = {
@@ -158,7 +158,7 @@ def test_a_lesson_of_a_model_is_never_active_by_itself(
         extract(learned, learned.project())
         taken_in(learned, tmp_path / "t", stumbling(2, repo))
         extract(learned, learned.project())
-    from holdfast.app.lessons import shown
+    from holdfast.flows.lessons import shown
 
     project = learned.project()
     shown(learned, project, [one.lesson for one in read_lessons(learned, project).lessons])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.app.failing import failing
-from holdfast.hot.shell import calls
+from holdfast.briefing.moments import failing
+from holdfast.core.shell_calls import calls
 
 SAID = [
     ("gh pr diff 104 --stat", "unknown flag: --stat", "flag", "--stat", ("pr", "diff")),

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.fingerprints import check_fingerprints, known_stamps
-from holdfast.app.wiring import Machine
+from holdfast.flows.bundle import belongs
+from holdfast.lessons.fingerprint import Changed, Same, take
+from holdfast.lessons.states import check_fingerprints, known_stamps
 from holdfast.model.lesson import Fingerprint
-from holdfast.repo.fingerprint import Changed, Same, take
-from holdfast.store.canonical import belongs
+from holdfast.store.machine import Machine
 
 
 @pytest.fixture

@@ -17,17 +17,17 @@ from tests.conftest import Holdfast
 from tests.hot.test_capture import leave
 from tests.transcripts.builders import START, ClaudeFile
 
-from holdfast.app import forgetting
-from holdfast.app.capturing import capture
-from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.wiring import Machine
-from holdfast.errors import NotFound, StoreError, UsageError
+from holdfast.core import files
+from holdfast.core.errors import NotFound, StoreError, UsageError
+from holdfast.flows import forget as forgetting
+from holdfast.flows.capture import capture
+from holdfast.ledger.rows import read_ledger, rows
 from holdfast.model.memory import Decision, OpenItem, Question
-from holdfast.store import files
-from holdfast.store.capture import CaptureStore
+from holdfast.sessions.store import CaptureStore
 from holdfast.store.denied import Denied
+from holdfast.store.machine import Machine
+from holdfast.store.phrases import FORGOTTEN
 from holdfast.store.versions import Versions
-from holdfast.text.phrases import FORGOTTEN
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_what_another_session_says_too_stays_with_that_session(memory: Remembere
 
 
 def test_a_fact_that_a_forgotten_one_had_replaced_stands_again(memory: Remembered) -> None:
-    from holdfast.text.reference_md import KeptFact, Reference
+    from holdfast.memory.reference import KeptFact, Reference
 
     memory.store.change_facts(lambda _: Reference(facts=(KeptFact(fact=FACT_A, was=(FACT_B,)),)))
     forget(memory, (A,))
@@ -533,7 +533,7 @@ def test_it_says_which_commits_still_hold_it(memory: Remembered, holdfast: Holdf
 
 
 def test_backups_that_hold_it_are_named_and_left_alone(memory: Remembered) -> None:
-    from holdfast.store.upgrade import back_up
+    from holdfast.flows.upgrade import back_up
 
     backup = back_up(memory.project, 1)
     before = backup.read_bytes()
@@ -558,7 +558,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from holdfast.app import forgetting
-from holdfast.app.wiring import Machine
+from holdfast.store.machine import Machine
 from holdfast.store import files
 left = int(sys.argv[1])
 replace = files.replace_held

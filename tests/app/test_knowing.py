@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from holdfast.app import facts as fact_commands
-from holdfast.app.knowing import REST_S, keep_fresh, knowledge_of, look
-from holdfast.app.knowledge_merging import merged
-from holdfast.app.wiring import Machine
+from holdfast.flows import facts as fact_commands
+from holdfast.flows.repo_scan import REST_S, keep_fresh, knowledge_of, look
+from holdfast.knowledge.merging import merged
 from holdfast.model.knowledge import (
     SCAN,
     Caps,
@@ -27,6 +26,7 @@ from holdfast.model.knowledge import (
     Pattern,
 )
 from holdfast.model.memory import Fact
+from holdfast.store.machine import Machine
 
 
 def convention(pattern: str, confidence: float = 0.8, *paths: str) -> Convention:

@@ -9,12 +9,12 @@ import pytest
 from tests.app.test_remembering import DAY, put
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.importing import import_into
-from holdfast.app.lessons import read_lessons, reject
-from holdfast.app.projects import memory_of
-from holdfast.app.recovery import recovery
-from holdfast.app.wiring import Machine
-from holdfast.store.layout import Project
+from holdfast.briefing.projects import memory_of
+from holdfast.briefing.recovery import recovery
+from holdfast.flows.import_sessions import import_into
+from holdfast.flows.lessons import read_lessons, reject
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 FLAG = "`gh pr diff --stat` fails here (unknown flag: --stat) → `gh pr diff --name-only`"
 

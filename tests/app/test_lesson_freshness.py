@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 from tests.app.test_lessons import Bench, lesson
 
-from holdfast.app import lesson_freshness as app
-from holdfast.app import lesson_sharing as sharing
-from holdfast.app import lessons
+from holdfast.flows import lesson_sharing as sharing
+from holdfast.flows import lesson_upkeep as app
+from holdfast.flows import lessons
 from holdfast.model.lesson import PRESENT, Fingerprint
 
 

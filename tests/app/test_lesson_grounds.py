@@ -10,8 +10,8 @@ from tests.app.test_learning import taken_in
 from tests.app.test_remembering import DAY
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.learning import offered
-from holdfast.app.wiring import Machine
+from holdfast.briefing.learning import offered
+from holdfast.store.machine import Machine
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from tests.app.test_lessons import PNPM, Bench, lesson
 
-from holdfast.app import lesson_sharing as sharing
-from holdfast.app import lessons as app
-from holdfast.app.lesson_states import active_lessons, lesson_store
-from holdfast.app.wiring import Machine
 from holdfast.cli.main import main
-from holdfast.errors import NotFound, UsageError
-from holdfast.guard.fence import wrap
+from holdfast.core.errors import NotFound, UsageError
+from holdfast.core.fence import wrap
+from holdfast.flows import lesson_sharing as sharing
+from holdfast.flows import lessons as app
+from holdfast.lessons.states import active_lessons, lesson_store
+from holdfast.store.machine import Machine
 
 RULE = "run `make test`"
 

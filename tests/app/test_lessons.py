@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from holdfast.app import lessons as app
-from holdfast.app.lesson_states import active_lessons, lesson_store, states
-from holdfast.app.undoing import undo
-from holdfast.app.wiring import Machine
+from holdfast.flows import lessons as app
+from holdfast.flows.undo import undo
+from holdfast.lessons.states import active_lessons, lesson_store, propose, states
 from holdfast.model.lesson import Lesson, LessonEvidence
-from holdfast.store.layout import Project
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ class Bench:
         self.machine.now = lambda: moment
 
     def propose(self, *lessons: Lesson) -> app.Proposed:
-        return app.propose(self.machine, self.project, lessons)
+        return propose(self.machine, self.project, lessons)
 
     def states(self) -> dict[str, str]:
         store = lesson_store(self.machine, self.project)
@@ -233,7 +233,7 @@ def test_an_empty_file_that_a_power_cut_left_is_written_again(bench: Bench) -> N
 
 
 def test_what_sessions_taught_goes_back_and_comes_again(bench: Bench) -> None:
-    from holdfast.app.undoing import undo
+    from holdfast.flows.undo import undo
 
     bench.propose(lesson(PNPM), lesson(SLOW, name="suite"))
     bench.propose(lesson(PNPM, session="s2"))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app import lesson_sharing as sharing
-from holdfast.app import lessons as app
-from holdfast.app.hosting import Plan, install
-from holdfast.app.lesson_states import active_lessons
-from holdfast.app.prompting import as_prompt
-from holdfast.app.refreshing import refresh
-from holdfast.app.wiring import Machine
-from holdfast.store.layout import Project
+from holdfast.briefing.prompt import as_prompt
+from holdfast.flows import lesson_sharing as sharing
+from holdfast.flows import lessons as app
+from holdfast.flows.hosts import Plan, install
+from holdfast.flows.refresh import refresh
+from holdfast.lessons.states import active_lessons
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 RULE = "coupon fields live in shop/fields.py"
 CODE = "Add a coupon field to the checkout page"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.guard import secret_samples as samples
 
-from holdfast.app.wiring import Machine
 from holdfast.guard.redact import Redactor
+from holdfast.store.machine import Machine
 
 NEIGHBOURS = ("src/shop/cart.py", "run the tests, please", "uv run pytest -q")
 

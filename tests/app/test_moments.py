@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 from msgspec.structs import fields, replace
 
-from holdfast.app.briefings import briefings_of
-from holdfast.app.moments import Moment, remedy
-from holdfast.app.questions import answer
-from holdfast.app.wiring import Machine
-from holdfast.hot.moment import fits
-from holdfast.hot.shell import calls
+from holdfast.briefing.moments import Moment, remedy
+from holdfast.briefing.start import briefings_of
+from holdfast.core.shell_calls import calls
+from holdfast.flows.questions import answer
+from holdfast.hooks.moment import fits
+from holdfast.memory.store import MemoryStore
+from holdfast.model.events import DistilledSession
 from holdfast.model.memory import DeadEnd, Fact, Harvest, Question
-from holdfast.model.session import DistilledSession
-from holdfast.store.capture import CaptureStore
-from holdfast.store.memory import MemoryStore
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
 
 pytestmark = pytest.mark.promise("M10")
 

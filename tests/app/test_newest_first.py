@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.app.newest_first import newest_first
+from holdfast.briefing.search import newest_first
 from holdfast.model.search import Hit
 
 

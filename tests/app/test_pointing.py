@@ -15,15 +15,15 @@ from tests.patience import PATIENCE_S
 from tests.transcripts.builders import START
 
 import holdfast as package
-from holdfast.app.importing import import_into
-from holdfast.app.pointing import pointers_for, repository_path
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
-from holdfast.model.session import DistilledSession, FileTouch
-from holdfast.repo import cochange
-from holdfast.repo.cochange import changed_together
-from holdfast.store.capture import CaptureStore
-from holdfast.store.layout import Project
+from holdfast.briefing.file_pointers import pointers_for, repository_path
+from holdfast.briefing.prepare import prepare
+from holdfast.flows.import_sessions import import_into
+from holdfast.knowledge import history
+from holdfast.knowledge.history import changed_together
+from holdfast.model.events import DistilledSession, FileTouch
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 VOUCHER = "A refund ignores the voucher"
@@ -188,7 +188,7 @@ def test_sessions_that_began_later_than_now_say_nothing(shop: Shop) -> None:
 def test_files_that_git_changes_together_are_found_with_their_companions(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cochange, "_SECONDS", PATIENCE_S)
+    monkeypatch.setattr(history, "_SECONDS", PATIENCE_S)
     changed_twice(shop)
     assert changed_together(shop.root)["shop/refunds.py"] == {"shop/vouchers.py": 0.75}
     assert shop.pointed("refunds ignore it, the voucher")[:2] == ["shop/refunds.py", "shop/vouchers.py"]
@@ -210,11 +210,11 @@ def test_companions_that_git_did_not_tell_in_time_are_asked_for_again(
     script = f'#!/bin/sh\ncase "$*" in *" log "*) exec sleep 600;; esac\nexec {shutil.which("git")} "$@"\n'
     slow.write_text(script, encoding="utf-8")
     slow.chmod(0o755)
-    monkeypatch.setattr(cochange, "_SECONDS", 0.2)
+    monkeypatch.setattr(history, "_SECONDS", 0.2)
     with monkeypatch.context() as hurried:
         hurried.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
         assert companions() == 0
-    monkeypatch.setattr(cochange, "_SECONDS", PATIENCE_S)
+    monkeypatch.setattr(history, "_SECONDS", PATIENCE_S)
     assert companions() > 0
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.hot.test_prompt_hook import VOUCHER, Prompted
 
-from holdfast.app.recalling import recall, recall_as_prompt
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.recall import recall, recall_as_prompt
+from holdfast.core.words import count_tokens
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.app.test_remembering import DAY
 from tests.repo.test_registration import Commit, commit, exports, grow
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.wiring import Machine
+from holdfast.store.machine import Machine
 
 __all__ = ["commit"]
 RULE = "a new `src/steps/*.ts` is registered in `app/routes.ts`"

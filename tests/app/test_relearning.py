@@ -10,13 +10,13 @@ import pytest
 from tests.app.test_learning import FLAG, rules, stumbling, taken_in
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.importing import import_into
-from holdfast.app.lessons import read_lessons
-from holdfast.app.relearning import behind, relearn
-from holdfast.app.wiring import Machine
-from holdfast.model.experience import Experience
-from holdfast.store.capture import CaptureStore
-from holdfast.store.layout import Project
+from holdfast.flows.import_sessions import import_into
+from holdfast.flows.lessons import read_lessons
+from holdfast.flows.relearn import behind, relearn
+from holdfast.model.lesson import Experience
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ import pytest
 from tests.conftest import Holdfast
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.importing import import_into
-from holdfast.app.projects import memory_of
-from holdfast.app.recovery import BUDGET, recovery
-from holdfast.app.wiring import Machine
-from holdfast.store.layout import Project
-from holdfast.text.log_md import parse_log
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.projects import memory_of
+from holdfast.briefing.recovery import BUDGET, recovery
+from holdfast.core.words import count_tokens
+from holdfast.flows.import_sessions import import_into
+from holdfast.memory.log import parse_log
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DAY = 86_400.0
 PASSED = "12 passed in 0.40s"
@@ -346,8 +346,8 @@ def test_a_current_file_that_is_none_is_an_error_and_nothing_is_lost(
 CAPTURE = """
 import sys
 from pathlib import Path
-from holdfast.app.importing import import_into
-from holdfast.app.wiring import Machine
+from holdfast.flows.import_sessions import import_into
+from holdfast.store.machine import Machine
 machine = Machine(cwd=Path(sys.argv[1]))
 for path in sys.argv[2:]:
     import_into(machine, machine.project(), [Path(path)])

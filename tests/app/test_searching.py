@@ -17,10 +17,10 @@ from tests.app.test_remembering import put, working_session
 from tests.conftest import Holdfast
 
 import holdfast.search as holdfast_search
-from holdfast.app.chunking import chunks_of_file
-from holdfast.app.searching import search
-from holdfast.app.wiring import Machine
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.chunks import chunks_of_file
+from holdfast.briefing.search import search
+from holdfast.core.words import count_tokens
+from holdfast.store.machine import Machine
 
 
 @pytest.fixture

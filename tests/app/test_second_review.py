@@ -15,17 +15,17 @@ from tests.conftest import Holdfast
 from tests.remembered import AT, DAY
 from tests.remembered import remember as fill
 
-from holdfast.app.importing import import_into
-from holdfast.app.projects import memory_of
-from holdfast.app.recovery import recovery
-from holdfast.app.remembering import remember
-from holdfast.app.wiring import Machine
-from holdfast.hot.place import find
+from holdfast.briefing.projects import memory_of
+from holdfast.briefing.recovery import recovery
+from holdfast.core.place import find
+from holdfast.flows.import_sessions import import_into
+from holdfast.flows.remember import remember
+from holdfast.memory.current import parse_current
+from holdfast.memory.current_digest import digest
+from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.memory import Decision, Harvest, OpenItem
-from holdfast.model.session import DistilledSession, TaskResult
-from holdfast.store.capture import CaptureStore
-from holdfast.text.current_digest import digest
-from holdfast.text.current_md import parse_current
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
 
 LATE = AT + 300 * DAY
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 
-from holdfast.app.task_wants import BUILDING, COMMANDING, DESIGNING, FIXING, weights_for
-from holdfast.distill.kind import explain_kind
+from holdfast.briefing.task_wants import BUILDING, COMMANDING, DESIGNING, FIXING, weights_for
+from holdfast.sessions.kind import explain_kind
 
 
 @pytest.mark.promise("M6")

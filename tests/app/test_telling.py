@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from tests.app.test_remembering import put, working_session
 from tests.conftest import Holdfast
 
-from holdfast.app.meaning import Meanings
-from holdfast.app.telling import LONGEST, Telling
-from holdfast.app.told_session import ToldSession, shortened, without_folders
-from holdfast.app.wiring import Machine
+from holdfast.briefing.meaning import Meanings
+from holdfast.briefing.recall_lines import LONGEST, Telling, ToldSession, shortened, without_folders
+from holdfast.core.words import count_tokens
+from holdfast.memory.log import render_beginning, render_entry
 from holdfast.model.memory import DeadEnd, Decision, Finding, LogEntry
 from holdfast.model.search import Hit
-from holdfast.text.log_md import render_beginning, render_entry
-from holdfast.text.tokens import count_tokens
+from holdfast.store.machine import Machine
 
 NEARNESS = Meanings().nearness
 _KINDS = {"F": "fact", "Q": "question", "l": "lesson"}

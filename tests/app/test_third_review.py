@@ -13,13 +13,13 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import Enabled
 from tests.transcripts.builders import ClaudeFile
 
-from holdfast.app.forgetting import forget, resolve
-from holdfast.app.importing import import_into
-from holdfast.app.knowing import look
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
-from holdfast.distill.lesson_corrections import corrections_in
-from holdfast.distill.likeness import Likeness, compare_signatures, signature
+from holdfast.briefing.prepare import prepare
+from holdfast.core.likeness import Likeness, compare_signatures, signature
+from holdfast.flows.forget import forget, resolve
+from holdfast.flows.import_sessions import import_into
+from holdfast.flows.repo_scan import look
+from holdfast.sessions.corrections import corrections_in
+from holdfast.store.machine import Machine
 
 PASSWORD = "correcthorse9battery"
 

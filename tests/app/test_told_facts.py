@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
+from holdfast.briefing.prepare import prepare
+from holdfast.memory.reference import KeptFact, Reference
+from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import Decision, Fact, FactCategory
-from holdfast.store.memory import MemoryStore
-from holdfast.text.reference_md import KeptFact, Reference
+from holdfast.store.machine import Machine
 
 NEWS = [
     ("`make payments` runs the tests here", "testing"),

@@ -15,11 +15,10 @@ import pytest
 from tests.conftest import Holdfast
 from tests.patience import PATIENCE_S
 
-from holdfast.app.live_context import LiveContext
-from holdfast.app.wiring import Machine
-from holdfast.context.contract import Here, Source
-from holdfast.context.registry import Registry
-from holdfast.store.layout import FORMAT
+from holdfast.knowledge.context import Here, Registry, Source
+from holdfast.knowledge.live_context import LiveContext
+from holdfast.store.machine import Machine
+from holdfast.store.project import FORMAT
 from holdfast.store.snapshots import _FORMAT, MOST_PLACES
 
 TOKEN = "ghp_" + "Zk39dkWq8s0LpR7vXyT2mB4nC6jH1gF5aE8u"
@@ -96,7 +95,7 @@ def test_one_source_is_shown_in_full(known: Path, holdfast: Holdfast) -> None:
 
 
 def test_what_has_not_changed_is_answered_without_the_application(known: Path, holdfast: Holdfast) -> None:
-    heavy = {"msgspec", "argparse", "holdfast.app.wiring", "subprocess", "dataclasses"}
+    heavy = {"msgspec", "argparse", "holdfast.store.machine", "subprocess", "dataclasses"}
     assert loaded_modules(known) & heavy
     assert not loaded_modules(known) & heavy
     assert not loaded_modules(known, "--json") & heavy

@@ -9,9 +9,9 @@ import pytest
 from tests.conftest import Holdfast
 
 import holdfast as package
-from holdfast.app.wiring import Machine
-from holdfast.errors import FormatTooNew
-from holdfast.store.upgrade import Step, upgrade
+from holdfast.core.errors import FormatTooNew
+from holdfast.flows.upgrade import Step, upgrade
+from holdfast.store.machine import Machine
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 

@@ -12,9 +12,8 @@ from tests.cli.test_terminal import DEMO, on_terminal
 from tests.conftest import Holdfast
 from tests.remembered import project_at, remember
 
-from holdfast.cli.amounts import counted, dollars, in_words
 from holdfast.cli.main import main
-from holdfast.cli.places import begin_at, place, places
+from holdfast.cli.output import begin_at, counted, dollars, in_words, place, places
 
 
 def test_one_thing_is_not_said_in_the_plural() -> None:

@@ -13,8 +13,8 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import run_hook
 
 import holdfast as package
-from holdfast.app.wiring import Machine
 from holdfast.cli.main import COMMANDS, GROUPS
+from holdfast.store.machine import Machine
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 

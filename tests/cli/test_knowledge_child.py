@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import knowledge_child
-from holdfast.cli.knowledge_child import REST_S, look_again
+from holdfast.cli import context_quick
+from holdfast.cli.context_quick import REST_S, look_again
 
 NOW = 2_000_000_000.0
 
@@ -23,7 +23,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         def detach(words: list[str], env: dict[str, str]) -> None:
             found.append(words)
 
-    monkeypatch.setattr(knowledge_child, "import_module", lambda name: Child)
+    monkeypatch.setattr(context_quick, "import_module", lambda name: Child)
     return found
 
 

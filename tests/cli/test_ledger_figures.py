@@ -23,9 +23,9 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import Enabled
 from tests.transcripts.builders import ClaudeFile, claude_usage
 
-from holdfast.app.capturing import capture
+from holdfast.flows.capture import capture
+from holdfast.ledger.markdown import columns_for, render_beginning, render_row
 from holdfast.model.ledger import LedgerEntry, Tokens
-from holdfast.text.ledger_md import columns_for, render_beginning, render_row
 
 
 def write_ledger(repo: Path, entries: Sequence[LedgerEntry]) -> Path:

@@ -18,14 +18,14 @@ from tests.advise.ledgers import session, twelve_sessions
 from tests.cli.test_ledger_figures import write_ledger
 from tests.conftest import Holdfast
 
-from holdfast.advise.stats import GROUPINGS, columns_of
-from holdfast.advise.tally import FIELD_OF, figures_of, groups_of
-from holdfast.errors import LedgerError
+from holdfast.core.errors import LedgerError
+from holdfast.ledger import tables
+from holdfast.ledger.columns import FIGURES, counted, joined, read_columns
+from holdfast.ledger.markdown import current, parse_ledger, render_beginning, render_row, render_table
+from holdfast.ledger.stats import GROUPINGS, columns_of
+from holdfast.ledger.store import missing_rows
+from holdfast.ledger.tally import FIELD_OF, figures_of, groups_of
 from holdfast.model.ledger import LedgerEntry, Outcome, Tokens
-from holdfast.store.project_ledger import missing_rows
-from holdfast.text import ledger_tables
-from holdfast.text.ledger_columns import FIGURES, counted, joined, read_columns
-from holdfast.text.ledger_md import current, parse_ledger, render_beginning, render_row, render_table
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 names = (
@@ -217,9 +217,9 @@ def loaded_by(repo: Path, *words: str) -> set[str]:
 
 def test_figures_of_a_whole_ledger_need_nothing_large(holdfast: Holdfast, repo: Path) -> None:
     holdfast("ledger", "add", "--session", "one", "--cost", "0.5", "--duration", "8min 3s", check=0)
-    heavy = {"msgspec", "argparse", "typing", "re", "json", "pathlib", "holdfast.app.wiring"}
+    heavy = {"msgspec", "argparse", "typing", "re", "json", "pathlib", "holdfast.store.machine"}
     assert loaded_by(repo, "ledger", "stats") & heavy == set()
-    assert "holdfast.app.wiring" in loaded_by(repo, "ledger", "stats", *WITH_APPLICATION)
+    assert "holdfast.store.machine" in loaded_by(repo, "ledger", "stats", *WITH_APPLICATION)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_large_ledger_is_read_in_pieces_as_if_at_once() -> None:
     half = len(text) // 2
     cut = text.index("\n", half) + 1
     data = (text[:cut] + render_table() + text[cut:]).encode()
-    assert len(data) > 3 * ledger_tables._PIECE
+    assert len(data) > 3 * tables._PIECE
     found = parse_ledger(data, "ledger.md")
     assert len(found.entries) == 4000 and found.problems == []
     raw = data.split(b"\n")
@@ -279,9 +279,9 @@ def test_where_pieces_end_makes_no_difference(data: bytes, size: int) -> None:
         except LedgerError as error:
             return str(error)
 
-    whole, usual = read(), ledger_tables._PIECE
+    whole, usual = read(), tables._PIECE
     try:
-        ledger_tables._PIECE = size
+        tables._PIECE = size
         assert read() == whole
     finally:
-        ledger_tables._PIECE = usual
+        tables._PIECE = usual

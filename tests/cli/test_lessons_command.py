@@ -252,8 +252,8 @@ def test_a_broken_file_is_one_warning_and_the_rest_is_listed(holdfast: Holdfast,
 
 @pytest.mark.promise("S11")
 def test_a_lesson_that_never_pays_is_proposed_for_removal(holdfast: Holdfast, bench: Bench) -> None:
-    from holdfast.app.lesson_states import lesson_store
-    from holdfast.store.lesson_notes import Payback
+    from holdfast.lessons.notes import Payback
+    from holdfast.lessons.states import lesson_store
 
     store = lesson_store(bench.machine, bench.project)
     for _ in range(12):
@@ -341,8 +341,8 @@ def test_forgetting_words_takes_them_out_of_every_lesson(
 
 
 def test_forgetting_words_that_name_a_lesson(holdfast: Holdfast, home: Path, bench: Bench) -> None:
-    from holdfast.app.lesson_states import lesson_store
-    from holdfast.store.lesson_notes import Payback
+    from holdfast.lessons.notes import Payback
+    from holdfast.lessons.states import lesson_store
 
     holdfast("lessons", "add", "zanzibar-deploys", "--rule", "ask first", check=0)
     holdfast("lessons", "mute", "zanzibar-deploys", check=0)

@@ -23,10 +23,10 @@ from tests.patience import PATIENCE_S, wait_until
 from tests.text.memory_values import LOOK_ALIKES
 
 import holdfast as package
-from holdfast.app.keeping import LONGEST
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.main import main
+from holdfast.flows.notes import LONGEST
+from holdfast.store.machine import Machine
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 PORT = "The API listens on port 8080"

@@ -20,16 +20,17 @@ from tests.remembered import contents, everything, project_at, remember
 from tests.store.test_bundle import forged, listed, plain
 
 import holdfast as package
-from holdfast.app.projects import memory_of
-from holdfast.app.switches import enable, switches_of
-from holdfast.app.wiring import Machine
+from holdfast.briefing.projects import memory_of
 from holdfast.cli.main import main
+from holdfast.core import files
+from holdfast.flows import transplant
+from holdfast.flows.bundle import check_bundle, unpack_bundle
+from holdfast.ledger.store import LedgerStore
+from holdfast.memory.store import Dismissed
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import Question
-from holdfast.store import files, transplant
-from holdfast.store.bundle import check_bundle, unpack_bundle
-from holdfast.store.dismissed import Dismissed
-from holdfast.store.ledger import LedgerStore
+from holdfast.store.machine import Machine
+from holdfast.store.switches import enable, switches_of
 from holdfast.store.versions import Versions
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
@@ -374,11 +375,11 @@ def die_at(point: int, arguments: list[str]) -> bool:
 
         return step
 
-    from holdfast.store import swap
+    from holdfast.core import folders
 
     for name in ("fsync", "rename", "replace", "unlink", "mkdir", "link"):
         setattr(os, name, counted(getattr(os, name)))
-    swap._exchange = counted(swap._exchange)  # type: ignore[assignment]
+    folders._exchange = counted(folders._exchange)  # type: ignore[assignment]
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         code = main(arguments)

@@ -13,10 +13,10 @@ from tests.conftest import Holdfast
 from tests.remembered import everything, project_at, remember
 
 import holdfast as package
-from holdfast.app.projects import memory_of, naming
-from holdfast.app.wiring import Machine
-from holdfast.model.session import DistilledSession, FileTouch
-from holdfast.store.capture import CaptureStore
+from holdfast.briefing.projects import memory_of, naming
+from holdfast.model.events import DistilledSession, FileTouch
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 

@@ -15,11 +15,11 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import Enabled, everything_below
 from tests.transcripts.builders import START, ClaudeFile, claude_usage
 
-from holdfast.app.preparing import Line
-from holdfast.app.projects import memory_of
-from holdfast.app.roi import folded, roi, to_go_on_with
-from holdfast.app.switches import switch
+from holdfast.briefing.prepare import Line
+from holdfast.briefing.projects import memory_of
+from holdfast.flows.roi import folded, roi, to_go_on_with
 from holdfast.model.memory import LogEntry
+from holdfast.store.switches import switch
 
 DAY = 86_400
 

@@ -12,10 +12,10 @@ from tests.conftest import Holdfast
 from tests.remembered import contents, entry, everything, project_at, remember
 
 import holdfast as package
-from holdfast.app.projects import memory_of
-from holdfast.app.wiring import Machine
-from holdfast.store.memory import MemoryStore
-from holdfast.text.style_md import propose
+from holdfast.briefing.projects import memory_of
+from holdfast.memory.reference import propose
+from holdfast.memory.store import MemoryStore
+from holdfast.store.machine import Machine
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 FILES = ("current.md", "projects/shop/open-questions.md", "projects/shop/reference.md")

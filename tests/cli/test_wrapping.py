@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.wrapping import on_screen, width, wrapped
+from holdfast.cli.output import on_screen
+from holdfast.cli.output import text_width as width
+from holdfast.cli.output import wrap_line as wrapped
 
 WORDS = st.lists(st.text("abcdefgh`./-漢é", min_size=1, max_size=30), min_size=1, max_size=30)
 

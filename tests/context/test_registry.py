@@ -12,12 +12,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.patience import PATIENCE_S
 
-from holdfast.context.contract import REST_S, Here, Source
-from holdfast.context.registry import Change, Loaded, Registry, apply
-from holdfast.context.snapshot import Entry, Snapshot, decode, encode
-from holdfast.context.sources import built_in
-from holdfast.context.view import as_json, dumped, report, rows
-from holdfast.guard.visible import has_hidden, visible
+from holdfast.guard.hidden_text import has_hidden, visible
+from holdfast.knowledge.context import (
+    REST_S,
+    Change,
+    Entry,
+    Here,
+    Loaded,
+    Registry,
+    Snapshot,
+    Source,
+    apply,
+    decode,
+    encode,
+)
+from holdfast.knowledge.context_sources import built_in
+from holdfast.knowledge.context_view import as_json, dumped, report, rows
 
 HERE = Here(cwd="/w", root="/w", home="/h", now=1_000_000.0, env={})
 KEYS = [f"some/source-{number}" for number in range(6)]

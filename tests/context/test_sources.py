@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE_S
 
-from holdfast.context.contract import Here
-from holdfast.context.git import GitSource
-from holdfast.context.git_call import ask_git
-from holdfast.context.instructions import InstructionsSource
-from holdfast.context.knowledge import KnowledgeSource
-from holdfast.context.memories import ClaudeMemory, CodexMemory
-from holdfast.context.registry import Registry
-from holdfast.context.snapshot import Snapshot
-from holdfast.context.sources import DateTimeSource, EnvironmentSource, built_in
+from holdfast.core.git import ask_git
+from holdfast.knowledge.context import Here, Registry, Snapshot
+from holdfast.knowledge.context_sources import (
+    ClaudeMemory,
+    CodexMemory,
+    DateTimeSource,
+    EnvironmentSource,
+    GitSource,
+    KnowledgeSource,
+    built_in,
+)
+from holdfast.knowledge.instructions import InstructionsSource
 
 links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
 
@@ -43,8 +46,8 @@ def git(root: Path, *arguments: str) -> None:
 @pytest.fixture(autouse=True)
 def patient_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person waits a second or two; what a source says of a repository does not depend on it."""
-    monkeypatch.setattr("holdfast.context.git._LIMIT_S", PATIENCE_S)
-    monkeypatch.setattr("holdfast.context.git._LOG_LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr("holdfast.knowledge.context_sources._LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr("holdfast.knowledge.context_sources._LOG_LIMIT_S", PATIENCE_S)
 
 
 @pytest.mark.promise("X1")
@@ -173,7 +176,7 @@ def test_a_work_tree_that_is_too_large_to_count_still_has_its_commit(
     slow = f'#!/bin/sh\ncase "$*" in *status*) exec sleep 600;; esac\nexec {real} "$@"\n'
     put(home / "bin" / "git", slow).chmod(0o755)
     monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr("holdfast.context.git._LIMIT_S", 0.2)
+    monkeypatch.setattr("holdfast.knowledge.context_sources._LIMIT_S", 0.2)
     value = GitSource().load(here(repo, home))
     assert (value["branch"], value["changed"], len(value["commit"])) == ("main", "not counted", 9)
 

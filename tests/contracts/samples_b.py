@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.transcripts.builders import CWD, SESSION, START, ClaudeFile, Read, Registry, stamp
 
-from holdfast.transcripts.contract import Importer
+from holdfast.agents.contract import Importer
 
 Json = dict[str, Any]
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tests.contracts.samples import PROMPT, SAMPLES
 from tests.transcripts.builders import Read, Registry, SourceClaims, digest_of, grown, plain
 
-from holdfast.errors import TranscriptError
-from holdfast.model.session import AgentTurn, Began, ToolCall, UsageReport, UserTurn
-from holdfast.transcripts import jsonl
-from holdfast.transcripts.contract import Glance, Importer, Places
-from holdfast.transcripts.registry import BY_AGENT, IMPORTERS
+from holdfast.agents import jsonl
+from holdfast.agents.contract import Glance, Importer
+from holdfast.agents.registry import BY_AGENT, IMPORTERS
+from holdfast.core.errors import TranscriptError
+from holdfast.model.events import AgentTurn, Began, ToolCall, UsageReport, UserTurn
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast.search
-from holdfast.errors import HoldfastError, UsageError
+from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.search import Chunk, Index
 
 Opener = Callable[[Path], Index]

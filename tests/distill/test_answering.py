@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distill.answering import answering, asks_for
-from holdfast.distill.fact_category import guess_category
+from holdfast.memory.paraphrase import answering, asks_for
+from holdfast.memory.state import guess_category
 from holdfast.model.memory import Decision, Fact, FactCategory
 
 ANSWERS = [

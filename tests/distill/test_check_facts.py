@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.distill.check_facts import of_a_part, telling_checks
+from holdfast.memory.state import of_a_part, telling_checks
 from holdfast.model.memory import Fact
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.distill import checks
-from holdfast.distill.checks import (
+from holdfast.model.ledger import FailureReason
+from holdfast.sessions import checks
+from holdfast.sessions.checks import (
     answers_no,
     check_kind,
     commits_in,
@@ -18,7 +19,6 @@ from holdfast.distill.checks import (
     says_passed,
     why_failed,
 )
-from holdfast.model.ledger import FailureReason
 
 TESTS = [
     "pytest",

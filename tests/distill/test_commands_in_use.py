@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distill.commands_in_use import FEWEST, JOBS, LEAST, MOST, in_use
-from holdfast.model.experience import Experience, Ran, Stumble
-from holdfast.model.session import Lived
+from holdfast.lessons.commands import FEWEST, JOBS, LEAST, MOST, in_use
+from holdfast.model.events import Lived
+from holdfast.model.lesson import Experience, Ran, Stumble
 
 
 def lived(number: int, *ran: tuple[str, str], gone: str = "") -> Lived:

@@ -11,11 +11,11 @@ import pytest
 from genai_prices import types
 from genai_prices.data_snapshot import get_snapshot
 
-from holdfast.distill.cost import cost_of
-from holdfast.distill.digest import Digest, UsageTotal
-from holdfast.distill.reduce import OPEN_RESPONSES, PRICE_STEPS, Reducer, settle
-from holdfast.distill.session import Part, conclude, ledger_entry
-from holdfast.model.session import Began, Usage, UsageReport
+from holdfast.model.events import Began, Usage, UsageReport
+from holdfast.sessions.cost import cost_of
+from holdfast.sessions.digest import Digest, UsageTotal
+from holdfast.sessions.reducer import OPEN_RESPONSES, PRICE_STEPS, Reducer, settle
+from holdfast.sessions.session import Part, conclude, ledger_entry
 
 pytestmark = pytest.mark.promise("L17")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distill.effort import IDLE_SECONDS, active_seconds, complexity_of, extend, merged
+from holdfast.sessions.outcome import IDLE_SECONDS, active_seconds, complexity_of, extend, merged
 
 moments = st.lists(st.integers(0, 50_000), min_size=1, max_size=60)
 

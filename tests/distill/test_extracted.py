@@ -9,13 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.distill.extracted import LONGEST_RULE, extracted
-from holdfast.distill.extracting import MOST_INPUT, Material, Shown, material, tokens_of
-from holdfast.errors import ModelError
-from holdfast.guard.lesson_text import why_line_refused
-from holdfast.model.experience import Correction, Experience, Ran, Stumble
-from holdfast.model.session import DistilledSession, FileTouch
-from holdfast.text.lesson_md import normal
+from holdfast.core.errors import ModelError
+from holdfast.guard.hidden_text import why_line_refused
+from holdfast.lessons.extraction import (
+    LONGEST_RULE,
+    MOST_INPUT,
+    Material,
+    Shown,
+    extracted,
+    material,
+    tokens_of,
+)
+from holdfast.lessons.markdown import normal
+from holdfast.model.events import DistilledSession, FileTouch
+from holdfast.model.lesson import Correction, Experience, Ran, Stumble
 
 RECORD = DistilledSession(
     session="s1", agent="codex", started=1.0, ended=2.0, active_s=1, wall_s=1, cwd="/w", branch="", version="",

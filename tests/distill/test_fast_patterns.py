@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.distill import lesson_corrections, lesson_signs
-from holdfast.distill.checks import check_kinds
-from holdfast.distill.digest import Digest
-from holdfast.distill.reduce import Reducer
-from holdfast.model.session import Usage, UsageReport
+from holdfast.model.events import Usage, UsageReport
+from holdfast.sessions import corrections, failure_wording
+from holdfast.sessions.checks import check_kinds
+from holdfast.sessions.digest import Digest
+from holdfast.sessions.reducer import Reducer
 
 PLAIN_SENTENCE = re.compile(
     r"(?<=[.!?;])\s+|\n+|\s+[–—-]\s+|\s+and then\s+|(?:,|,? (?:and|then|but))\s+"
-    rf"(?=(?:{lesson_corrections._NOT}|always) (?:ever )?{lesson_corrections._DOES}\b)",
+    rf"(?=(?:{corrections._NOT}|always) (?:ever )?{corrections._DOES}\b)",
     re.IGNORECASE,
 )
 WORDS = [
@@ -58,18 +58,18 @@ SPEECH = st.lists(st.sampled_from(WORDS) | st.sampled_from(JOINTS), max_size=24)
 @given(SPEECH)
 @settings(max_examples=500)
 def test_sentences_end_where_the_plain_pattern_ends_them(text: str) -> None:
-    assert lesson_corrections._SENTENCE.split(text) == PLAIN_SENTENCE.split(text)
+    assert corrections._SENTENCE.split(text) == PLAIN_SENTENCE.split(text)
 
 
-@pytest.mark.parametrize("number", range(len(lesson_signs._SIGNS)))
+@pytest.mark.parametrize("number", range(len(failure_wording._SIGNS)))
 def test_every_sign_of_a_wrong_call_holds_a_word_that_its_cause_is_asked_by(number: int) -> None:
-    cause, flags, source = lesson_signs._SIGNS[number]
+    cause, flags, source = failure_wording._SIGNS[number]
     pattern = re.compile(source, flags | re.MULTILINE)
 
     @given(st.from_regex(pattern))
     @settings(max_examples=30, deadline=None)
     def holds(text: str) -> None:
-        needed = lesson_signs._NEEDED.get(cause)
+        needed = failure_wording._NEEDED.get(cause)
         assert needed is None or any(word in text.lower() for word in needed)
 
     holds()

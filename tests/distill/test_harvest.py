@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.distill.test_tasks import Story
 
-from holdfast.distill.digest import Digest
-from holdfast.distill.harvest_decisions import of_person
-from holdfast.distill.harvest_reports import is_chore
-from holdfast.distill.harvest_state import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH
-from holdfast.distill.reduce import Reducer
-from holdfast.distill.session import Part, conclude
-from holdfast.model.memory import FactCategory, Harvest
-from holdfast.model.session import (
+from holdfast.model.events import (
     Asked,
     Began,
     Compaction,
@@ -27,6 +20,13 @@ from holdfast.model.session import (
     ToolCall,
     ToolResult,
 )
+from holdfast.model.memory import FactCategory, Harvest
+from holdfast.sessions.digest import Digest
+from holdfast.sessions.harvest_decisions import of_person
+from holdfast.sessions.harvest_reports import is_chore
+from holdfast.sessions.harvest_state import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH
+from holdfast.sessions.reducer import Reducer
+from holdfast.sessions.session import Part, conclude
 
 SECRET = "sk-ant-api03-abcdefghijklmnop"
 

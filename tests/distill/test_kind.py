@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.distill.kind import explain_kind, kind_of
 from holdfast.model.ledger import Kind
+from holdfast.sessions.kind import explain_kind, kind_of
 
 pytestmark = pytest.mark.promise("L2")
 

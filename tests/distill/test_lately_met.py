@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distill.lesson_telling import LEAST_MET, lately_met
+from holdfast.lessons.commands import LEAST_MET, lately_met
 from holdfast.model.lesson import Lesson, LessonEvidence
 
 SESSIONS = [f"s{number}" for number in range(200)]

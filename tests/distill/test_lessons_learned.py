@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distill.digest import Digest
-from holdfast.distill.lesson_fingerprints import depends_on
-from holdfast.distill.lesson_likeness import same_rule
-from holdfast.distill.lesson_rules import learned
-from holdfast.distill.reduce import Reducer
-from holdfast.distill.session import Part, conclude
-from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
-from holdfast.model.session import (
+from holdfast.lessons.grounds import depends_on
+from holdfast.lessons.rules import learned, same_rule
+from holdfast.model.events import (
     AgentTurn,
     Began,
     DistilledSession,
@@ -26,6 +21,10 @@ from holdfast.model.session import (
     ToolResult,
     UserTurn,
 )
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
+from holdfast.sessions.digest import Digest
+from holdfast.sessions.reducer import Reducer
+from holdfast.sessions.session import Part, conclude
 
 HOME = "/home/ada/shop"
 

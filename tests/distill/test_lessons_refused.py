@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.distill.test_lessons_learned import lessons, rules, session
 
-from holdfast.distill.lesson_likeness import same_rule
-from holdfast.model.session import Event, Lived, ToolCall, ToolResult
+from holdfast.lessons.rules import same_rule
+from holdfast.model.events import Event, Lived, ToolCall, ToolResult
 
 MAIN = (
     "PreToolUse:Bash hook error: [jq -r .tool_input.command | grep -q 'git commit' && echo 'BLOCK: Do not commit to"

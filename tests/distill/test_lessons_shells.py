@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.distill.test_lessons_learned import lessons, rules, session, twice
 
-from holdfast.distill.lesson_lint import findings_in, in_common
-from holdfast.model.session import Lived
+from holdfast.model.events import Lived
+from holdfast.sessions.lint_findings import findings_in, in_common
 
 NO_GO = ("go build ./shop", False, "bash: line 1: go: command not found")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.distill.test_lessons_learned import HOME, Call, rules, session, tool, twice
 
-from holdfast.distill.lesson_corrections import corrections_in
-from holdfast.distill.lesson_rules import learned
-from holdfast.distill.lesson_telling import opening
-from holdfast.model.session import Event, Lived, ToolCall, ToolResult
+from holdfast.lessons.commands import opening
+from holdfast.lessons.rules import learned
+from holdfast.model.events import Event, Lived, ToolCall, ToolResult
+from holdfast.sessions.corrections import corrections_in
 
 MISSING = ("{0} build ./shop", False, "bash: line 1: {0}: command not found")
 OLD_NODE = (

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.distill.test_state import record
 
-from holdfast.distill.log_entry import goal_line, summary_line, task_line
-from holdfast.text.prose import prose_of, unwrapped
+from holdfast.memory.log import goal_line, summary_line, task_line
+from holdfast.sessions.prose import prose_of, unwrapped
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distill.likeness import Likeness, compare
-from holdfast.distill.merging import find, merge
+from holdfast.core.likeness import Likeness, compare
+from holdfast.memory.merging import find, merge
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Question
 
 # The thresholds of `likeness` were set on these pairs; a pair that is judged wrongly belongs here.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distill.names_written import MOST_NAMED, MOST_NAMES, clean_names, note_names
+from holdfast.sessions.digest import MOST_NAMED, MOST_NAMES, clean_names, note_names
 
 
 def names_in(text: str, path: str = "shop/cart.py") -> list[str]:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.app.meaning import Meanings
-from holdfast.distill.likeness import Likeness, compare
-from holdfast.distill.merging import contradicting, find, merge
-from holdfast.distill.paraphrase import asks_alike, judge
+from holdfast.briefing.meaning import Meanings
+from holdfast.core.likeness import Likeness, compare
+from holdfast.memory.merging import contradicting, find, merge
+from holdfast.memory.paraphrase import asks_alike, judge
 from holdfast.model.memory import Decision, Fact, Question
 
 PAIRS = Path(__file__).with_name("pairs.txt")

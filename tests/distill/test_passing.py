@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.distill.passing import is_passing, is_passing_question
+from holdfast.memory.merging import is_passing, is_passing_question
 from holdfast.model.memory import Decision
 
 

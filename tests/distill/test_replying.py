@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.app.meaning import Meanings
-from holdfast.distill.replying import Answers, reply
+from holdfast.briefing.meaning import Meanings
+from holdfast.memory.paraphrase import Answers, reply
 from holdfast.model.memory import Decision, Fact
 
 MEANINGS = Meanings()

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from holdfast.distill.state import LAPSES_AFTER, advance, open_items
-from holdfast.distill.tasks import ON_THE_LIST, TICKED
+from holdfast.memory.current import Current
+from holdfast.memory.state import LAPSES_AFTER, advance, open_items
+from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.memory import Harvest, OpenItem
-from holdfast.model.session import DistilledSession, TaskResult
-from holdfast.text.current_md import Current
+from holdfast.sessions.tasks import ON_THE_LIST, TICKED
 
 NOTHING = {"str": "", "int": 0, "bool": False, "float | None": 1.0, "int | None": None, "str | None": None}
 

@@ -6,11 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.distill.digest import Check, Digest, TodoItem, Turn
-from holdfast.distill.reduce import Reducer
-from holdfast.distill.tasks import judge, tasks_of, title_of
-from holdfast.model.ledger import FailureReason
-from holdfast.model.session import (
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Event,
@@ -23,6 +19,10 @@ from holdfast.model.session import (
     ToolResult,
     UserTurn,
 )
+from holdfast.model.ledger import FailureReason
+from holdfast.sessions.digest import Check, Digest, TodoItem, Turn
+from holdfast.sessions.reducer import Reducer
+from holdfast.sessions.tasks import judge, tasks_of, title_of
 
 
 class Story:

@@ -11,7 +11,7 @@ from tests.e2e.model_server import Mcp, ModelServer, Shell, Step, serving
 from tests.e2e.world import World, told
 from tests.patience import PATIENCE_S
 
-from holdfast.app.plugging import AGENTS
+from holdfast.flows.plugins import AGENTS
 
 pytestmark = [
     pytest.mark.slow,

@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.guard import secret_samples as samples
 
-from holdfast.guard import fence, private, token_shapes
-from holdfast.guard.fence import strip_fences
-from holdfast.guard.finding import Finding
-from holdfast.guard.private import strip_private
+from holdfast.core import fence
+from holdfast.core.fence import strip_fences
+from holdfast.guard import not_secret, token_shapes
+from holdfast.guard.not_secret import Finding, strip_private
 from holdfast.guard.token_shapes import _SHAPES, find_tokens
 
 pytestmark = pytest.mark.promise("G1")
@@ -135,5 +135,5 @@ def test_a_text_without_the_word_for_our_blocks_has_none(text: str) -> None:
 def test_a_text_without_the_word_for_private_parts_has_none(text: str) -> None:
     slow = text
     for _ in range(20):
-        slow = private._without_blocks(slow)
+        slow = not_secret._without_blocks(slow)
     assert strip_private(text) == slow

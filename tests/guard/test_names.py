@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import NameRefused
-from holdfast.guard.names import inside, safe_name
+from holdfast.core.errors import NameRefused
+from holdfast.core.names import inside, safe_name
 
 pytestmark = pytest.mark.promise("G4")
 

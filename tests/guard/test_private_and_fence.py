@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import UsageError
-from holdfast.guard.fence import strip_fences, strip_ours, wrap
-from holdfast.guard.private import strip_private
+from holdfast.core.errors import UsageError
+from holdfast.core.fence import strip_fences, strip_ours, wrap
+from holdfast.guard.not_secret import strip_private
 
 private = pytest.mark.promise("G6")
 fences = pytest.mark.promise("C5")

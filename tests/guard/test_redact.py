@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guard import secret_samples as samples
 
-from holdfast.guard.finding import Finding
+from holdfast.guard.not_secret import Finding
 from holdfast.guard.redact import Redactor, secrets_of
 from holdfast.guard.scanner import load_scanner
 
@@ -309,7 +309,7 @@ def test_sixteen_times_the_text_takes_about_sixteen_times_the_time(make: Callabl
 def test_the_module_loads_without_its_rules() -> None:
     code = (
         "import sys; import holdfast.guard.redact; "
-        "print([m for m in sys.modules if m in {'holdfast.guard.token_shapes', 'holdfast.guard.assignments', "
+        "print([m for m in sys.modules if m in {'holdfast.guard.token_shapes', 'holdfast.guard.named_secrets', "
         "'kingfisher_sdk', 'json', 'dataclasses', 'msgspec'}])"
     )
     done = subprocess.run(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.guard.visible import has_hidden, visible
+from holdfast.guard.hidden_text import has_hidden, visible
 
 pytestmark = pytest.mark.promise("G3")
 

@@ -16,27 +16,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast.hot as hot
-from holdfast.app.hosting import (
-    HOSTS,
-    SCOPES,
-    host_for,
-    install,
-    plan_install,
-    plan_uninstall,
-    uninstall,
-    wired,
-)
-from holdfast.app.switches import switches_of
-from holdfast.app.wiring import Machine
+from holdfast.agents.claude_code.host import TIMEOUTS, entries
+from holdfast.agents.host_contract import SCOPES, Where, Wired
+from holdfast.agents.json_config import JsonFile, append, parse, remove
+from holdfast.agents.json_hooks import with_groups, without_groups
 from holdfast.cli.run import run_command
-from holdfast.errors import ConfigError, HoldfastError
-from holdfast.hosts.claude_code import TIMEOUTS, entries
-from holdfast.hosts.contract import Where, Wired
-from holdfast.hosts.json_file import JsonFile
-from holdfast.hosts.json_hooks import with_groups, without_groups
-from holdfast.hosts.json_text import append, parse, remove
+from holdfast.core.errors import ConfigError, HoldfastError
+from holdfast.flows.hosts import HOSTS, host_for, install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.hooks.host_protocol import CAPTURED, MOMENT
 from holdfast.hot import hook_entry
-from holdfast.hot.dialect import CAPTURED, MOMENT
+from holdfast.store.machine import Machine
+from holdfast.store.switches import switches_of
 
 FOREIGN = {"hooks": [{"type": "command", "command": "afplay done.aiff"}]}
 STYLES = {

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 
-from holdfast.app.hosting import install, plan_install, plan_uninstall, uninstall, wired
-from holdfast.app.wiring import Machine
-from holdfast.errors import ConfigError
-from holdfast.hosts.codex import HOST, MATCHERS, TIMEOUTS, TRUST
-from holdfast.hosts.contract import Scope, Where
+from holdfast.agents.codex.host import HOST, MATCHERS, TIMEOUTS, TRUST
+from holdfast.agents.host_contract import Scope, Where
+from holdfast.core.errors import ConfigError
+from holdfast.flows.hosts import install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.store.machine import Machine
 
 pytestmark = pytest.mark.promise("H1")
 

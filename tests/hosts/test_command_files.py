@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Holdfast
 from tests.hosts.test_mending import files_of
 
-from holdfast.hosts.slash_commands import COMMANDS
+from holdfast.agents.slash_commands import COMMANDS
 
 PLACES = {"claude-code": (".claude", "md"), "gemini": (".gemini", "toml"), "qwen": (".qwen", "toml")}
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.hosting import install, plan_install, plan_uninstall, uninstall, wired
-from holdfast.app.wiring import Machine
-from holdfast.errors import ConfigError
-from holdfast.hosts.contract import Scope, Where
-from holdfast.hosts.copilot import HOST, TIMEOUTS
+from holdfast.agents.copilot.host import HOST, TIMEOUTS
+from holdfast.agents.host_contract import Scope, Where
+from holdfast.core.errors import ConfigError
+from holdfast.flows.hosts import install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.store.machine import Machine
 
 pytestmark = pytest.mark.promise("H1")
 

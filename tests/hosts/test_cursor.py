@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.hosting import agents_here, install, plan_install, plan_uninstall, uninstall, wired
-from holdfast.app.wiring import Machine
-from holdfast.errors import ConfigError
-from holdfast.hosts.cursor import EVENTS, entries
+from holdfast.agents.cursor.host import EVENTS, entries
+from holdfast.core.errors import ConfigError
+from holdfast.flows.hosts import agents_here, install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.store.machine import Machine
 
 THEIRS = {"command": "./hooks/audit.sh", "timeout": 10, "failClosed": True}
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.hosting import host_for, install, plan_install, plan_uninstall, uninstall
-from holdfast.app.switches import switches_of
-from holdfast.app.wiring import Machine
-from holdfast.errors import ConfigError
-from holdfast.hosts.contract import Where
-from holdfast.hosts.json_text import parse
-from holdfast.hot import dialect
+from holdfast.agents.host_contract import Where
+from holdfast.agents.json_config import parse
+from holdfast.core.errors import ConfigError
+from holdfast.flows.hosts import host_for, install, plan_install, plan_uninstall, uninstall
+from holdfast.hooks import host_protocol
+from holdfast.store.machine import Machine
+from holdfast.store.switches import switches_of
 
 AGENTS = ("gemini", "qwen")
 SERVER = ("/usr/bin/python3", "-m", "holdfast", "mcp")
@@ -133,16 +133,16 @@ def test_a_broken_file_is_one_clear_error_and_stays_as_it_is(
 def test_every_registered_event_is_understood_and_tool_calls_have_a_matcher(agent: str) -> None:
     hooks = entries(agent)["hooks"]
     for event, (group,) in hooks.items():
-        understood = dialect.event_of(agent, event)
+        understood = host_protocol.event_of(agent, event)
         assert understood
-        assert ("matcher" in group) == (understood == dialect.MOMENT)
+        assert ("matcher" in group) == (understood == host_protocol.MOMENT)
         (hook,) = group["hooks"]
         assert hook["name"] == "holdfast", "else the client shows the whole command while it runs"
         assert hook["command"].endswith(f"hook_entry.py {agent} {event} || true")
         assert hook["timeout"] in ((5_000, 10_000) if agent == "gemini" else (5, 10)), (
             "milliseconds or seconds"
         )
-    assert set(hooks) == set(dialect.EVENTS[agent])
+    assert set(hooks) == set(host_protocol.EVENTS[agent])
 
 
 @pytest.mark.promise("G8")

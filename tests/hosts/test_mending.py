@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 
-from holdfast.app.hosting import HOSTS
+from holdfast.flows.hosts import HOSTS
 
 
 def files_of(*roots: Path) -> dict[Path, bytes]:

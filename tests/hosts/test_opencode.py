@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.hosting import agents_here, install, plan_install, plan_uninstall, uninstall, wired
-from holdfast.app.wiring import Machine
-from holdfast.errors import ConfigError
-from holdfast.hosts.json_text import parse
-from holdfast.hosts.opencode import PLUGIN, entry
+from holdfast.agents.json_config import parse
+from holdfast.agents.opencode.host import PLUGIN, entry
+from holdfast.core.errors import ConfigError
+from holdfast.flows.hosts import agents_here, install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.store.machine import Machine
 
 COMMENTED = """{
   // how I like it

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE_S
 
-from holdfast.hosts.opencode import PLUGIN
+from holdfast.agents.opencode.host import PLUGIN
 
 HERE = Path(__file__).parent
 MAIN, SUB = "ses_main", "ses_sub"

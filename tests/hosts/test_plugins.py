@@ -17,10 +17,11 @@ import pytest
 from tests.conftest import Holdfast
 from tests.hot.enabled import SESSION, Enabled
 
-from holdfast.app.plugging import AGENTS
-from holdfast.guard.fence import strip_fences
-from holdfast.hosts.slash_commands import COMMANDS
-from holdfast.hot import dialect, hook_entry
+from holdfast.agents.slash_commands import COMMANDS
+from holdfast.core.fence import strip_fences
+from holdfast.flows.plugins import AGENTS
+from holdfast.hooks import host_protocol
+from holdfast.hot import hook_entry
 
 NAMES = ("resume", "ledger", "handoff", "lessons", "why", "wrong")
 
@@ -61,7 +62,11 @@ def commands_of(folder: Path, agent: str) -> dict[str, str]:
 def test_every_hook_of_a_plugin_names_a_program_that_is_there(holdfast: Holdfast, agent: str) -> None:
     folder = made(holdfast, agent)
     hooks = hooks_of(folder, agent)
-    assert {dialect.event_of(agent, event) for event in hooks} >= {"SessionStart", "UserPromptSubmit", "Stop"}
+    assert {host_protocol.event_of(agent, event) for event in hooks} >= {
+        "SessionStart",
+        "UserPromptSubmit",
+        "Stop",
+    }
     for event, groups in hooks.items():
         assert isinstance(groups, list)
         words = shlex.split(groups[0]["hooks"][0]["command"])
@@ -174,7 +179,7 @@ def test_doctor_mends_a_plugin_whose_interpreter_is_gone(holdfast: Holdfast) -> 
 def plugged(enabled: Enabled, agent: str = "claude-code") -> bytes:
     """What the plugin's hook says at the start of a session, as if nobody had answered it a moment ago."""
     shutil.rmtree(enabled.memory / "claims", ignore_errors=True)
-    event = next(name for name, ours in dialect.EVENTS[agent].items() if ours == "SessionStart")
+    event = next(name for name, ours in host_protocol.EVENTS[agent].items() if ours == "SessionStart")
     command = [sys.executable, "-I", "-S", hook_entry.__file__, agent, event, "plugin"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
     payload = json.dumps(enabled.payload(session_id=SESSION, sessionId=SESSION)).encode()

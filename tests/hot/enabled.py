@@ -12,12 +12,13 @@ from typing import Any
 
 from tests.patience import PATIENCE_S
 
-from holdfast.app.briefings import Briefings, Line
-from holdfast.app.hosting import Plan, install
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
-from holdfast.hot import hook, hook_entry
-from holdfast.store.layout import Project
+from holdfast.briefing.prepare import prepare
+from holdfast.briefing.start import Briefings, Line
+from holdfast.flows.hosts import Plan, install
+from holdfast.hooks import hook
+from holdfast.hot import hook_entry
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 LINES = [
     Line("Open: wire the refund endpoint", "left open by the last session"),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.hot import bare_json
+from holdfast.core import bare_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -79,7 +79,7 @@ def test_what_cannot_be_written_is_refused_in_the_words_of_json() -> None:
 def test_an_interpreter_without_the_c_functions_takes_the_package(module: str) -> None:
     script = (
         f"import sys; sys.path.append(sys.argv[1]); sys.modules['_json'] = {module}\n"
-        "from holdfast.hot.bare_json import dumps, loads\n"
+        "from holdfast.core.bare_json import dumps, loads\n"
         "print(dumps(loads(b'{\"a\": [1.5, null]}')), 'json' in sys.modules)"
     )
     source = str(Path(__file__).parents[2] / "src")

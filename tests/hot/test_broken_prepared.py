@@ -13,11 +13,11 @@ from tests.hot.enabled import SESSION, Enabled
 from tests.hot.test_capture import GONE, leave, rows_of, transcript, write_transcript
 from tests.patience import PATIENCE_S, wait_until
 
-from holdfast.app.explaining import injections
-from holdfast.app.recovery import hand_over
-from holdfast.app.switches import switch
-from holdfast.hot import hook, trace
-from holdfast.store import files
+from holdfast.briefing.explain import injections
+from holdfast.briefing.recovery import hand_over
+from holdfast.core import files
+from holdfast.hooks import hook, trace
+from holdfast.store.switches import switch
 
 __all__ = ["transcript"]
 pytestmark = pytest.mark.promise("H3")

@@ -16,15 +16,16 @@ import pytest
 from tests.hot.enabled import SESSION, Enabled
 from tests.patience import PATIENCE_S, wait_until
 
-from holdfast.app import parting
-from holdfast.app.capturing import QUIET_S, capture
-from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.parting import await_last_lines, has_left, has_written_on
-from holdfast.app.preparing import prepare
-from holdfast.app.status import latest_record
-from holdfast.hot import living, trace
-from holdfast.hot.child import ISOLATED
-from holdfast.store import aside, files
+from holdfast.briefing.prepare import prepare
+from holdfast.briefing.watch import QUIET_S
+from holdfast.core import files, processes
+from holdfast.core.processes import ISOLATED
+from holdfast.flows import capture as parting
+from holdfast.flows.capture import await_last_lines, capture, has_left, has_written_on
+from holdfast.flows.status import latest_record
+from holdfast.hooks import trace
+from holdfast.ledger.rows import read_ledger, rows
+from holdfast.store import inbox
 from holdfast.store.inbox import sweep
 
 GONE = 2**22 + 5  # above the largest process number there can be
@@ -318,12 +319,12 @@ def test_a_process_that_goes_while_it_is_looked_at_is_over(monkeypatch: pytest.M
         finally:
             os.waitpid(process, 0)
 
-    monkeypatch.setattr(living, "open", opened_as_it_goes, raising=False)
-    assert not living.runs(process)
+    monkeypatch.setattr(processes, "open", opened_as_it_goes, raising=False)
+    assert not processes.runs(process)
 
 
 def child_command(enabled: Enabled) -> list[str]:
-    words = ("-m", "holdfast.hosts.capture", str(enabled.memory), str(enabled.root))
+    words = ("-m", "holdfast.flows.capture_child", str(enabled.memory), str(enabled.root))
     return [sys.executable, *ISOLATED, *words]
 
 
@@ -437,7 +438,7 @@ def children_of(memory: Path) -> list[str]:
             words = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if b"holdfast.hosts.capture" in words and os.fsencode(memory) in words:
+        if b"holdfast.flows.capture_child" in words and os.fsencode(memory) in words:
             found.append(words.decode("utf-8", "replace"))
     return found
 
@@ -470,7 +471,7 @@ def test_a_session_that_cannot_be_read_does_not_keep_others_from_being_captured(
     assert done.ended == [SESSION] and rows_of(enabled) == [SESSION]
     (problem,) = done.problems
     assert "another-session" in problem and "File name too long" in problem
-    assert len(aside.letters_of(enabled.memory, "claude-code", "another-session")) == 1, "it is tried again"
+    assert len(inbox.letters_of(enabled.memory, "claude-code", "another-session")) == 1, "it is tried again"
 
 
 @pytest.mark.promise("M7")

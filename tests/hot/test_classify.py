@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.hot.classify_prompts import PROMPTS
 
-from holdfast.hot.classify import UNSURE, WORK, classify
-from holdfast.hot.prompting import class_of
+from holdfast.hooks.classify import UNSURE, WORK, classify
+from holdfast.hooks.prompt import class_of
 
 CLASSES = ("code-gen", "exploration", "qa", "other")
 
@@ -309,7 +309,7 @@ def test_what_is_asked_at_the_end_of_a_long_paste_counts() -> None:
 
 def test_nothing_heavy_is_loaded() -> None:
     script = (
-        "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); import holdfast.hot.classify;"
+        "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); import holdfast.hooks.classify;"
         "print(sorted(n for n in set(sys.modules) - before if not n.startswith('holdfast')))"
     )
     source = Path(__file__).parents[2] / "src"

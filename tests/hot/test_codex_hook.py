@@ -9,10 +9,10 @@ import pytest
 from tests.hot.asked import asked
 from tests.hot.enabled import Enabled
 
-from holdfast.app.explaining import injections
-from holdfast.app.moments import Moment, answer, remedy
-from holdfast.hot import dialect
-from holdfast.hot.moment import NOTED
+from holdfast.briefing.explain import injections
+from holdfast.briefing.moments import Moment, answer, remedy
+from holdfast.hooks import host_protocol
+from holdfast.hooks.moment import NOTED
 from holdfast.model.memory import DeadEnd, Question
 
 SESSION = "01a1e06c-d6b5-71e3-ab07-de5b44a853a6"
@@ -107,9 +107,9 @@ def test_a_subagent_is_left_alone(enabled: Enabled) -> None:
 @pytest.mark.promise("F5")
 def test_codex_started_by_another_agent_is_not_taken_for_it() -> None:
     env = {"CLAUDE_PID": "1", "CLAUDE_PROJECT_DIR": "/elsewhere"}
-    assert dialect.process_of("claude-code", env) == 1
-    assert dialect.process_of("codex", env) != 1
-    assert dialect.project_of("codex", env) == ""
+    assert host_protocol.process_of("claude-code", env) == 1
+    assert host_protocol.process_of("codex", env) != 1
+    assert host_protocol.project_of("codex", env) == ""
 
 
 def test_a_session_elsewhere_costs_nothing_though_its_tools_are_called(

@@ -9,10 +9,10 @@ import pytest
 from tests.hot.asked import asked
 from tests.hot.enabled import Enabled, run_hook
 
-from holdfast.app.explaining import injections
-from holdfast.app.moments import Moment, answer, remedy
-from holdfast.hot import dialect
-from holdfast.hot.moment import NOTED
+from holdfast.briefing.explain import injections
+from holdfast.briefing.moments import Moment, answer, remedy
+from holdfast.hooks import host_protocol
+from holdfast.hooks.moment import NOTED
 from holdfast.model.memory import DeadEnd, Question
 
 SESSION = "3139c25a-c7fc-493b-b157-e12ac1d06d2c"
@@ -139,9 +139,9 @@ def test_a_hook_for_claude_code_that_copilot_runs_speaks_to_copilot(enabled: Ena
 
 def test_claude_code_started_by_copilot_stays_claude_code(enabled: Enabled) -> None:
     env = {"COPILOT_CLI": "1"}
-    assert dialect.speaker("claude-code", enabled.payload(), env) == "claude-code"
+    assert host_protocol.speaker("claude-code", enabled.payload(), env) == "claude-code"
     assert "wire the refund" in enabled.hook("SessionStart", env).context
-    assert dialect.speaker("claude-code", {"timestamp": 1}, {}) == "claude-code"
+    assert host_protocol.speaker("claude-code", {"timestamp": 1}, {}) == "claude-code"
 
 
 def test_what_is_no_payload_of_anybody_is_answered_with_nothing(enabled: Enabled) -> None:

@@ -15,10 +15,10 @@ from tests.hot.test_moment import STAT, stumble
 from tests.patience import wait_until
 from tests.transcripts.builders import SESSION as KNOWN
 
-from holdfast.app.briefings import Line
-from holdfast.app.capturing import capture
-from holdfast.app.ledger import read_ledger, rows
-from holdfast.hot import trace
+from holdfast.briefing.start import Line
+from holdfast.flows.capture import capture
+from holdfast.hooks import trace
+from holdfast.ledger.rows import read_ledger, rows
 
 SESSION = "668320d2-2fd8-4888-b33c-2a466fec86e7"
 
@@ -64,7 +64,7 @@ def test_where_the_variable_is_missing_the_windows_first_folder_counts(
     elsewhere = {"workspace_roots": [str(tmp_path)]}
     assert called(enabled, "sessionStart", **elsewhere) is not None, "the variable says where"
     payload = {"conversation_id": SESSION, "workspace_roots": [str(enabled.root), "/other"]}
-    from holdfast.hot.dialect import understood
+    from holdfast.hooks.host_protocol import understood
 
     known = understood("cursor", payload)
     assert (known["cwd"], known["session_id"]) == (str(enabled.root), SESSION)

@@ -13,12 +13,12 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import Enabled, run_hook
 from tests.hot.test_place import LAYOUTS, git
 
-from holdfast.app.agent_access import permit
-from holdfast.app.explaining import why_silent
-from holdfast.app.wiring import Machine
-from holdfast.errors import UsageError
-from holdfast.hot.statusline import line_for
-from holdfast.store import layout
+from holdfast.briefing.explain import why_silent
+from holdfast.core.errors import UsageError
+from holdfast.flows.agent_access import permit
+from holdfast.hooks.statusline import line_for
+from holdfast.store import project
+from holdfast.store.machine import Machine
 
 pytestmark = pytest.mark.promise("G9")
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd")
@@ -118,7 +118,7 @@ def test_every_layout_that_was_enabled_is_known(
     enabled = Enabled(first)
     assert "refund" in enabled.told()
     for other in others:
-        if layout.find_project(other, home / ".holdfast").memory == enabled.memory:
+        if project.find_project(other, home / ".holdfast").memory == enabled.memory:
             # A hook that finds the envelope of another session has it captured, and with it these lines made anew.
             for letter in (enabled.memory / "inbox").iterdir():
                 letter.unlink()

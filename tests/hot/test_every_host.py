@@ -16,19 +16,20 @@ from tests.hot.enabled import SESSION, Enabled, hook_command, run_hook
 from tests.hot.test_hook_faults import BAD_PAYLOADS
 from tests.patience import wait_until
 
-from holdfast.hot import dialect, hook_entry
-from holdfast.hot.dialect import CAPTURED, MOMENT, PROMPT, START
+from holdfast.hooks import host_protocol
+from holdfast.hooks.host_protocol import CAPTURED, MOMENT, PROMPT, START
+from holdfast.hot import hook_entry
 
 pytestmark = pytest.mark.promise("H3")
 
-CALLS = [(host, theirs) for host, events in dialect.EVENTS.items() for theirs in events]
+CALLS = [(host, theirs) for host, events in host_protocol.EVENTS.items() for theirs in events]
 NAMES = {
     "copilot": {"session_id": "sessionId", "transcript_path": "transcriptPath"},
     "cursor": {"session_id": "conversation_id"},
 }
-STARTS = [(host, theirs) for host, theirs in CALLS if dialect.event_of(host, theirs) == START]
-PROMPTS = [(host, theirs) for host, theirs in CALLS if dialect.event_of(host, theirs) == PROMPT]
-CAPTURES = [(host, theirs) for host, theirs in CALLS if dialect.event_of(host, theirs) in CAPTURED]
+STARTS = [(host, theirs) for host, theirs in CALLS if host_protocol.event_of(host, theirs) == START]
+PROMPTS = [(host, theirs) for host, theirs in CALLS if host_protocol.event_of(host, theirs) == PROMPT]
+CAPTURES = [(host, theirs) for host, theirs in CALLS if host_protocol.event_of(host, theirs) in CAPTURED]
 
 
 def names(call: tuple[str, str]) -> str:
@@ -88,7 +89,7 @@ def test_no_payload_is_too_strange(enabled: Enabled, call: tuple[str, str]) -> N
     for name, data in BAD_PAYLOADS.items():
         printed = run_hook(theirs, data, cwd=enabled.root, host=host).printed
         context(host, printed)
-        assert printed == b"" or dialect.event_of(host, theirs) == START, name
+        assert printed == b"" or host_protocol.event_of(host, theirs) == START, name
 
 
 @pytest.mark.parametrize("call", PROMPTS, ids=names)
@@ -154,7 +155,7 @@ def test_a_clock_in_the_future_changes_nothing(enabled: Enabled, call: tuple[str
     host, theirs = call
     printed = run_hook(theirs, payload(enabled, host), cwd=enabled.root, host=host).printed
     context(host, printed)
-    assert dialect.event_of(host, theirs) != START or wait_until(
+    assert host_protocol.event_of(host, theirs) != START or wait_until(
         lambda: (enabled.memory / "why.jsonl").exists()
     )
 
@@ -176,13 +177,15 @@ def test_the_process_of_a_host_is_found_through_the_shell_that_runs_the_hook(tmp
 @pytest.mark.promise("C5")
 def test_what_gemini_puts_before_a_prompt_is_not_the_prompt() -> None:
     said = "<hook_context>[holdfast abc123: data]\nOpen: x\n[/holdfast abc123]</hook_context>\n\nFix the cart"
-    understood = dialect.understood("gemini", {"prompt": said})
+    understood = host_protocol.understood("gemini", {"prompt": said})
     assert understood["prompt"] == "Fix the cart"
-    assert dialect.understood("gemini", {"prompt": "<hook_context>torn"})["prompt"] == "<hook_context>torn"
+    assert (
+        host_protocol.understood("gemini", {"prompt": "<hook_context>torn"})["prompt"] == "<hook_context>torn"
+    )
 
 
 def test_a_tool_of_another_host_is_known_by_what_it_does() -> None:
     for host, tool in (("gemini", "run_shell_command"), ("copilot", "bash"), ("codex", "Bash")):
         name = "toolName" if host == "copilot" else "tool_name"
-        assert dialect.understood(host, {name: tool})["tool_name"] == "Bash"
-    assert MOMENT in dialect.EVENTS["codex"]
+        assert host_protocol.understood(host, {name: tool})["tool_name"] == "Bash"
+    assert MOMENT in host_protocol.EVENTS["codex"]

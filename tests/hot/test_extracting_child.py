@@ -17,9 +17,9 @@ from tests.hot.enabled import Enabled
 from tests.hot.test_capture import leave, write_transcript
 from tests.patience import wait_until
 
-from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.switches import switch
-from holdfast.store import files
+from holdfast.core import files
+from holdfast.ledger.rows import read_ledger, rows
+from holdfast.store.switches import switch
 
 STUMBLED = "00000001-58a4-4c4e-9b53-0d9f6b7e2a11"
 
@@ -33,7 +33,14 @@ def transcript(enabled: Enabled, home: Path) -> Path:
 
 
 def child(enabled: Enabled, **env: str) -> None:
-    command = [sys.executable, "-I", "-m", "holdfast.hosts.capture", str(enabled.memory), str(enabled.root)]
+    command = [
+        sys.executable,
+        "-I",
+        "-m",
+        "holdfast.flows.capture_child",
+        str(enabled.memory),
+        str(enabled.root),
+    ]
     subprocess.run(command, env={**os.environ, **env}, check=True, stdout=subprocess.DEVNULL)
 
 

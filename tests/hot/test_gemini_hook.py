@@ -11,10 +11,10 @@ from tests.hot.enabled import SESSION, Enabled, run_hook
 from tests.hot.test_lesson_hook import Taught
 from tests.hot.test_moment import ANSWER, ASKED, OPTIONS, REMEDY, STAT, stumble
 
-from holdfast.app.briefings import Line
-from holdfast.app.moments import answer
-from holdfast.hot import dialect
-from holdfast.hot.moment import NOTED
+from holdfast.briefing.moments import answer
+from holdfast.briefing.start import Line
+from holdfast.hooks import host_protocol
+from holdfast.hooks.moment import NOTED
 
 COMMAND = "gh pr diff 104 --stat"
 RULE = "refund amounts are whole cents"
@@ -96,7 +96,7 @@ def test_what_the_client_put_before_a_prompt_is_not_the_prompt(taught: Taught) -
     ],
 )
 def test_a_persons_words_are_found_in_whatever_is_around_them(prompt: str, said: str) -> None:
-    assert dialect.understood("gemini", {"prompt": prompt})["prompt"] == said
+    assert host_protocol.understood("gemini", {"prompt": prompt})["prompt"] == said
 
 
 @pytest.mark.promise("S12")

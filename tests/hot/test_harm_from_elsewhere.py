@@ -21,16 +21,17 @@ from tests.hot.test_every_host import context, payload
 from tests.hot.test_moment import STAT, stumble
 from tests.hot.test_prompt_hook import VOUCHER, Prompted
 
-from holdfast.app.capturing import capture
-from holdfast.app.indexing import update_index
-from holdfast.app.recovery import hand_over
-from holdfast.hot import dialect, hook_entry
-from holdfast.hot.dialect import CAPTURED, PROMPT, START
+from holdfast.briefing.index import update_index
+from holdfast.briefing.recovery import hand_over
+from holdfast.flows.capture import capture
+from holdfast.hooks import host_protocol
+from holdfast.hooks.host_protocol import CAPTURED, PROMPT, START
+from holdfast.hot import hook_entry
 from holdfast.search import database
 
 __all__ = ["transcript"]
 pytestmark = pytest.mark.promise("H3")
-HOSTS = sorted(dialect.EVENTS)
+HOSTS = sorted(host_protocol.EVENTS)
 
 
 @contextmanager
@@ -75,12 +76,12 @@ def test_no_host_notices_that_the_index_cannot_be_used(indexed: Prompted, host: 
     indexed.prepare(moments=(stumble(STAT),))
     call = {"tool_name": "Bash", "tool_input": {"command": "gh pr diff 7 --stat"}}
     with HARMS[harm](indexed.memory / "index.db"):
-        for theirs, event in dialect.EVENTS[host].items():
+        for theirs, event in host_protocol.EVENTS[host].items():
             shutil.rmtree(indexed.memory / "claims", ignore_errors=True)
             said = payload(indexed, host, prompt="ok", **call)
             printed = run_hook(theirs, said, cwd=indexed.root, host=host).printed
             context(host, printed)
-            if event == START and theirs not in dialect.EVENTS["claude-code"]:
+            if event == START and theirs not in host_protocol.EVENTS["claude-code"]:
                 assert b"refund" in printed
         for path in (indexed.memory / "inbox").glob("*.json"):
             assert json.loads(path.read_bytes())["session"] == SESSION
@@ -88,9 +89,9 @@ def test_no_host_notices_that_the_index_cannot_be_used(indexed: Prompted, host: 
 
 
 @pytest.mark.parametrize("harm", HARMS)
-@pytest.mark.parametrize("host", [host for host in HOSTS if PROMPT in dialect.EVENTS[host].values()])
+@pytest.mark.parametrize("host", [host for host in HOSTS if PROMPT in host_protocol.EVENTS[host].values()])
 def test_a_prompt_is_told_while_the_index_cannot_be_used(indexed: Prompted, host: str, harm: str) -> None:
-    (theirs,) = [name for name, event in dialect.EVENTS[host].items() if event == PROMPT][:1]
+    (theirs,) = [name for name, event in host_protocol.EVENTS[host].items() if event == PROMPT][:1]
     with HARMS[harm](indexed.memory / "index.db"):
         said = payload(indexed, host, prompt=VOUCHER)
         assert "shop/refunds.py" in context(host, run_hook(theirs, said, cwd=indexed.root, host=host).printed)
@@ -176,14 +177,14 @@ def run_theirs(enabled: Enabled, host: str, event: str) -> bytes:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_what_may_not_be_read_harms_no_hook(theirs: Enabled, host: str) -> None:
-    start = next(name for name, event in dialect.EVENTS[host].items() if event == START)
+    start = next(name for name, event in host_protocol.EVENTS[host].items() if event == START)
     assert "refund" in context(host, run_theirs(theirs, host, start)), "else nothing is shown by the rest"
     unreadable = (theirs.memory / "hot.db", theirs.memory, theirs.root / ".git" / "holdfast-id", theirs.root)
     for path in unreadable:
         mode = path.stat().st_mode
         os.chown(path, 0, 0)
         path.chmod(0)
-        for event, ours in dialect.EVENTS[host].items():
+        for event, ours in host_protocol.EVENTS[host].items():
             printed = run_theirs(theirs, host, event)
             assert printed == b"", (path, event)
             if ours in CAPTURED and path != theirs.memory / "hot.db":
@@ -198,5 +199,5 @@ def test_a_memory_that_may_only_be_read_tells_nothing_that_could_not_be_explaine
         os.chown(path, 0, 0)
         path.chmod(0o755)
     for host in HOSTS:
-        for event in dialect.EVENTS[host]:
+        for event in host_protocol.EVENTS[host]:
             assert run_theirs(theirs, host, event) == b""

@@ -15,9 +15,10 @@ import pytest
 from tests.hot.enabled import SESSION, Enabled, run_hook
 from tests.patience import PATIENCE_S, spent_by_children, wait_until
 
-from holdfast.app.briefings import Happened, Line
-from holdfast.app.explaining import injections
-from holdfast.hot import hook_entry, trace
+from holdfast.briefing.explain import injections
+from holdfast.briefing.start import Happened, Line
+from holdfast.hooks import trace
+from holdfast.hot import hook_entry
 
 EVENTS = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd"]
 pytestmark = pytest.mark.promise("H3")

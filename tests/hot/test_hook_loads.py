@@ -15,11 +15,11 @@ from tests.hot.enabled import SESSION, Enabled
 from tests.patience import PATIENCE_S
 
 import holdfast as package
-from holdfast.app.importing import import_into
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
-from holdfast.model.session import FileTouch
-from holdfast.store.capture import CaptureStore
+from holdfast.briefing.prepare import prepare
+from holdfast.flows.import_sessions import import_into
+from holdfast.model.events import FileTouch
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
 
 SOURCE = Path(package.__file__).parents[1]
 # Each takes a millisecond or more to load, with what it brings along.

@@ -13,14 +13,14 @@ from tests.hot.enabled import SESSION
 from tests.hot.test_prompt_hook import Prompted
 from tests.patience import wait_until
 
-from holdfast.app import lesson_sharing as sharing
-from holdfast.app import lessons as app
-from holdfast.app.lessons import propose
-from holdfast.app.prompting import as_prompt
-from holdfast.app.wiring import Machine
-from holdfast.hot.lesson_lines import COMMAND_TOKENS, CORRECTION_TOKENS, LESSON_TOKENS
+from holdfast.briefing.prompt import as_prompt
+from holdfast.core.words import count_tokens
+from holdfast.flows import lesson_sharing as sharing
+from holdfast.flows import lessons as app
+from holdfast.hooks.lesson_lines import COMMAND_TOKENS, CORRECTION_TOKENS, LESSON_TOKENS
+from holdfast.lessons.states import propose
 from holdfast.model.lesson import Lesson, LessonEvidence
-from holdfast.text.tokens import count_tokens
+from holdfast.store.machine import Machine
 
 CODE = "Add a coupon field to the checkout page"
 TESTS = "tests: `make check`"

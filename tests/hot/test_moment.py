@@ -14,12 +14,12 @@ import pytest
 from tests.hot.enabled import SESSION, Answer, Enabled, everything_below, run_hook
 from tests.patience import spent_by_children
 
-from holdfast.app.explaining import injections
-from holdfast.app.moments import Moment, answer, remedy
-from holdfast.app.switches import switch
-from holdfast.hot.moment import MOST_TOKENS, NOTED, folded
+from holdfast.briefing.explain import injections
+from holdfast.briefing.moments import Moment, answer, remedy
+from holdfast.core.words import count_tokens
+from holdfast.hooks.moment import MOST_TOKENS, NOTED, folded
 from holdfast.model.memory import DeadEnd, Question, content_id
-from holdfast.text.tokens import count_tokens
+from holdfast.store.switches import switch
 
 pytestmark = pytest.mark.promise("M10", "S12")
 
@@ -372,7 +372,7 @@ def test_what_is_seen_at_a_glance_hides_nothing(knowing: Enabled, command: str) 
 
 def test_at_a_glance_an_ordinary_call_loads_neither_json_nor_sqlite(knowing: Enabled) -> None:
     env = {"CLAUDE_PROJECT_DIR": str(knowing.root), **os.environ}
-    assert loaded(knowing, "ls -la | head", env).isdisjoint({"_json", "_sqlite3", "holdfast.hot.prepared"})
+    assert loaded(knowing, "ls -la | head", env).isdisjoint({"_json", "_sqlite3", "holdfast.hooks.prepared"})
     assert {"_json", "_sqlite3"} <= loaded(knowing, "git diff --stat", env)
     (knowing.memory / "hot.words").unlink()
     assert {"_json", "_sqlite3"} <= loaded(knowing, "ls -la | head", env), "prepared by an older holdfast"

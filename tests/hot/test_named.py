@@ -10,11 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.app.postings import write_postings
-from holdfast.hot.named import named_files, said_names
-from holdfast.hot.postings import Postings
-from holdfast.hot.ranking import rank
-from holdfast.model.pointer import PointerSession
+from holdfast.briefing.file_pointers import write_postings
+from holdfast.hooks.postings import Postings
+from holdfast.hooks.ranking import named_files, rank, said_names
+from holdfast.model.memory import PointerSession
 
 FILES = (
     "cmd/shop/clean.go",

@@ -16,12 +16,12 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import SESSION, Enabled, run_hook
 from tests.hot.test_capture import leave, write_transcript
 
-from holdfast.app.capturing import capture
-from holdfast.app.hosting import Plan, install
-from holdfast.app.ledger import add_row
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
-from holdfast.hot import dialect
+from holdfast.briefing.prepare import prepare
+from holdfast.flows.capture import capture
+from holdfast.flows.hosts import Plan, install
+from holdfast.hooks import host_protocol
+from holdfast.ledger.rows import add_row
+from holdfast.store.machine import Machine
 
 PRICEY = 2_000_000  # output tokens of Claude Sonnet
 
@@ -137,14 +137,14 @@ def test_a_budget_that_is_used_up_is_told_once_a_day(enabled: Enabled, home: Pat
     assert stop(enabled) == "" and stop(enabled, session_id="another") == ""
 
 
-@pytest.mark.parametrize("host", dialect.EVENTS)
+@pytest.mark.parametrize("host", host_protocol.EVENTS)
 def test_a_host_that_cannot_show_a_message_gets_none(enabled: Enabled, home: Path, host: str) -> None:
     usual_sessions(enabled)
     read_at_a_stop(enabled, costly_transcript(enabled, home))
-    theirs = next(name for name, ours in dialect.EVENTS[host].items() if ours == "Stop")
+    theirs = next(name for name, ours in host_protocol.EVENTS[host].items() if ours == "Stop")
     payload = enabled.payload(sessionId=SESSION, conversation_id=SESSION)
     printed = run_hook(theirs, json.dumps(payload).encode(), cwd=enabled.root, host=host).printed
-    assert bool(printed) == (host in dialect.SHOWS)
+    assert bool(printed) == (host in host_protocol.SHOWS)
     if printed:
         assert set(json.loads(printed)) == {"systemMessage"}
 

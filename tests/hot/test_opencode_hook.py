@@ -15,11 +15,11 @@ from tests.contracts.samples_b import OpenCodeSession, opencode_bash, opencode_d
 from tests.hot.enabled import LINES, Enabled, hook_command
 from tests.patience import wait_until
 
-from holdfast.app.capturing import capture
-from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.locating import located
-from holdfast.app.status import latest_record
-from holdfast.hot import trace
+from holdfast.flows.capture import capture
+from holdfast.flows.find_transcripts import located
+from holdfast.flows.status import latest_record
+from holdfast.hooks import trace
+from holdfast.ledger.rows import read_ledger, rows
 
 SESSION = "ses_e1d37a83dffenTLBQ4e3pBF40Q"
 GONE = 2**22 + 5  # above the largest process number there can be

@@ -14,12 +14,12 @@ from tests.hot.enabled import SESSION
 from tests.hot.test_capture import leave
 from tests.hot.test_lesson_hook import Taught
 
-from holdfast.app.capturing import capture
-from holdfast.app.lesson_states import pays
-from holdfast.app.lessons import read_lessons
 from holdfast.cli.main import main
-from holdfast.distill.lesson_payback import Call, came_of
-from holdfast.store.lesson_notes import Payback, Record
+from holdfast.flows.capture import capture
+from holdfast.flows.lessons import read_lessons
+from holdfast.lessons.holding import Call, came_of
+from holdfast.lessons.notes import Payback, Record
+from holdfast.lessons.states import pays
 
 CODE = "Add a coupon field to the checkout page"
 FAILS = "`gh pr diff --stat` fails here (unknown flag: --stat) → `gh pr diff --name-only`"
@@ -104,7 +104,7 @@ def test_a_lesson_that_was_told_often_and_never_used_is_proposed_for_removal(
     taught: Taught, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(taught.root)
-    from holdfast.app.lesson_states import lesson_store
+    from holdfast.lessons.states import lesson_store
 
     taught.keep("testing", "tests: `make check`", kind="command")
     lesson_store(taught.machine, taught.project).count({"testing": Payback(injected=10, tokens=90)})

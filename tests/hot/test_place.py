@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.app.wiring import Machine
-from holdfast.hot import place
-from holdfast.store import layout
+from holdfast.core import place
+from holdfast.store import project
+from holdfast.store.machine import Machine
 
 
 def git(*words: str | Path, cwd: Path) -> None:
@@ -106,4 +106,4 @@ def test_the_branch_is_the_work_trees_own(home: Path, tmp_path: Path) -> None:
 
 @given(st.one_of(st.text(alphabet="ab9-_A.\n", max_size=70), st.from_regex(r"[a-z0-9][a-z0-9-]{2,61}")))
 def test_both_take_the_same_words_for_an_identity(text: str) -> None:
-    assert place.is_identity(text) == bool(layout._IDENTITY.fullmatch(text))
+    assert place.is_identity(text) == bool(project._IDENTITY.fullmatch(text))

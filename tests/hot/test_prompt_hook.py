@@ -16,19 +16,19 @@ from msgspec.structs import replace
 from tests.hot.enabled import SESSION, Answer, Enabled, everything_below
 
 import holdfast as package
-from holdfast.app.decisions import decide
-from holdfast.app.explaining import Injection, injections
-from holdfast.app.facts import add_fact
-from holdfast.app.importing import import_into
-from holdfast.app.pointing import pointers_for
-from holdfast.app.preparing import prepare
-from holdfast.app.prompting import as_prompt
-from holdfast.app.switches import switch
-from holdfast.app.wiring import Machine
-from holdfast.hot.prompting import FIRST_BAR, HEADING, LATER_BAR, MOST_IN_SESSION, Heard
-from holdfast.model.session import FileTouch
-from holdfast.store.capture import CaptureStore
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.explain import Injection, injections
+from holdfast.briefing.file_pointers import pointers_for
+from holdfast.briefing.prepare import prepare
+from holdfast.briefing.prompt import as_prompt
+from holdfast.core.words import count_tokens
+from holdfast.flows.facts import add_fact
+from holdfast.flows.import_sessions import import_into
+from holdfast.flows.questions import decide
+from holdfast.hooks.prompt import FIRST_BAR, HEADING, LATER_BAR, MOST_IN_SESSION, Heard
+from holdfast.model.events import FileTouch
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.switches import switch
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 VOUCHER = "Fix the refund: its total ignores the voucher"
@@ -199,7 +199,7 @@ def test_a_later_prompt_that_says_little_goes_by_the_ones_before_it(shop: Prompt
 
 
 def test_a_first_prompt_needs_surer_files_than_a_later_one() -> None:
-    assert pytest.approx(5 * LATER_BAR) == FIRST_BAR, "by what files under either cost (hot/prompting.py)"
+    assert pytest.approx(5 * LATER_BAR) == FIRST_BAR, "by what files under either cost (hooks/prompt.py)"
 
 
 def test_a_prompt_costs_two_hundred_tokens_at_most_and_a_session_twelve_hundred(shop: Prompted) -> None:
@@ -362,6 +362,6 @@ def test_a_prompt_loads_nothing_but_the_standard_library_and_hot(shop: Prompted)
         check=True,
     )
     loaded = {name for name in done.stdout.decode().split() if name.startswith("holdfast.")}
-    assert "holdfast.hot.ranking" in loaded
+    assert "holdfast.hooks.ranking" in loaded
     assert {name for name in loaded if not name.startswith("holdfast.hot")} == set()
     assert not {"dataclasses", "typing", "inspect", "pathlib", "msgspec"} & set(done.stdout.decode().split())

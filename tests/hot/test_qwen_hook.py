@@ -13,7 +13,7 @@ import pytest
 from tests.hot.enabled import SESSION, Enabled, everything_below, run_hook
 from tests.hot.test_moment import ANSWER, ASKED, OPTIONS, REMEDY, STAT, stumble
 
-from holdfast.app.moments import answer
+from holdfast.briefing.moments import answer
 
 GIVEN = {"command": "gh pr diff 104 --stat"}
 BAD = "Command: gh pr diff 104 --stat\nDirectory: (root)\nOutput: unknown flag\nError: (none)\nExit Code: 1"

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.app.postings import prompt_words, write_postings
-from holdfast.hot.pointed import Pointed
-from holdfast.hot.pointer_text import fitting, path_lines
-from holdfast.hot.postings import Postings
-from holdfast.hot.ranking import rank
-from holdfast.model.pointer import PointerSession
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.file_pointers import prompt_words, write_postings
+from holdfast.core.words import count_tokens
+from holdfast.hooks.postings import Postings
+from holdfast.hooks.prompt import fitting, path_lines
+from holdfast.hooks.ranking import Pointed, rank
+from holdfast.model.memory import PointerSession
 
 DAY = 86_400.0
 

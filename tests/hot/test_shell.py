@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.hot.shell import calls, normal
+from holdfast.core.shell_calls import calls, normal
 
 PLAIN = "gh pr diff 200 --stat"
 FORMS = [

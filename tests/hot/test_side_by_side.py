@@ -15,10 +15,10 @@ from tests.hot.test_moment import STAT, stumble
 from tests.hot.test_prompt_hook import VOUCHER, Prompted
 from tests.patience import PATIENCE_S
 
-from holdfast.app.briefings import Line
-from holdfast.app.capturing import capture
-from holdfast.app.explaining import injections
-from holdfast.hot import saying
+from holdfast.briefing.explain import injections
+from holdfast.briefing.start import Line
+from holdfast.flows.capture import capture
+from holdfast.hooks import emit
 
 SIDE_BY_SIDE = 6  # two are what scopes make of it; more meet more surely
 REFUND = Line("Open in this session: the refund", "x")
@@ -112,7 +112,7 @@ def test_a_client_that_starts_a_session_again_at_once_is_told_again(enabled: Ena
     for process in ("41", "42"):
         assert "refund" in enabled.hook("SessionStart", {"HOLDFAST_HOST_PID": process}, **start).context
     assert enabled.hook("SessionStart", {"HOLDFAST_HOST_PID": "42"}, **start).printed == b""
-    assert injections(enabled.project)[-1].nothing == saying.CLAIMED
+    assert injections(enabled.project)[-1].nothing == emit.CLAIMED
 
 
 def test_a_claim_of_tomorrow_does_not_silence_today(enabled: Enabled) -> None:

@@ -14,10 +14,10 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import LINES, SESSION, Answer, Enabled
 from tests.patience import PATIENCE_S
 
-from holdfast.app.briefings import Happened, Line
-from holdfast.app.explaining import Injection, injections
-from holdfast.hot import telling, trace
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.explain import Injection, injections
+from holdfast.briefing.start import Happened, Line
+from holdfast.core.words import count_tokens
+from holdfast.hooks import start_lines, trace
 
 HOUR = 3600.0
 
@@ -77,12 +77,12 @@ def test_this_branch_comes_first_then_the_newest(enabled: Enabled) -> None:
 def test_what_changed_fits_its_budget_and_the_rest_is_counted(enabled: Enabled) -> None:
     enabled.prepare(since=tuple(meanwhile(f"{n} " + "word " * 20, 60 + n) for n in range(20)))
     told = resumed(enabled)
-    assert 0 < sum(map(count_tokens, told)) <= telling.SINCE_TOKENS
+    assert 0 < sum(map(count_tokens, told)) <= start_lines.SINCE_TOKENS
     assert last(enabled).left_out == 20 - len(told)
 
 
 def test_a_line_that_fits_nowhere_does_not_stand_in_the_way(enabled: Enabled) -> None:
-    sizes = {"huge": telling.SINCE_TOKENS, "first": 60, "second": 90, "short": 1}
+    sizes = {"huge": start_lines.SINCE_TOKENS, "first": 60, "second": 90, "short": 1}
     since = [meanwhile(f"{name} " + "? " * size, number) for number, (name, size) in enumerate(sizes.items())]
     enabled.prepare(since=tuple(since))
     assert [line.split()[1] for line in resumed(enabled)] == ["first"], "and nothing only fills it up"
@@ -162,7 +162,7 @@ def test_each_part_after_a_compaction_has_its_budget(enabled: Enabled) -> None:
     enabled.prepare(stumbles=stumbles, own={SESSION: tuple(Line(f"o{n} {long}", "x") for n in range(20))})
     told = inner(start(enabled, source="compact"))
     spent = {sign: sum(count_tokens(line) for line in told if line[0] == sign) for sign in "so"}
-    assert 0 < spent["s"] <= telling.STUMBLE_TOKENS and 0 < spent["o"] <= telling.OWN_TOKENS
+    assert 0 < spent["s"] <= start_lines.STUMBLE_TOKENS and 0 < spent["o"] <= start_lines.OWN_TOKENS
 
 
 @pytest.mark.promise("U7")
@@ -235,4 +235,4 @@ def test_why_shows_each_start_with_its_reasons(enabled: Enabled, holdfast: Holdf
 
 @given(st.text() | st.text(alphabet="aB z09é٣_-\u2028"))
 def test_both_sides_count_the_same_tokens(text: str) -> None:
-    assert telling.count_tokens(text) == count_tokens(text)
+    assert start_lines.count_tokens(text) == count_tokens(text)

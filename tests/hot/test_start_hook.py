@@ -19,16 +19,17 @@ from hypothesis import strategies as st
 from tests.hot.enabled import LINES, SESSION, Enabled, everything_below, run_hook
 from tests.patience import wait_until
 
-from holdfast.app.briefings import Briefings, Line
-from holdfast.app.explaining import injections
-from holdfast.app.preparing import _told, exclusion, prepare
-from holdfast.app.settings import Settings
-from holdfast.app.switches import disable, switch
-from holdfast.guard import fence as guard_fence
-from holdfast.hot import fence, hook_entry
-from holdfast.hot.prepared import Prepared
-from holdfast.text.current_md import BEGINNING, Current, NextStep, parse_current, render_current
-from holdfast.text.tokens import count_tokens
+from holdfast.briefing.explain import injections
+from holdfast.briefing.prepare import _told, exclusion, prepare
+from holdfast.briefing.start import Briefings, Line
+from holdfast.core import fence as guard_fence
+from holdfast.core import hook_fence
+from holdfast.core.words import count_tokens
+from holdfast.hooks.prepared import Prepared
+from holdfast.hot import hook_entry
+from holdfast.memory.current import BEGINNING, Current, NextStep, parse_current, render_current
+from holdfast.store.settings import Settings
+from holdfast.store.switches import disable, switch
 
 SHOWN = re.compile(r"\[holdfast ([a-z0-9]{6}): [^\]]+\]\n(.*)\n\[/holdfast \1\]\Z", re.DOTALL)
 
@@ -44,10 +45,10 @@ def test_a_new_session_is_told_the_prepared_lines(enabled: Enabled) -> None:
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=5), st.from_regex(r"[a-z0-9]{6}", fullmatch=True))
 def test_both_sides_write_the_same_fence(texts: list[str], id: str) -> None:
     text, tokens, reasons = _told([Line(text, "because") for text in texts])
-    assert fence.wrap(text, id) == guard_fence.wrap([" ".join(line.split()) for line in texts], id)
+    assert hook_fence.wrap(text, id) == guard_fence.wrap([" ".join(line.split()) for line in texts], id)
     assert tokens == count_tokens(text)
     assert len(json.loads(reasons)) == len(text.split("\n"))
-    assert guard_fence.strip_fences(fence.wrap(text, id)) == ""
+    assert guard_fence.strip_fences(hook_fence.wrap(text, id)) == ""
 
 
 def test_a_line_cannot_break_out_of_the_fence(enabled: Enabled) -> None:
@@ -228,7 +229,7 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
         "import sys, os; sys.argv[0] = sys.argv[1]; real = os._exit\n"
         "def told(code): sys.stderr.write(' '.join(sys.modules)); sys.stderr.flush(); real(code)\n"
         "os._exit = told\n"
-        "sys.path.append(sys.argv[1]); from holdfast.hot.hook import run\n"
+        "sys.path.append(sys.argv[1]); from holdfast.hooks.hook import run\n"
         "before = set(sys.modules); run(['claude-code', 'SessionStart'])"
     )
     package = str(Path(hook_entry.__file__).parents[2])
@@ -271,7 +272,7 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
 
 def test_in_other_projects_not_even_sqlite_is_loaded(repo: Path) -> None:
     program = (
-        "import sys, io; sys.path.append(sys.argv[1]); from holdfast.hot.hook import main\n"
+        "import sys, io; sys.path.append(sys.argv[1]); from holdfast.hooks.hook import main\n"
         "main(['claude-code', 'SessionStart'], io.BytesIO(sys.argv[2].encode()), io.BytesIO(), {})\n"
         "print(*sys.modules)"
     )

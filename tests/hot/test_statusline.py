@@ -15,10 +15,10 @@ from tests.conftest import Holdfast
 from tests.hot.enabled import SESSION, Enabled
 from tests.hot.test_notices import costly_transcript, read_at_a_stop, usual_sessions
 
-from holdfast.app.preparing import prepare
-from holdfast.app.wiring import Machine
+from holdfast.briefing.prepare import prepare
+from holdfast.hooks.statusline import line_for
 from holdfast.hot import hook_entry
-from holdfast.hot.statusline import line_for
+from holdfast.store.machine import Machine
 
 
 def payload(root: Path, cost: object = 0.42, **more: object) -> dict[str, object]:

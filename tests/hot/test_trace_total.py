@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hot import trace
-from holdfast.hot.prompting import heard_by
+from holdfast.hooks import trace
+from holdfast.hooks.prompt import heard_by
 
 
 def tell(memory: Path, session: str, tokens: int, text: str = "x", **more: object) -> None:

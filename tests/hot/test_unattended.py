@@ -16,9 +16,9 @@ import pytest
 from tests.hot.enabled import Enabled, run_hook
 from tests.patience import wait_until
 
-from holdfast.app.capturing import capture
-from holdfast.app.status import latest_record
-from holdfast.hot.attended import is_headless
+from holdfast.core.processes import is_headless
+from holdfast.flows.capture import capture
+from holdfast.flows.status import latest_record
 from holdfast.store.inbox import envelopes
 
 pytestmark = [

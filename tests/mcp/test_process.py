@@ -16,7 +16,7 @@ from tests.conftest import Holdfast
 from tests.mcp.client import SERVER, Raw, Said, Talk, call, connected, talk
 from tests.patience import PATIENCE_S
 
-from holdfast.mcp.streams import MOST_LINE
+from holdfast.mcp.server import MOST_LINE
 
 
 def log_of(shop: Path) -> str:

@@ -12,23 +12,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.hot.stamps import unchanged
-from holdfast.model.lesson import Fingerprint
-from holdfast.repo import fingerprint_content, fingerprint_field
-from holdfast.repo.fingerprint import (
+from holdfast.hooks.lesson_lines import unchanged
+from holdfast.lessons import fingerprint_content
+from holdfast.lessons import fingerprint_content as fingerprint_field
+from holdfast.lessons.fingerprint import (
     Changed,
     Missing,
+    Refused,
     Renamed,
     Same,
     Stamp,
     Unreadable,
     Verdict,
     check,
+    field_text,
+    parse_field,
+    parse_target,
     places_of,
     take,
 )
-from holdfast.repo.fingerprint_field import parse_fields
-from holdfast.repo.fingerprint_target import Refused, field_text, parse_field, parse_target
+from holdfast.lessons.fingerprint_content import parse_fields
+from holdfast.model.lesson import Fingerprint
 
 PACKAGE = {"name": "shop", "scripts": {"test": "vitest", "build.prod": "vite build"}, "files": ["a", "b"]}
 TARGETS = (

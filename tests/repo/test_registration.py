@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.repo.registration import registrations
+from holdfast.lessons.registration import registrations
 
 Commit = Callable[[dict[str, str]], None]
 

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
+from holdfast.knowledge import scan as scanning
+from holdfast.knowledge.checkout import listed
+from holdfast.knowledge.manifests import is_left_out, is_test
+from holdfast.knowledge.naming import style_of, tree_reader
+from holdfast.knowledge.scan import Remembered, Scanned, scan
+from holdfast.knowledge.source import SIGNS, look_at, needed_words
 from holdfast.model.knowledge import Convention, Items
-from holdfast.repo import scan as scanning
-from holdfast.repo.checkout import listed
-from holdfast.repo.languages import is_left_out, is_test
-from holdfast.repo.naming import style_of
-from holdfast.repo.scan import Remembered, Scanned, scan
-from holdfast.repo.source import look_at, needed_words
-from holdfast.repo.source_signs import SIGNS
-from holdfast.repo.source_trees import tree_reader
 
 Write = Callable[[Mapping[str, str]], None]
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import Holdfast
 
-from holdfast.app.knowing import look
-from holdfast.app.wiring import Machine
+from holdfast.flows.repo_scan import look
+from holdfast.store.machine import Machine
 
 FILES = {
     "package.json": '{"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": "1"}}',

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.repo import manifests
-from holdfast.repo.stack import Stack, stack_from_evidence, stack_of
+from holdfast.knowledge import manifests
+from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of
 
 pytestmark = pytest.mark.promise("L2")
 

@@ -13,7 +13,7 @@ import holdfast.search
 from holdfast.model.search import WEAK
 from holdfast.search import FLOOR, Chunk, Index
 from holdfast.search.embed.static import StaticTable
-from holdfast.search.fuse import MANY, evidence
+from holdfast.search.terms import MANY, evidence
 
 KNOWN = {
     "F-build": (

@@ -14,11 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import ConfigError
+from holdfast.core.errors import ConfigError
 from holdfast.search.embed import minilm
-from holdfast.search.embed.contract import UNIT
-from holdfast.search.embed.static import FOLDER, TABLE, VOCABULARY, WIDTH, StaticTable
-from holdfast.search.embed.wordpiece import WordPiece
+from holdfast.search.embed.static import FOLDER, TABLE, UNIT, VOCABULARY, WIDTH, StaticTable, WordPiece
 
 PIECES = WordPiece.read(Path(FOLDER, VOCABULARY))
 STATIC = StaticTable()

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.search import lexical
 from holdfast.search.contract import storable
-from holdfast.search.passages import spans
-from holdfast.search.spelling import is_slip
+from holdfast.search.terms import is_slip, spans
 
 
 def shown(text: str) -> list[str]:

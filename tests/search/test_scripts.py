@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import holdfast.search
-from holdfast.search import FLOOR, Chunk, Index, lexical, spaceless
-from holdfast.search.embed.wordpiece import latin
+from holdfast.search import FLOOR, Chunk, Index, lexical
+from holdfast.search import lexical as spaceless
+from holdfast.search.embed.static import latin
 
 NOTES = {
     "zh": "修复了缓存失效的问题：过期时间设置错误，导致用户登录后读取旧数据。",

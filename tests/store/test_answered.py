@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.answered import Answered, answers_given, record_answer
-from holdfast.store.layout import Project
+from holdfast.memory.store import Answered, answers_given, record_answer
+from holdfast.store.project import Project
 
 
 @pytest.mark.promise("M12")

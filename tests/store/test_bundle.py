@@ -15,10 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import FormatTooNew, HoldfastError, StoreError
-from holdfast.store import bundle
-from holdfast.store.bundle import Manifest, check_bundle, unpack_bundle
-from holdfast.store.bundle_writing import Source, write_bundle
+from holdfast.core.errors import FormatTooNew, HoldfastError, StoreError
+from holdfast.flows import bundle
+from holdfast.flows.bundle import Manifest, Source, check_bundle, unpack_bundle, write_bundle
 
 NAMES = ("memory/current.md", "memory/name", "memory/projects/shop/log.md", "shared/ledger.md")
 Entry = tuple[tarfile.TarInfo, bytes]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import StoreError
-from holdfast.store import capture
-from holdfast.store.capture import CaptureStore
+from holdfast.core.errors import StoreError
+from holdfast.sessions import store as capture
+from holdfast.sessions.store import CaptureStore
 
 
 @pytest.mark.promise("F1")

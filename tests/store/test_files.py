@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE_S
 
-from holdfast.errors import StoreError
-from holdfast.store import files
+from holdfast.core import files
+from holdfast.core.errors import StoreError
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from holdfast.errors import FormatTooNew, StoreError
+from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.knowledge import store
 from holdfast.model.knowledge import Convention, Evidence, FileNote, Items, Knowledge, LearnedFact, Pattern
-from holdfast.store import knowledge as store
-from holdfast.store.layout import Project, find_project
+from holdfast.store.project import Project, find_project
 
 ITEMS = Items(
     conventions=(

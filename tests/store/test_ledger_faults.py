@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE_S
 
-from holdfast.errors import StoreError
+from holdfast.core import files
+from holdfast.core.errors import StoreError
+from holdfast.ledger.markdown import render_row
+from holdfast.ledger.store import LedgerStore
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store import files
-from holdfast.store.ledger import LedgerStore
-from holdfast.text.ledger_md import render_row
 
 NOBODY = 65534
 
@@ -31,7 +31,7 @@ import os, sys
 from itertools import count
 from pathlib import Path
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store.ledger import LedgerStore
+from holdfast.ledger.store import LedgerStore
 
 path, lock, name, rows, *sizes = sys.argv[1:]
 store = LedgerStore(Path(path), Path(lock))
@@ -108,7 +108,7 @@ import os, signal, sys
 from pathlib import Path
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store import files
-from holdfast.store.ledger import LedgerStore
+from holdfast.ledger.store import LedgerStore
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -229,9 +229,9 @@ def test_a_read_only_disk_is_said_and_can_be_read(small_disk: Path, tmp_path: Pa
 DENIED = """
 import os, sys
 from pathlib import Path
-from holdfast.errors import StoreError
+from holdfast.core.errors import StoreError
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store.ledger import LedgerStore
+from holdfast.ledger.store import LedgerStore
 
 store = LedgerStore(Path(sys.argv[1]), Path(sys.argv[2]))
 if os.geteuid() == 0:

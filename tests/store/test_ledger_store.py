@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import FormatTooNew, LedgerError, StoreError
+from holdfast.core import files
+from holdfast.core.errors import FormatTooNew, LedgerError, StoreError
+from holdfast.ledger import markdown
+from holdfast.ledger.markdown import COLUMNS, LedgerFile, current, render_beginning
+from holdfast.ledger.store import LedgerStore
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store import files
-from holdfast.store.ledger import LedgerStore
-from holdfast.text import ledger_md
-from holdfast.text.ledger_md import COLUMNS, LedgerFile, current, render_beginning
 
 SEED = """\
 | Session | Model | Tasks | Failed | Cost | Duration | Framework | Goal |
@@ -133,7 +133,7 @@ def test_appending_to_a_known_file_does_not_search_it_again(
 ) -> None:
     store.append([LedgerEntry(session="a")])
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_md, "survey", None)
+        patch.setattr(markdown, "survey", None)
         store.append([LedgerEntry(session="b")])
         LedgerStore(store.path, store.lock_path).append([LedgerEntry(session="c")])
     assert sessions(store) == ["a", "b", "c"]

@@ -14,13 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import NameRefused, NotFound, StoreError, UsageError
+from holdfast.core import files
+from holdfast.core.errors import NameRefused, NotFound, StoreError, UsageError
+from holdfast.memory import session_log
+from holdfast.memory.current import Current, CurrentFile, NextStep
+from holdfast.memory.reference import KeptFact, Reference
+from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import Fact, Finding, LogEntry, OpenItem, Question
-from holdfast.store import files, session_log, versions
-from holdfast.store.layout import Project
-from holdfast.store.memory import MemoryStore
-from holdfast.text.current_md import Current, CurrentFile, NextStep
-from holdfast.text.reference_md import KeptFact, Reference
+from holdfast.store import versions
+from holdfast.store.project import Project
 
 AT = 1_767_621_720.0
 DAY = 86_400.0
@@ -338,9 +340,9 @@ import os, signal, sys
 from pathlib import Path
 from holdfast.model.memory import LogEntry, OpenItem
 from holdfast.store import files
-from holdfast.store.layout import Project
-from holdfast.store.memory import MemoryStore
-from holdfast.text.current_md import Current
+from holdfast.store.project import Project
+from holdfast.memory.store import MemoryStore
+from holdfast.memory.current import Current
 
 memory, name, rounds, point = sys.argv[1:]
 memory = Path(memory)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import StoreError
+from holdfast.core import files
+from holdfast.core.errors import StoreError
+from holdfast.core.sync_folders import names_together, sync_names
+from holdfast.memory.session_log import SessionLog
 from holdfast.model.memory import LogEntry
-from holdfast.store import files
-from holdfast.store.session_log import SessionLog
-from holdfast.store.syncing import names_together, sync_names
 
 
 @pytest.fixture

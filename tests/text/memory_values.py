@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from holdfast.memory.current import ActiveProject, Check, Current, Done, FileHint, NextStep, Stumble
+from holdfast.memory.reference import KeptFact, Reference
 from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Finding, LogEntry, OpenItem, Question
-from holdfast.text.current_md import ActiveProject, Check, Current, Done, FileHint, NextStep, Stumble
-from holdfast.text.reference_md import KeptFact, Reference
 
 LOOK_ALIKES = [
     "",

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.text import memory_values as values
 
-from holdfast.model.memory import OpenItem, Question
-from holdfast.text.current_digest import STUMBLE_BUDGET, digest
-from holdfast.text.current_md import (
+from holdfast.core.words import count_tokens
+from holdfast.memory.current import (
     BEGINNING,
     ActiveProject,
     Check,
@@ -22,7 +21,8 @@ from holdfast.text.current_md import (
     parse_current,
     render_current,
 )
-from holdfast.text.tokens import count_tokens
+from holdfast.memory.current_digest import STUMBLE_BUDGET, digest
+from holdfast.model.memory import OpenItem, Question
 
 NOW = 1_767_621_720.0
 STATE = Current(

@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.text.memory_values import currents, entries, questions, references, some_texts
 
+from holdfast.flows import forget_markdown as md
+from holdfast.ledger import markdown
+from holdfast.memory import current as current_md
+from holdfast.memory import log as log_md
+from holdfast.memory import reference as questions_md
+from holdfast.memory import reference as reference_md
+from holdfast.memory import reference as style_md
+from holdfast.memory.current import Current
+from holdfast.memory.reference import Reference
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import LogEntry, OpenItem, Question
-from holdfast.text import current_md, ledger_md, log_md, questions_md, reference_md, style_md
-from holdfast.text import forgetting_md as md
-from holdfast.text.current_md import Current
-from holdfast.text.reference_md import Reference
-from holdfast.text.removal import Removal, Traces
+from holdfast.store.removal import Removal, Traces
 
 NOWHERE = "qqqqqqqq wwwwwwww eeeeeeee"
 BY_HAND = "\n- [x] ticked by hand\n\nfree words · F-aaaaaa\n"
@@ -116,8 +121,8 @@ SEED = """# Ledger
 
 
 def ledger_of(*entries: LedgerEntry) -> bytes:
-    rows = [ledger_md.render_row(entry) for entry in entries]
-    return (ledger_md.render_beginning() + "\n".join(rows) + "\n").encode()
+    rows = [markdown.render_row(entry) for entry in entries]
+    return (markdown.render_beginning() + "\n".join(rows) + "\n").encode()
 
 
 def entry(session: str, *goal: str, minute: int = 0) -> LedgerEntry:
@@ -129,13 +134,13 @@ def test_all_rows_of_a_session_become_one_tombstone() -> None:
     removal = Removal(["s1"])
     left = md.forget_in_ledger(data, removal)
     assert b"zanzibar" not in left
-    assert [(row.session, row.forgotten) for row in ledger_md.parse_ledger(left, "l").entries] == [
+    assert [(row.session, row.forgotten) for row in markdown.parse_ledger(left, "l").entries] == [
         ("s1", True),
         ("s2", False),
     ]
     assert removal.hits == 2
     assert md.forget_in_ledger(left, removal) == left
-    assert ledger_md.render_row(entry("s2", "login")).encode() in left
+    assert markdown.render_row(entry("s2", "login")).encode() in left
 
 
 def test_a_torn_row_of_it_goes_too() -> None:
@@ -154,7 +159,7 @@ def test_keywords_of_one_or_two_words_go_and_longer_texts_leave_the_ledger_alone
 
     def goals(text: str) -> list[tuple[str, ...]]:
         left = md.forget_in_ledger(data, Removal(phrases=[text]))
-        return [row.goal for row in ledger_md.parse_ledger(left, "l").entries]
+        return [row.goal for row in markdown.parse_ledger(left, "l").entries]
 
     assert goals("ACME") == [("fix", "deadline", "login"), ("fix",)]
     assert goals("acme deadline") == [("fix", "login"), ("fix", "acme")]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.text.keywords import keywords
-from holdfast.text.prose import prose_of
-from holdfast.text.stopwords import ENGLISH, OTHER_LANGUAGES
+from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
+from holdfast.sessions.keywords import keywords
+from holdfast.sessions.prose import prose_of
 
 pytestmark = pytest.mark.promise("L6")
 

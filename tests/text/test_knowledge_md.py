@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.knowledge.store import render
 from holdfast.model.knowledge import Convention, Evidence, FileNote, Items, LearnedFact, Pattern
-from holdfast.text.knowledge_md import render
 
 ITEMS = Items(
     conventions=(

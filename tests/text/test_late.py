@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from holdfast.text.late import late
+from holdfast.core.patterns import late
 
 
 def test_nothing_is_compiled_before_it_is_used() -> None:

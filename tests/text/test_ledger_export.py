@@ -16,10 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from holdfast.app.exporting import exported
+from holdfast.ledger.cells import render_time
+from holdfast.ledger.export import COLUMNS, NAMES, exported, flat, to_csv, to_jsonl, to_openmetrics
 from holdfast.model.ledger import LedgerEntry, Tokens
-from holdfast.text.ledger_export import COLUMNS, NAMES, flat, to_csv, to_jsonl, to_openmetrics
-from holdfast.text.ledger_values import render_time
 
 HOSTILE = [
     "=cmd|' /C calc'!A0",

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import LedgerError, UsageError
-from holdfast.model.ledger import LedgerEntry, Outcome, Tokens
-from holdfast.text import ledger_values
-from holdfast.text.ledger_md import (
+from holdfast.core.errors import LedgerError, UsageError
+from holdfast.ledger import cells as ledger_values
+from holdfast.ledger.markdown import (
     COLUMNS,
     FORMAT,
     LedgerFile,
@@ -24,6 +23,7 @@ from holdfast.text.ledger_md import (
     render_row,
     render_table,
 )
+from holdfast.model.ledger import LedgerEntry, Outcome, Tokens
 
 SEED = """\
 | Session | Model | Tasks | Failed | Cost | Duration | Framework | Goal |

@@ -9,17 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from holdfast.core.yaml import load
+from holdfast.lessons.front_matter import scalar
+from holdfast.lessons.markdown import KINDS, LessonError, normal, parse_lesson, render_lesson, rewrite_lesson
 from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence
-from holdfast.text.front_matter import scalar
-from holdfast.text.lesson_md import (
-    KINDS,
-    LessonError,
-    normal,
-    parse_lesson,
-    render_lesson,
-    rewrite_lesson,
-)
-from holdfast.text.yaml_safe import load
 
 SEED = """---
 name: testing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.text.log_md import heading_name
+from holdfast.memory.log import heading_name
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.text import memory_values as values
 
-from holdfast.errors import StoreError, UsageError
-from holdfast.model.memory import (
-    DeadEnd,
-    Decision,
-    Fact,
-    FactCategory,
-    Finding,
-    LogEntry,
-    OpenItem,
-    Question,
-)
-from holdfast.text import current_md, log_md, memory_md, questions_md, reference_md, sections, style_md
-from holdfast.text.reference_md import KeptFact, Reference
+from holdfast.core.errors import StoreError, UsageError
+from holdfast.memory import current
+from holdfast.memory import log as log_md
+from holdfast.memory import reference as questions_md
+from holdfast.memory import reference as reference_md
+from holdfast.memory import reference as style_md
+from holdfast.memory.reference import KeptFact, Reference
+from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Finding, LogEntry, OpenItem, Question
+from holdfast.store import line_grammar, sections
 
 AT = 1_767_621_720.0  # 2026-01-05 14:02
 ENTRY = LogEntry(
@@ -65,19 +61,19 @@ def read_log(text: str) -> log_md.LogFile:
 
 @given(values.texts)
 def test_any_text_is_one_harmless_line(text: str) -> None:
-    line = memory_md.encode(text)
-    assert memory_md.decode(line) == text
+    line = line_grammar.encode(text)
+    assert line_grammar.decode(line) == text
     assert not re.search(r"[\n\r\x00-\x1f]|<!--|-->", line)
     line.encode()
 
 
 @given(values.times)
 def test_any_time_comes_back_exactly(at: float | None) -> None:
-    assert memory_md.parse_time(memory_md.render_time(at)) == at
+    assert line_grammar.parse_time(line_grammar.render_time(at)) == at
 
 
 def test_times_are_as_short_as_they_are_exact() -> None:
-    shown = [memory_md.render_time(at) for at in (AT, AT + 13, AT + 0.5, 1e300, None)]
+    shown = [line_grammar.render_time(at) for at in (AT, AT + 13, AT + 0.5, 1e300, None)]
     assert shown == ["2026-01-05 14:02", "2026-01-05 14:02:13", "2026-01-05 14:02:00.5", "@1e+300", "?"]
 
 
@@ -221,7 +217,7 @@ def test_a_fact_that_a_person_wrote_without_evidence_is_reported_and_moved_below
 @settings(deadline=None)
 @given(st.lists(values.questions | values.closed_questions, max_size=5))
 def test_every_question_comes_back_open_ones_first(questions: list[Question]) -> None:
-    empty = questions_md.parse_questions(questions_md.beginning("shop"))
+    empty = questions_md.parse_questions(questions_md.questions_beginning("shop"))
     text = questions_md.render_questions(empty, questions)
     file = questions_md.parse_questions(text)
     assert file.problems == []
@@ -257,15 +253,15 @@ def test_a_box_that_a_person_ticked_without_an_answer_stays_ticked() -> None:
 @pytest.mark.promise("M1")
 @settings(max_examples=150, deadline=None)
 @given(values.currents, values.currents)
-@example(current_md.Current(files=(current_md.FileHint(path="(none)"),)), current_md.Current())
+@example(current.Current(files=(current.FileHint(path="(none)"),)), current.Current())
 def test_the_state_comes_back_and_a_new_one_takes_its_place(
-    first: current_md.Current, second: current_md.Current
+    first: current.Current, second: current.Current
 ) -> None:
-    text = current_md.render_current(sections.parse(current_md.BEGINNING), first)
-    file = current_md.parse_current(text)
+    text = current.render_current(sections.parse(current.BEGINNING), first)
+    file = current.parse_current(text)
     assert (file.current, file.problems, file.person) == (first, [], ())
-    assert current_md.render_current(file.document, first) == text
-    again = current_md.parse_current(current_md.render_current(file.document, second))
+    assert current.render_current(file.document, first) == text
+    again = current.parse_current(current.render_current(file.document, second))
     assert again.current == second
     assert again.document.outside() == file.document.outside()
 
@@ -273,13 +269,13 @@ def test_the_state_comes_back_and_a_new_one_takes_its_place(
 @pytest.mark.promise("M1")
 def test_a_ticked_box_is_told_and_a_persons_bullet_stays() -> None:
     item = OpenItem(text="Rotate the key", priority="high", owner="user")
-    text = current_md.render_current(sections.parse(current_md.BEGINNING), current_md.Current(todo=(item,)))
+    text = current.render_current(sections.parse(current.BEGINNING), current.Current(todo=(item,)))
     edited = text.replace("- [ ] Rotate", "- [x] Rotate").replace(
         "<!-- holdfast:end todo", "- call Bob\n<!-- holdfast:end todo"
     )
-    file = current_md.parse_current(edited)
+    file = current.parse_current(edited)
     assert (file.ticked, file.current.todo, file.person) == ((item,), (), ("- call Bob",))
-    written = current_md.render_current(file.document, file.current)
+    written = current.render_current(file.document, file.current)
     assert "Rotate" not in written
     assert written.count("- call Bob\n") == 1
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.outline import outline
+from holdfast.core.text_diff import outline
 
 HOOK = {"hooks": [{"type": "command", "command": "x", "timeout": 5}]}
 

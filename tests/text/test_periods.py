@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.periods import period_in
+from holdfast.search.periods import period_in
 
 NOW = datetime(2026, 11, 18, 18, 0, tzinfo=UTC)  # a Wednesday
 

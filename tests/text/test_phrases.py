@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.store import files
+from holdfast.core import files
+from holdfast.sessions.keywords import keywords
 from holdfast.store.denied import Denied
-from holdfast.text.keywords import keywords
-from holdfast.text.phrases import FORGOTTEN, HEAD, Phrases, tokens, words_of_phrase
+from holdfast.store.phrases import FORGOTTEN, HEAD, Phrases, tokens, words_of_phrase
 
 words = st.sampled_from(
     ["launch", "code", "Zebra", "straße", "co-op", "_", "a.b", "漢字", "café", "it's", "7"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.said_before import unsaid
+from holdfast.memory.current_digest import unsaid
 
 
 def told(*lines: str) -> list[str]:

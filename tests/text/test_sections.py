@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.text import memory_values as values
 
-from holdfast.errors import StoreError
-from holdfast.text import current_md, sections
-from holdfast.text.current_md import Current, NextStep
+from holdfast.core.errors import StoreError
+from holdfast.memory import current
+from holdfast.memory.current import Current, NextStep
+from holdfast.store import sections
 
 FILE = """# Mine\r
 no end of words  \r
@@ -152,7 +153,7 @@ def test_a_body_with_a_marker_or_a_line_break_is_refused() -> None:
 @given(st.integers(0, 10**9), st.lists(values.currents, min_size=3, max_size=3))
 def test_hand_edits_anywhere_in_current_survive_a_hundred_captures(seed: int, states: list[Current]) -> None:
     chance = random.Random(seed)
-    text = current_md.render_current(sections.parse(current_md.BEGINNING), Current())
+    text = current.render_current(sections.parse(current.BEGINNING), Current())
     words: list[str] = []
     for round_ in range(100):
         if round_ % 5 == 0:
@@ -160,13 +161,13 @@ def test_hand_edits_anywhere_in_current_survive_a_hundred_captures(seed: int, st
             words.append(f"{chance.choice(['- ', '', '## ', '> ', '- [x] '])}note {round_} by hand  ")
             written.insert(chance.randrange(len(written)), words[-1])
             text = "\n".join(written)
-        file = current_md.parse_current(text)
+        file = current.parse_current(text)
         state = chance.choice(states)
         state = Current(
             next=(NextStep(text=f"step {round_}"), *state.next), todo=state.todo, questions=state.questions
         )
-        text = current_md.render_current(file.document, state)
-        assert current_md.parse_current(text).current == state
+        text = current.render_current(file.document, state)
+        assert current.parse_current(text).current == state
     kept = text.split("\n")
     assert [kept.count(word) for word in words] == [1] * len(words)
     assert "step 98\n" not in text and text.count("<!-- holdfast:begin") == 8

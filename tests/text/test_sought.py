@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.text.sought import Sought
+from holdfast.core.patterns import Sought
 
 
 def every_sought() -> Iterator[tuple[str, Sought]]:

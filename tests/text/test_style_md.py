@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.text.style_md import SEED, propose, says_something
+from holdfast.memory.reference import SEED, propose, says_something
 
 
 def test_a_manual_that_only_begins_says_nothing() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.text import words
-from holdfast.text.stopwords import COMPOUNDS
+from holdfast.core.stopwords import COMPOUNDS
+from holdfast.sessions import keywords
 
 
 @settings(max_examples=500)
@@ -17,17 +17,17 @@ from holdfast.text.stopwords import COMPOUNDS
 @example("aaaaaaaaaaaa")
 @example("bcdfgh")
 def test_a_plain_word_is_read_alike_both_ways(word: str) -> None:
-    found = words._plain_word(word)
-    assert ([found] if found else []) == list(words._words_of_chunk(word, False))
+    found = keywords._plain_word(word)
+    assert ([found] if found else []) == list(keywords._words_of_chunk(word, False))
 
 
 def test_words_that_stay_whole_do_so_both_ways() -> None:
     for word in (word for word in COMPOUNDS if word.isalpha() and word.isascii() and word[1:].islower()):
-        assert [words._plain_word(word)] == list(words._words_of_chunk(word, False))
+        assert [keywords._plain_word(word)] == list(keywords._words_of_chunk(word, False))
 
 
 def test_signs_around_a_word_do_not_matter() -> None:
-    assert [word.text for word in words.words_of('(Parser), “lexer”: tokens. "grammar"!')] == [
+    assert [word.text for word in keywords.words_of('(Parser), “lexer”: tokens. "grammar"!')] == [
         "parser",
         "lexer",
         "tokens",

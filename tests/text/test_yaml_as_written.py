@@ -9,8 +9,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.text import front_matter, yaml_as_written, yaml_safe
-from holdfast.text.yaml_safe import Value
+from holdfast.core import yaml as yaml_as_written
+from holdfast.core import yaml as yaml_safe
+from holdfast.core.yaml import Value
+from holdfast.lessons import front_matter
 
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["no", "1.10", "2026-05-05", "2026-05-05 12:30", "a: b", "- a", "#"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.text.yaml_safe import DEEPEST, MOST_CHARACTERS, YamlError, load
+from holdfast.core.yaml import DEEPEST, MOST_CHARACTERS, YamlError, load
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.contracts.samples_a import ANSWER, COMMAND, EDITED, PROMPT
 from tests.transcripts.builders import CWD, Read, digest_of, grown, plain, read
 
-from holdfast.model.session import AgentTurn, Began, ToolCall, ToolResult, UserTurn
-from holdfast.transcripts.contract import Importer
+from holdfast.agents.contract import Importer
+from holdfast.model.events import AgentTurn, Began, ToolCall, ToolResult, UserTurn
 
 
 def assert_the_short_session(done: Read, *, results: bool = True) -> None:

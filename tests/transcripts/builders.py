@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from holdfast.distill.digest import Digest
-from holdfast.distill.reduce import Reducer
-from holdfast.distill.session import Part, conclude
-from holdfast.model.session import DistilledSession, Event
-from holdfast.transcripts.claude_code import ClaudeCode
-from holdfast.transcripts.codex import Codex
-from holdfast.transcripts.contract import Importer, Warned
+from holdfast.agents.claude_code.reader import ClaudeCode
+from holdfast.agents.codex.reader import Codex
+from holdfast.agents.contract import Importer, Warned
+from holdfast.model.events import DistilledSession, Event
+from holdfast.sessions.digest import Digest
+from holdfast.sessions.reducer import Reducer
+from holdfast.sessions.session import Part, conclude
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC).timestamp()
 SESSION = "0f0e7c1a-58a4-4c4e-9b53-0d9f6b7e2a11"

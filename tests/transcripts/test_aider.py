@@ -8,7 +8,8 @@ import pytest
 from tests.contracts.samples_b import ANSWER, COMMAND, PROMPT, aider, aider_chat, read_only, read_parts
 from tests.transcripts.builders import START, Registry, digest_of
 
-from holdfast.model.session import (
+from holdfast.agents.aider.reader import Aider
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -19,8 +20,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.aider import Aider
-from holdfast.transcripts.contract import Places
+from holdfast.store.machine import Places
 
 
 def history(folder: Path, *chats: str) -> Path:

@@ -20,8 +20,8 @@ from tests.transcripts.builders import (
     text_block,
 )
 
-from holdfast.distill.reduce import settle
-from holdfast.model.session import (
+from holdfast.agents.claude_code.reader import ClaudeCode
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -34,8 +34,8 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.claude_code import ClaudeCode
-from holdfast.transcripts.contract import Places
+from holdfast.sessions.reducer import settle
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 

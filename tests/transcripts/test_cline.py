@@ -22,7 +22,8 @@ from tests.contracts.samples_b import (
 )
 from tests.transcripts.builders import CWD, Read, Registry, digest_of
 
-from holdfast.model.session import (
+from holdfast.agents.cline.reader import CLINE, ROO, Cline
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -36,8 +37,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.cline import CLINE, ROO, Cline
-from holdfast.transcripts.contract import Places
+from holdfast.store.machine import Places
 
 
 def task_in(tmp_path: Path) -> ClineTask:

@@ -22,8 +22,8 @@ from tests.transcripts.builders import (
     uuid7,
 )
 
-from holdfast.distill.digest import Digest
-from holdfast.model.session import (
+from holdfast.agents.codex.reader import Codex
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -37,8 +37,8 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.codex import Codex
-from holdfast.transcripts.contract import Places
+from holdfast.sessions.digest import Digest
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 
@@ -634,8 +634,8 @@ def test_other_content_is_not_recognised(head: bytes) -> None:
 @pytest.mark.promise("F4")
 @pytest.mark.parametrize("status", [["x"], {"a": 1}, 5, None])
 def test_a_plan_whose_status_is_no_word_is_read_as_pending(tmp_path: Path, status: object) -> None:
-    from holdfast.transcripts.codex import _plan
-    from holdfast.transcripts.lines import todo_items
+    from holdfast.agents.codex.reader import _plan
+    from holdfast.agents.loose import items_of_list as todo_items
 
     assert [item.status for item in _plan([{"step": "write it", "status": status}])] == ["pending"]
     assert [item.status for item in todo_items([{"content": "write it", "status": status}])] in (

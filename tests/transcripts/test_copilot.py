@@ -23,7 +23,8 @@ from tests.transcripts.agent_checks import (
 )
 from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry, read
 
-from holdfast.model.session import (
+from holdfast.agents.copilot.reader import Copilot
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Asked,
@@ -37,8 +38,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.copilot import Copilot
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 

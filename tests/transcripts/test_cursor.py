@@ -21,7 +21,8 @@ from tests.contracts.samples_a import (
 from tests.transcripts.agent_checks import assert_the_short_session
 from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry, SourceClaims, read
 
-from holdfast.model.session import (
+from holdfast.agents.cursor.reader import Cursor, folder_of
+from holdfast.model.events import (
     Began,
     Interruption,
     TodoList,
@@ -31,9 +32,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.cursor import Cursor
-from holdfast.transcripts.cursor_folder import folder_of
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 
@@ -168,7 +167,7 @@ def test_a_database_that_cannot_be_read_is_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = cursor_database(tmp_path)
-    monkeypatch.setattr("holdfast.transcripts.sqlite_source.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.agents.sqlite_source.WAIT_SECONDS", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         [glance] = Cursor().sessions(path, path.read_bytes())

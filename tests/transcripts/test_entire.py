@@ -23,12 +23,12 @@ from tests.contracts.samples_b import (
 )
 from tests.transcripts.builders import SESSION, ClaudeFile, CodexFile, Registry, digest_of, read_claude
 
-from holdfast.model.session import AgentTurn, Began, ToolCall, UsageReport, UserTurn
-from holdfast.transcripts.claude_code import ClaudeCode
-from holdfast.transcripts.codex import Codex
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.entire import Entire
-from holdfast.transcripts.opencode import OpenCode
+from holdfast.agents.claude_code.reader import ClaudeCode
+from holdfast.agents.codex.reader import Codex
+from holdfast.agents.entire.reader import Entire
+from holdfast.agents.opencode.reader import OpenCode
+from holdfast.model.events import AgentTurn, Began, ToolCall, UsageReport, UserTurn
+from holdfast.store.machine import Places
 
 OTHER = "1b1e7c1a-58a4-4c4e-9b53-0d9f6b7e2a22"
 
@@ -233,7 +233,7 @@ def test_a_large_transcript_is_not_held_in_memory(project: Path) -> None:
     entire_checkpoint(project, claude.data())
     script = (
         "import resource, sys; from pathlib import Path\n"
-        "from holdfast.transcripts.entire import Entire; from holdfast.transcripts.claude_code import ClaudeCode\n"
+        "from holdfast.agents.entire.reader import Entire; from holdfast.agents.claude_code.reader import ClaudeCode\n"
         "class Claims:\n"
         "    def repeated(self, key): return False\n"
         "    foreign = repeated\n"

@@ -26,7 +26,8 @@ from tests.transcripts.agent_checks import (
 )
 from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry, read, stamp
 
-from holdfast.model.session import (
+from holdfast.agents.gemini.reader import Gemini
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -39,8 +40,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.gemini import Gemini
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 

@@ -15,10 +15,10 @@ from tests.contracts.samples_a import generic, generic_records, write_lines
 from tests.transcripts.agent_checks import assert_growing_is_the_same_as_at_once, assert_the_short_session
 from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry, read, stamp
 
-import holdfast.transcripts.generic as generic_module
-from holdfast.model import session as model
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.generic import Generic, Line, schema
+import holdfast.agents.generic.reader as generic_module
+from holdfast.agents.generic.reader import Generic, Line, schema
+from holdfast.model import events as model
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 

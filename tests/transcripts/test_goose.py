@@ -22,7 +22,8 @@ from tests.contracts.samples_b import (
 )
 from tests.transcripts.builders import CWD, Registry, digest_of
 
-from holdfast.model.session import (
+from holdfast.agents.goose.reader import Goose
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -36,8 +37,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.goose import Goose
+from holdfast.store.machine import Places
 
 
 def used(reports: list[UsageReport]) -> Usage:

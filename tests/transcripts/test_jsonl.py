@@ -26,14 +26,14 @@ from tests.transcripts.builders import (
     stamp,
 )
 
-from holdfast.errors import TranscriptError
-from holdfast.model.session import AgentTurn, Tick, ToolCall, ToolResult, UserTurn
-from holdfast.transcripts import jsonl
-from holdfast.transcripts.claude_code import ClaudeCode
-from holdfast.transcripts.codex import Codex
-from holdfast.transcripts.contract import Importer
-from holdfast.transcripts.jsonl import DEEPEST, clean_strings, excerpt, seconds, too_deep
-from holdfast.transcripts.loose import nested_too_deeply
+from holdfast.agents import jsonl
+from holdfast.agents.claude_code.reader import ClaudeCode
+from holdfast.agents.codex.reader import Codex
+from holdfast.agents.contract import Importer
+from holdfast.agents.jsonl import DEEPEST, clean_strings, excerpt, seconds, too_deep
+from holdfast.agents.loose import nested_too_deeply
+from holdfast.core.errors import TranscriptError
+from holdfast.model.events import AgentTurn, Tick, ToolCall, ToolResult, UserTurn
 
 pytestmark = pytest.mark.promise("F4")
 

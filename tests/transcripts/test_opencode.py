@@ -25,7 +25,8 @@ from tests.contracts.samples_b import (
 )
 from tests.transcripts.builders import CWD, Read, Registry, digest_of
 
-from holdfast.model.session import (
+from holdfast.agents.opencode.reader import OpenCode
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -39,8 +40,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.opencode import OpenCode
+from holdfast.store.machine import Places
 
 FORMS = ["database", "tree", "export"]
 

@@ -23,7 +23,8 @@ from tests.transcripts.agent_checks import (
 )
 from tests.transcripts.builders import CWD, SESSION, START, Json, Read, Registry, read
 
-from holdfast.model.session import (
+from holdfast.agents.pi.reader import Pi
+from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
     Began,
@@ -35,8 +36,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.pi import Pi
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 

@@ -18,11 +18,11 @@ from tests.contracts.samples_a import (
 )
 from tests.transcripts.builders import SESSION, ClaudeFile, CodexFile, Json, read
 
-from holdfast.model.session import Asked, Event, Planned
-from holdfast.transcripts.claude_code import ClaudeCode
-from holdfast.transcripts.codex import Codex
-from holdfast.transcripts.gemini import Gemini
-from holdfast.transcripts.qwen import Qwen
+from holdfast.agents.claude_code.reader import ClaudeCode
+from holdfast.agents.codex.reader import Codex
+from holdfast.agents.gemini.reader import Gemini
+from holdfast.agents.qwen.reader import Qwen
+from holdfast.model.events import Asked, Event, Planned
 
 pytestmark = pytest.mark.promise("C4")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.transcripts.builders import Read, Registry, digest_of, read
 
-from holdfast.distill.session import Part, conclude, ledger_entry
+from holdfast.agents.registry import BY_AGENT, IMPORTERS
+from holdfast.model.events import UsageReport
 from holdfast.model.ledger import Complexity, FailureReason, Kind, Outcome
-from holdfast.model.session import UsageReport
-from holdfast.transcripts.registry import BY_AGENT, IMPORTERS
+from holdfast.sessions.session import Part, conclude, ledger_entry
 
 AGENTS = ("claude-code", "codex")
 

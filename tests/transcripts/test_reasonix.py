@@ -17,7 +17,8 @@ from tests.contracts.samples_a import (
 from tests.transcripts.agent_checks import assert_growing_is_the_same_as_at_once, assert_the_short_session
 from tests.transcripts.builders import CWD, START, Json, Read, Registry, read
 
-from holdfast.model.session import (
+from holdfast.agents.reasonix.reader import Reasonix
+from holdfast.model.events import (
     ApiFailure,
     Began,
     Compaction,
@@ -28,8 +29,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.reasonix import Reasonix
+from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
 

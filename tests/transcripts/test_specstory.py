@@ -19,7 +19,8 @@ from tests.contracts.samples_b import (
 )
 from tests.transcripts.builders import SESSION, START, Read, Registry, digest_of
 
-from holdfast.model.session import (
+from holdfast.agents.specstory.reader import SpecStory, agent_id
+from holdfast.model.events import (
     AgentTurn,
     Began,
     Interruption,
@@ -30,8 +31,7 @@ from holdfast.model.session import (
     UsageReport,
     UserTurn,
 )
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.specstory import SpecStory, agent_id
+from holdfast.store.machine import Places
 
 
 def read_text(folder: Path, *entries: str, agent: str = "Claude Code") -> Read:

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.transcripts.builders import CWD, ClaudeFile, CodexFile, digest_of, read_claude, read_codex
 
-from holdfast.model.session import ToolCall
-from holdfast.transcripts.loose import patched_paths
-from holdfast.transcripts.written import LONGEST_WRITTEN, written_by, written_in_patch
+from holdfast.agents.loose import LONGEST_WRITTEN, patched_paths, written_by, written_in_patch
+from holdfast.model.events import ToolCall
 
 
 @pytest.mark.parametrize(

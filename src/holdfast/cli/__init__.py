@@ -1,1 +1,1 @@
-"""The command line: parse, call app, print."""
+"""The command line: parse, call a flow, print."""

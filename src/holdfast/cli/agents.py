@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from holdfast.app.status import AgentSeen, agents_of
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
-from holdfast.cli.output import Column, Table
-from holdfast.cli.places import place
+from holdfast.cli.output import Column, Table, place
+from holdfast.flows.status import AgentSeen, agents_of
+from holdfast.store.machine import Machine
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import ledgers
-from holdfast.app.advising import alerts, live_sessions
-from holdfast.app.ledger import Filter
-from holdfast.app.wiring import Machine
+from holdfast.briefing.watch import alerts, live_sessions
 from holdfast.cli import output
 from holdfast.cli.ledger_views import short_id
+from holdfast.ledger import rows as ledgers
+from holdfast.ledger.rows import Filter
+from holdfast.store.machine import Machine
 
 EXIT_WITH_ALERTS = 3
 DESCRIPTION = f"""Says which sessions, running ones and those of the last week, cost or took more than nine of ten of

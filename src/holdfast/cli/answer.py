@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import questions as app
-from holdfast.app.wiring import Machine
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
+from holdfast.flows import questions as app
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Closes a question, named by its id (or the beginning of it) or by its words. Asked again, in any
 session, it is answered from the record. Another answer than before counts from now on, and the earlier one is shown."""

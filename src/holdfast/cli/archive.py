@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.archiving import archive
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
-from holdfast.cli.numbers import at_least_one
-from holdfast.cli.places import place
+from holdfast.cli.output import at_least_one, counted, place
+from holdfast.flows.archive import archive
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Moves the oldest sessions of this project's log to archive/<year-month>.md once the log is longer
 than --longest lines, until it has three fifths of that. Nothing is rewritten, and archived sessions are read and

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import questions as app
-from holdfast.app.questions import Reply
-from holdfast.app.wiring import Machine
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
-from holdfast.errors import StoreError
+from holdfast.core.errors import StoreError
+from holdfast.flows import questions as app
+from holdfast.flows.questions import Reply
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Answers from the record: a question that was answered before, in these or in other words, else a
 decision or a fact that says it. What is near and may not be the answer is offered as "perhaps". What nobody has

@@ -7,10 +7,10 @@ import sys
 
 import msgspec
 
-from holdfast.app.classifying import classified
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
+from holdfast.flows.classify import classified
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Tells what a prompt asks for, as the prompt hook takes it: code-gen (lessons and file pointers are
 told), exploration (file pointers), qa or other (nothing). Rules over words and shape, no model, nothing is stored;

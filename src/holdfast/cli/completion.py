@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from holdfast.app.wiring import Machine
+from holdfast.store.machine import Machine
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 DESCRIPTION = "Prints the completion script for your shell."

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
 
 
 def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only look") -> bool:
@@ -17,3 +20,61 @@ def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only l
     if not answer:  # Ctrl-D leaves the cursor behind the question
         sys.stderr.write("\n")
     return answer.strip().lower() in ("y", "yes")
+
+
+# Single keys from a terminal, as they are pressed.
+
+END = ""
+_ESCAPE = b"\x1b"
+
+
+def terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+@contextmanager
+def single_keys() -> Iterator[Callable[[], str]]:
+    """A function that waits for the next key; END when there is none to come. The terminal is left as it was."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        yield lambda: msvcrt.getwch()
+        return
+    import termios
+    import tty
+
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor, termios.TCSADRAIN)  # what was typed ahead counts
+        yield lambda: _key(descriptor)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _key(descriptor: int) -> str:
+    """One character. Arrow and function keys send several, which mean nothing here."""
+    data = os.read(descriptor, 1)
+    if data == _ESCAPE:
+        return _rest_of_escape(descriptor)
+    if data in (b"", b"\x04"):
+        return END
+    while data[0] >= 0xC0 and len(data) < 4:  # a letter of several bytes
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            data += os.read(descriptor, 1)
+    return data.decode("utf-8", "replace")
+
+
+def _rest_of_escape(descriptor: int) -> str:
+    """What belongs to one such key, and nothing that was typed after it."""
+    import select
+
+    def ready() -> bool:
+        return bool(select.select([descriptor], [], [], 0.02)[0])
+
+    if ready() and os.read(descriptor, 1) in (b"[", b"O"):
+        while ready() and not 0x40 <= (os.read(descriptor, 1) or b"~")[0] <= 0x7E:
+            pass
+    return "\x1b"

@@ -8,12 +8,12 @@ import select
 import shutil
 import sys
 
-from holdfast.app.live_context import LiveContext, Look, News
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.knowledge_child import REST_S, look_again
-from holdfast.context import view
-from holdfast.errors import UsageError
+from holdfast.cli.context_quick import REST_S, look_again
+from holdfast.core.errors import UsageError
+from holdfast.knowledge import context_view
+from holdfast.knowledge.live_context import LiveContext, Look, News
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows what holds in this directory now: date, environment, git, the instructions that agents are given
 by files, what is known of the repository, what agents noted for themselves. A line for each source; then
@@ -69,17 +69,17 @@ def _look_again(machine: Machine) -> None:
 
 def _json(look: Look, only: str, indent: int | None = None) -> str:
     loaded = look.loaded
-    shown = view.as_json(
+    shown = context_view.as_json(
         look.registry, look.place, loaded.entries, loaded.errors, look.changes, look.since, only
     )
-    return view.dumped(shown, indent)
+    return context_view.dumped(shown, indent)
 
 
 def _show(look: Look, only: str) -> None:
     if look.warning:
         output.warn(look.warning)
     width = shutil.get_terminal_size().columns if output.on_terminal() else None
-    text = view.report(look.registry, look.loaded, look.changes, look.since, only, width)
+    text = context_view.report(look.registry, look.loaded, look.changes, look.since, only, width)
     for line in text.splitlines():
         output.line(line)
     if only in look.loaded.errors:
@@ -106,15 +106,15 @@ def _watch(context: LiveContext, machine: Machine, only: str, *, as_json: bool) 
 
 def _news(news: News) -> str:
     if news.change is not None:
-        said = view.change_line(news.change)
+        said = context_view.change_line(news.change)
     else:
         said = f"! {news.key}  {news.error or 'answers again'}"
-    return f"{view.clock(news.at, '%H:%M:%S')} {said}"
+    return f"{context_view.clock(news.at, '%H:%M:%S')} {said}"
 
 
 def _news_as_json(news: News) -> str:
     if news.change is not None:
-        said = view.change_as_json(news.change)
+        said = context_view.change_as_json(news.change)
     else:
         said = {
             "kind": "error" if news.error else "recovered",
@@ -122,7 +122,7 @@ def _news_as_json(news: News) -> str:
             "text": news.error,
             "value": None,
         }
-    return view.dumped({"at": view.moment(news.at), **said})
+    return context_view.dumped({"at": context_view.moment(news.at), **said})
 
 
 def _write(text: str) -> None:

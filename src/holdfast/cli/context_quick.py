@@ -11,20 +11,60 @@ import sys
 from functools import partial
 from importlib import import_module
 
-from holdfast.cli.knowledge_child import look_again
-from holdfast.context import view
-from holdfast.context.checkout import find_checkout
-from holdfast.context.contract import Here
-from holdfast.context.knowledge import FILE as KNOWLEDGE
-from holdfast.context.reading import text_of
-from holdfast.context.snapshot import Snapshot, decode, encode, file_name
-from holdfast.context.sources import built_in
+from holdfast.core.checkout import find_checkout
+from holdfast.core.reading import text_of
+from holdfast.knowledge import context_view
+from holdfast.knowledge.context import Here, Snapshot, decode, encode, file_name
+from holdfast.knowledge.context_sources import FILE as KNOWLEDGE
+from holdfast.knowledge.context_sources import built_in
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from holdfast.context.registry import Loaded, Registry
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from holdfast.knowledge.context import Loaded, Registry
+
+
+# Has the checkout looked at by a process of its own, where a person asked for context and it may have
+# changed.
+
+REST_S = 300.0
+_KEPT = ("session.json", "scan.cache")
+_MARKED = ("HEAD", "index")
+
+
+def look_again(memory: str, root: str, env: Mapping[str, str], now: float) -> bool:
+    """Starts a look unless there was one lately, or git shows no change since; True when it did.
+
+    Only in projects that are enabled on this machine: elsewhere nothing is kept that nobody asked for.
+    """
+    if not memory or env.get("HOLDFAST") == "off" or env.get("CI", "").lower() in ("1", "true"):
+        return False
+    last = max((_changed(os.path.join(memory, name)) for name in _KEPT), default=0.0)
+    marks = [_changed(os.path.join(root, ".git", name)) for name in _MARKED]
+    if now - last < REST_S or (last and max(marks) and max(marks) <= last) or not _is_enabled(memory):
+        return False
+    import_module("holdfast.core.processes").detach(["-m", "holdfast", "know", "scan"], dict(env))
+    return True
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_enabled(memory: str) -> bool:
+    import json
+
+    try:
+        with open(os.path.join(memory, "switches.json"), encoding="utf-8") as file:
+            return json.loads(file.read(1_000_000)).get("enabled") is True
+    except (OSError, ValueError, AttributeError):
+        return False
+
 
 _LARGEST = 8_000_000
 
@@ -44,7 +84,7 @@ def print_context(words: list[str]) -> bool:
         here, holdfast_home = _here()
         if not here.memory and not words:
             # Nothing is kept here, so nothing need be cleaned to be kept, and of files only the names are shown.
-            return _printed(view.report(registry, registry.load_all(here), (), None, width=_width()))
+            return _printed(context_view.report(registry, registry.load_all(here), (), None, width=_width()))
         previous = _previous(here)
         loaded = registry.load_all(here, previous, clean=_cleaning(here, holdfast_home))
         text = _answer(registry, here, previous, loaded, only, as_json="--json" in words)
@@ -63,7 +103,7 @@ def _here() -> tuple[Here, str]:
 
     env = dict(os.environ)
     # Loaded by name: the hooks' path stands apart from every room.
-    place = import_module("holdfast.hot.place")
+    place = import_module("holdfast.core.place")
     holdfast_home = str(place.home_of(env))
     cwd = os.getcwd()
     found = place.find(cwd, holdfast_home)
@@ -110,8 +150,8 @@ def _cleaner(here: Here, holdfast_home: str) -> Callable[[str], str]:
         (text_of(configuration, _LARGEST) or "scanner") if os.path.lexists(configuration) else ""
     ):
         raise _Application
-    from holdfast.context.cleaning import shown_by
-    from holdfast.guard.cleaning import cleaner, redactor_for
+    from holdfast.guard.redact import cleaner, redactor_for
+    from holdfast.knowledge.context_view import shown_by
 
     return shown_by(cleaner(redactor_for(here.env, None)))
 
@@ -130,9 +170,9 @@ def _answer(
     changes = registry.reconcile(previous, loaded)
     if as_json:
         entries, errors = loaded.entries, loaded.errors
-        shown = view.as_json(registry, here.cwd, entries, errors, changes, previous.at, only)
-        return view.dumped(shown, indent=2) + "\n"
-    return view.report(registry, loaded, changes, previous.at, only, _width())
+        shown = context_view.as_json(registry, here.cwd, entries, errors, changes, previous.at, only)
+        return context_view.dumped(shown, indent=2) + "\n"
+    return context_view.report(registry, loaded, changes, previous.at, only, _width())
 
 
 def _keep(here: Here, snapshot: Snapshot, holdfast_home: str) -> None:
@@ -145,7 +185,7 @@ def _keep(here: Here, snapshot: Snapshot, holdfast_home: str) -> None:
         raise _Application
     from pathlib import Path
 
-    from holdfast.errors import StoreError
+    from holdfast.core.errors import StoreError
     from holdfast.store.snapshots import keep_snapshot
 
     try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import decisions as app
-from holdfast.app.wiring import Machine
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
+from holdfast.flows import questions as app
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Keeps a decision with its reason in the register of reference.md, so that later sessions follow it and
 do not settle it again. The same decision in other words is kept once; one that contradicts an earlier decision is
@@ -72,7 +72,7 @@ def _retire(options: argparse.Namespace, machine: Machine) -> int:
         raise UsageError("a decision is one text", fix='Quote it: holdfast decide "TEXT" --because "WHY"')
     if options.id is None or options.because or options.by or options.list:
         raise UsageError(
-            "retire takes the id of a decision and nothing else", fix=f"{app.LISTING} shows them"
+            "retire takes the id of a decision and nothing else", fix=f"{app.DECISION_LISTING} shows them"
         )
     gone = app.retire(machine, options.id)
     if options.json:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from holdfast.app.demo import demonstrate
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import show_stats
 from holdfast.cli.ledger_views import as_json, rows_table
 from holdfast.cli.log import show_entry
-from holdfast.cli.places import place
+from holdfast.cli.output import place
+from holdfast.flows.demo import demonstrate
+from holdfast.store.machine import Machine
 
 DESCRIPTION = (
     "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."

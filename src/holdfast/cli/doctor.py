@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.doctor import examine, repair
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.places import places
+from holdfast.cli.output import places
+from holdfast.flows.doctor import examine, repair
+from holdfast.store.machine import Machine
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 

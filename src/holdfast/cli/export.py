@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from holdfast import __version__
-from holdfast.app.portability import export
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.places import place
+from holdfast.cli.output import place
+from holdfast.flows.portability import export
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Writes all that is remembered of this project into one archive: ledger, state, log, facts, questions,
 archive, versions and records. holdfast restore brings it back, here or on another machine. The archive is a

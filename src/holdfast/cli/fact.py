@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import facts as app
-from holdfast.app.wiring import Machine
 from holdfast.cli import fact_verify, output
 from holdfast.cli import memory_views as views
 from holdfast.cli.memory_views import flat
+from holdfast.flows import facts as app
+from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import FactCategory
-from holdfast.text.reference_md import KeptFact
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Facts that were verified, each with its evidence: nothing is kept without. The same fact in other
 words is kept once; one that contradicts another is kept beside it and said. ID may be the beginning of an id."""

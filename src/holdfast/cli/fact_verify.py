@@ -7,15 +7,14 @@ import math
 import sys
 from typing import Any
 
-from holdfast.app import verifying
-from holdfast.app.facts import mark_verified
-from holdfast.app.verifying import Verdict
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.memory_views import flat
-from holdfast.guard.visible import visible
+from holdfast.flows import facts as verifying
+from holdfast.flows.facts import Verdict, mark_verified
+from holdfast.guard.hidden_text import visible
 from holdfast.model.memory import Fact
+from holdfast.store.machine import Machine
 
 _TIMEOUT_S = 120.0
 _LONGEST_S = 86_400.0

@@ -11,8 +11,8 @@ import sys
 from contextlib import redirect_stdout
 from secrets import token_hex
 
-from holdfast.app.wiring import Machine
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
+from holdfast.store.machine import Machine
 
 READS = ("resume", "ledger", "lessons", "why")
 DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints what it says as notes for an agent: data between two marks,
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, machine: Machine) -> int:
     from holdfast.cli.main import COMMANDS
     from holdfast.cli.run import run_command
-    from holdfast.guard.fence import wrap
+    from holdfast.core.fence import wrap
 
     name, *words = options.words or [""]
     if name not in READS:

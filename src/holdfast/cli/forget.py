@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from holdfast.app import forgetting as app
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
-from holdfast.cli.output import Column, Table
-from holdfast.cli.places import place
+from holdfast.cli.output import Column, Table, place
+from holdfast.flows import forget as app
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Removes sessions, facts or words from every file of this project's memory: ledger, log, archive,
 facts, questions, lessons, state, versions, and what was captured. It does not come back with a later import.

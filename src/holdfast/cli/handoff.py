@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from holdfast.app.recovery import hand_over, handed_over, take_back
-from holdfast.app.refreshing import refresh
-from holdfast.app.wiring import Machine
+from holdfast.briefing.recovery import hand_over, handed_over, take_back
 from holdfast.cli import output
+from holdfast.flows.refresh import refresh
 from holdfast.model.memory import Owner
-from holdfast.store.layout import branch_of
-from holdfast.text.memory_md import render_minute
+from holdfast.store.line_grammar import render_minute
+from holdfast.store.machine import Machine
+from holdfast.store.project import branch_of
 
 DESCRIPTION = """Writes down what is next on this branch, a step per line. The next session is told these words
 first, before what holdfast derives from sessions. A new handoff takes the place of the last one on its branch;

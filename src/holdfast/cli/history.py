@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 
-from holdfast.app.undoing import Changed, change_and_diff, changes_of, files_with_versions
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.numbers import at_least_one
-from holdfast.cli.output import Column, Table
+from holdfast.cli.output import Column, Table, at_least_one
+from holdfast.flows.undo import Changed, change_and_diff, changes_of, files_with_versions
+from holdfast.store.machine import Machine
 
 SHOWN = 20
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from holdfast.app.wiring import Machine
+    from holdfast.store.machine import Machine
 
 DESCRIPTION = """Answers one event of an agent's host: reads the event as JSON from standard input and prints what
 the host expects, or nothing. It always ends with exit code 0, so that no session is ever held up by it."""
@@ -32,5 +32,5 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 def run_hook(words: list[str]) -> None:
     """Does not return. Loaded by name: the hooks' path stands apart from every room."""
-    hook = cast("Callable[[list[str]], None]", import_module("holdfast.hot.hook").run)
+    hook = cast("Callable[[list[str]], None]", import_module("holdfast.hooks.hook").run)
     hook(words)

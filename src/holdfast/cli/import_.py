@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from holdfast.app.import_all import import_everything
-from holdfast.app.importing import ImportReport, Progress, import_into
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
-from holdfast.cli.places import place
-from holdfast.errors import UsageError
+from holdfast.cli.output import counted, place
+from holdfast.core.errors import UsageError
+from holdfast.flows.import_all import import_everything
+from holdfast.flows.import_sessions import ImportReport, Progress, import_into
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Reads the sessions that coding agents recorded and writes one ledger row for each.
 Without PATH it finds this project's sessions in the agents' own folders; with PATH it takes the named files

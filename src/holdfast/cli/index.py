@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import time
 
-from holdfast.app.indexing import Indexed, update_index
-from holdfast.app.wiring import Machine
+from holdfast.briefing.index import Indexed, update_index
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
+from holdfast.cli.output import counted
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
 afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.app.finding import Found, Search
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, agents_here, hooked, host_for, rewire
-from holdfast.app.importing import ImportReport, import_found, recorded_here, unread
-from holdfast.app.setting_up import Known, begin
-from holdfast.app.wiring import Machine
+from holdfast.agents.host_contract import SCOPES
 from holdfast.cli import output
-from holdfast.cli.amounts import counted, short_duration
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.import_ import progress_bar, report_as_json
 from holdfast.cli.install import as_json, planned, show
-from holdfast.cli.places import place
-from holdfast.errors import UsageError
-from holdfast.store.layout import Project
+from holdfast.cli.output import counted, place, short_duration
+from holdfast.core.errors import UsageError
+from holdfast.flows.find_transcripts import Found, Search
+from holdfast.flows.hosts import HOSTS, Plan, agents_here, hooked, host_for, rewire
+from holdfast.flows.import_sessions import ImportReport, import_found, recorded_here, unread
+from holdfast.flows.set_up import Known, begin
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
 repository, wires the agents that are found on this machine (hooks and tools in their own configuration), and shows
@@ -147,8 +147,8 @@ def _do(
             imported = import_found(machine, project, search, progress)
         took = (machine.now() - began).total_seconds()
     if not options.no_scan:
-        from holdfast.app.knowing import look
         from holdfast.cli.know import scan_progress
+        from holdfast.flows.repo_scan import look
 
         with scan_progress(show=show_progress) as looking:
             look(machine, project, keep=True, progress=looking)

@@ -5,24 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from holdfast.app.hosting import (
-    HOSTS,
-    SCOPES,
-    Change,
-    Plan,
-    Scope,
-    agents_here,
-    host_for,
-    install,
-    plan_install,
-    takes_commands,
-)
-from holdfast.app.wiring import Machine
+from holdfast.agents.host_contract import SCOPES, Change, Scope
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
-from holdfast.cli.places import place
-from holdfast.errors import HoldfastError, UsageError
-from holdfast.store.layout import Project
+from holdfast.cli.output import place
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.flows.hosts import HOSTS, Plan, agents_here, host_for, install, plan_install, takes_commands
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
 configuration and enables this project. Without an agent, all that are found on this machine. The change is shown

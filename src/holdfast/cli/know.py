@@ -8,17 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from holdfast.app.knowing import Look, look
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
-from holdfast.cli.output import Column, Table
-from holdfast.cli.wrapping import on_screen
-from holdfast.errors import UsageError
+from holdfast.cli.output import Column, Table, counted, on_screen
+from holdfast.core.errors import UsageError
+from holdfast.flows.repo_scan import Look, look
 from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
+from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
-    from holdfast.repo.scan import Progress
+    from holdfast.knowledge.scan import Progress
 
 DESCRIPTION = """How things are done in this repository: its package manager, commands, tools, naming, layout of tests,
 style, commits and libraries, the structures of its code, its hot and complex files, and facts that sessions learned.
@@ -62,7 +60,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def _context(items: Items, most: int | None, as_object: bool) -> int:
-    from holdfast.text.knowledge_md import render
+    from holdfast.knowledge.store import render
 
     if most is not None and most < 1:
         raise UsageError("--max must be at least 1", fix="Give a number of characters, e.g. --max 2000")

@@ -7,17 +7,15 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from holdfast.app import ledger as app
-from holdfast.app.wiring import Machine
 from holdfast.cli import ledger_views as views
 from holdfast.cli import ledger_whole as whole
 from holdfast.cli import output
-from holdfast.cli.amounts import NONE_CHOSEN
-from holdfast.cli.numbers import at_least_one, count
-from holdfast.cli.places import place
-from holdfast.errors import UsageError
+from holdfast.cli.output import NONE_CHOSEN, at_least_one, count, place
+from holdfast.core.errors import UsageError
+from holdfast.ledger import rows as app
+from holdfast.ledger.cells import parse_duration
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
-from holdfast.text.ledger_values import parse_duration
+from holdfast.store.machine import Machine
 
 DESCRIPTION = (
     "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
@@ -170,7 +168,7 @@ def _day(text: str | None) -> datetime | None:
 
 
 def _entry(options: argparse.Namespace, machine: Machine) -> LedgerEntry:
-    from holdfast.text.keywords import keywords  # its word lists are only needed here
+    from holdfast.sessions.keywords import keywords  # its word lists are only needed here
 
     counts = (options.input, options.output, options.cache_read, options.cache_write)
     return LedgerEntry(

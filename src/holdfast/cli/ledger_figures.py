@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from holdfast.advise.tally import figures_of, groups_of, maturity
 from holdfast.cli import output
-from holdfast.cli.amounts import EMPTY, decimal, dollars, minutes, percent, short_model
-from holdfast.cli.output import Column, Table
+from holdfast.cli.output import EMPTY, Column, Table, decimal, dollars, minutes, percent, short_model
+from holdfast.ledger.tally import figures_of, groups_of, maturity
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
-    from holdfast.advise.tally import Columns, Figures
+    from holdfast.ledger.tally import Columns, Figures
     from holdfast.model.ledger import LedgerEntry
 
 MOST_SHOWN = 5
@@ -29,7 +28,7 @@ _TITLES = {
 
 
 def show_stats(rows: Sequence[LedgerEntry], by: str | None, *, as_json: bool) -> None:
-    from holdfast.advise.stats import columns_of
+    from holdfast.ledger.stats import columns_of
 
     columns = columns_of(rows)
     show_columns({**columns, **columns_of(rows, by)} if by else columns, len(rows), by, as_json=as_json)

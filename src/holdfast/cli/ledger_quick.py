@@ -11,11 +11,11 @@ import stat
 import sys
 from importlib import import_module
 
-from holdfast.advise.tally import FIELD_OF
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import show_columns
-from holdfast.errors import HoldfastError
-from holdfast.text.ledger_columns import FIGURES, counted, joined, read_columns
+from holdfast.core.errors import HoldfastError
+from holdfast.ledger.columns import FIGURES, counted, joined, read_columns
+from holdfast.ledger.tally import FIELD_OF
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -56,7 +56,7 @@ def print_stats(words: list[str]) -> int | None:
 
 def _ledgers() -> tuple[bytes | None, bytes]:
     """What the repository's own ledger holds, if it has one, and what this machine's does."""
-    place = import_module("holdfast.hot.place")  # by name: the hooks' path stands apart from every room
+    place = import_module("holdfast.core.place")  # by name: the hooks' path stands apart from every room
     here, home = os.getcwd(), place.home_of(dict(os.environ))
     found = place.find(here, home)
     # Outside git an identity can have come with a download, and inside memory another project may be meant.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 
-from holdfast.advise.rates import Rate
-from holdfast.advise.report import FEWEST, Report, report_of
-from holdfast.advise.stats import UNKNOWN
 from holdfast.cli import output
-from holdfast.cli.amounts import EMPTY, counted, decimal, dollars, percent, short_model
+from holdfast.cli.output import EMPTY, counted, decimal, dollars, percent, short_model
+from holdfast.ledger.report import FEWEST, Report, report_of
+from holdfast.ledger.stats import UNKNOWN, Rate
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24
@@ -23,8 +23,6 @@ def show_report(rows: Sequence[LedgerEntry], form: str, *, as_json: bool) -> Non
     if as_json:
         output.show_json(report)
     elif form == "html":
-        from holdfast.cli.report_html import page
-
         output.write(page(report))
     elif not rows:
         output.line(EMPTY)
@@ -179,3 +177,161 @@ def earlier(report: Report) -> int:
 
 def _failing(of: Rate) -> str:
     return "no task judged" if of.value is None else f"{percent(of.value)} of tasks failed"
+
+
+# The report as one HTML page that needs nothing else: no script, no network, plots drawn as SVG.
+
+MOST_LABELS = 4  # of months under the line: as many as a telephone has room for
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1d2733;--paper:#fff;--faint:#5b6773;--rule:#dde3ea;--bar:#3a7ca5;--bad:#c2553f}
+@media(prefers-color-scheme:dark){
+:root{--ink:#e4e9ee;--paper:#14191f;--faint:#9aa6b2;--rule:#333c46;--bar:#5b9fca;--bad:#dd7560}}
+body{font:15px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:var(--ink);
+background:var(--paper);overflow-wrap:anywhere}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem;border-bottom:1px solid var(--rule)}
+ul{padding-left:1.2rem}li{margin:.2rem 0}
+figure{margin:.8rem 0}figcaption,footer{color:var(--faint);font-size:.87rem}footer{margin-top:2rem}
+.rows{display:grid;grid-template-columns:fit-content(16rem) minmax(9rem,1fr) fit-content(22rem);gap:.35rem .8rem;
+align-items:center;font-size:.87rem;margin-bottom:.5rem}.row{display:contents}.name{text-align:right}
+svg{display:block;width:100%;overflow:visible}svg text{font:12px system-ui,sans-serif;fill:var(--ink)}
+.bar{fill:var(--bar)}.bad{fill:var(--bad)}.range,.end{stroke:var(--ink)}.grid{stroke:var(--rule)}
+.line{fill:none;stroke:var(--bar);stroke-width:2;vector-effect:non-scaling-stroke}
+@media(max-width:44rem){.rows,.row{display:block}.row{margin:.8rem 0}.name,.value{display:block;text-align:left}
+.name{font-weight:600}}
+"""
+
+
+def page(report: Report) -> str:
+    parts = [f"<h1>Usage patterns ({report.sessions} session{'s' if report.sessions != 1 else ''})</h1>"]
+    for title, lines in sections(report):
+        shown = _plot(title, report) or f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+        parts.append(f"<h2>{escape(title)}</h2>\n{shown}")
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>holdfast: usage patterns</title><style>{_STYLE}</style></head>\n<body>\n{body}\n"
+        f"<footer>{escape(report.maturity)}</footer>\n</body></html>\n"
+    )
+
+
+def _plot(title: str, report: Report) -> str:
+    """What a part says, drawn; '' where words say it best."""
+    if title == "Task Complexity Distribution":
+        return _complexity_html(report)
+    if title == "Common Failure Patterns" and report.topics:
+        return _rates(
+            [(one.topic, one.failure, f"{rate(one.failure)}: {one.advice}") for one in report.topics]
+        )
+    if title == "Tasks That Fail, by Framework and Model":
+        pairs = [one for one in report.pairings if one.sessions >= 2][:MOST_PAIRINGS]
+        return _rates(
+            [
+                (
+                    f"{one.framework} × {short_model(one.model)}",
+                    one.failure,
+                    f"{rate(one.failure)}, {_sessions(one.sessions)}",
+                )
+                for one in pairs
+            ]
+        )
+    return _months(report) if title == "Month by Month" else ""
+
+
+def _complexity_html(report: Report) -> str:
+    most = max((one.share for one in report.complexity), default=0) or 1
+    rows = [
+        _row(
+            one.level,
+            f'<rect class="bar" x="0" y="3" width="{_percent(one.share / most)}" height="14" rx="2"/>',
+            f"{one.share:.0%}, avg {decimal(one.avg_minutes, 0)}min, {dollars(one.avg_cost)}, n={one.sessions}",
+        )
+        for one in report.complexity
+    ]
+    return _figure("How the sessions divide, with what one takes on average.", rows)
+
+
+def _rates(rows: Sequence[tuple[str, Rate, str]]) -> str:
+    most = max([0.1, *(of.high or of.value or 0.0 for _, of, _ in rows)])
+    drawn = []
+    for name, of, label in rows:
+        bar = f'<rect class="bad" x="0" y="5" width="{_percent((of.value or 0.0) / most)}" height="10"/>'
+        if of.low is not None and of.high is not None:
+            low, high = _percent(of.low / most), _percent(of.high / most)
+            bar += f'<line class="range" x1="{low}" x2="{high}" y1="10" y2="10"/>'
+            bar += "".join(f'<line class="end" x1="{x}" x2="{x}" y1="6" y2="14"/>' for x in (low, high))
+        drawn.append(_row(name, bar, label))
+    return _figure(
+        "Bars are failure rates; lines are the ranges that hold the true rate 95 times of 100.", drawn
+    )
+
+
+def _row(name: str, drawn: str, label: str) -> str:
+    return (
+        f'<div class="row"><span class="name">{escape(name)}</span>'
+        f'<svg height="20" aria-hidden="true">{drawn}</svg><span class="value">{escape(label)}</span></div>'
+    )
+
+
+def _months(report: Report) -> str:
+    months = list(report.trend[-MOST_MONTHS:])
+    while months and not months[0].sessions:  # before the first session there is nothing to tell
+        del months[0]
+    most = max((one.sessions for one in months), default=0) or 1
+    rows = [
+        _row(
+            one.month,
+            f'<rect class="bar" x="0" y="3" width="{_percent(one.sessions / most)}" height="14" rx="2"/>',
+            f"{_sessions(one.sessions)}, {'cost unknown' if one.total_cost is None else dollars(one.total_cost)}, "
+            f"{'no task judged' if one.failure.value is None else f'{one.failure.value:.1%} of tasks failed'}"
+            if one.sessions
+            else "no session",
+        )
+        for one in months
+    ]
+    if before := earlier(report):
+        rows.insert(0, _row("earlier", "", _sessions(before)))
+    line = _line([(one.month, one.total_cost or 0.0) for one in months]) if len(months) > 1 else ""
+    return line + _figure("Sessions of each month.", rows)
+
+
+def _line(costs: Sequence[tuple[str, float]]) -> str:
+    """What each month cost. The line is stretched to the window; its dots and letters are only moved."""
+    most = max(cost for _, cost in costs) or 1
+    places = [(100 * n / (len(costs) - 1), 100 * (1 - cost / most)) for n, (_, cost) in enumerate(costs)]
+    points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
+    dots = "".join(
+        f'<circle class="bar" cx="{x:.2f}%" cy="{y:.2f}%" r="3">'
+        f"<title>{escape(month)}: {dollars(cost)}</title></circle>"
+        for (x, y), (month, cost) in zip(places, costs, strict=True)
+    )
+    every = -(-len(costs) // MOST_LABELS)
+    labels = "".join(
+        f'<text x="{x:.2f}%" y="160" text-anchor="{"start" if n == 0 else "end" if n == len(costs) - 1 else "middle"}">'
+        f"{escape(month)}</text>"
+        for n, ((x, _), (month, _)) in enumerate(zip(places, costs, strict=True))
+        if n % every == 0
+    )
+    drawn = (
+        '<svg height="170" role="img" aria-label="cost by month">'
+        '<line class="grid" x1="0" x2="100%" y1="140" y2="140"/>'
+        '<svg x="1%" y="10" width="98%" height="130">'
+        '<svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">'
+        f'<polyline class="line" points="{points}"/></svg>{dots}</svg>'
+        f'<svg x="1%" width="98%">{labels}</svg></svg>'
+    )
+    caption = f"What each month cost, up to {dollars(most)}."
+    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _figure(caption: str, rows: Sequence[str]) -> str:
+    drawn = f'<div class="rows">{"".join(rows)}</div><figcaption>{escape(caption)}</figcaption>'
+    return f"<figure>{drawn}</figure>" if rows else ""
+
+
+def _sessions(number: int) -> str:
+    return f"{number} session{'s' if number != 1 else ''}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"

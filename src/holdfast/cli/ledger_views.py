@@ -8,14 +8,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output
-from holdfast.cli.amounts import EMPTY, dollars, number, short_duration, short_model
-from holdfast.cli.output import Column, Table, cut
-from holdfast.cli.places import place
+from holdfast.cli.output import EMPTY, Column, Table, cut, dollars, number, place, short_duration, short_model
+from holdfast.ledger.cells import render_duration, render_time
 from holdfast.model.ledger import LedgerEntry
-from holdfast.text.ledger_values import render_duration, render_time
 
 if TYPE_CHECKING:
-    from holdfast.model.session import DistilledSession
+    from holdfast.model.events import DistilledSession
 
 
 def as_json(entry: LedgerEntry) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.app import ledgers
-from holdfast.app.ledger import Filter, commit
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import NONE_CHOSEN
-from holdfast.errors import UsageError
+from holdfast.cli.output import NONE_CHOSEN
+from holdfast.core.errors import UsageError
+from holdfast.ledger import rows as ledgers
+from holdfast.ledger.rows import Filter, commit
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store.layout import Project
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 VERBS = ("stats", "report", "export", "merge", "commit")
 BY = ("model", "framework", "type", "kind", "complexity", "topic", "agent", "month")
@@ -98,7 +98,7 @@ def _merge(options: argparse.Namespace, machine: Machine, project: Project) -> N
 def _export(
     rows: Sequence[LedgerEntry], options: argparse.Namespace, machine: Machine, project: Project
 ) -> None:
-    from holdfast.app.exporting import exported, write_export
+    from holdfast.ledger.export import exported, write_export
 
     pieces = exported(rows, options.format, project.title)
     if options.output:

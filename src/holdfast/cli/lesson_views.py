@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.app.lesson_states import Seen, pays
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
 from holdfast.cli.ledger_views import short_id
 from holdfast.cli.memory_views import date, flat, iso
-from holdfast.cli.output import Column, Table
-from holdfast.cli.places import place
-from holdfast.store.lessons import Place
+from holdfast.cli.output import Column, Table, counted, place
+from holdfast.lessons.states import Seen, pays
+from holdfast.lessons.store import Place
 
 WHERE: dict[Place, str] = {
     "personal": "personal",

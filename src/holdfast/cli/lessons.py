@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.app import lesson_sharing as sharing
-from holdfast.app import lessons as app
-from holdfast.app.lesson_states import Seen, pays
-from holdfast.app.lessons import Handled
-from holdfast.app.wiring import Machine
 from holdfast.cli import lesson_views as views
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
 from holdfast.cli.memory_views import flat
-from holdfast.cli.numbers import at_least_one
-from holdfast.errors import UsageError
-from holdfast.store.layout import Project
-from holdfast.store.lessons import Place
-from holdfast.text.lesson_md import KINDS
+from holdfast.cli.output import at_least_one, counted
+from holdfast.core.errors import UsageError
+from holdfast.flows import lesson_sharing as sharing
+from holdfast.flows import lessons as app
+from holdfast.flows.lessons import Handled
+from holdfast.lessons.markdown import KINDS
+from holdfast.lessons.states import Seen, pays
+from holdfast.lessons.store import Place
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DESCRIPTION = """Lessons: rules that sessions taught, each with the sessions it was seen in. A candidate becomes active
 when you promote it, a week after you were first shown it unless you reject it, or once it was seen in two sessions.
@@ -203,7 +202,7 @@ def _list(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def _say_behind(project: Project) -> None:
-    from holdfast.app.relearning import behind
+    from holdfast.flows.relearn import behind
 
     if count := behind(project):
         sessions = "One session was" if count == 1 else f"{count} sessions were"

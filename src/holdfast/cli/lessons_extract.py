@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.extracting import Extraction, Sent, extract, preview
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.flows.extract_lessons import Extraction, Sent, extract, preview
+from holdfast.store.machine import Machine
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:

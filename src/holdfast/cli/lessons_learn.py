@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from holdfast.app.relearning import Relearned, relearn
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.import_ import progress_bar
+from holdfast.flows.relearn import Relearned, relearn
+from holdfast.store.machine import Machine
 
 
 def run(options: argparse.Namespace, machine: Machine) -> int:

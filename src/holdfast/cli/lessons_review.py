@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from holdfast.app import lesson_sharing as sharing
-from holdfast.app import lessons as app
-from holdfast.app.lesson_editing import edit
-from holdfast.app.lesson_states import Seen
-from holdfast.app.wiring import Machine
-from holdfast.cli import keys, output
+from holdfast.cli import consent, output
 from holdfast.cli import lesson_views as views
-from holdfast.errors import HoldfastError, UsageError
-from holdfast.store.layout import Project
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.flows import lesson_sharing as sharing
+from holdfast.flows import lessons as app
+from holdfast.flows.lesson_sharing import edit
+from holdfast.lessons.states import Seen
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 _KEYS = "p promote · r reject · m mute · s skip · e edit · g share in git · q quit"
 _DONE = {"p": "promoted", "r": "rejected", "m": "muted", "s": "skipped", "g": "shared"}
@@ -34,7 +34,7 @@ def review(machine: Machine, *, as_json: bool = False) -> int:
     if not waiting:
         output.line("Nothing to review: no candidate waits.")
         return 0
-    if not keys.terminal():
+    if not consent.terminal():
         raise UsageError("review asks for single keys, and there is no terminal here", fix=_NO_TERMINAL)
     done: Counter[str] = Counter()
     for number, one in enumerate(waiting, 1):
@@ -77,8 +77,8 @@ def _do(machine: Machine, project: Project, key: str, name: str) -> str:
 
 def _ask(question: str) -> str:
     output.note(question)
-    with keys.single_keys() as next_key:
-        while (key := next_key().lower()) not in ("p", "r", "m", "s", "e", "g", "q", keys.END):
+    with consent.single_keys() as next_key:
+        while (key := next_key().lower()) not in ("p", "r", "m", "s", "e", "g", "q", consent.END):
             pass
     return key or "q"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from holdfast.app import lesson_freshness as app
-from holdfast.app.lesson_states import Seen
-from holdfast.app.wiring import Machine
 from holdfast.cli import lesson_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
 from holdfast.cli.output import Column, Table
+from holdfast.flows import lesson_upkeep as app
+from holdfast.lessons.states import Seen
+from holdfast.store.machine import Machine
 
 _SAID = {
     ("rewritten", "repository"): "rewritten, as the repository has it now",

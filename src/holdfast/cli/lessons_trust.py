@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import lesson_sharing as app
-from holdfast.app.lessons import read_lessons
-from holdfast.app.wiring import Machine
 from holdfast.cli import lesson_views as views
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
+from holdfast.flows import lesson_sharing as app
+from holdfast.flows.lessons import read_lessons
+from holdfast.store.machine import Machine
 
 
 def trust(machine: Machine, options: argparse.Namespace) -> int:

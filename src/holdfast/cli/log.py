@@ -7,11 +7,11 @@ import re
 
 import msgspec
 
-from holdfast.app.history import entry_of, logged
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
+from holdfast.flows.history import entry_of, logged
+from holdfast.memory.log import render_entry
 from holdfast.model.memory import LogEntry
-from holdfast.text.log_md import render_entry
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows the log of this project, archived sessions included, newest last. It is markdown in
 .holdfast/local/projects/<name>/log.md; holdfast only ever adds to it."""

@@ -92,7 +92,7 @@ def help_text() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None or sys.stderr is None:
-        from holdfast.cli.streams import open_missing
+        from holdfast.cli.run import open_missing
 
         open_missing()
     try:
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("holdfast: interrupted before anything was done.\n")
         return 130
     except OSError as error:
-        from holdfast.cli.streams import give_up, is_ours
+        from holdfast.cli.run import give_up, is_ours
 
         if not is_ours(error):
             raise

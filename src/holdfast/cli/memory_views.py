@@ -9,10 +9,10 @@ from typing import Any
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day, short_id
 from holdfast.cli.output import Column, Table
-from holdfast.distill.merging import Contradiction
+from holdfast.memory.merging import Contradiction
+from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Decision, Fact, OpenItem, Question
-from holdfast.text.memory_md import Problem
-from holdfast.text.reference_md import KeptFact
+from holdfast.store.line_grammar import Problem
 
 ID = Column("Id", style="cyan")
 

@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from unicodedata import combining, east_asian_width
 
-from holdfast.cli.places import places
-from holdfast.cli.wrapping import on_screen
-from holdfast.cli.wrapping import width as _width
-from holdfast.guard.visible import visible
+from holdfast.core.patterns import late
+from holdfast.guard.hidden_text import visible
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any, Literal
+
+
+# Lines that are longer than a terminal go on in the next one, between words and under where their text began.
+
+_LABEL = late(r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?")
+_PIECE = late(r" *[^ ]+")
+LEAST = 24  # a column of text that is narrower is none
+
+
+def text_width(text: str) -> int:
+    """Columns on a screen: letters of East Asian scripts take two."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def wrap_line(line: str, columns: int, under: int | None = None) -> str:
+    """The line, broken where it would not fit; a word that is too long stays whole, so that it can be copied."""
+    if columns <= LEAST or text_width(line) <= columns:
+        return line
+    label = _LABEL.match(line)
+    begun = label[0] if label else ""
+    if under is None:
+        under = text_width(begun) + (
+            0 if begun.strip() else 2
+        )  # what begins with its text is told apart by two
+    if columns - under < LEAST:
+        under = len(line) - len(line.lstrip(" ")) + 2
+    indent = " " * under
+    lines, now = [], ""
+    for piece in _PIECE.findall(line):
+        if now.strip() and text_width(now) + text_width(piece) > columns:
+            lines.append(now)
+            now = indent + piece.lstrip(" ")
+        else:
+            now += piece
+    return "\n".join([*lines, now])
+
+
+def on_screen(text: str, columns: int | None = None, under: int | None = None) -> str:
+    """Every line of a text, wrapped to the terminal."""
+    if columns is None:
+        from shutil import get_terminal_size
+
+        columns = get_terminal_size().columns
+    return "\n".join(wrap_line(line, columns, under) for line in text.split("\n"))
+
+
+# Paths as people write them: from `~`. JSON, diffs and what is quoted from a memory keep them whole.
+
+_home = ""  # whose `~` it is: said once by whoever runs the command, as its streams are
+
+
+def begin_at(home: object) -> None:
+    global _home
+    _home = str(home).rstrip("/\\")
+
+
+def place(path: object) -> str:
+    """One path."""
+    return places(str(path))
+
+
+def places(text: str) -> str:
+    """Every path in words of our own."""
+    if not _home or _home not in text:
+        return text
+    import re  # only where there is something to shorten
+
+    return re.sub(rf"(?<![\w./\\~-]){re.escape(_home)}(?![\w.-])", "~", text)
+
 
 GAP = 3  # what stands between two columns on a terminal
 LEAST_FLEXIBLE = 14
@@ -74,9 +147,9 @@ def plain(table: Table) -> str:
     lines = [f"{table.title}\n"] if table.title else []
     for row in [[column.title for column in table.columns], *rows]:
         cells = [
-            " " * (width - _width(cell)) + cell
+            " " * (width - text_width(cell)) + cell
             if column.align == "right"
-            else cell + " " * (width - _width(cell))
+            else cell + " " * (width - text_width(cell))
             for cell, width, column in zip(row, widths, table.columns, strict=True)
         ]
         lines.append("  ".join(cells).rstrip() + "\n")
@@ -148,9 +221,9 @@ def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
 
 def cut(text: str, limit: int) -> str:
     """The text, or as much of it as fits with a sign that there is more."""
-    if _width(text) <= limit:
+    if text_width(text) <= limit:
         return text
-    while text and _width(text) > limit - 1:
+    while text and text_width(text) > limit - 1:
         text = text[:-1] if len(text) < 2 * limit else text[: 2 * limit - 1]
     return text + "…"
 
@@ -162,7 +235,7 @@ def _cell(text: str) -> str:
 
 def _widths(table: Table) -> list[int]:
     return [
-        max([len(column.title), *(_width(_cell(row[number])) for row in table.rows)])
+        max([len(column.title), *(text_width(_cell(row[number])) for row in table.rows)])
         for number, column in enumerate(table.columns)
     ]
 
@@ -194,7 +267,7 @@ def item(text: str, indent: int = 2) -> None:
     width = max(get_terminal_size().columns, LEAST_WRAPPED)
     start, below = " " * indent, " " * (indent + 2)
     shown = visible(text)
-    if _width(shown) + indent > width:  # or else blanks that align it would be lost
+    if text_width(shown) + indent > width:  # or else blanks that align it would be lost
         shown = fill(shown, width, initial_indent=start, subsequent_indent=below, break_on_hyphens=False)
         sys.stdout.write(f"{shown}\n")
     else:
@@ -266,3 +339,88 @@ def show_json(value: Any) -> None:
     import msgspec
 
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+# How numbers of the ledger read: dollars, minutes, shares, the names of models; `?` for what nobody knows.
+
+NONE_CHOSEN = "No session is as the filters say. holdfast ledger shows all."
+EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
+
+TELLING = 25  # percent; a smaller chance is said in words
+_CHANCE = late(r"\b(\d+)% likely\b")
+
+
+def short_model(model: str | None) -> str:
+    """A model without the date of its release, which tells a reader nothing."""
+    name, dash, released = (model or "?").rpartition("-")
+    dated = (
+        dash and len(released) == 8 and released.isdecimal() and released.isascii() and released[:2] == "20"
+    )
+    return cut(name if dated else model or "?", 28)
+
+
+def counted(count: int, word: str) -> str:
+    """`1 session`, `2 sessions`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
+
+
+def decimal(value: float | None, places: int = 1) -> str:
+    return "?" if value is None else f"{value:.{places}f}"
+
+
+def minutes(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1f}min"
+
+
+def percent(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1%}"
+
+
+def in_words(reason: str) -> str:
+    """A reason for a person: `9% likely` reads as noise, though one such file in eleven is worth a line to an agent."""
+    return _CHANCE.sub(lambda said: said[0] if int(said[1]) >= TELLING else "worth a look", reason)
+
+
+def dollars(value: Decimal | float | None) -> str:
+    """Cents, which is what a person reads (JSON has every digit); small amounts never read as nothing."""
+    if value is None:
+        return "?"
+    if 0 < value < Decimal("0.0001"):
+        return "<$0.0001"
+    if 0 < value < Decimal("0.01"):
+        return f"${value:.4f}"
+    return f"${value:,.2f}"
+
+
+def short_duration(seconds: int | None) -> str:
+    if seconds is None:
+        return "?"
+    if seconds < 60:
+        return f"{seconds}s"
+    minutes = round(seconds / 60)
+    return f"{minutes}min" if minutes < 60 else f"{minutes // 60}h {minutes % 60}min"
+
+
+# Numbers on the command line: whole, not absurd, and refused in words.
+
+_MOST_DIGITS = 16
+
+
+def count(text: str) -> int:
+    try:
+        value = int(text) if len(text) <= _MOST_DIGITS else -1
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError("must be a whole number from 0 to 10^15")
+    return value
+
+
+def at_least_one(text: str) -> int:
+    if (value := count(text)) < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from holdfast.app.plugging import AGENTS, Made, make
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.places import place
+from holdfast.cli.output import place
+from holdfast.flows.plugins import AGENTS, Made, make
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
 hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the

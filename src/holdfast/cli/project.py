@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.projects import ProjectSeen, choose, projects_of
-from holdfast.app.refreshing import refresh
-from holdfast.app.wiring import Machine
+from holdfast.briefing.projects import ProjectSeen, choose, projects_of
 from holdfast.cli import output
 from holdfast.cli.output import Column, Table
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
+from holdfast.flows.refresh import refresh
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """A repository may hold several projects, each with its own log, reference and open questions. Sessions
 belong to the project that their branch uses; else to the one whose path rule (a table [projects] in

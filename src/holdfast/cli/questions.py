@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.questions import read_questions
-from holdfast.app.wiring import Machine
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
+from holdfast.flows.questions import read_questions
+from holdfast.store.machine import Machine
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

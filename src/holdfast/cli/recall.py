@@ -6,13 +6,12 @@ import argparse
 
 import msgspec
 
-from holdfast.app.recalling import BUDGET, Briefing, recall, recall_as_prompt
-from holdfast.app.wiring import Machine
+from holdfast.briefing.recall import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.cli import output
-from holdfast.cli.amounts import counted, in_words
-from holdfast.cli.places import places
-from holdfast.errors import UsageError
-from holdfast.text.periods import period_in
+from holdfast.cli.output import counted, in_words, places
+from holdfast.core.errors import UsageError
+from holdfast.search.periods import period_in
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
 on, and what another project on this machine has solved already. What comes first depends on the task: facts for

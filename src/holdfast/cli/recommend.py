@@ -7,20 +7,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from holdfast.advise.believed import Candidate
-from holdfast.advise.recommend import OBJECTIVES, Recommendation
-from holdfast.app import ledgers
-from holdfast.app.advising import advise
-from holdfast.app.ledger import Filter
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import dollars, minutes, percent, short_model
-from holdfast.cli.amounts import number as number_of
 from holdfast.cli.ledger_figures import interval
 from holdfast.cli.ledger_views import as_json, day, short_id
-from holdfast.cli.output import Column, Table
-from holdfast.errors import UsageError
+from holdfast.cli.output import Column, Table, dollars, minutes, percent, short_model
+from holdfast.cli.output import number as number_of
+from holdfast.core.errors import UsageError
+from holdfast.flows.advise import advise
+from holdfast.ledger import rows as ledgers
+from holdfast.ledger.recommend import OBJECTIVES, Recommendation
+from holdfast.ledger.rows import Filter
+from holdfast.ledger.similar import Candidate
 from holdfast.model.ledger import LedgerEntry
+from holdfast.store.machine import Machine
 
 MOST_SHOWN = 5
 DESCRIPTION = """Says which of the models used here to take for a goal: how often each fails at such work once the

@@ -7,11 +7,11 @@ import argparse
 import msgspec
 
 from holdfast import __version__
-from holdfast.app.portability import Mode, Restored, restore
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
 from holdfast.cli.export import amount
-from holdfast.cli.places import place
+from holdfast.cli.output import place
+from holdfast.flows.portability import Mode, Restored, restore
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is
 written, and whatever happens meanwhile, afterwards the memory is the old one or the new one.

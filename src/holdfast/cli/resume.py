@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.recovery import BUDGET, recovery
-from holdfast.app.wiring import Machine
+from holdfast.briefing.recovery import BUDGET, recovery
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
-from holdfast.store.layout import Project
-from holdfast.text.tokens import count_tokens
+from holdfast.cli.output import counted
+from holdfast.core.words import count_tokens
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DESCRIPTION = """Prints what a new session needs to go on here: what is next on this branch, what keeps failing,
 open questions, to-dos, what was done last. It is the digest of .holdfast/local/current.md, most useful lines
@@ -58,6 +58,6 @@ def _catch_up(machine: Machine, project: Project) -> None:
     """A session that ended without a word is read before anybody goes on from what it did."""
     inbox = project.memory / "inbox"
     if inbox.is_dir() and any(inbox.glob("*.json")):
-        from holdfast.app.capturing import catch_up
+        from holdfast.flows.capture import catch_up
 
         catch_up(machine, project)

@@ -6,16 +6,16 @@ import argparse
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from holdfast.advise.figures import FEWEST, RATE_SHIFT, SHIFT, Difference, Figure, Spread
-from holdfast.advise.repeating import Questions, Stage
-from holdfast.advise.roi import OBSERVED, Compression, Injected, Lines, Roi, Sessions
-from holdfast.app.ledger import read_ledger, rows
-from holdfast.app.roi import roi
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import EMPTY, counted
-from holdfast.errors import HoldfastError, UsageError
-from holdfast.store.layout import Project
+from holdfast.cli.output import EMPTY, counted
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.flows.roi import roi
+from holdfast.ledger.roi import OBSERVED, Compression, Injected, Lines, Questions, Roi, Sessions, Stage
+from holdfast.ledger.rows import read_ledger, rows
+from holdfast.ledger.stats import FEWEST_FOR_DIFFERENCE as FEWEST
+from holdfast.ledger.stats import RATE_SHIFT, SHIFT, Difference, Figure, Spread
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions
 and dead ends came up again. Every figure says over how many it was counted, and with --how in which way; nothing is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -11,12 +12,52 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
-from holdfast.app.wiring import Machine
-from holdfast.cli import streams
-from holdfast.cli.places import begin_at, places
-from holdfast.cli.wrapping import on_screen, wrapped
-from holdfast.errors import HoldfastError, UsageError
-from holdfast.guard.visible import visible
+from holdfast.cli.output import begin_at, on_screen, places
+from holdfast.cli.output import wrap_line as wrapped
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.guard.hidden_text import visible
+from holdfast.store.machine import Machine
+
+# What becomes of output that nobody can take: a reader that has gone, a full disk, a stream that was closed.
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
+
+
+def open_missing() -> None:
+    """A stream that was closed (`>&-`) swallows what is said; no file of ours may get its number."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether an error is about a stream. Those about files name them."""
+    return isinstance(error, BrokenPipeError) or (
+        isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
+    )
+
+
+def give_up(error: OSError) -> int:
+    """The exit code, after one line where there is something to say; the rest of the output is dropped."""
+    gone = isinstance(error, BrokenPipeError)  # `holdfast ledger | head`: nobody is left to be told
+    if not gone:
+        try:
+            sys.stderr.write(f"holdfast: the output could not be written: {error.strerror}.\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            pass
+    abandon()
+    return 0 if gone else 1
+
+
+def abandon() -> None:
+    """What is still buffered cannot be written: the interpreter must not try again at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        pass
+
 
 INTERRUPTED = 130
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
@@ -141,14 +182,14 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
     except KeyboardInterrupt:
         return interrupted()
     except Exception as error:
-        if isinstance(error, OSError) and streams.is_ours(error):
-            return streams.give_up(error)
+        if isinstance(error, OSError) and is_ours(error):
+            return give_up(error)
         if os.environ.get("HOLDFAST_DEBUG"):
             raise
         _complain(
             f"{type(error).__name__}: {error}. This is a fault of holdfast; HOLDFAST_DEBUG=1 shows where."
         )
-        streams.abandon()
+        abandon()
         return 1
 
 

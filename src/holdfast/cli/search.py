@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from holdfast.app.searching import KINDS, project_names, search
-from holdfast.app.wiring import Machine
+from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.cli import output
-from holdfast.cli.places import place
-from holdfast.errors import UsageError
+from holdfast.cli.output import place
+from holdfast.core.errors import UsageError
 from holdfast.model.search import WEAK, WORDS, Hit
-from holdfast.text.periods import period_in
+from holdfast.search.periods import period_in
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
 and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the

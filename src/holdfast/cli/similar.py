@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import ledgers
-from holdfast.app.advising import like
-from holdfast.app.ledger import Filter
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import EMPTY, dollars, short_model
 from holdfast.cli.ledger_views import as_json, day, short_id
-from holdfast.cli.numbers import at_least_one
-from holdfast.cli.output import Column, Table
-from holdfast.errors import UsageError
+from holdfast.cli.output import EMPTY, Column, Table, at_least_one, dollars, short_model
+from holdfast.core.errors import UsageError
+from holdfast.flows.advise import like
+from holdfast.ledger import rows as ledgers
+from holdfast.ledger.rows import Filter
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows past sessions whose goal was like this one, the most alike first: with which model, at what cost,
 how they ended and what failed."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.status import Status, status_of
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import dollars, short_model
 from holdfast.cli.ledger_views import as_json, day, short_id
-from holdfast.cli.places import place
+from holdfast.cli.output import dollars, place, short_model
+from holdfast.flows.status import Status, status_of
+from holdfast.store.machine import Machine
 
 MOST_SHOWN = 3
 LONGEST = 110

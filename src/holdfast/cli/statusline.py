@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from holdfast.app.wiring import Machine
+    from holdfast.store.machine import Machine
 
 DESCRIPTION = """Reads what Claude Code gives its status line as JSON from standard input and prints one line: what is
 open in this project, how many lines the session was told, what it costs so far and under what nine of ten of its like
@@ -27,4 +27,4 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 def show_line() -> None:
     """Does not return. Loaded by name: the hooks' path stands apart from every room."""
-    cast("Callable[[], None]", import_module("holdfast.hot.statusline").run)()
+    cast("Callable[[], None]", import_module("holdfast.hooks.statusline").run)()

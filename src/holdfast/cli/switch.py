@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.preparing import prepare
-from holdfast.app.switches import switch
-from holdfast.app.wiring import Machine
+from holdfast.briefing.prepare import prepare
 from holdfast.cli import output
-from holdfast.cli.places import place
+from holdfast.cli.output import place
+from holdfast.store.machine import Machine
+from holdfast.store.switches import switch
 
 DESCRIPTION = """Switches hooks off (or on again) in the current directory and everything below it.
 --capture is what is remembered of sessions, --inject what they are told; without either, both.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app import todos as app
-from holdfast.app.wiring import Machine
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
+from holdfast.flows import todos as app
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
 there by itself; what you add stays until you say that it is done. Boxes that you write into the file

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.app.undoing import UNDO, Undone, undo, undo_personal
-from holdfast.app.wiring import Machine
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
 from holdfast.cli.consent import agreed
 from holdfast.cli.history import lines, moment, why
-from holdfast.cli.numbers import at_least_one
-from holdfast.cli.output import Column, Table
-from holdfast.errors import StoreError, UsageError
+from holdfast.cli.output import Column, Table, at_least_one, counted
+from holdfast.core.errors import StoreError, UsageError
+from holdfast.flows.undo import UNDO, Undone, undo, undo_personal
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
 and lessons: all files that one command or capture changed, or none. With FILE only that one. What would go is shown

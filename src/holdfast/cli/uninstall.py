@@ -6,18 +6,18 @@ import argparse
 from collections.abc import Sequence
 
 from holdfast import __version__
-from holdfast.app.hosting import HOSTS, SCOPES, Plan, Scope, host_for, plan_uninstall, still_wired, uninstall
-from holdfast.app.plugging import made_before
-from holdfast.app.purging import Purged, plan_purge, purge
-from holdfast.app.wiring import Machine
+from holdfast.agents.host_contract import SCOPES, Scope
 from holdfast.cli import output
-from holdfast.cli.amounts import counted
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, show_all
-from holdfast.cli.places import place
-from holdfast.errors import HoldfastError, UsageError
-from holdfast.store.layout import Project
+from holdfast.cli.output import counted, place
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.flows.hosts import HOSTS, Plan, host_for, plan_uninstall, still_wired, uninstall
+from holdfast.flows.plugins import made_before
+from holdfast.flows.portability import Purged, plan_purge, purge
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
 what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you

@@ -7,13 +7,12 @@ from datetime import datetime
 
 import msgspec
 
-from holdfast.app.explaining import Injection, injections_of, why_silent
-from holdfast.app.wiring import Machine
+from holdfast.briefing.explain import Injection, injections_of, why_silent
 from holdfast.cli import output
-from holdfast.cli.amounts import counted, in_words
 from holdfast.cli.ledger_views import day
-from holdfast.cli.places import places
-from holdfast.guard.visible import visible
+from holdfast.cli.output import counted, in_words, places
+from holdfast.guard.hidden_text import visible
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
 or why there was nothing. SESSION is an id, the beginning of one, or `last`."""

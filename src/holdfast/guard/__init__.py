@@ -1,1 +1,1 @@
-"""Pure checks on text and names: secrets, hidden text, safe names."""
+"""Pure checks on text: secrets, hidden text, private parts."""

@@ -5,8 +5,95 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from holdfast.guard.wordlike import is_wordlike, segments, words
+# One place in a text that must not be stored, and the mark that stands there instead.
+
+
+class Finding(NamedTuple):
+    """A secret of some kind at `text[start:end]`."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def mark_of(kind: str) -> str:
+    """What is written in place of a secret."""
+    return f"[redacted:{kind}]"
+
+
+@cache
+def mark_pattern() -> re.Pattern[str]:
+    """Recognises our own marks, so that redacting twice changes nothing."""
+    return re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
+
+
+# Tells words and identifiers from random strings, by the letter pairs that words are made of.
+
+# The 230 commonest letter pairs of English prose and source code: first letter, then its followers.
+_COMMON_PAIRS = (
+    "abcdgiklmnprstuvy baeilosu cacehiklorstu dadeilorsu eacdefglmnpqrstvwx faefiloru gehinrs haeio "
+    "iabcdefglmnoprstvxz keis ladeilostuy mabeimopsu nacdefgiklnostuv obcdfgiklmnoprstuvw paeiloprstuy "
+    "qu racdegikmnorstuy sacehilopstuy tacehilmoprstuy uabceilmnprst vaei waeior xpt yps ze"
+)
+_WORDS_HAVE_AT_LEAST = 0.62
+
+
+def words(text: str) -> frozenset[str]:
+    """A vocabulary written as running text."""
+    return frozenset(text.split())
+
+
+# Short letter groups that are words of the trade although no common pair makes them up.
+_ABBREVIATIONS = words(
+    """
+    api aws btn cfg cmd ctx css csv db dns ec gcp gh html http https id io ip js json jwt k8s kms mfa mq msg
+    mysql npm ns otp pgp pk pwd px py rds rsa s3 sdk sha sk sms sql src ssh ssl sso tls tmp ts ttl txt ui
+    url uuid vm vpc www xml yml zsh
+    """
+)
+
+
+@cache
+def _pairs() -> frozenset[str]:
+    return frozenset(group[0] + follower for group in _COMMON_PAIRS.split() for follower in group[1:])
+
+
+@cache
+def _segment_pattern() -> re.Pattern[str]:
+    return re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+
+
+def segments(value: str) -> list[str]:
+    """The words of an identifier, or of a long value's beginning: `getUser_id2` gives get, User, id, 2."""
+    return _segment_pattern().findall(value[:96])
+
+
+def likeness(value: str) -> float:
+    """From 0 (random) to 1 (made of words); a value without letters or digits counts as words."""
+    common = _pairs()
+    hits = 0.0
+    total = 0.0
+    for segment in segments(value):
+        lowered = segment.lower()
+        if lowered[0].isdigit():
+            total += 1
+        elif lowered in _ABBREVIATIONS:
+            hits += 1
+            total += 1
+        elif len(lowered) == 1:
+            total += 1
+        else:
+            total += len(lowered) - 1
+            hits += sum(lowered[i : i + 2] in common for i in range(len(lowered) - 1))
+    return hits / total if total else 1.0
+
+
+def is_wordlike(value: str) -> bool:
+    """Whether a person would read this as words, an identifier or a label."""
+    return likeness(value) >= _WORDS_HAVE_AT_LEAST
+
 
 # A value made of these alone names a secret or stands for one; it is never the secret itself.
 _STAND_IN_WORDS = words(
@@ -218,3 +305,58 @@ def stands_for_nothing(value: str) -> bool:
         or is_id(value)
         or is_path(value)
     )
+
+
+# Takes out what a person marked `<private>…</private>`: it is never stored.
+
+# Taking a block out may join its neighbours into another tag; past this many rounds someone is playing games.
+_MOST_ROUNDS = 10
+# As written, as HTML escapes it (also twice), and as JSON escapes it.
+_LESS = r"(?:<|&(?:amp;){0,3}(?:lt|#60|#x0*3c);|\\{1,4}u003c)"
+_GREATER = r"(?:>|&(?:amp;){0,3}(?:gt|#62|#x0*3e);|\\{1,4}u003e)"
+
+
+@cache
+def _tag() -> re.Pattern[str]:
+    """An opening or closing tag; attributes may follow the name, `<privateKey>` and `x < private` are none."""
+    attributes = r"(?=[\s/>&\\])[^<>]{0,500}?"
+    return re.compile(
+        rf"{_LESS}(?P<close>\s{{0,8}}/\s{{0,8}})?(?:private{attributes}|\s{{1,8}}private\s{{0,8}})"
+        rf"(?P<empty>/\s{{0,4}})?{_GREATER}",
+        re.IGNORECASE,
+    )
+
+
+def strip_private(text: str) -> str:
+    """The text without its private blocks; a block that is never closed goes to the end of the text."""
+    # The pattern takes these two for an i as well; looking for the word alone is far cheaper than it is.
+    plain = text if text.isascii() else text.replace("\u0130", "i").replace("\u0131", "i")
+    if "private" not in plain.lower():
+        return text
+    for _ in range(_MOST_ROUNDS):
+        stripped = _without_blocks(text)
+        if stripped == text:
+            return text
+        text = stripped
+    rest = _tag().search(text)
+    return text[: rest.start()] if rest else text
+
+
+def _without_blocks(text: str) -> str:
+    kept: list[str] = []
+    depth = 0
+    position = 0
+    for tag in _tag().finditer(text):
+        if tag["empty"] and not tag["close"]:
+            continue
+        if not tag["close"]:
+            if depth == 0:
+                kept.append(text[position : tag.start()])
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                position = tag.end()
+    if depth == 0:
+        kept.append(text[position:])
+    return "".join(kept)

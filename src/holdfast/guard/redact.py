@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
-from holdfast.guard.environment import forms_of, secrets_of
-from holdfast.guard.finding import Finding, mark_of, mark_pattern
+from holdfast.core.fence import strip_fences
+from holdfast.guard.not_secret import Finding, mark_of, mark_pattern, strip_private
+from holdfast.guard.token_shapes import forms_of, secrets_of
 
 __all__ = ["Finding", "Redactor", "Scanner", "secrets_of"]
 
@@ -37,13 +38,17 @@ class _Rules(NamedTuple):
 @cache
 def _rules() -> _Rules:
     # Imported on first use: a process that redacts nothing pays for none of the rules.
-    from holdfast.guard.assignments import find_assignments, find_names
-    from holdfast.guard.code_arguments import find_arguments, find_aws_pairs
-    from holdfast.guard.commands import find_in_commands, find_spaced
-    from holdfast.guard.private_keys import find_private_keys
-    from holdfast.guard.sentences import find_in_sentences
-    from holdfast.guard.token_shapes import find_tokens
-    from holdfast.guard.urls_and_headers import find_cookies, find_in_urls, find_schemes
+    from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
+    from holdfast.guard.placed_secrets import (
+        find_arguments,
+        find_aws_pairs,
+        find_cookies,
+        find_in_commands,
+        find_in_urls,
+        find_schemes,
+        find_spaced,
+    )
+    from holdfast.guard.token_shapes import find_private_keys, find_tokens
 
     return _Rules(
         plain=(find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs),
@@ -157,3 +162,17 @@ def _replaced(text: str, findings: list[Finding]) -> str:
         position = finding.end
     pieces.append(text[position:])
     return "".join(pieces)
+
+
+# A text as it may be stored: without our own injected blocks, private parts and secrets. The one way there
+# is.
+
+
+def redactor_for(env: Mapping[str, str], scanner: Scanner | None) -> Redactor:
+    """Knows the secrets of this environment by their values."""
+    return Redactor(secrets=secrets_of(env), scanner=scanner)
+
+
+def cleaner(redactor: Redactor) -> Callable[[str], str]:
+    redact = redactor.redact
+    return lambda text: redact(strip_private(strip_fences(text)))

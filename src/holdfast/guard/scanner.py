@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from holdfast.guard import not_secret
-from holdfast.guard.finding import Finding
+from holdfast.guard.not_secret import Finding, is_wordlike
 from holdfast.guard.redact import Scanner
-from holdfast.guard.wordlike import is_wordlike
 
 _SHORTEST = 12
 

@@ -1,1 +1,1 @@
-"""Agent hosts: how memory gets into each agent and out of it. One module for each."""
+"""The address that hooks of 0.1 know: capture.py. The code is in flows/capture_child.py."""

@@ -1,57 +1,8 @@
-"""The short-lived process that a hook leaves behind: `python -E -P -m holdfast.hosts.capture MEMORY ROOT`."""
+"""The name under which hooks of 0.1 start `holdfast.flows.capture_child`. Stays until 2.0."""
 
-from __future__ import annotations
-
-import os
-import sys
-import threading
-import time
-from collections.abc import Sequence
-from pathlib import Path
-
-from holdfast.app.capturing import capture
-from holdfast.app.parting import await_last_lines, has_left, has_written_on
-from holdfast.app.refreshing import prepare_if_enabled
-from holdfast.app.wiring import Machine
-from holdfast.hot import trace
-
-LONGEST_S = 300.0  # what is not done by then is done by the next one: nothing of ours stays for long
-RESERVE_S = 20.0  # a model is not asked so late that its answer could not be kept
-
-
-def main(arguments: Sequence[str]) -> int:
-    memory, root, *only = arguments
-    began = time.monotonic()
-    watch = threading.Timer(LONGEST_S, os._exit, (1,))
-    watch.daemon = True
-    watch.start()
-    try:
-        machine = Machine(cwd=Path(root))
-        project = machine.project()
-        if project.memory != Path(memory):
-            raise ValueError(f"{root} belongs to {project.memory.name} by now")
-        if only:
-            prepare_if_enabled(machine, project)
-            return 0
-        await_last_lines(project)
-        done = capture(machine, project)
-        if has_written_on(machine, project) or has_left(project):
-            done.add(capture(machine, project))
-        for problem in done.problems:
-            trace.log(memory, f"capture: {problem}")
-        if machine.settings().extractor != "none":
-            from holdfast.app.extracting import extract_ended
-
-            left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
-            for problem in extract_ended(machine, project, done.ended, left):
-                trace.log(memory, f"capture: {problem}")
-    except Exception as error:
-        trace.log(memory, f"capture: {type(error).__name__}: {error}")
-        return 1
-    finally:
-        watch.cancel()
-    return 0
-
+from holdfast.flows.capture_child import main
 
 if __name__ == "__main__":
+    import sys
+
     raise SystemExit(main(sys.argv[1:]))

@@ -11,10 +11,10 @@ if __name__ == "__main__":
     sys.path.append(__file__.replace("\\", "/").rpartition("/holdfast/hot/")[0] or ".")
     try:
         if sys.argv[1:2] == ["statusline"]:
-            from holdfast.hot.statusline import run as show
+            from holdfast.hooks.statusline import run as show
 
             show()
-        from holdfast.hot.hook import run
+        from holdfast.hooks.hook import run
 
         run(sys.argv[1:])
     except BaseException:  # an upgrade may be replacing our files at this moment

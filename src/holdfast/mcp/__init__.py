@@ -1,1 +1,1 @@
-"""Memory as tools for agents: a surface that parses what an agent asks, calls the application, and answers."""
+"""Memory as tools for agents: a surface that parses what an agent asks, calls a flow, and answers."""

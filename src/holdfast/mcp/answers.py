@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.app.agent_access import may_write, permit
-from holdfast.app.wiring import Machine
-from holdfast.errors import StoreError, UsageError
-from holdfast.guard.fence import wrap
-from holdfast.guard.visible import visible
+from holdfast.core.errors import StoreError, UsageError
+from holdfast.core.fence import wrap
+from holdfast.flows.agent_access import may_write, permit
+from holdfast.guard.hidden_text import visible
 from holdfast.mcp import tools
+from holdfast.store.machine import Machine
 
 LONGEST_LINE = 600
 MOST_LIKE = 5
@@ -49,7 +49,7 @@ def _id(id: str) -> str:
 
 
 def _recall(machine: Machine, given: tools.Recall, client: str) -> str:
-    from holdfast.app.recalling import recall
+    from holdfast.briefing.recall import recall
 
     project = permit(machine, reads=True, writes=False)
     briefing = recall(machine, project, given.task, given.budget)
@@ -66,7 +66,7 @@ def _shown_id(id: str) -> str:
 
 
 def _search(machine: Machine, given: tools.Search, client: str) -> str:
-    from holdfast.app.searching import search
+    from holdfast.briefing.search import search
 
     project = permit(machine, reads=True, writes=False)
     hits = search(machine, project, given.query, given.k, None if given.kind == "any" else [given.kind])
@@ -82,7 +82,7 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
 
 
 def _open(machine: Machine, given: tools.Open, client: str) -> str:
-    from holdfast.app.opening import open_place
+    from holdfast.flows.open import open_place
 
     project = permit(machine, reads=True, writes=False)
     found = open_place(machine, project, given.place)
@@ -91,9 +91,8 @@ def _open(machine: Machine, given: tools.Open, client: str) -> str:
 
 
 def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
-    from holdfast.app.advising import advise
-    from holdfast.app.ledger import Filter
-    from holdfast.app.ledgers import read_all
+    from holdfast.flows.advise import advise
+    from holdfast.ledger.rows import Filter, read_all
 
     project = permit(machine, reads=True, writes=False)
     if not given.goal.strip():
@@ -122,7 +121,7 @@ def _remember(machine: Machine, given: tools.Remember, client: str) -> str:
 
 
 def _decision(machine: Machine, given: tools.Remember, client: str) -> str:
-    from holdfast.app.decisions import decide
+    from holdfast.flows.questions import decide
 
     done = decide(machine, given.text, given.because, "agent")
     kept = done.decision
@@ -133,7 +132,7 @@ def _decision(machine: Machine, given: tools.Remember, client: str) -> str:
 
 
 def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
-    from holdfast.app.facts import add_fact
+    from holdfast.flows.facts import add_fact
 
     if not given.evidence.strip():
         raise UsageError(
@@ -150,21 +149,21 @@ def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
 
 
 def _finding(machine: Machine, given: tools.Remember, client: str) -> str:
-    from holdfast.app.noting import note_finding
+    from holdfast.flows.notes import note_finding
 
     done = note_finding(machine, given.text, client)
     return f"{done.item.id} {'recorded as a finding' if done.status == 'recorded' else 'is known already'}."
 
 
 def _dead_end(machine: Machine, given: tools.Remember, client: str) -> str:
-    from holdfast.app.noting import note_dead_end
+    from holdfast.flows.notes import note_dead_end
 
     done = note_dead_end(machine, given.text, given.evidence, given.command, client)
     return f"{done.item.id} {'recorded as a dead end' if done.status == 'recorded' else 'is known already'}."
 
 
 def _todo(machine: Machine, given: tools.Remember, client: str) -> str:
-    from holdfast.app.todos import add_todo
+    from holdfast.flows.todos import add_todo
 
     done = add_todo(machine, given.text, because=given.because or None)
     return f"{done.item.id} {'recorded as a to-do' if done.status == 'added' else 'is on the list already'}."
@@ -189,7 +188,7 @@ def _with_clashes(said: str, clashes: list[tuple[str, str]]) -> str:
 def _question(machine: Machine, given: tools.Question, client: str) -> str:
     if given.answer.strip():
         return _answered(machine, given)
-    from holdfast.app.questions import Reply, ask, count_answer
+    from holdfast.flows.questions import Reply, ask, count_answer
 
     project = permit(machine, reads=True, writes=False)
     record = may_write(machine, project)
@@ -219,7 +218,7 @@ def _question(machine: Machine, given: tools.Question, client: str) -> str:
 
 
 def _answered(machine: Machine, given: tools.Question) -> str:
-    from holdfast.app.questions import answer as close
+    from holdfast.flows.questions import answer as close
 
     permit(machine, reads=False, writes=True)
     closed = close(machine, given.question, given.answer, "agent")
@@ -243,9 +242,9 @@ def _origin(id: str, at: float | None, session: str, source: str) -> str:
 
 
 def _handoff(machine: Machine, given: tools.Handoff, client: str) -> str:
-    from holdfast.app.recovery import hand_over
-    from holdfast.app.refreshing import refresh
-    from holdfast.store.layout import branch_of
+    from holdfast.briefing.recovery import hand_over
+    from holdfast.flows.refresh import refresh
+    from holdfast.store.project import branch_of
 
     project = permit(machine, reads=False, writes=True)
     branch = branch_of(project.root)
@@ -256,7 +255,7 @@ def _handoff(machine: Machine, given: tools.Handoff, client: str) -> str:
 
 
 def _correct(machine: Machine, given: tools.Correct, client: str) -> str:
-    from holdfast.app.correcting import correct
+    from holdfast.flows.correct import correct
 
     permit(machine, reads=False, writes=True)
     done = correct(machine, given.id, given.action, given.because, given.days or None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from holdfast.app.wiring import Machine
-from holdfast.errors import NotFound, UsageError
+from holdfast.core.errors import NotFound, UsageError
+from holdfast.store.machine import Machine
 
 DESCRIPTION = """Speaks the Model Context Protocol over standard input and output: an agent's host starts it in a
 project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over, correct and

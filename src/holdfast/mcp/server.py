@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import sys
 import threading
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import anyio
 import mcp.types as types
@@ -19,15 +22,79 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from holdfast import __version__
-from holdfast.errors import HoldfastError
-from holdfast.hot.standing import enabled_at
-from holdfast.mcp import streams
+from holdfast.core.errors import HoldfastError
+from holdfast.hooks.enabled import enabled_at
 from holdfast.mcp.tools import INSTRUCTIONS, TOOLS
+
+# The client's end of the pipe: lines of at most so many characters, and nothing of ours lives longer than it.
+
+MOST_LINE = 4_000_000  # bytes; no call of ours needs more, and what is longer is not even held
+_LOOK_EVERY_S = 2.0
+_ENDS = 4_096
+_ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")')
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    rb"\\(?:(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+
+
+class BoundedLines:
+    """Standard input by the line. For one that is too long a call of no known method stands, with its id: an error
+    is answered to it, and the client does not wait for ever."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readline(self) -> str:
+        line = self._stream.readline(MOST_LINE)
+        if len(line) < MOST_LINE or line.endswith(b"\n"):
+            return _whole_characters(line).decode("utf-8", "replace")
+        head = tail = line[:_ENDS]
+        while rest := self._stream.readline(MOST_LINE):
+            tail = (tail + rest[-_ENDS:])[-_ENDS:]
+            if rest.endswith(b"\n"):
+                break
+        found = _ID.search(head) or _ID.search(tail)
+        if found is None:
+            return "\n"
+        return f'{{"jsonrpc":"2.0","id":{found[1].decode()},"method":"holdfast/line-too-long"}}\n'
+
+
+def _whole_characters(line: bytes) -> bytes:
+    """With a sign in place of half a character (`\\ud83d` alone): such a call would not be answered."""
+    if not _HALF.search(line):
+        return line
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line)
+
+
+def own_input() -> IO[bytes]:
+    """The client's pipe under another number: what the application starts must not read from it."""
+    private = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(private, "rb", closefd=False)
+
+
+def end_with_parent(busy: threading.Lock) -> None:
+    """Ends the process when its parent is gone though somebody still holds the pipe; a call under way is finished."""
+    if sys.platform == "win32":
+        return  # there a parent's end closes the pipe
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY_S)
+        busy.acquire(timeout=30)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from holdfast.app.wiring import Machine
+    from holdfast.store.machine import Machine
 
     Context = ServerRequestContext[Any]
 
@@ -98,8 +165,8 @@ class Session:
     def _resources(self) -> list[types.Resource]:
         with self._busy:
             try:
-                from holdfast.app.agent_access import permit
-                from holdfast.app.opening import readable_files
+                from holdfast.flows.agent_access import permit
+                from holdfast.flows.open import readable_files
 
                 project = permit(self._known_machine(), reads=True, writes=False)
                 return [
@@ -117,8 +184,8 @@ class Session:
     def _file(self, uri: str) -> str:
         with self._busy:
             try:
-                from holdfast.app.agent_access import permit
-                from holdfast.app.opening import read_whole
+                from holdfast.flows.agent_access import permit
+                from holdfast.flows.open import read_whole
                 from holdfast.mcp.answers import fenced
 
                 machine = self._known_machine()
@@ -134,7 +201,7 @@ class Session:
 
     def _known_machine(self) -> Machine:
         if self._machine is None:
-            from holdfast.app.agent_access import AgentMachine
+            from holdfast.flows.agent_access import AgentMachine
 
             self._machine = AgentMachine(cwd=self._directory)
         return self._machine
@@ -142,7 +209,7 @@ class Session:
     def _fault(self, what: str, error: Exception) -> str:
         said = f"{type(error).__name__}: {error}"
         try:
-            from holdfast.app.agent_access import note_fault
+            from holdfast.flows.agent_access import note_fault
 
             note_fault(self._known_machine(), f"{what}: {said}")
         except Exception:
@@ -151,7 +218,7 @@ class Session:
 
 
 def _one_line(text: str) -> str:
-    from holdfast.guard.visible import visible
+    from holdfast.guard.hidden_text import visible
 
     return visible(" ".join(text.split()))
 
@@ -165,7 +232,7 @@ def serve(directory: Path) -> None:
     """Answers one client until it goes; does not return."""
     logging.disable(logging.CRITICAL)  # the SDK writes to standard error, which some clients show to the user
     session = Session(directory)
-    streams.end_with_parent(session.busy)
+    end_with_parent(session.busy)
     code = 0
     try:
         anyio.run(_serve, session)
@@ -186,8 +253,6 @@ async def _serve(session: Session) -> None:
         on_list_resources=session.list_resources,
         on_read_resource=session.read_resource,
     )
-    lines = cast(
-        "anyio.AsyncFile[str]", anyio.wrap_file(cast(Any, streams.BoundedLines(streams.own_input())))
-    )
+    lines = cast("anyio.AsyncFile[str]", anyio.wrap_file(cast(Any, BoundedLines(own_input()))))
     async with stdio_server(stdin=lines) as (read, write):
         await server.run(read, write, server.create_initialization_options())

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
 
 INSTRUCTIONS = (
     "Memory of earlier sessions in this project, of any agent. Before starting a task call recall with it; to find "

@@ -79,7 +79,7 @@ class Tokens(Struct, frozen=True):
 class LedgerEntry(Struct, frozen=True):
     """One row. `None` means unknown, which is not zero; unknown columns travel in `extra`.
 
-    Written with keywords everywhere but in `text/ledger_row.py`, which reads millions by position.
+    Written with keywords everywhere but in `ledger/markdown.py`, which reads millions by position.
     """
 
     session: str

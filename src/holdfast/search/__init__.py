@@ -9,10 +9,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.errors import UsageError
+from holdfast.core.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
 from holdfast.search.contract import FLOOR, Index, When
-from holdfast.search.embed.contract import Embedder
+from holdfast.search.embed.static import Embedder
 
 __all__ = ["FLOOR", "Changes", "Chunk", "Embedder", "Hit", "Index", "Stats", "When", "open"]
 

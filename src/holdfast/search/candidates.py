@@ -2,16 +2,140 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Collection, Sequence
 
-from holdfast.search import fuse, lexical
+from msgspec import Struct
+
+from holdfast.model.search import MEANING, WEAK, WORDS, Hit
+from holdfast.search import lexical, terms
+from holdfast.search import terms as fuse
+from holdfast.search.contract import Question, Scope
 from holdfast.search.database import Database
-from holdfast.search.embed.contract import UNIT
-from holdfast.search.evidence import Candidate
-from holdfast.search.question import Question, Scope
+from holdfast.search.embed.static import UNIT
 from holdfast.search.terms import Chosen
 from holdfast.search.vectors import VectorFile
+
+# Whether a text answers at all: the words that it shares with a question and its nearness, less what chance
+# gives.
+
+
+class Claim(Struct, frozen=True):
+    """What speaks for a chunk: its passage with most of the question, that one's coverage, and its largest cosine."""
+
+    passage: int
+    coverage: float
+    cosine: float | None
+
+
+class Doubt:
+    """What the texts that may answer must stand up to."""
+
+    def __init__(
+        self, database: Database, chosen: Chosen, condition: tuple[str, list[object]], lift: float = 0.0
+    ) -> None:
+        """`condition` says which chunks may answer, `lift` by how much the embedder's cosines are too small."""
+        self._db = database
+        self._chosen = chosen
+        self._lift = lift
+        where, values = condition
+        among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {terms.MANY})"
+        self._texts = database.number(among, values)
+
+    def evidence(self, claims: Sequence[Claim | None], least: float) -> list[float]:
+        """For each claim what is left of it, without end for none; what cannot reach `least` is not looked into."""
+        at_most = [self._of(claim, 0.0) for claim in claims]
+        passages = {one.passage for one, most in zip(claims, at_most, strict=True) if one and most >= least}
+        rarest = self._rarest_words(passages)
+        return [self._of(claim, rarest.get(claim.passage, 0.0) if claim else 0.0) for claim in claims]
+
+    def _of(self, claim: Claim | None, rarest: float) -> float:
+        if claim is None:
+            return math.inf
+        cosine = None if claim.cosine is None else claim.cosine + self._lift
+        return terms.evidence(claim.coverage, rarest, cosine, self._texts)
+
+    def _rarest_words(self, passages: set[int]) -> dict[int, float]:
+        """Passage → how much of the question the rarest word makes up that it holds."""
+        rarest: dict[int, float] = {}
+        if not passages:
+            return rarest
+        # All that hold a word are read, and most passed over: to ask for each passage takes four times as long.
+        holding = "SELECT rowid FROM passage_words WHERE passage_words MATCH ?"
+        for word, share in zip(self._chosen.words, self._chosen.shares, strict=True):
+            for (number,) in self._db.ask(holding, [lexical.match_any([word])]):
+                if number in passages and share > rarest.get(number, 0.0):
+                    rarest[number] = share
+        return rarest
+
+
+# What the index says for each chunk that may answer, by words, by meaning and by name.
+
+_FEW_WORDS = 2
+
+
+class Candidate(Struct, frozen=True):
+    """A chunk that may answer: its passages (number, start, stop), its kind and its moment."""
+
+    id: str
+    passages: list[tuple[int, int, int]]
+    kind: str
+    at: float | None
+
+
+class Ranked(Struct, frozen=True):
+    """A chunk with its place in the order and what a person is told of it."""
+
+    value: float
+    number: int
+    best: tuple[int, int, int]
+    cosine: float
+    claim: Claim | None  # none for what is named or held word for word: that is beyond doubt
+
+
+class Evidence(Struct, frozen=True):
+    """What the index says of each passage (by_passage, cosines) and each long chunk (by_whole), and ids said."""
+
+    chosen: Chosen
+    by_passage: dict[int, float]
+    by_whole: dict[int, float]
+    cosines: dict[int, float]
+    named: set[int]
+    signs: list[str]  # what was looked for as it stands, because it has no words
+
+    def fits(self, least: float) -> bool:
+        """Whether anything answers: by a word, by its id, or by meaning alone."""
+        held = self.by_passage or self.by_whole or self.named
+        return bool(held) or max(self.cosines.values(), default=0.0) >= least
+
+    @property
+    def is_short_of_words(self) -> bool:
+        """A word or two, none of which any text holds: only other words for it can be meant, and meaning decides."""
+        return not (self.by_passage or self.by_whole) and self.chosen.asked <= _FEW_WORDS
+
+    def of(self, number: int, candidate: Candidate) -> tuple[float, float, float]:
+        """A chunk's coverage by its best passage and by all of it, and its largest cosine."""
+        numbers = [passage for passage, _, _ in candidate.passages]
+        passage = max(self.by_passage.get(n, 0.0) for n in numbers) / self.chosen.passage_weight
+        if len(numbers) == 1:
+            return passage, passage, self.cosines.get(numbers[0], 0.0)
+        whole = self.by_whole.get(number, 0.0) / self.chosen.whole_weight
+        return passage, whole, max(self.cosines.get(n, 0.0) for n in numbers)
+
+    def claim(self, candidate: Candidate, coverage: float, cosine: float) -> Claim:
+        numbers = [passage for passage, _, _ in candidate.passages]
+        held = max(numbers, key=lambda number: (self.by_passage.get(number, 0.0), -number))
+        return Claim(held, coverage, cosine if self.cosines else None)
+
+    def best_passage(self, candidate: Candidate) -> tuple[int, int, int]:
+        def worth(place: tuple[int, int, int]) -> tuple[float, int]:
+            words = self.by_passage.get(place[0], 0.0) / self.chosen.passage_weight
+            return words + terms.MEANING * self.cosines.get(place[0], 0.0), -place[1]
+
+        return max(candidate.passages, key=worth)
+
 
 _BY_WORDS = 300  # passages that are looked at more closely
 _BY_MEANING = 200
@@ -56,7 +180,7 @@ class Candidates:
         )
         cursor = self._db.ask(
             f"SELECT rowid, -rank FROM {table} AS found WHERE {table} MATCH ? "
-            f"AND rank MATCH 'bm25({fuse.FIELD_WEIGHTS})' {limit} ORDER BY rank LIMIT {_BY_WORDS}",
+            f"AND rank MATCH 'bm25({terms.FIELD_WEIGHTS})' {limit} ORDER BY rank LIMIT {_BY_WORDS}",
             [lexical.match_any(words), *(values if limit else [])],
         )
         return dict(cursor)
@@ -185,3 +309,42 @@ class Candidates:
 def _portions(numbers: Sequence[int] | Collection[int], size: int = 500) -> list[list[int]]:
     listed = list(numbers)
     return [listed[at : at + size] for at in range(0, len(listed), size)]
+
+
+# What a person is told of a hit: the part of its text that answers, where that stands, and why it was found.
+
+_REASON_WORDS = 6
+_LONGEST_SHOWN = 1500
+_TELLING_COSINE = 0.3
+
+
+def hit_of(
+    database: Database, one: Ranked, evidence: Evidence, is_weak: bool, otherwise: str = "like it in parts"
+) -> Hit:
+    """`otherwise` is the reason of what was found by nothing that could be named."""
+    statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
+    ((id, kind, title, text, path, line, session, project, at),) = database.ask(statement, (one.number,))
+    _, start, stop = one.best
+    terms = evidence.chosen.shown
+    if stop - start > _LONGEST_SHOWN:
+        start, stop = lexical.around(terms, text, start, stop, _LONGEST_SHOWN)
+    passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
+    reasons = ["its id"] if one.number in evidence.named else []
+    words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
+    words = words or [sign for sign in evidence.signs if sign in passage]
+    reasons += [f"{WORDS}{', '.join(words)}"] if words else []
+    reasons += [f"{MEANING}{one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
+    reasons += [WEAK] if is_weak else []
+    skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
+    return Hit(
+        id=id,
+        kind=kind,
+        text=passage,
+        path=path,
+        line=line + text.count("\n", 0, start + skipped) if line else 0,
+        session=session,
+        project=project,
+        date="" if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)),
+        score=round(fuse.score(one.value), 4),
+        why="; ".join(reasons) or otherwise,
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.errors import FormatTooNew, StoreError
+from holdfast.core.errors import FormatTooNew, StoreError
 
 INDEX_FORMAT = 3
 """Also counts changes of how text is split into terms: an older index is emptied, and filled again by its owner."""

@@ -2,19 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 import msgspec
 from msgspec import Struct
 
+from holdfast.core.errors import UsageError
 from holdfast.model.search import Changes, Chunk
-from holdfast.search import lexical
-from holdfast.search.contract import checked, storable, typed
+from holdfast.search import lexical, terms
+from holdfast.search.contract import NEAR, NO_WORD, checked, storable, typed
 from holdfast.search.database import Database
-from holdfast.search.embedding import Embedding
-from holdfast.search.generations import Generations
-from holdfast.search.passages import CLOSELY, spans
+from holdfast.search.embed.static import Embedder
+from holdfast.search.terms import CLOSELY, spans
+from holdfast.search.vectors import VectorFile
+
+# What an embedder makes of texts and of a question, held to its contract.
+
+
+class Embedding:
+    """An `Embedder` with what it may say of itself; without one, texts are searched by words alone."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self.embedder = embedder
+        self.name = embedder.name if embedder is not None else ""
+        self.width = embedder.width if embedder is not None else 0
+        self.leading: int = getattr(embedder, "leading", self.width)
+        self.lift: float = terms.UNRELATED - getattr(embedder, "unrelated", terms.UNRELATED)
+        """By how much its cosines are too small for the floors."""
+
+    def of_texts(self, texts: Sequence[str]) -> list[bytes]:
+        """A vector for each text. One of another width would shift all that come after it in the file."""
+        if self.embedder is None:
+            return []
+        vectors = self.embedder.embed(texts)
+        if len(vectors) != len(texts) or any(
+            not isinstance(vector, bytes) or len(vector) != self.width for vector in vectors
+        ):
+            fix = f"It must give {self.width} signed bytes for each of {len(texts)} texts"
+            raise UsageError(f"the embedder {self.name!r} does not keep to its contract", fix=fix)
+        return vectors
+
+    def of_question(self, query: str) -> bytes | None:
+        """The meaning of a question; none of one in letters that the embedder cannot read."""
+        read = self._read(query)
+        if self.embedder is None or not read.strip():
+            return None
+        (vector,) = self.of_texts([lexical.without_small_words(read)])
+        return vector
+
+    def least(self, query: str) -> float:
+        """How near a text must be that shares no word with the question: what is no word is near to anything."""
+        knows = getattr(self.embedder, "knows", None)
+        return NEAR if knows is None or knows(lexical.without_small_words(self._read(query))) else NO_WORD
+
+    def _read(self, query: str) -> str:
+        """What the embedder understands of a question."""
+        reads = getattr(self.embedder, "reads", None)
+        return query if reads is None else str(reads(query))
+
+
+# Which file of vectors belongs to the database as it is now: the one of its generation.
+
+
+class Generations:
+    """The current file, opened anew whenever the index was laid out anew, by us or by another process."""
+
+    def __init__(self, database: Database, embedding: Embedding) -> None:
+        self._db = database
+        self._embedding = embedding
+        self._file: VectorFile | None = None
+
+    def current(self) -> VectorFile | None:
+        """None where texts have no vectors."""
+        if self._embedding.embedder is None:
+            return None
+        path = self._db.path.with_name(f"{self._db.path.stem}-{self._db.meta('generation')}.vec")
+        if self._file is None or self._file.path != path:
+            self.close()
+            self._file = VectorFile(path, self._embedding.width, self._embedding.leading)
+        return self._file
+
+    def is_behind(self) -> bool:
+        """Whether vectors are missing, or are another embedder's."""
+        vectors = self.current()
+        if vectors is None:
+            return False
+        if self._db.meta("embedder") != self._embedding.name:
+            return True
+        return vectors.rows() < self._db.number("SELECT max(n) FROM passage")
+
+    def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        """Rows by the number of their passage, inside the database's write transaction."""
+        vectors = self.current()
+        if vectors is None or not rows:
+            return
+        first = rows[0][0]
+        if first == 1:
+            vectors.create()
+        elif vectors.rows() < first - 1:
+            return  # earlier rows are lost; the next question finds the file too short and has it made again
+        vectors.write(rows)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
 
 _TOGETHER = 500
 _COLUMNS = "id, hash, kind, project, session, path, line, at, title, text"
@@ -173,3 +266,77 @@ def _hash(chunk: Chunk) -> bytes:
 
 def _to_embed(title: str, text: str) -> str:
     return f"{title}: {text}" if title else text
+
+
+# Lays an index out anew, all passages numbered from one and embedded again.
+
+_MOST_HOLES = 10_000  # rows of vectors that nothing uses before the index is laid out anew
+_LAID_OUT_TOGETHER = 500
+
+
+class Layout:
+    """One index, as it can be laid out; `tell` hears what its owner waits for."""
+
+    def __init__(
+        self,
+        database: Database,
+        generations: Generations,
+        embedding: Embedding,
+        tell: Callable[[str], None] | None,
+    ) -> None:
+        self._db = database
+        self._generations = generations
+        self._embedding = embedding
+        self._tell = tell
+        self._filling = Filling(database, generations, embedding)
+
+    def make_anew(self, however_it_is: bool = False) -> None:
+        with self._db.writing():
+            if not however_it_is and not self._generations.is_behind():
+                return  # another process was faster
+            self._say_what_is_made_anew()
+            for table in ("passage_words", "whole_words"):
+                self._db.ask(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+            self._db.ask("DELETE FROM passage")
+            self._db.ask("DELETE FROM sqlite_sequence WHERE name = 'passage'")
+            self._db.new_generation()
+            self._db.set_meta("embedder", self._embedding.name)
+            last = ""
+            while some := self._db.ask(
+                f"SELECT n, id, title, text FROM chunk WHERE id > ? ORDER BY id LIMIT {_LAID_OUT_TOGETHER}",
+                (last,),
+            ).fetchall():
+                last = some[-1][1]
+                self._take_in([(n, Chunk(id=id, title=title, text=text)) for n, id, title, text in some])
+        vectors = self._generations.current()
+        if vectors is not None:
+            vectors.sweep(self._db.path.stem)
+
+    def _take_in(self, numbered: Sequence[tuple[int, Chunk]]) -> None:
+        chunks = [chunk for _, chunk in numbered]
+        rows: list[tuple[int, bytes]] = []
+        for (number, chunk), one in zip(
+            numbered, made_ready(self._embedding, chunks, [b""] * len(chunks)), strict=True
+        ):
+            rows += self._filling.insert_words(number, chunk.title, chunk.text, one.spans, one.vectors)
+        self._generations.write(rows)
+
+    def _say_what_is_made_anew(self) -> None:
+        """An index that changes its embedder keeps its owner waiting: he should know what for."""
+        made_by = self._db.meta("embedder")
+        chunks = self._db.number("SELECT count(*) FROM chunk")
+        if self._tell is None or not self._embedding.name or not chunks or made_by == self._embedding.name:
+            return
+        before = f", in place of {made_by}" if made_by else ""
+        self._tell(f"The search index is made anew with {self._embedding.name}{before}: {chunks:,} pieces.")
+
+    def tidy(self, gone: Sequence[int]) -> None:
+        """After passages went: forget their vectors, and close up when most rows are holes."""
+        if not gone:
+            return
+        vectors = self._generations.current()
+        if vectors is not None:
+            vectors.blank(sorted(gone))
+        last = self._db.number("SELECT max(n) FROM passage")
+        if last > _MOST_HOLES and last > 2 * self._db.number("SELECT count(*) FROM passage"):
+            self.make_anew(however_it_is=True)

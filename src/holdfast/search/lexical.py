@@ -11,7 +11,79 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from holdfast.search import spaceless
+from holdfast.core.patterns import late
+
+# Scripts that put no space between words: what stands for words there, so that FTS5 can find them.
+
+_KANA_AND_HANGUL = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af"
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_PAIRED = _KANA_AND_HANGUL + _HAN
+# Compiled on first use: the sets are large, and most questions and texts are in ASCII and need none of them.
+_RUN = late(f"[{_PAIRED}]+")
+_OTHER = f"(?:(?![{_PAIRED}])[^\\W_])+"
+_BESIDE = late(f"(?<=[{_PAIRED}]){_OTHER}|{_OTHER}(?=[{_PAIRED}])")
+# Thai, Lao, Myanmar, Khmer; and arrows, symbols and emoji, which are no words to anybody else.
+_AS_IT_STANDS = late(f"[{_PAIRED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2190-\u2bff\U0001f000-\U0001faff]")
+_WORDS = late(r"[^\W_]")
+_VARIANT = "\ufe0f"  # asks for the coloured form of a symbol; a text may have it or not
+_PAIR = 2
+_MOST_SOUGHT = 8
+
+
+def has_run(text: str) -> bool:
+    return not text.isascii() and _RUN.search(text) is not None
+
+
+def pairs(token: str) -> Iterator[str]:
+    """The neighbouring characters, two by two."""
+    for match in _RUN.finditer(token):
+        run = match[0]
+        yield from (run[at : at + _PAIR] for at in range(len(run) - 1))
+
+
+def beside(token: str) -> Iterator[str]:
+    """Words of other letters that touch a run."""
+    return (match[0].lower() for match in _BESIDE.finditer(token))
+
+
+def apart(token: str) -> list[str]:
+    """What is left of a token without its runs."""
+    return [token] if token.isascii() else [part for part in _RUN.split(token) if part]
+
+
+def is_in_parts(word: str) -> bool:
+    """Whether pairs and what is beside them say all of a word: as a whole nobody else writes it."""
+    if not has_run(word):
+        return False
+    return len(word) > _PAIR or _RUN.fullmatch(word) is None
+
+
+def joined(pieces: Iterable[str], text: str) -> list[str]:
+    """Pairs as the longest runs of them that a text has, in its order: `缓存, 存失, 失效` is `缓存失效`."""
+    known = set(pieces)
+    found: list[str] = []
+    for match in _RUN.finditer(text):
+        run, start = match[0], -1
+        for at in range(len(run)):
+            if run[at : at + _PAIR] in known:
+                start = at if start < 0 else start
+            elif start >= 0:
+                found.append(run[start : at + 1])
+                start = -1
+    return sorted(dict.fromkeys(found), key=len, reverse=True)
+
+
+def is_pair(term: str) -> bool:
+    return len(term) == _PAIR and not term.isascii() and _RUN.fullmatch(term) is not None
+
+
+def sought_as_it_stands(query: str) -> list[str]:
+    """The pieces of a question that can be looked for letter by letter; none of one with letters that make words."""
+    if _WORDS.search(_AS_IT_STANDS.sub("", query)):
+        return []
+    pieces = [piece.replace(_VARIANT, "") for piece in query.split()[:_MOST_SOUGHT]]
+    return list(dict.fromkeys(piece for piece in pieces if _AS_IT_STANDS.search(piece)))
+
 
 LONGEST_QUERY = 20_000  # characters; a question is not longer, a pasted file is
 MOST_TERMS = 48
@@ -46,11 +118,11 @@ def _names(text: str) -> Iterator[str]:
         # Nearly every word of prose ends here, which makes this a tenth of what it costs otherwise.
         if token.isalpha() and (token.islower() or token.istitle()) and token.isascii():
             continue
-        if spaceless.has_run(token):
-            yield from spaceless.beside(token)
-            for part in spaceless.apart(token):
+        if has_run(token):
+            yield from beside(token)
+            for part in apart(token):
                 yield from _names_of_token(part)
-            yield from spaceless.pairs(token)
+            yield from pairs(token)
         else:
             yield from _names_of_token(token)
 
@@ -96,7 +168,7 @@ def _whole_and_file(joined: str) -> Iterator[str]:
 def query_terms(query: str) -> list[str]:
     """The words and names of a question in their order, each once, small words left out while others remain."""
     query = query[:LONGEST_QUERY]
-    words = [word.lower() for word in _WORD.findall(query) if not spaceless.is_in_parts(word)]
+    words = [word.lower() for word in _WORD.findall(query) if not is_in_parts(word)]
     small = _small_words_of(words)
     # `phase 2` is not `phase 3`; in a long text digits number its points, and a letter alone is a part of something.
     is_short = len(words) <= _SHORT_QUESTION
@@ -123,7 +195,7 @@ def without_small_words(query: str) -> str:
 
 def _small_words_of(words: Iterable[str]) -> frozenset[str]:
     """English ones, and another language's if a question has two of them: one alone (os, die) may be a name."""
-    from holdfast.text.stopwords import OTHER_LANGUAGES
+    from holdfast.core.stopwords import OTHER_LANGUAGES
 
     said = frozenset(words)
     english = _small_words()
@@ -137,7 +209,7 @@ def _small_words_of(words: Iterable[str]) -> frozenset[str]:
 
 @cache
 def _small_words() -> frozenset[str]:
-    from holdfast.text.stopwords import ENGLISH
+    from holdfast.core.stopwords import ENGLISH
 
     return ENGLISH
 
@@ -204,14 +276,14 @@ def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
         pattern = as_pattern(stem)
         match = re.search(pattern, plain)
         if match:
-            found.append(spaceless.apart(match[0])[0] if _SIGN in stem or not word else word)
+            found.append(apart(match[0])[0] if _SIGN in stem or not word else word)
             continue
         with_parts = with_parts or _folded(names(text))
         if match := re.search(pattern, with_parts):  # inside a name, or of a script without spaces
             found.append(shown(match[0]) if _SIGN in stem or not word else word)
-    if any(spaceless.is_pair(word) for word in found):
-        whole = spaceless.joined(found, composed(text))
-        found = [*(word for word in found if not spaceless.is_pair(word)), *(whole or found)]
+    if any(is_pair(word) for word in found):
+        whole = joined(found, composed(text))
+        found = [*(word for word in found if not is_pair(word)), *(whole or found)]
     alone = [word for word in found if not any(word != other and word in other for other in found)]
     return list(dict.fromkeys(alone))[:most]
 

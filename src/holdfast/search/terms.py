@@ -2,15 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from array import array
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from holdfast.search import lexical
 from holdfast.search.database import Database
-from holdfast.search.embed.contract import Embedder
-from holdfast.search.fuse import inverse_frequency
-from holdfast.search.spelling import is_other_word, is_slip
+from holdfast.search.embed.static import UNIT, Embedder
+from holdfast.search.lexical import differ_by_a_slip, is_one_slip_apart
+
+# Joins what words, meaning and time say of a chunk into one number that compares across questions.
+
+MEANING = 0.5
+RECENCY = 1.0
+_FRESH_DAYS, _OLD_DAYS = 0.25, 30.0
+_DAY = 86_400.0
+_TITLE, _BODY, _NAMES = 2.0, 1.0, 1.0
+FIELD_WEIGHTS = f"{_TITLE}, {_BODY}, {_NAMES}"
+
+EXACT = 1.0
+"""What holding the question word for word adds, for kinds where that counts: more than likeness can."""
+
+AS_ASKED = 1.1
+"""The factor of a chunk of any other kind that holds several words just as they are asked for."""
+
+NAMED = 2.0
+"""What it adds that the question says the chunk's id."""
+
+_LONE = 0.5  # of the rarest word that question and text share: one word in common is chance as often as not
+_CHANCE = 0.03  # for each doubling: the best of many texts that have nothing to do with it is nearer than that of a few
+_FEW, MANY = 16, 4096  # texts between which that was measured
+UNRELATED = 0.42
+"""What the nearest text's cosine stays below in 85 of 100 questions that nothing answers, by the table that is shipped:
+the evidence that is asked for was set with it. An embedder with another has its cosines lifted or lowered to this."""
+
+_UNKNOWN = 0.3  # for a cosine, where texts have no vectors
+
+
+def inverse_frequency(texts: int, holding: int) -> float:
+    """The idf of FTS5's bm25()."""
+    return max(1e-6, math.log((texts - holding + 0.5) / (holding + 0.5)))
+
+
+def relevance(passage: float, whole: float, cosine: float) -> float:
+    """How well a chunk answers: `passage` and `whole` are coverages by its best passage and by all of it."""
+    return (passage + whole) / 2 + MEANING * max(cosine, 0.0)
+
+
+def evidence(passage: float, rarest: float, cosine: float | None, texts: int) -> float:
+    """What speaks for a chunk when chance is taken off; `rarest` is the coverage by its rarest word alone, 0 where
+    the question has no other, and `texts` is among how many it was found."""
+    chance = _CHANCE * math.log2(min(max(texts, _FEW), MANY) / _FEW)
+    near = _UNKNOWN if cosine is None else max(cosine, 0.0)
+    return passage - _LONE * rarest + near - chance
+
+
+def recency(age: float) -> float:
+    """1 for now, falling with the logarithm of the age to 0 at a month; 0 for what is dated in the future."""
+    days = age / _DAY
+    if days < -1:  # a day of grace for clocks and time zones
+        return 0.0
+    faded = math.log1p(max(days, 0.0) / _FRESH_DAYS) / math.log1p(_OLD_DAYS / _FRESH_DAYS)
+    return max(0.0, 1.0 - faded)
+
+
+def rank_value(relevance: float, recency: float) -> float:
+    return relevance * (1.0 + RECENCY * recency)
+
+
+def score(value: float) -> float:
+    """A rank value as a number between 0 and 1."""
+    return value / (1.0 + value)
+
+
+# Cuts a long text into passages at paragraphs, lines and sentences: a vector of ten pages says nothing.
+
+_SHORT = 900  # a text up to this is one passage: it was cut by meaning already
+_AIM = 600
+CLOSELY = 1_000_000  # characters; what comes after them is a dump, and is cut into fewer and longer pieces
+_COARSE_AIM = 5000
+_BREAK = re.compile(r"\n+|(?<=[.!?。！？])\s+")
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the passages begin and end; they cover the text without gaps."""
+    if len(text) <= _SHORT:
+        return [(0, len(text))]
+    found: list[tuple[int, int]] = []
+    start = last = 0
+    for place in _pieces(text):
+        if place - start > _aim(start) and last > start:
+            found.append((start, last))
+            start = last
+        last = place
+    found.append((start, len(text)))
+    return found
+
+
+def _pieces(text: str) -> Iterator[int]:
+    """Where a sentence ends, and every so many characters where none does."""
+    at = 0
+    for match in _BREAK.finditer(text):
+        while match.end() - at > _aim(at):
+            at += _aim(at)
+            yield at
+        at = match.end()
+        yield at
+    while len(text) - at > _aim(at):
+        at += _aim(at)
+        yield at
+    yield len(text)
+
+
+def _aim(at: int) -> int:
+    return _AIM if at < CLOSELY else _COARSE_AIM
+
+
+# What a word that no text holds may stand for: one a slip of the pen away, unless it is a word of its own.
+
+_SHORT_WORD = (
+    6  # letters; one of them replaced makes another word of a shorter one as often as not: login, logic
+)
+_LEAST_KNOWN = 4
+_LEAST_BEFORE_ENDING = 5
+_SAME_WORD = 0.6  # cosine: `colour` and `color` have 0.96, `cache` and `catch` 0.03
+_ENDINGS = frozenset(
+    ("able", "ance", "ant", "ate", "ated", "ates", "ating", "ation", "ations", "ator", "ence", "ent", "ents", "ible",
+     "ical", "icate", "ication", "ing", "ings", "ion", "ions", "isation", "ise", "ised", "ising", "ism", "ist", "ity",
+     "ive", "ization", "ize", "ized", "izing", "ment", "ments", "ness", "ous")
+)  # fmt: skip
+
+
+def is_slip(written: str, stem: str, known: str) -> bool:
+    """Whether by `written`, whose stem is `stem`, a word may be meant of which texts hold the stem `known`."""
+    if len(known) < _LEAST_KNOWN:
+        return False
+    if is_one_slip_apart(stem, known):
+        is_replaced = len(stem) == len(known) and sorted(stem) != sorted(known)
+        return len(stem) >= _SHORT_WORD or not is_replaced
+    # A slip in the ending keeps it from being taken off: `migratoin` has no stem but itself.
+    if len(known) < _LEAST_BEFORE_ENDING or not written.startswith(known):
+        return False
+    ending = written[len(known) :]
+    return any(differ_by_a_slip(ending, one) for one in _ENDINGS)
+
+
+def is_other_word(embedder: Embedder | None, written: str, known: str) -> bool:
+    """Whether a word was meant as it is written: the embedder has it, for something else than `known`."""
+    knows = getattr(embedder, "knows", None)
+    if embedder is None or knows is None or not knows(written):
+        return False
+    one, other = (array("b", vector) for vector in embedder.embed([written, known]))
+    return sum(a * b for a, b in zip(one, other, strict=True)) < _SAME_WORD * UNIT**2
+
 
 _COMMON = 0.1  # share of passages above which a word is dropped when others remain
 _SMALL = 5000  # passages; in a small index common words still tell texts apart, and cost nothing

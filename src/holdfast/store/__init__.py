@@ -1,1 +1,1 @@
-"""The only code that writes what a person owns."""
+"""What every room's files share: where a project lies, settings, versions, the denylist, the line grammar."""

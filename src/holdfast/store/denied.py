@@ -18,10 +18,12 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from holdfast.core import files
+from holdfast.core.errors import UsageError
+from holdfast.core.files import Held
 from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
-from holdfast.store import files
-from holdfast.store.files import Held
-from holdfast.text.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
+from holdfast.store.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
+from holdfast.store.project import Project
 
 NAME = "denied.jsonl"
 Gathered = TypeVar("Gathered", Harvest, LogEntry)
@@ -107,3 +109,13 @@ class Denied:
 
 def _hash(text: str, key: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(key), digest_size=16).hexdigest()
+
+
+def not_forgotten(project: Project, text: str, what: str) -> str:
+    """The text; UsageError when it holds one that was forgotten here: what is out does not come back by hand."""
+    if text and Denied(project.memory).strip(text) != text:
+        raise UsageError(
+            f"{what} holds a text that was forgotten in this project; nothing was written",
+            fix="Say it in other words",
+        )
+    return text

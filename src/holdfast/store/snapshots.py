@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from holdfast.store import files
+from holdfast.core import files
 
 MOST_PLACES = 20
 _FORMAT = "1"  # of the memory; `layout.FORMAT` is the original, and too much to load for a look around

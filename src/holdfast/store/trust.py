@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from holdfast.errors import StoreError
-from holdfast.store import files
-from holdfast.store.layout import Project
+from holdfast.core import files
+from holdfast.core.errors import StoreError
+from holdfast.store.project import Project
 
 FORMAT = 1
 _KEPT = 50  # contents of one name: branches may differ, and going back and forth must not ask again

@@ -16,8 +16,8 @@ from tests.e2e.model_server import ModelServer
 from tests.e2e.terminal import Terminal, terminal
 from tests.patience import PATIENCE_S, wait_until
 
-from holdfast.transcripts.contract import Places
-from holdfast.transcripts.registry import BY_AGENT
+from holdfast.agents.registry import BY_AGENT
+from holdfast.store.machine import Places
 
 KEY = "no-real-key-0123456789abcdef"
 CLEAR_LINE = "\x15"

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.errors import ConfigError
-from holdfast.search.embed.contract import UNIT
-from holdfast.search.embed.wordpiece import WordPiece, latin
+from holdfast.core.errors import ConfigError
+from holdfast.search.embed.static import UNIT, WordPiece, latin
 
 Floats = NDArray[np.float32]
 

@@ -1,1 +1,0 @@
-"""Figures over ledger rows, and over what memory was worth."""

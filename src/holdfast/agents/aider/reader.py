@@ -1,0 +1,353 @@
+"""aider: `.aider.chat.history.md` in the work tree, one file for all chats, appended to for ever.
+
+Each chat is a session. Only its start has a time; what happened is read from the lines that aider printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from hashlib import blake2b
+from itertools import takewhile
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from holdfast.agents.contract import Claims, Glance, ReadAnew
+from holdfast.agents.jsonl import excerpt, unreadable
+from holdfast.core.errors import TranscriptError
+from holdfast.model.events import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Event,
+    Interruption,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+# aider's chat history, taken apart: chats, and in each what was typed, what aider said, what was answered.
+
+START = re.compile(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*\r?$", re.MULTILINE)
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_NOT_HUMAN = (
+    "# Fix any errors below",
+    "# Fix the errors below",
+    "I ran this command:",
+    "I ran and saw this output:",
+)
+# Commands that aider answers itself: they ask the model for nothing.
+LOCAL_COMMANDS = frozenset((
+    "add", "chat-mode", "clear", "commit", "copy", "copy-context", "diff", "drop", "edit", "editor", "editor-model",
+    "ex", "exit", "git", "lint", "load", "ls", "map", "map-refresh", "model", "models", "multiline-mode", "paste",
+    "quit", "read-only", "reasoning-effort", "report", "reset", "save", "settings", "think-tokens",
+    "thinking-tokens", "tokens", "undo", "voice", "weak-model", "web",
+))  # fmt: skip
+
+
+class Block(Struct, frozen=True):
+    """Lines of one kind in a row. `line` is where they stand in the file."""
+
+    kind: Literal["person", "aider", "answer"]
+    lines: tuple[str, ...]
+    line: int
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines).strip()
+
+
+class Chat(Struct, frozen=True):
+    """One run of aider. `identity` stays the same when the chat grows and wherever the file is copied."""
+
+    identity: str
+    started: str
+    body: bytes
+    line: int
+
+    @property
+    def at(self) -> float | None:
+        """aider writes local time and no zone; here is where it is most likely to have run."""
+        try:
+            return datetime.fromisoformat(self.started).timestamp()
+        except (ValueError, OverflowError, OSError):
+            return None
+
+    @property
+    def fingerprint(self) -> int:
+        return int.from_bytes(blake2b(self.body, digest_size=6).digest(), "big")
+
+
+def chats(content: bytes) -> Iterator[Chat]:
+    """The chats in which work was asked for or paid for; a start without either leaves nothing to remember."""
+    starts = list(START.finditer(content))
+    for number, start in enumerate(starts):
+        end = starts[number + 1].start() if number + 1 < len(starts) else len(content)
+        body, line = content[start.end() : end], content.count(b"\n", 0, start.end()) + 1
+        people = (block for block in blocks(body, line) if block.kind == "person")
+        asked = next((words for block in people if (words := request(block))), None)
+        if asked is not None or b"\n> Tokens: " in body:
+            stamp = start[1].decode("ascii")
+            seed = f"{stamp}\n{' '.join(asked or ())}".encode("utf-8", "replace")
+            yield Chat(f"aider-{blake2b(seed, digest_size=8).hexdigest()}", stamp, body, line)
+
+
+def blocks(body: bytes, line: int) -> Iterator[Block]:
+    kind: Literal["person", "aider", "answer"] = "answer"
+    held: list[str] = []
+    begun, fence = line, ""
+    for number, raw in enumerate(body.split(b"\n"), line):
+        words = raw.decode("utf-8", "replace").removesuffix("\r")
+        now, words = _kind_of(words, bool(fence))
+        if now == "answer" and (mark := _FENCE.match(words)):
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+        elif now != "answer":
+            fence = ""
+        if now != kind:
+            if any(part.strip() for part in held):
+                yield Block(kind, tuple(held), begun)
+            kind, held, begun = now, [], number
+        held.append(words)
+    if any(part.strip() for part in held):
+        yield Block(kind, tuple(held), begun)
+
+
+def _kind_of(words: str, fenced: bool) -> tuple[Literal["person", "aider", "answer"], str]:
+    own = words.endswith("  ") or not fenced
+    if own and (words.startswith("#### ") or words.rstrip() == "####"):
+        return "person", words[5:].rstrip()
+    if own and (words.startswith("> ") or words.rstrip() == ">"):
+        return "aider", words[2:].rstrip()
+    return "answer", words
+
+
+def request(block: Block) -> tuple[str, str] | None:
+    """A person's words and the command they were given through; None for what asks for no work.
+
+    Errors that aider sends back to the model by itself are written like a person's words.
+    """
+    words = block.text
+    if not words or words == "<blank>" or words.startswith(_NOT_HUMAN):
+        return None
+    if not words.startswith("/"):
+        return words, ""
+    name, _, rest = words[1:].partition(" ")
+    if name in LOCAL_COMMANDS or name in ("run", "test") or not rest.strip():
+        return None
+    return rest.strip(), f"/{name}"
+
+
+def command_line(block: Block) -> str:
+    """What a person let aider run: `/run …`, `/test …`, `!…`."""
+    words = block.text
+    if words.startswith("!"):
+        return words[1:].strip()
+    name, _, rest = words.partition(" ")
+    return rest.strip() if name in ("/run", "/test") else ""
+
+
+HISTORY = ".aider.chat.history.md"
+LARGEST = 256 * 1024 * 1024
+_AMOUNT = r"([\d.,]+)\s?([kM]?)"
+_TOKENS = re.compile(
+    rf"Tokens: {_AMOUNT} sent(?:, {_AMOUNT} cache write)?(?:, {_AMOUNT} cache hit)?, {_AMOUNT} received"
+)
+_COST = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
+_MODEL = re.compile(r"(?:Models?|Main model): (\S+) with ")
+_VERSION = re.compile(r"Aider v(\S+)")
+_APPLIED = re.compile(r"Applied edit to (.+)")
+_REFUSED = re.compile(r"## \w*NoExactMatch: .* match lines in (.+)")
+_SKIPPED = re.compile(r"Skipping edits to (.+)")
+_COMMIT = re.compile(r"Commit ([0-9a-f]{5,40}) (.*)")
+_RUNNING = re.compile(r"(?:## )?Running:? (.+)")
+_TEST_RUN = re.compile(r"^={3,} .+ ={3,}$", re.MULTILINE)
+_FAULT = re.compile(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
+
+
+class ChatReading(ReadAnew):
+    def __init__(self, path: Path, part: str, claims: Claims) -> None:
+        super().__init__(claims)
+        self._path = path
+        self._part = part
+        self._calls = 0
+        self._model = ""
+
+    def events(self) -> Iterator[Event]:
+        chat = next((chat for chat in _chats_of(self._path) if chat.identity == self._part), None)
+        if chat is None:
+            return
+        self._size = len(chat.body)
+        found = list(blocks(chat.body, chat.line))
+        version = next(
+            (seen[1] for block in found for line in block.lines if (seen := _VERSION.match(line))), ""
+        )
+        said, began = "", False
+        for number, block in enumerate(found):
+            if block.kind == "aider":
+                self._notice_model(block)
+            if self._claims.repeated(f"{chat.identity}:{number}:{len(block.text)}"):
+                continue
+            if not began:
+                began = True
+                yield Began(
+                    chat.at, session=chat.identity, cwd=str(self._path.absolute().parent), version=version
+                )
+            yield from self._block(found, number, chat, said)
+            said = block.text if block.kind == "person" else said
+
+    def _block(self, found: list[Block], number: int, chat: Chat, said: str) -> Iterator[Event]:
+        block = found[number]
+        if block.kind == "answer":
+            yield AgentTurn(chat.at, _after_output(block.text))
+        elif block.kind == "aider":
+            yield from self._printed(block, chat, number)
+        elif command := command_line(block):
+            yield from self._commanded(command, list(takewhile(_not_person, found[number + 1 :])), chat)
+        elif (asked := request(block)) is not None:
+            words, name = asked
+            if not (
+                said.startswith("/") and said.partition(" ")[2].strip() == words
+            ):  # written a second time
+                yield UserTurn(chat.at, words, command=name)
+
+    def _commanded(self, command: str, later: list[Block], chat: Chat) -> Iterator[Event]:
+        """A command that a person gave; when it failed and the model was asked about it, it is a request too."""
+        if any(line.startswith("Tokens: ") for block in later for line in block.lines):
+            yield UserTurn(chat.at, command, command="/test")
+        yield self._call(chat, "run", "shell", command)
+        output = "\n".join(block.text for block in later[:2])
+        yield ToolResult(chat.at, self._name(chat), ok=None, text=excerpt(output))
+
+    def _printed(self, block: Block, chat: Chat, number: int) -> Iterator[Event]:
+        failing = False
+        for place, line in enumerate(block.lines):
+            if found := _TOKENS.match(line):
+                following = block.lines[place + 1] if place + 1 < len(block.lines) else ""
+                yield self._usage(found, f"{line} {following}", f"{chat.identity}:{number}:{place}", chat)
+            elif found := _APPLIED.match(line):
+                yield from self._edit(chat, found[1], ok=True)
+            elif found := _REFUSED.match(line):
+                yield from self._edit(chat, found[1], ok=False)
+            elif found := _SKIPPED.match(line):
+                yield self._call(chat, "edit", "edit", found[1])
+                yield ToolResult(chat.at, self._name(chat), ok=False, text=line, rejected=True)
+            elif found := _COMMIT.match(line):
+                yield self._call(chat, "commit", "shell", f"git commit -m {found[2]!r}")
+                yield ToolResult(
+                    chat.at, self._name(chat), ok=True, text=f"[aider {found[1]}] {found[2]}", exit_code=0
+                )
+            elif found := _RUNNING.match(line):
+                yield from self._ran(chat, found[1], line, block.lines[place + 1 :])
+            elif line.startswith("^C KeyboardInterrupt"):
+                yield Interruption(chat.at)
+            elif found := _FAULT.match(line):
+                if not failing:  # the same failure is printed with each attempt
+                    yield ApiFailure(chat.at, line)
+                failing = True
+
+    def _ran(self, chat: Chat, command: str, line: str, printed: tuple[str, ...]) -> Iterator[Event]:
+        """Linters are mentioned when they complain; of other commands nobody says how they ended."""
+        yield self._call(chat, "lint" if line.startswith("##") else "shell", "shell", command)
+        complained = line.startswith("##")
+        output = "\n".join(printed) if complained else ""
+        yield ToolResult(chat.at, self._name(chat), ok=False if complained else None, text=excerpt(output))
+
+    def _edit(self, chat: Chat, path: str, *, ok: bool) -> Iterator[Event]:
+        yield self._call(chat, "edit", "edit", path)
+        yield ToolResult(chat.at, self._name(chat), ok=ok, own_fault=not ok)
+
+    def _name(self, chat: Chat) -> str:
+        return f"{chat.identity}:{self._calls}"
+
+    def _call(self, chat: Chat, tool: str, action: Action, target: str) -> ToolCall:
+        self._calls += 1
+        return ToolCall(
+            chat.at, self._name(chat), tool, action, target, (target,) if action == "edit" else ()
+        )
+
+    def _notice_model(self, block: Block) -> None:
+        for line in block.lines:
+            if found := _MODEL.match(line):
+                self._model = found[1]
+
+    def _usage(self, found: re.Match[str], line: str, key: str, chat: Chat) -> UsageReport:
+        sent, written, cached, received = (_amount(found[place], found[place + 1]) for place in (1, 3, 5, 7))
+        fresh = sent - written - cached if sent >= written + cached else max(sent - written, 0)
+        cost = _COST.search(line)
+        stated = float(cost[1].replace(",", "").rstrip(".") or 0) if cost else 0.0
+        return UsageReport(chat.at, key, self._model, Usage(fresh, received, cached, written), stated or None)
+
+
+class Aider:
+    agent = "aider"
+    title = "aider"
+    appends = False
+    copies = False
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        if places.project is not None:
+            yield places.project
+        if configured := places.env.get("AIDER_CHAT_HISTORY_FILE"):
+            yield Path(configured).parent
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        path = root / HISTORY
+        return (path,) if path.is_file() else ()
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        found = START.search(head)
+        if found is None:
+            return False
+        rest = head[found.end() :].lstrip()
+        return not rest or rest.startswith((b"> ", b"####", b"# aider chat"))
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        try:
+            found = list(_chats_of(path))
+        except TranscriptError:
+            return (Glance(size=0, changed=0),)
+        cwd = str(path.absolute().parent)
+        return [
+            Glance(cwd, chat.at, part=chat.identity, size=len(chat.body), changed=chat.fingerprint)
+            for chat in found
+        ]
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ChatReading:
+        return ChatReading(path, part, claims)
+
+
+def _chats_of(path: Path) -> Iterator[Chat]:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise TranscriptError(
+                "too large for a chat history", where=str(path), fix="Move old chats to another file"
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    yield from chats(content)
+
+
+def _amount(digits: str | None, suffix: str | None) -> int:
+    try:
+        value = float((digits or "0").replace(",", "").rstrip("."))
+    except ValueError:
+        return 0
+    return int(value * {"k": 1000, "M": 1_000_000}.get(suffix or "", 1))
+
+
+def _not_person(block: Block) -> bool:
+    return block.kind != "person"
+
+
+def _after_output(text: str) -> str:
+    """The answer, where the output of a test run stands before it."""
+    ends = [found.end() for found in _TEST_RUN.finditer(text)]
+    return text[ends[-1] :].strip() or text if ends else text

@@ -1,0 +1,179 @@
+"""What Cline and Roo told the model: `api_conversation_history.json`, for how each tool call ended.
+
+The messages on screen name the calls; their results stand only here, as native tool results or, in older
+versions, as text headed `[tool for 'subject'] Result:`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from holdfast.agents.jsonl import excerpt, text_in
+from holdfast.agents.loose import Record, object_in, record, records
+from holdfast.model.events import Action, ToolResult
+
+_HEADING = re.compile(r"\A\[(\w+)(?: for '(.*?)')?\] Result:\s*", re.DOTALL)
+_TAG = re.compile(r"<(\w+)>\s*(.*?)\s*</\1>", re.DOTALL)
+_THOUGHT = re.compile(r"<thinking>.*?(?:</thinking>|\Z)", re.DOTALL)
+_COMPLETED = re.compile(r"<attempt_completion>\s*<result>(.*?)</result>", re.DOTALL)
+_ASKED = ("task", "feedback", "user_message", "answer")
+_EXIT = re.compile(r"exit code:? (-?\d+)", re.IGNORECASE)
+_DENIED = ("The user denied this operation", "The user denied")
+_FAILED = ("The tool execution failed", "[ERROR]", "Error ", "Error:")
+_MODEL = re.compile(r"<model>([^<\s]+)</model>")
+_CWD = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+
+ACTIONS: dict[str, Action] = {
+    "execute_command": "shell",
+    "write_to_file": "edit",
+    "replace_in_file": "edit",
+    "apply_diff": "edit",
+    "apply_patch": "edit",
+    "edit_file": "edit",
+    "edit": "edit",
+    "insert_content": "edit",
+    "search_and_replace": "edit",
+    "search_replace": "edit",
+    "new_rule": "edit",
+    "read_file": "read",
+    "search_files": "search",
+    "list_files": "search",
+    "list_code_definition_names": "search",
+    "codebase_search": "search",
+    "browser_action": "web",
+    "web_fetch": "web",
+    "web_search": "web",
+    "ask_followup_question": "ask",
+    "plan_mode_respond": "plan",
+    "update_todo_list": "todo",
+    "focus_chain": "todo",
+    "new_task": "agent",
+    "use_subagents": "agent",
+}
+
+_CALL = re.compile(rf"<(?:{'|'.join(ACTIONS)})>")
+
+
+class Call(Struct):
+    name: str
+    subject: str
+    result: str | None = None
+
+
+class History:
+    """The conversation, looked at once: calls with results, the model's name, the working directory."""
+
+    def __init__(self, messages: list[Record]) -> None:
+        self.messages = messages
+        self.model = ""
+        self.cwd = ""
+        self._results: dict[str, deque[str]] = defaultdict(deque)
+        for call in self.calls():
+            if call.result is not None:
+                self._results[call.subject].append(call.result)
+
+    def result_of(self, subject: str) -> str | None:
+        """The next result for a command or path, in the order in which they were asked for."""
+        waiting = self._results.get(subject)
+        return waiting.popleft() if waiting else None
+
+    def calls(self) -> Iterator[Call]:
+        for _, ended in self.steps():
+            yield from ended
+
+    def steps(self) -> Iterator[tuple[Record, list[Call]]]:
+        """Each message with the calls whose results it brings."""
+        native: dict[str, Call] = {}
+        for message in self.messages:
+            ended: list[Call] = []
+            blocks = blocks_of(message)
+            for number, block in enumerate(blocks):
+                words = text_in(block, "text")
+                if block.get("type") == "tool_use":
+                    native[text_in(block, "id")] = Call(
+                        text_in(block, "name"), subject_of(record(block, "input"))
+                    )
+                elif block.get("type") == "tool_result":
+                    call = native.pop(text_in(block, "tool_use_id"), None)
+                    if call is not None:
+                        call.result = result_text(block)
+                        ended.append(call)
+                elif message.get("role") == "user":
+                    self._notice(words)
+                    if heading := _HEADING.match(words):
+                        following = text_in(blocks[number + 1], "text") if number + 1 < len(blocks) else ""
+                        ended.append(Call(heading[1], heading[2] or "", words[heading.end() :] or following))
+            yield message, ended
+
+    def _notice(self, words: str) -> None:
+        if found := _MODEL.search(words):
+            self.model = found[1]
+        if not self.cwd and (found := _CWD.search(words)):
+            self.cwd = found[1]
+
+
+def blocks_of(message: Record) -> list[Record]:
+    content = message.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else records(content)
+
+
+def result_text(block: Record) -> str:
+    content = block.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(text_in(item, "text") for item in records(content))
+
+
+def subject_of(arguments: Record) -> str:
+    return text_in(
+        arguments, "command", "path", "file_path", "regex", "query", "url", "question", "message", "response"
+    )
+
+
+def asked(words: str) -> Iterator[str]:
+    """What a person said, in the marks that the client puts around it."""
+    yield from (inner for mark, inner in _TAG.findall(words) if mark in _ASKED and inner)
+
+
+def spoken(words: str) -> str:
+    """An answer without thoughts and, in the older notation, without the calls written into it."""
+    words = _THOUGHT.sub("", words)
+    if found := _COMPLETED.search(words):
+        return found[1].strip()
+    cut = _CALL.search(words)
+    return words[: cut.start()].strip() if cut else words.strip()
+
+
+def verdict(at: float | None, call: str, action: Action, result: str | None) -> ToolResult:
+    """How a call ended. Without a result, or without an exit code, nobody says."""
+    if result is None:
+        return ToolResult(at, call, ok=None)
+    stated = object_in(result) if result.startswith("{") else {}
+    if result.startswith(_DENIED) or stated.get("status") == "denied":
+        return ToolResult(at, call, ok=False, text=excerpt(result), rejected=True)
+    if action == "shell":
+        found = _EXIT.search(result[:600])
+        code = int(found[1]) if found else None
+        return ToolResult(
+            at, call, ok=None if code is None else code == 0, text=excerpt(result), exit_code=code
+        )
+    failed = result.startswith(_FAILED) or stated.get("status") == "error"
+    return ToolResult(
+        at,
+        call,
+        ok=not failed,
+        text=excerpt(result) if failed else "",
+        own_fault=failed and action != "other",
+    )
+
+
+def denial_feedback(result: str | None) -> str:
+    """What the person said while declining: in the result itself, in Roo's newer form."""
+    if not result or not result.startswith("{"):
+        return ""
+    stated = object_in(result)
+    return text_in(stated, "feedback") if stated.get("status") == "denied" else ""

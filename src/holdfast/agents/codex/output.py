@@ -1,0 +1,142 @@
+"""How a Codex tool ended, from what it printed: there is no flag, only wording that changed over the years."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from holdfast.agents.jsonl import decoded
+from holdfast.model.events import Asked
+
+_EXIT = re.compile(r"(?:Process exited with code|^Exit code:) (-?\d+)", re.MULTILINE)
+_RUNNING = re.compile(r"(?:Process running with session ID|Script running with cell ID) (\S+)")
+_REJECTED = re.compile(
+    r"(?:rejected|denied|declined) by (?:the )?user|user (?:rejected|denied|declined)", re.IGNORECASE
+)
+_REFUSED = re.compile(
+    r"\A(?:apply_patch verification failed|failed to parse (?:function )?arguments|unsupported call)"
+)
+_SCRIPT_FAILED = re.compile(r"\AScript (?:failed|error)", re.IGNORECASE)
+_HEADERS = ("Chunk ID:", "Exit code:", "Wall time", "Command:", "Script ")
+_HEAD = 600  # verdicts stand before the program's own output, which must not be mistaken for one
+
+
+_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+class Output(Struct, frozen=True):
+    text: str
+    exit_code: int | None = None
+    running: str = ""
+    rejected: bool = False
+    refused: bool = False
+
+
+def read_output(raw: Raw) -> Output:
+    text, code = _text_and_code(raw)
+    head = text[:_HEAD].partition("\nOutput:\n")[0]
+    if code is None and (match := _EXIT.search(head)):
+        code = int(match[1])
+    if code is None and _SCRIPT_FAILED.match(head):
+        code = 1
+    running = _RUNNING.search(head) if code is None else None
+    return Output(
+        text=_program_output(text),
+        exit_code=code,
+        running=running[1] if running else "",
+        rejected=code is None and bool(_REJECTED.search(head)),
+        refused=code is None and bool(_REFUSED.match(head)),
+    )
+
+
+def _program_output(text: str) -> str:
+    """What the program itself printed, without the lines that Codex puts before it."""
+    header, mark, output = text[:_HEAD].partition("\nOutput:\n")
+    return output + text[_HEAD:] if mark and header.startswith(_HEADERS) else text
+
+
+def _text_and_code(raw: Raw) -> tuple[str, int | None]:
+    value = decoded(_anything, raw, None)
+    if isinstance(value, str):
+        return _unwrapped(value)
+    if isinstance(value, list):
+        texts = [str(part.get("text", "")) for part in value if isinstance(part, dict)]
+        return "\n".join(texts), _scripted_code(texts)
+    if isinstance(value, dict):
+        return str(value.get("content", value.get("output", ""))), _code_in(value)
+    return "", None
+
+
+def _scripted_code(texts: list[str]) -> int | None:
+    """The exit code of a script's commands, where it shows their results whole: the first that is not 0."""
+    codes = [code for text in texts if text.startswith("{") and (code := _unwrapped(text)[1]) is not None]
+    return next((code for code in codes if code), 0) if codes else None
+
+
+def _unwrapped(text: str) -> tuple[str, int | None]:
+    """Older versions print a JSON object with the output and its metadata."""
+    if text.startswith("{") and '"exit_code"' in text:
+        value = decoded(_objects, Raw(text.encode()), {})
+        if (code := _code_in(value)) is not None:
+            return str(value.get("output", "")), code
+    return text, None
+
+
+def _code_in(value: dict[str, Any]) -> int | None:
+    metadata = value.get("metadata")
+    code = metadata.get("exit_code") if isinstance(metadata, dict) else value.get("exit_code")
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+# What Codex asks a person and shows for approval: `request_user_input`, and the plans of plan mode.
+
+LONGEST_PLAN = 12_000
+GO_AHEAD = "implement the plan"  # what the client says for a person who accepts the plan
+_question_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+class OpenQuestion(Struct):
+    id: str
+    text: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def questions_in(arguments: dict[str, Any]) -> list[OpenQuestion]:
+    value = arguments.get("questions")
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [
+        OpenQuestion(str(item.get("id", "")), item["question"], _options(item.get("options")))
+        for item in items
+        if isinstance(item.get("question"), str) and item["question"].strip()
+    ]
+
+
+def _options(value: object) -> tuple[tuple[str, str], ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(
+        (item["label"], str(item.get("description") or ""))
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("label"), str)
+    )
+
+
+def answered(at: float | None, questions: Sequence[OpenQuestion], output: str) -> Iterator[Asked]:
+    """Each question with its answer: the tool answers `{"answers": {id: {"answers": [words]}}}`."""
+    answers = decoded(_question_objects, Raw(output.encode("utf-8", "replace")), {}).get("answers")
+    for question in questions:
+        given = answers.get(question.id) if isinstance(answers, dict) else None
+        words = given.get("answers") if isinstance(given, dict) else given
+        spoken = words if isinstance(words, list) else [words]
+        answer = ", ".join(word for word in spoken if isinstance(word, str))
+        yield Asked(at, question.text, tuple(question.options), answer, by="user")
+
+
+def proposed_plan(text: str) -> str:
+    """The plan in a message of plan mode; '' when there is none."""
+    plan = text.partition("<proposed_plan>")[2].partition("</proposed_plan>")[0]
+    return plan.strip()[:LONGEST_PLAN]

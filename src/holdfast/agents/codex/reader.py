@@ -1,0 +1,498 @@
+"""Codex CLI: `$CODEX_HOME/sessions/Y/M/D/rollout-*.jsonl`, lines of `{timestamp, type, payload}`.
+
+Token counts are cumulative and repeated; forks begin with a replay of the parent's history, stamped at fork
+time; `session_meta` repeats inside a file; failure has no flag and is read from the output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from holdfast.agents.codex.output import (
+    GO_AHEAD,
+    OpenQuestion,
+    Output,
+    answered,
+    proposed_plan,
+    questions_in,
+    read_output,
+)
+from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.jsonl import (
+    LONGEST_GUIDE,
+    JsonLinesReading,
+    LineCount,
+    decoded,
+    excerpt,
+    glance_at,
+    seconds,
+    string_in,
+)
+from holdfast.agents.loose import PATCHED, written_in_patch
+from holdfast.model.events import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Guided,
+    Interruption,
+    Planned,
+    Tick,
+    Todo,
+    TodoList,
+    TodoStatus,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+LONGEST_WORDS = 20_000
+REPLAY_SECONDS = 1.0  # how long after the first line a fork without dated turn ids may still be replaying
+_SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
+# As in `loose`, which would be loaded for this line alone.
+
+_SCRIPTED_COMMAND = re.compile(
+    r"\bcmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)"
+)
+_IMAGE = re.compile(r"<image\b[^>]*>|</image>")
+_IDE_REQUEST = "## My request for Codex:"
+_GUIDE = ("# AGENTS.md instructions", "<user_instructions>")
+_NOT_HUMAN = (
+    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<permissions",
+    "<recommended_plugins>", "<skill>", "<INSTRUCTIONS>", "<collaboration_mode>", "<user_action>", "<subagent",
+    "<user_shell_command>",
+)  # fmt: skip
+
+
+class _Tokens(Struct, gc=False):
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _Info(Struct, gc=False):
+    total_token_usage: _Tokens | None = None
+    last_token_usage: _Tokens | None = None
+
+
+class _Content(Struct, gc=False):
+    type: str | None = None
+    text: str | None = None
+
+
+class _Git(Struct, gc=False):
+    branch: str | None = None
+
+
+class _Payload(Struct, gc=False):
+    type: str | None = None
+    id: str | None = None
+    cwd: str | None = None
+    cli_version: str | None = None
+    originator: str | None = None
+    source: Raw = Raw(b"")
+    git: _Git | None = None
+    model_provider: str | None = None
+    forked_from_id: str | None = None
+    parent_thread_id: str | None = None
+    turn_id: str | None = None
+    model: str | None = None
+    role: str | None = None
+    content: Raw = Raw(b"")
+    message: Raw = Raw(b"")
+    name: str | None = None
+    arguments: Raw = Raw(b"")
+    input: Raw = Raw(b"")
+    action: Raw = Raw(b"")
+    call_id: str | None = None
+    output: Raw = Raw(b"")
+    exit_code: int | None = None
+    success: bool | None = None
+    info: _Info | None = None
+    thread_token_usage: _Tokens | None = None
+
+
+class _Line(Struct, gc=False):
+    timestamp: str | None = None
+    type: str | None = None
+    payload: _Payload | None = None
+
+
+class _State(LineCount):
+    objects: int = 0
+    session: str = ""
+    parent: str = ""
+    first_at: float | None = None
+    model: str = ""
+    forked: bool = False
+    replaying: bool = False
+    total: tuple[int, int, int, int] = (0, 0, 0, 0)
+    reports: int = 0
+    open_calls: dict[str, str] = field(default_factory=dict)  # call id -> tool
+    exit_codes: dict[str, int] = field(default_factory=dict)
+    running: dict[str, str] = field(default_factory=dict)  # background process -> the call that started it
+    waiting: dict[str, str] = field(default_factory=dict)  # call that polls -> background process
+    questions: dict[str, list[OpenQuestion]] = field(default_factory=dict)
+    plan: str = ""  # proposed and not answered yet
+    words: tuple[str, str] = ("", "")  # the agent's last two messages since a person spoke
+    # A person's words -> which of the two copies of them was seen.
+    said: dict[str, str] = field(default_factory=dict)
+
+
+_lines = msgspec.json.Decoder(_Line)
+_contents = msgspec.json.Decoder(list[_Content])
+_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+class CodexReading(JsonLinesReading[_Line, _State]):
+    def events(self) -> Iterator[Event]:
+        state = self._state
+        for line in self._lines:
+            payload = line.payload
+            state.objects += 1
+            if payload is None:
+                continue
+            at = seconds(line.timestamp)
+            if line.type == "session_meta":
+                yield from self._meta(payload, at)
+                continue
+            # The same rollout lies in several places (archived, checkpointed): objects keep their number and time.
+            if state.session and self._claims.repeated(f"{state.session}:{state.objects}:{line.timestamp}"):
+                self._replay(line, payload)
+                continue
+            if state.replaying:
+                self._watch_replay(payload, at)
+            if state.replaying:
+                self._replay(line, payload)
+                continue
+            yield from self._own(line, payload, at)
+
+    def _meta(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+        state = self._state
+        if state.session or not payload.id:
+            return  # repeated meta lines, and those of the replayed parent, are no boundary
+        state.session, state.first_at = payload.id, at
+        state.parent = payload.parent_thread_id or _spawned_by(payload.source)
+        state.forked = state.replaying = bool(payload.forked_from_id)
+        yield Began(
+            at,
+            session=payload.id,
+            parent=state.parent,
+            cwd=payload.cwd or "",
+            branch=(payload.git.branch if payload.git else "") or "",
+            version=payload.cli_version or "",
+            provider=payload.model_provider or "",
+            headless=payload.originator == "codex_exec" or bytes(payload.source) == b'"exec"',
+        )
+
+    def _watch_replay(self, payload: _Payload, at: float | None) -> None:
+        """Ends the replay at the first turn of this thread's own.
+
+        Turn ids are time-ordered: one made before this session was made is the parent's.
+        """
+        state = self._state
+        born, turn = _made_at(state.session), _made_at(payload.turn_id or "")
+        if born is not None and turn is not None:
+            state.replaying = turn < born
+        elif at is not None and state.first_at is not None and payload.turn_id is None:
+            dated = born is not None and payload.type in ("task_started", None)
+            state.replaying = dated or at - state.first_at <= REPLAY_SECONDS
+
+    def _replay(self, line: _Line, payload: _Payload) -> None:
+        """Of a copied history only the running total counts: it is where this thread's own usage starts."""
+        if line.type == "turn_context" and payload.model:
+            self._state.model = payload.model
+        usage = payload.info.total_token_usage if payload.info else payload.thread_token_usage
+        if usage is not None:
+            self._state.total = _totals(usage)
+
+    def _own(self, line: _Line, payload: _Payload, at: float | None) -> Iterator[Event]:
+        state = self._state
+        if line.type == "response_item":
+            yield from self._item(payload, at)
+        elif line.type == "turn_context":
+            state.model = payload.model or state.model
+            if payload.cwd:
+                yield Began(at, cwd=payload.cwd)
+        elif line.type == "compacted":
+            yield from self._compacted(string_in(payload.message), at)
+        elif line.type == "token_usage_record" and payload.thread_token_usage is not None:
+            yield from self._usage(payload.thread_token_usage, None, at)
+        elif line.type == "event_msg":
+            yield from self._event(payload, at)
+
+    def _event(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+        state, kind = self._state, payload.type
+        if kind == "token_count":
+            if payload.info is not None and payload.info.total_token_usage is not None:
+                yield from self._usage(payload.info.total_token_usage, payload.info.last_token_usage, at)
+        elif kind == "user_message":
+            yield from self._person(string_in(payload.message), "event", at)
+        elif kind == "exec_command_end" and payload.call_id and payload.exit_code is not None:
+            state.exit_codes[payload.call_id] = payload.exit_code
+        elif kind == "patch_apply_end" and payload.call_id and payload.success is not None:
+            state.exit_codes[payload.call_id] = 0 if payload.success else 1
+        elif kind == "turn_aborted":
+            yield Interruption(at)
+        elif kind in ("error", "stream_error"):
+            yield ApiFailure(at, string_in(payload.message))
+        elif kind == "task_started":
+            state.said.clear()
+        elif at is not None:
+            yield Tick(at)
+
+    def _item(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+        kind = payload.type
+        if kind == "message" and payload.role == "user":
+            yield from self._person(_message_text(payload.content), "item", at)
+        elif kind == "message" and payload.role == "assistant":
+            if text := _message_text(payload.content):
+                self._state.words = (self._state.words[1], text.strip()[-LONGEST_WORDS:])
+                yield AgentTurn(at, text)
+                yield from self._proposed(text, at)
+        elif kind == "function_call":
+            yield from self._call(payload, _json_in_string(payload.arguments), "", at)
+        elif kind == "custom_tool_call":
+            yield from self._call(payload, {}, string_in(payload.input), at)
+        elif kind == "local_shell_call":
+            payload.name = "local_shell"
+            yield from self._call(payload, _object(payload.action), "", at)
+        elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
+            yield from self._result(payload, at)
+        elif at is not None:
+            yield Tick(at)
+
+    def _person(self, text: str, copy: str, at: float | None) -> Iterator[Event]:
+        """Each prompt is written twice, as an item and as an event; either may be missing."""
+        if _IDE_REQUEST in text:
+            text = text.split(_IDE_REQUEST, 1)[1]
+        words = text.strip()
+        if words.startswith(_GUIDE) and not self._state.parent:
+            yield Guided(at, words[:LONGEST_GUIDE])
+        if not words or words.startswith(_NOT_HUMAN) or self._state.parent:
+            return
+        other = self._state.said.pop(words, copy)
+        if other == copy:
+            self._state.said[words] = copy
+            self._state.words = ("", "")
+            yield UserTurn(at, words)
+            if self._state.plan and words.casefold().startswith(GO_AHEAD):
+                yield Planned(at, self._state.plan, approved=True)
+            self._state.plan = ""
+
+    def _compacted(self, summary: str, at: float | None) -> Iterator[Event]:
+        """A summary is written as the agent's message first. What the agent said before it is still its last word."""
+        before, last = self._state.words
+        yield Compaction(at, summary)
+        if last and summary.rstrip().endswith(last):
+            self._state.words = ("", before)
+            if before:
+                yield AgentTurn(at, before)
+
+    def _proposed(self, text: str, at: float | None) -> Iterator[Event]:
+        """Plan mode: the plan stands in the agent's message, and the person's next words decide on it."""
+        if plan := proposed_plan(text):
+            self._state.plan = plan
+            yield Planned(at, plan)
+
+    def _usage(self, usage: _Tokens, last: _Tokens | None, at: float | None) -> Iterator[Event]:
+        """Counts changes of the running total; a total that fell started anew, so the last request is the change."""
+        state, total = self._state, _totals(usage)
+        if total == state.total:
+            return
+        change = [now - before for now, before in zip(total, state.total, strict=True)]
+        if min(change) < 0:
+            change = list(_totals(last)) if last is not None else list(total)
+        state.total = total
+        state.reports += 1
+        prompt, cached, written, output = change
+        yield UsageReport(
+            at,
+            f"{state.session}#{state.reports}",
+            state.model,
+            Usage(max(prompt - cached - written, 0), output, cached, written),
+        )
+
+    def _call(
+        self, payload: _Payload, arguments: dict[str, Any], script: str, at: float | None
+    ) -> Iterator[Event]:
+        name, call = payload.name or "", payload.call_id or payload.id or ""
+        self._state.open_calls[call] = name
+        if name == "write_stdin" or name == "wait":
+            self._state.waiting[call] = str(arguments.get("session_id", arguments.get("cell_id", "")))
+        if name == "request_user_input":
+            self._state.questions[call] = questions_in(arguments)
+        action, target, paths = _describe(name, arguments, script)
+        patch = _patch_in(name, arguments, script) if action == "edit" else ""
+        yield ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths))
+        if name == "update_plan" and (items := _plan(arguments.get("plan"))):
+            yield TodoList(at, items)
+
+    def _result(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+        state, call = self._state, payload.call_id or ""
+        tool = state.open_calls.pop(call, "")
+        output = read_output(payload.output)
+        if questions := state.questions.pop(call, None):
+            yield from answered(at, questions, output.text)
+        code = state.exit_codes.pop(call, None)
+        if process := state.waiting.pop(call, ""):
+            yield ToolResult(at, call, ok=None)
+            call = state.running.get(process, "")
+            if not call:
+                return
+        if output.running:
+            state.running[output.running] = call
+            return  # the verdict comes with a later call that waits for the process
+        for process, starter in list(state.running.items()):
+            if starter == call:
+                del state.running[process]
+        yield _verdict(at, call, tool, output, output.exit_code if output.exit_code is not None else code)
+
+
+class Codex(OneSessionPerFile):
+    agent = "codex"
+    title = "Codex CLI"
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        base = Path(places.env["CODEX_HOME"]) if places.env.get("CODEX_HOME") else places.home / ".codex"
+        return (base / "sessions", base / "archived_sessions")
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        return root.rglob("*.jsonl")
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        first = head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
+        return first.startswith(b"{") and b'"type":"session_meta"' in first[:400].replace(b'": ', b'":')
+
+    def glance(self, path: Path, head: bytes) -> Glance:
+        return glance_at(head)
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CodexReading:
+        return CodexReading(path, offset, state, claims, _lines, _State)
+
+
+def _verdict(at: float | None, call: str, tool: str, output: Output, code: int | None) -> ToolResult:
+    ok = code == 0 if code is not None else None
+    if output.refused or output.rejected:
+        ok = False
+    return ToolResult(
+        at,
+        call,
+        ok=ok,
+        text=excerpt(output.text),
+        exit_code=code,
+        rejected=output.rejected,
+        own_fault=output.refused and tool == "apply_patch",
+    )
+
+
+def _describe(name: str, arguments: dict[str, Any], script: str) -> tuple[Action, str, tuple[str, ...]]:
+    if name in _SHELLS:
+        command = _command_line(arguments)
+        if paths := _patched(command):
+            return "edit", paths[0], paths
+        return "shell", command, ()
+    if name == "apply_patch":
+        paths = _patched(script or str(arguments.get("input", "")))
+        return "edit", paths[0] if paths else "", paths
+    if name == "exec":  # a script that calls tools: what it runs is what counts
+        if paths := _patched(script.replace("\\n", "\n")):
+            return "edit", paths[0], paths
+        commands = [_script_string(literal) for literal in _SCRIPTED_COMMAND.findall(script)]
+        return ("shell", "\n".join(commands), ()) if commands else ("other", "", ())
+    if name == "update_plan":
+        return "todo", "", ()
+    if name in ("view_image", "read_file"):
+        path = str(arguments.get("path", arguments.get("file_path", "")))
+        return "read", path, (path,) if path else ()
+    if name in ("grep_files", "list_dir"):
+        return "search", str(arguments.get("pattern", arguments.get("dir_path", ""))), ()
+    if name == "request_user_input":
+        return "ask", "", ()
+    if name in ("spawn_agent", "send_input"):
+        return "agent", str(arguments.get("message", "")), ()
+    return "other", "", ()
+
+
+def _patch_in(name: str, arguments: dict[str, Any], script: str) -> str:
+    if name in _SHELLS:
+        return _command_line(arguments)
+    return script.replace("\\n", "\n") if name == "exec" else script or str(arguments.get("input", ""))
+
+
+def _script_string(literal: str) -> str:
+    """A string of a script; escapes that JSON does not know stand for the character itself."""
+    return string_in(Raw(literal.encode())) or re.sub(r"\\(.)", r"\1", literal[1:-1])
+
+
+def _command_line(arguments: dict[str, Any]) -> str:
+    command = arguments.get("cmd", arguments.get("command", ""))
+    if isinstance(command, list):
+        words = [word for word in command if isinstance(word, str)]
+        if len(words) == 3 and words[1] in ("-lc", "-c"):
+            return words[2]
+        return " ".join(words)
+    return command if isinstance(command, str) else ""
+
+
+def _patched(patch: str) -> tuple[str, ...]:
+    return tuple(PATCHED.findall(patch)) if "*** Begin Patch" in patch else ()
+
+
+def _plan(value: object) -> tuple[Todo, ...]:
+    known: dict[object, TodoStatus] = {"in_progress": "in_progress", "completed": "completed"}
+    items = value if isinstance(value, list) else []
+    return tuple(
+        Todo(item["step"], known.get(str(item.get("status")), "pending"))
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("step"), str) and item["step"].strip()
+    )
+
+
+def _totals(usage: _Tokens) -> tuple[int, int, int, int]:
+    return (
+        usage.input_tokens or 0,
+        usage.cached_input_tokens or 0,
+        usage.cache_write_input_tokens or 0,
+        usage.output_tokens or 0,
+    )
+
+
+def _made_at(identity: str) -> int | None:
+    """The milliseconds in a version-7 uuid; None for other ids."""
+    digits = identity.replace("-", "")
+    return int(digits[:12], 16) if re.fullmatch(r"[0-9a-f]{12}7[0-9a-f]{19}", digits) else None
+
+
+def _spawned_by(source: Raw) -> str:
+    match = re.search(rb'"parent_thread_id":\s*"([^"]+)"', bytes(source))
+    return match[1].decode("ascii", "replace") if match else ""
+
+
+def _message_text(raw: Raw) -> str:
+    if bytes(memoryview(raw)[:1]) == b'"':
+        return string_in(raw)
+    return "\n".join(
+        part.text for part in decoded(_contents, raw, []) if part.text and not _IMAGE.fullmatch(part.text)
+    )
+
+
+def _object(raw: Raw) -> dict[str, Any]:
+    return decoded(_objects, raw, {})
+
+
+def _json_in_string(raw: Raw) -> dict[str, Any]:
+    text = string_in(raw)
+    return decoded(_objects, Raw(text.encode()), {}) if text else _object(raw)

@@ -1,0 +1,121 @@
+"""What an importer is: how one agent's session files are found, recognised and read.
+
+A new agent is one new module with a class that satisfies `Importer`, and a line in `registry.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from holdfast.model.events import Event
+from holdfast.store.machine import Places
+
+
+class Warned(Struct, frozen=True):
+    """One thing that could not be read; the rest was."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+
+class Glance(Struct, frozen=True):
+    """What can be told of a session cheaply: enough to sort and to choose.
+
+    A file that holds several sessions names them in `part`, each with its own `size` and `changed` (any
+    numbers that differ when the session differs); for one session per file the file's own are taken. `parent` is
+    the part whose subagent this one is.
+    """
+
+    cwd: str = ""
+    started: float | None = None
+    part: str = ""
+    size: int | None = None
+    changed: int | None = None
+    parent: str = ""
+
+
+class Claims(Protocol):
+    """Who counts a line: histories are copied between files, and each line is counted once."""
+
+    def repeated(self, key: str) -> bool:
+        """Whether the key was met before, in any source; claims it for this one when it was not."""
+
+    def foreign(self, key: str) -> bool:
+        """Whether another source has claimed the key; claims it for this one when none has."""
+
+
+class Reading(Protocol):
+    """One pass over a source, from where the last one stopped."""
+
+    warnings: list[Warned]
+
+    def events(self) -> Iterator[Event]: ...
+
+    def position(self) -> int:
+        """Bytes consumed so far; valid when `events` is exhausted."""
+
+    def state(self) -> bytes:
+        """What the next pass needs to go on."""
+
+
+class Importer(Protocol):
+    agent: str
+    title: str
+    appends: bool
+    """Whether a session only ever grows at its end: then the next pass reads on, else it reads anew."""
+    copies: bool
+    """Whether these are other agents' sessions written down again: they count where the original is missing."""
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        """The folders in which this agent keeps its sessions, existing or not."""
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        """The files below a folder that could be transcripts of this agent, by name."""
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        """Whether the content is this agent's, whatever the name says."""
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        """The sessions that a recognised file holds."""
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> Reading: ...
+
+
+class OneSessionPerFile(ABC):
+    """For agents that append each session to a file of its own."""
+
+    appends = True
+    copies = False
+
+    @abstractmethod
+    def glance(self, path: Path, head: bytes) -> Glance:
+        """The one session, from the first bytes of the file."""
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        return (self.glance(path, head),)
+
+
+class ReadAnew(ABC):
+    """For sources that are read whole each time: nothing is carried to the next pass."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+        self._size = 0
+        self.warnings: list[Warned] = []
+
+    @abstractmethod
+    def events(self) -> Iterator[Event]:
+        """What the source tells."""
+
+    def position(self) -> int:
+        return self._size
+
+    def state(self) -> bytes:
+        return b""

@@ -1,0 +1,462 @@
+"""GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`, lines of `{type, data, id, timestamp}`.
+
+Newer versions record the usage of each response; older ones only the sums of a run, when it ends, and a run
+that was killed leaves none: its usage is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.jsonl import decoded, excerpt, glance_at, seconds, string_after, string_in, text_in
+from holdfast.agents.loose import (
+    LineReading,
+    PassState,
+    first_object,
+    patched_paths,
+    target_of,
+    written_by,
+    written_in_patch,
+)
+from holdfast.agents.loose import items_of_list as todo_items
+from holdfast.agents.loose import json_object_in as object_in
+from holdfast.model.events import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Asked,
+    Began,
+    Compaction,
+    Event,
+    Interruption,
+    Tick,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+# What Copilot CLI's lines hold, as far as it is used here, and what its tools do.
+
+ACTIONS: dict[str, Action] = {
+    "bash": "shell",
+    "powershell": "shell",
+    "local_shell": "shell",
+    "create": "edit",
+    "edit": "edit",
+    "str_replace_editor": "edit",
+    "apply_patch": "edit",
+    "view": "read",
+    "show_file": "read",
+    "grep": "search",
+    "rg": "search",
+    "glob": "search",
+    "lsp": "search",
+    "web_fetch": "web",
+    "web_search": "web",
+    "fetch_copilot_cli_documentation": "web",
+    "ask_user": "ask",
+    "exit_plan_mode": "plan",
+    "update_todo": "todo",
+    "task": "agent",
+}
+
+
+class Tokens(Struct):
+    model: str | None = None
+    inputTokens: float | None = None
+    outputTokens: float | None = None
+    cacheReadTokens: float | None = None
+    cacheWriteTokens: float | None = None
+
+
+class Metrics(Struct):
+    usage: Tokens | None = None
+
+
+class Context(Struct):
+    cwd: str | None = None
+    branch: str | None = None
+
+
+class Shell(Struct):
+    exitCode: int | None = None
+
+
+class Data(Struct):
+    sessionId: str | None = None
+    copilotVersion: str | None = None
+    context: Raw = Raw(b"")
+    content: Raw = Raw(b"")
+    source: str | None = None
+    parentToolCallId: str | None = None
+    toolCallId: str | None = None
+    toolName: str | None = None
+    arguments: Raw = Raw(b"")
+    success: bool | None = None
+    result: Raw = Raw(b"")
+    error: Raw = Raw(b"")
+    shellExecution: Shell | None = None
+    usage: Raw = Raw(b"")
+    modelMetrics: dict[str, Metrics] | None = None
+    summaryContent: str | None = None
+    message: Raw = Raw(b"")
+    kind: Raw = Raw(b"")
+    response: Raw = Raw(b"")
+
+
+class Line(Struct):
+    type: str | None = None
+    data: Data | None = None
+    id: str | None = None
+    agentId: str | None = None
+    timestamp: str | None = None
+
+
+def usage_of(tokens: Tokens) -> Usage:
+    """Input is stated with what was read from and written to the cache."""
+    prompt, read, written = (
+        round(count or 0) for count in (tokens.inputTokens, tokens.cacheReadTokens, tokens.cacheWriteTokens)
+    )
+    return Usage(max(prompt - read - written, 0), round(tokens.outputTokens or 0), read, written)
+
+
+# What Copilot CLI asks a person with `ask_user`: a form with fields or, in first versions, a question with
+# choices.
+
+_ANSWERED = re.compile(r"User (?:responded|selected|answered)[^:\n]{0,40}:\s*(\S.*)", re.DOTALL)
+
+
+class Field(Struct):
+    """One thing that is asked for. `shown` is how each choice is shown, by the value it stands for."""
+
+    name: str
+    text: str
+    shown: dict[str, str] = {}
+
+
+def fields_in(arguments: Mapping[str, Any]) -> list[Field]:
+    message, question = arguments.get("message"), arguments.get("question")
+    if isinstance(question, str) and question.strip():
+        choices = arguments.get("choices")
+        values = choices if isinstance(choices, list) else []
+        return [Field("", question, {one: one for one in values if isinstance(one, str)})]
+    schema = arguments.get("requestedSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(message, str) or not isinstance(properties, dict):
+        return []
+    fields = {name: value for name, value in properties.items() if isinstance(value, dict)}
+    return [
+        Field(name, message if len(fields) == 1 else _text(message, name, field), _shown(field))
+        for name, field in fields.items()
+    ]
+
+
+def _text(message: str, name: str, field: Mapping[str, Any]) -> str:
+    """A field among several asks with its own words where these are a question."""
+    described, title = field.get("description"), field.get("title")
+    if isinstance(described, str) and described.rstrip().endswith("?"):
+        return described
+    return f"{message} ({title if isinstance(title, str) and title else name})"
+
+
+def _shown(field: Mapping[str, Any]) -> dict[str, str]:
+    named, values, names = field.get("oneOf"), field.get("enum"), field.get("enumNames")
+    if isinstance(named, list):
+        pairs = [(one.get("const"), one.get("title")) for one in named if isinstance(one, dict)]
+    elif isinstance(values, list):
+        shown = names if isinstance(names, list) and len(names) == len(values) else values
+        pairs = list(zip(values, shown, strict=True))
+    else:
+        pairs = []
+    return {value: name for value, name in pairs if isinstance(value, str) and isinstance(name, str)}
+
+
+def answered(at: float | None, fields: Sequence[Field], content: object) -> Iterator[Asked]:
+    """Each field with what the person chose, as it was shown to them."""
+    for field in fields:
+        value = content.get(field.name) if isinstance(content, dict) else None
+        yield Asked(at, field.text, _options(field), _answer(field, value), by="user")
+
+
+def told(at: float | None, fields: Sequence[Field], text: str) -> Iterator[Asked]:
+    """The same, read from what the tool told the model; of several fields only that they were asked."""
+    found = _ANSWERED.search(text)
+    value = found[1].strip() if found and len(fields) == 1 else None
+    for field in fields:
+        yield Asked(at, field.text, _options(field), _answer(field, value), by="user")
+
+
+def _options(field: Field) -> tuple[tuple[str, str], ...]:
+    return tuple((name, "") for name in field.shown.values())
+
+
+def _answer(field: Field, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    chosen = value if isinstance(value, list) else [value]
+    return ", ".join(
+        field.shown.get(str(one), str(one)) for one in chosen if isinstance(one, str | int | float)
+    )
+
+
+# How a Copilot CLI shell command ended: the client's last line below the output says so, or that it runs on.
+
+_ENDED = re.compile(r"\s*<(?:shellId: (\S+) )?(?:completed|exited) with exit code (-?\d+)>\s*\Z")
+_RUNNING = re.compile(r"<[^<>]*\bshellId: (\S+?)[,>\s][^<>]*\b(?:still running|read_bash)\b[^<>]*>\s*\Z")
+
+
+class ShellOutput(Struct, frozen=True):
+    text: str
+    exit_code: int | None = None
+    running: str = ""  # the shell in which the command runs on
+
+
+def read_shell(text: str) -> ShellOutput:
+    if ended := _ENDED.search(text):
+        return ShellOutput(text[: ended.start()], int(ended[2]))
+    running = _RUNNING.search(text)
+    return ShellOutput(text, running=running[1] if running else "")
+
+
+_INJECTED = ("<skill-context", "<system_reminder>", "<system_notification>", "<reminder>")
+_LOOK_AFTER = (
+    "read_bash",
+    "stop_bash",
+    "write_bash",
+    "read_powershell",
+    "stop_powershell",
+    "write_powershell",
+)
+_BEGINNINGS = ("session.start", "session.resume")
+_REFUSED = ("rejected", "denied")
+_FEEDBACK = re.compile(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
+# What hooks say to a result stands below it.
+_GUIDANCE = re.compile(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
+
+
+class _State(PassState):
+    session: str = ""
+    recorded: bool = False  # this run's responses are recorded one by one
+    open_calls: dict[str, Action] = field(default_factory=dict)
+    running: dict[str, str] = field(default_factory=dict)  # shell -> the call whose command runs on in it
+    polling: dict[str, str] = field(default_factory=dict)  # call that looks after a shell -> the shell
+    declined: list[str] = field(default_factory=list)
+    questions: dict[str, list[Field]] = field(default_factory=dict)  # call -> what it asks a person
+
+
+_lines = msgspec.json.Decoder(Line)
+_contexts = msgspec.json.Decoder(Context)
+_tokens = msgspec.json.Decoder(Tokens)
+
+
+class CopilotReading(LineReading[Line, _State]):
+    def _events(self) -> Iterator[Event]:
+        takers = {
+            "session.start": self._began,
+            "session.resume": self._began,
+            "system.message": self._told,
+            "user.message": self._person,
+            "assistant.message": self._model,
+            "tool.execution_start": self._call,
+            "tool.execution_complete": self._result,
+            "permission.completed": self._decided,
+            "human_response.recorded": self._answered,
+            "system.notification": self._notified,
+            "session.usage_record": self._response,
+            "session.shutdown": self._shutdown,
+            "session.compaction_complete": self._compaction,
+            "session.error": self._error,
+            "abort": self._abort,
+        }
+        for line in self._lines:
+            if line.id and self._claims.repeated(line.id) and line.type not in _BEGINNINGS:
+                continue  # a copy; where it goes on by itself, its beginning still says whose it is
+            at = seconds(line.timestamp)
+            taker = takers.get(line.type or "")
+            if taker is not None and line.data is not None:
+                yield from taker(line, line.data, at)
+            elif at is not None:
+                yield Tick(at)
+
+    def _began(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        state, context = self._state, decoded(_contexts, data.context, Context())
+        state.recorded = False
+        state.session = state.session or data.sessionId or ""
+        yield Began(
+            at,
+            session=state.session,
+            cwd=context.cwd or "",
+            branch=context.branch or "",
+            version=data.copilotVersion or "",
+        )
+
+    def _told(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        if b"running in non-interactive mode" in bytes(memoryview(data.content)[:400]):
+            yield Began(at, headless=True)
+        elif at is not None:
+            yield Tick(at)
+
+    def _person(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        words = string_in(data.content).strip()
+        injected = (data.source or "user") != "user" or words.startswith(_INJECTED)
+        if words and not (injected or line.agentId or data.parentToolCallId):
+            yield UserTurn(at, words)
+        elif at is not None:
+            yield Tick(at)
+
+    def _model(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        text = string_in(data.content).strip()
+        if text and not (line.agentId or data.parentToolCallId):
+            yield AgentTurn(at, text)
+        elif at is not None:
+            yield Tick(at)
+
+    def _call(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        name, call, arguments = data.toolName or "", data.toolCallId or "", object_in(data.arguments)
+        action = ACTIONS.get(name, "other")
+        if name == "str_replace_editor" and arguments.get("command") == "view":
+            action = "read"
+        target = target_of(action, arguments)
+        paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
+        written = written_by(action, arguments, paths)
+        if name == "apply_patch":
+            patch = text_in(arguments, "patch", "input") or string_in(data.arguments)
+            paths = patched_paths(patch)
+            target = paths[0] if paths else ""
+            written = written_in_patch(patch, paths)
+        self._state.open_calls[call] = action
+        if action == "ask" and (asked := fields_in(arguments)):
+            self._state.questions[call] = asked
+        if name in _LOOK_AFTER:
+            self._state.polling[call] = text_in(arguments, "shellId")
+        yield ToolCall(at, call, name, action, target, paths, written)
+        if action == "todo" and (items := todo_items(arguments.get("todos"))):
+            yield TodoList(at, items)
+
+    def _decided(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        kind = text_in(object_in(data.result), "kind")
+        if kind.startswith("denied") and kind.endswith("by-user") and data.toolCallId:
+            self._state.declined.append(data.toolCallId)
+        if at is not None:
+            yield Tick(at)
+
+    def _answered(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        if asked := self._state.questions.pop(data.toolCallId or "", None):
+            yield from answered(at, asked, object_in(data.response).get("content"))
+        elif at is not None:
+            yield Tick(at)
+
+    def _result(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        state, call, error = self._state, data.toolCallId or "", object_in(data.error)
+        action = state.open_calls.pop(call, "other")
+        text = (
+            text_in(error, "message") or text_in(object_in(data.result), "content") or string_in(data.result)
+        )
+        text = _GUIDANCE.sub("", text)
+        shell = state.polling.pop(call, "")
+        output = read_shell(text) if action == "shell" or shell else ShellOutput(text)
+        if action == "shell" and output.running:
+            state.running[output.running] = call
+            return  # the verdict comes when the command has ended
+        if shell and output.exit_code is not None:
+            yield from self._ended(shell, output, at)
+            output = ShellOutput("")
+        if (asked := state.questions.pop(call, None)) and data.success:
+            yield from told(at, asked, text)
+        code = data.shellExecution.exitCode if data.shellExecution else output.exit_code
+        ok = code == 0 if data.success and code is not None else data.success
+        rejected = call in state.declined or text_in(error, "code") in _REFUSED
+        if call in state.declined:
+            state.declined.remove(call)
+        yield ToolResult(
+            at,
+            call,
+            ok=ok,
+            text=excerpt(output.text) if not ok or action == "shell" else "",
+            exit_code=code,
+            rejected=rejected and not ok,
+            own_fault=not ok and (action == "edit" or bool(shell)),
+        )
+        if rejected and (said := _FEEDBACK.search(text)):
+            yield UserTurn(at, said[1].strip(), feedback=True)
+
+    def _ended(self, shell: str, output: ShellOutput, at: float | None) -> Iterator[Event]:
+        """A command that ran on in the background has ended: the call that started it is answered now."""
+        if call := self._state.running.pop(shell, ""):
+            code = output.exit_code
+            yield ToolResult(at, call, ok=code == 0, text=excerpt(output.text), exit_code=code)
+
+    def _notified(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        kind = object_in(data.kind)
+        code = kind.get("exitCode")
+        if kind.get("type") == "shell_completed" and isinstance(code, int):
+            yield from self._ended(text_in(kind, "shellId"), ShellOutput("", code), at)
+        if at is not None:
+            yield Tick(at)
+
+    def _response(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        tokens = decoded(_tokens, data.usage, Tokens())
+        self._state.recorded = True
+        yield from self._counted(line, tokens.model or "", tokens, at)
+
+    def _shutdown(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        """The sums of one run, unless its responses were recorded already."""
+        if not self._state.recorded:
+            for model, metrics in sorted((data.modelMetrics or {}).items()):
+                yield from self._counted(line, model, metrics.usage or Tokens(), at)
+        self._state.recorded = False
+        if at is not None:
+            yield Tick(at)
+
+    def _counted(self, line: Line, model: str, tokens: Tokens, at: float | None) -> Iterator[Event]:
+        usage = usage_of(tokens)
+        if usage != Usage():  # requests without any token are requests whose tokens nobody counted
+            yield UsageReport(at, f"{self._state.session}:{line.id}:{model}", model, usage)
+
+    def _compaction(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        if data.success is not False:
+            yield Compaction(at, data.summaryContent or "")
+
+    def _error(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        yield ApiFailure(at, string_in(data.message))
+
+    def _abort(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+        yield Interruption(at)
+
+
+class Copilot(OneSessionPerFile):
+    agent = "copilot"
+    title = "GitHub Copilot CLI"
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        moved = places.env.get("COPILOT_HOME", "").strip()
+        return ((Path(moved) if moved else places.home / ".copilot") / "session-state",)
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        yield from root.glob("*/events.jsonl")
+        yield from root.glob("*.jsonl")  # as first versions kept them
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        first = head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
+        kind = first_object(head).get("type") or string_after("type", first[:200])
+        own = isinstance(kind, str) and kind.startswith(
+            ("session.", "user.message", "hook.", "system.message")
+        )
+        return own and b'"data":' in first.replace(b'": ', b'":') and b'"format":"holdfast' not in first
+
+    def glance(self, path: Path, head: bytes) -> Glance:
+        return glance_at(head)
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CopilotReading:
+        return CopilotReading(path, offset, state, claims, _lines, _State)

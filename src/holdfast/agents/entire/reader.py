@@ -1,0 +1,410 @@
+"""Entire: checkpoints of other agents' sessions, kept in the git objects of the repository itself.
+
+On the branch `entire/checkpoints/v1` and below `refs/entire/checkpoints/` stand `…/<n>/full.jsonl`, the whole
+transcript so far, and `metadata.json`. A checkpoint repeats the ones before it, or goes on where they ended
+(early versions wrote pieces): what begins differently is read as well. The transcript is handed to the
+importer that recognises it, and is that agent's session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.agents.contract import Claims, Glance, Importer, ReadAnew, Warned
+from holdfast.agents.jsonl import seconds, text_in
+from holdfast.agents.loose import Record, object_in
+from holdfast.core.errors import TranscriptError
+from holdfast.model.events import Began, Event
+from holdfast.store.machine import Places
+
+# Objects of a git repository, read by git itself: refs, trees, blobs. Nothing is written, fetched or run.
+
+_QUIET = (
+    "--no-pager",
+    "--no-optional-locks",
+    "--no-replace-objects",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "core.fsmonitor=false",
+)
+_TREE_LINE = re.compile(rb"\d{6} blob ([0-9a-f]{40,64}) +(\d+|-)\t(.+)", re.DOTALL)
+WAIT_SECONDS = 120
+
+
+class Ref(Struct, frozen=True):
+    name: str
+    target: str
+
+
+class Blob(Struct, frozen=True):
+    identity: str
+    size: int
+    path: str
+
+
+def common_folder(work_tree: Path) -> Path | None:
+    """The folder in which a work tree's objects lie: its `.git`, the one that a worktree points to, itself if bare."""
+    entry = work_tree / ".git"
+    try:
+        if entry.is_file():
+            named = entry.read_text(encoding="utf-8", errors="replace").partition("gitdir:")[2].strip()
+            entry = (work_tree / named).resolve()
+        elif not entry.is_dir():
+            entry = work_tree
+        shared = entry / "commondir"
+        if shared.is_file():
+            entry = (entry / shared.read_text(encoding="utf-8", errors="replace").strip()).resolve()
+        return entry if (entry / "HEAD").is_file() and (entry / "objects").is_dir() else None
+    except OSError:
+        return None
+
+
+def work_tree_of(common: Path) -> str:
+    """A work tree that uses the objects: beside a `.git`, or the first linked one of a bare repository."""
+    if common.name == ".git":
+        return str(common.parent)
+    for pointer in sorted(common.glob("worktrees/*/gitdir")):
+        try:
+            return str(Path(pointer.read_text(encoding="utf-8", errors="replace").strip()).parent)
+        except OSError:
+            continue
+    return str(common)
+
+
+def refs(git: Path, *patterns: str) -> list[Ref]:
+    lines = _output(git, "for-each-ref", "--format=%(objectname) %(refname)", *patterns).splitlines()
+    parts = (line.decode("utf-8", "replace").partition(" ") for line in lines)
+    return [Ref(name, target) for target, _, name in parts if name]
+
+
+def blobs(git: Path, tree: str) -> Iterator[Blob]:
+    for line in _output(git, "ls-tree", "-r", "-l", "-z", "--full-tree", tree).split(b"\0"):
+        if found := _TREE_LINE.fullmatch(line):
+            size = int(found[2]) if found[2] != b"-" else 0
+            yield Blob(found[1].decode(), size, found[3].decode("utf-8", "replace"))
+
+
+def contents(git: Path, identities: Iterable[str]) -> Iterator[bytes]:
+    """Small blobs, in the order asked for, by one process; an empty one for each that is missing."""
+    process = _start(git, "cat-file", "--batch")
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        for identity in identities:
+            process.stdin.write(identity.encode() + b"\n")
+            process.stdin.flush()
+            header = process.stdout.readline().split()
+            if len(header) != 3 or not header[2].isdigit():
+                yield b""
+                continue
+            content = process.stdout.read(int(header[2]))
+            process.stdout.read(1)
+            yield content
+    except OSError as error:
+        raise _refused(git, str(error)) from error
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(WAIT_SECONDS)
+
+
+def start_of(git: Path, identity: str, length: int) -> bytes:
+    """The first bytes of a blob, without waiting for the rest."""
+    process = _start(git, "cat-file", "blob", identity)
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        return process.stdout.read(length)
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.kill()
+        process.wait(WAIT_SECONDS)
+
+
+def copy_blob(git: Path, identity: str, target: IO[bytes]) -> None:
+    """A blob of any size, straight from git into a file."""
+    try:
+        done = subprocess.run(
+            _command(git, "cat-file", "blob", identity),
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            check=False,
+        )
+    except OSError as error:
+        raise _refused(git, str(error)) from error
+    if done.returncode:
+        raise _refused(git, f"object {identity[:12]} is missing")
+
+
+def _output(git: Path, *arguments: str) -> bytes:
+    try:
+        done = subprocess.run(
+            _command(git, *arguments),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=_environment(),
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _refused(git, str(error)) from error
+    if done.returncode:
+        raise _refused(git, done.stderr.decode("utf-8", "replace").strip().partition("\n")[0])
+    return done.stdout
+
+
+def _start(git: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            _command(git, *arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        )
+    except OSError as error:
+        raise _refused(git, str(error)) from error
+
+
+def _command(git: Path, *arguments: str) -> list[str]:
+    return ["git", f"--git-dir={git}", *_QUIET, *arguments]
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {**kept, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def _refused(git: Path, why: str) -> TranscriptError:
+    return TranscriptError(
+        f"git cannot read this repository: {why or 'no reason given'}",
+        where=str(git),
+        fix="Check that git is installed and that the repository is whole",
+    )
+
+
+HEAD = 64 * 1024
+_PLACES = ("refs/heads/entire/checkpoints", "refs/entire/checkpoints", "refs/remotes")
+_REF = re.compile(r"refs/(?:heads/|remotes/[^/]+/)?entire/checkpoints(?:/.+)?")
+_TRANSCRIPT = re.compile(r"(?:(.*)/)?full\.jsonl(?:\.(\d+))?")
+_HEAD_FILE = re.compile(rb"(?:ref: \S+|[0-9a-f]{40,64})\s*")
+
+
+class Checkpoint(Struct, frozen=True):
+    """One transcript: a blob, or the pieces of a large one in order."""
+
+    session: str
+    ref: str
+    made: float
+    pieces: tuple[Blob, ...]
+    branch: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"git:{self.ref}:{self.pieces[0].path}"
+
+    @property
+    def size(self) -> int:
+        return sum(piece.size for piece in self.pieces)
+
+
+class Kept(Struct):
+    """All checkpoints of a session, oldest first."""
+
+    checkpoints: list[Checkpoint]
+
+    @property
+    def size(self) -> int:
+        return self.checkpoints[-1].size
+
+    @property
+    def stamp(self) -> int:
+        """Another number for other contents: git has made the hashes already."""
+        return sum(int(piece.identity[:12], 16) for found in self.checkpoints for piece in found.pieces)
+
+
+class CheckpointReading(ReadAnew):
+    def __init__(self, git: Path, kept: Kept | None, importers: Sequence[Importer], claims: Claims) -> None:
+        super().__init__(claims)
+        self._git = git
+        self._kept = kept
+        self._importers = importers
+
+    def events(self) -> Iterator[Event]:
+        if self._kept is None:
+            self.warnings.append(Warned(f"git:{self._git}", 0, "gone", "the checkpoint is no longer there"))
+            return
+        for found in self._worth_reading(self._kept.checkpoints):
+            try:
+                yield from self._read(found)
+            except TranscriptError as error:
+                self.warnings.append(Warned(found.place, 0, "unreadable", error.problem))
+
+    def _worth_reading(self, checkpoints: list[Checkpoint]) -> list[Checkpoint]:
+        """The newest, and older ones that are not its beginning. Whole documents are complete in the newest."""
+        chosen = [checkpoints[-1]]
+        starts = [start_of(self._git, checkpoints[-1].pieces[0].identity, HEAD)]
+        if not object_in(starts[0].partition(b"\n")[0]):
+            return chosen
+        for older in reversed(checkpoints[:-1]):
+            start = start_of(self._git, older.pieces[0].identity, HEAD)
+            if all(
+                older.size > newer.size or start[: len(known)] != known[: len(start)]
+                for newer, known in zip(chosen, starts, strict=True)
+            ):
+                chosen.append(older)
+                starts.append(start)
+        return chosen[::-1]
+
+    def _read(self, found: Checkpoint) -> Iterator[Event]:
+        with _unwritten_file() as (file, path):
+            for piece in found.pieces:
+                copy_blob(self._git, piece.identity, file)
+                file.seek(0, 2)
+            file.flush()
+            self._size += found.size
+            yield from self._inner(path, found)
+
+    def _inner(self, path: Path, found: Checkpoint) -> Iterator[Event]:
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+        importer = next((importer for importer in self._importers if importer.recognise(path, head)), None)
+        if importer is None:
+            if head.strip():
+                self.warnings.append(
+                    Warned(found.place, 1, "unknown", "no importer recognises this transcript")
+                )
+            return
+        for glance in importer.sessions(path, head):
+            reading = importer.open(path, 0, b"", self._claims, glance.part)
+            for event in reading.events():
+                if isinstance(event, Began):
+                    event = replace(
+                        event, agent=event.agent or importer.agent, branch=event.branch or found.branch
+                    )
+                yield event
+            self.warnings += [replace(warning, path=found.place) for warning in reading.warnings]
+
+
+@contextmanager
+def _unwritten_file() -> Iterator[tuple[BinaryIO, Path]]:
+    """A file for the inner importer that has a path and, where the system can, never reaches a disk.
+
+    A checkpoint is unredacted; elsewhere it lies in a private temporary folder until it is read.
+    """
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        with open(os.memfd_create("holdfast"), "w+b") as file:
+            yield file, Path(f"/proc/self/fd/{file.fileno()}")
+        return
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+        path = Path(folder, "checkpoint.jsonl")
+        with open(path, "w+b") as file:
+            yield file, path
+
+
+class Entire:
+    """`importers` are those to which transcripts are offered, in this order."""
+
+    agent = "entire"
+    title = "Entire"
+    appends = False
+    copies = False
+
+    def __init__(self, importers: Sequence[Importer]) -> None:
+        self._importers = importers
+        self._listed: dict[Path, tuple[list[Ref], dict[str, Kept]]] = {}
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        if places.project is not None and (git := common_folder(places.project)) is not None:
+            yield git
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        """A repository stands for its checkpoints as its `HEAD`: discovery deals in regular files."""
+        head = root / "HEAD"
+        return (head,) if head.is_file() else ()
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        if path.name != "HEAD" or not _HEAD_FILE.fullmatch(head) or not (path.parent / "objects").is_dir():
+            return False
+        try:
+            return bool(_checkpoint_refs(path.parent))
+        except TranscriptError:
+            return False
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        try:
+            found = self._checkpoints(path.parent)
+        except TranscriptError:
+            return ()
+        cwd = work_tree_of(path.parent)
+        return [
+            Glance(cwd, kept.checkpoints[0].made or None, part=session, size=kept.size, changed=kept.stamp)
+            for session, kept in found.items()
+        ]
+
+    def open(
+        self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
+    ) -> CheckpointReading:
+        kept = self._checkpoints(path.parent).get(part)
+        return CheckpointReading(path.parent, kept, self._importers, claims)
+
+    def _checkpoints(self, git: Path) -> dict[str, Kept]:
+        """By session; listed again only when a ref has moved."""
+        now = _checkpoint_refs(git)
+        known = self._listed.get(git)
+        if known is None or known[0] != now:
+            known = self._listed[git] = (now, _by_session(git, now))
+        return known[1]
+
+
+def _checkpoint_refs(git: Path) -> list[Ref]:
+    """Each distinct state once, the local name of it first."""
+    found = {ref.target: ref for ref in reversed(refs(git, *_PLACES)) if _REF.fullmatch(ref.name)}
+    return sorted(found.values(), key=lambda ref: ref.name)
+
+
+def _by_session(git: Path, states: Iterable[Ref]) -> dict[str, Kept]:
+    sessions: dict[str, dict[str, Checkpoint]] = {}
+    for ref in states:
+        for checkpoint in _listed(git, ref):
+            known = sessions.setdefault(checkpoint.session, {})
+            known.setdefault(checkpoint.pieces[-1].identity, checkpoint)  # one content may have several refs
+    return {
+        session: Kept(sorted(found.values(), key=lambda checkpoint: (checkpoint.made, checkpoint.size)))
+        for session, found in sessions.items()
+    }
+
+
+def _listed(git: Path, ref: Ref) -> Iterator[Checkpoint]:
+    transcripts: dict[str, dict[int, Blob]] = {}
+    notes: dict[str, str] = {}
+    for blob in blobs(git, ref.target):
+        folder, _, name = blob.path.rpartition("/")
+        if name == "metadata.json":
+            notes[folder] = blob.identity
+        elif found := _TRANSCRIPT.fullmatch(blob.path):
+            transcripts.setdefault(folder, {})[int(found[2] or 0)] = blob
+    folders = [folder for folder in transcripts if folder in notes]
+    known = dict(zip(folders, contents(git, [notes[folder] for folder in folders]), strict=True))
+    for folder, pieces in transcripts.items():
+        about: Record = object_in(known.get(folder, b"{}"))
+        ordered = tuple(pieces[number] for number in sorted(pieces))
+        yield Checkpoint(
+            session=text_in(about, "session_id") or ordered[0].identity,
+            ref=ref.name,
+            made=seconds(about.get("created_at")) or 0.0,
+            pieces=ordered,
+            branch=text_in(about, "branch"),
+        )

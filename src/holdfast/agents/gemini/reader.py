@@ -1,0 +1,353 @@
+"""Gemini CLI: `~/.gemini/tmp/<hash or nickname>/chats/session-*.json` and, today, `.jsonl`.
+
+The older form is one document that is written anew; the newer appends records, among them whole messages
+under the id of an earlier one, lists of messages that replace the history, and rewinds. So every message, text,
+answer and count is claimed under the message's id: whatever is written again counts once, in whichever pass or
+file it comes. What a rewind takes back was still said, done and paid for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from holdfast.agents.claude_code.tools import questions_in
+from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, Warned
+from holdfast.agents.gemini.shape import (
+    API_ERROR,
+    answer_of,
+    by_number,
+    described,
+    judged,
+    own_words,
+    parts_of,
+    spoken,
+    stopped,
+)
+from holdfast.agents.jsonl import LONGEST_LINE, decoded, seconds, string_after, too_deep, unreadable
+from holdfast.agents.loose import HEAD, LineReading, PassState
+from holdfast.agents.loose import items_of_list as todo_items
+from holdfast.agents.loose import json_object_in as object_in
+from holdfast.model.events import (
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Interruption,
+    Tick,
+    TodoList,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+# Which directory a Gemini CLI session ran in: its file knows a hash or a nickname of the directory only.
+
+_ABSOLUTE = re.compile(
+    rb'(?<![\w.~/])(/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}|[A-Za-z]:(?:\\\\|/)[^\s"<>|*?,;()\[\]{}\']{2,300})'
+)
+_WORKSPACE = re.compile(rb"Workspace Directories:\*\*\\n\s+- ([^\\\"]+)")
+_LARGEST_MARKER = 4 * 1024 * 1024
+_MOST_PATHS = 2000
+
+_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+def project_root(path: Path, head: bytes) -> str:
+    """The session's directory, or '' where nothing proves one."""
+    home = _project_folder(path)
+    if home is not None and (marked := _read(home / ".project_root").decode("utf-8", "replace").strip()):
+        return marked
+    registered = _registered(home) if home is not None else {}
+    if home is not None:
+        for root, nickname in registered.items():
+            if nickname == home.name:
+                return root
+    wanted = string_after("projectHash", head[:4096])
+    if wanted:
+        for candidate in _candidates(head, registered):
+            if sha256(candidate.encode("utf-8", "replace")).hexdigest() == wanted:
+                return candidate
+    stated = _WORKSPACE.search(head)  # the context a session begins with names the directory itself
+    return stated[1].decode("utf-8", "replace").strip() if stated else ""
+
+
+def _project_folder(path: Path) -> Path | None:
+    """`tmp/<hash or nickname>`, above `chats/`."""
+    for parent in list(path.parents)[:3]:
+        if parent.name == "chats":
+            return parent.parent
+    return None
+
+
+def _registered(home: Path) -> dict[str, str]:
+    """Directories the client knows, with their nicknames ('' when it only trusts them)."""
+    base = home.parent.parent
+    trusted = decoded(_objects, Raw(_read(base / "trustedFolders.json")), {})
+    projects = decoded(_objects, Raw(_read(base / "projects.json")), {}).get("projects")
+    known = dict.fromkeys(trusted, "")
+    if isinstance(projects, dict):
+        known.update({root: str(nickname) for root, nickname in projects.items()})
+    return known
+
+
+def _candidates(head: bytes, registered: dict[str, str]) -> Iterator[str]:
+    yield from registered
+    seen: set[str] = set()
+    for number, found in enumerate(_ABSOLUTE.finditer(head)):
+        if number > _MOST_PATHS:
+            return
+        place = found[1].decode("utf-8", "replace").replace("\\\\", "\\").rstrip("/\\.")
+        while place not in seen and len(place) > 1:
+            seen.add(place)
+            yield place
+            place = place[: max(place.rfind("/"), place.rfind("\\"))]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LARGEST_MARKER)
+    except OSError:
+        return b""
+
+
+_DOCUMENT = re.compile(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
+_OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
+_CANCELLED = ("Request cancelled.", "User cancelled the request.")
+_GO_ON = "System: Please continue."  # what the client itself says when the model fell silent
+_CLIENT_COMMAND = re.compile(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")
+# A summary that replaces the history, as the model wrote it: it may have thought aloud first.
+_SNAPSHOT = re.compile(r"(?:<scratchpad>.*</scratchpad>\s*)?(<state_snapshot>)", re.DOTALL)
+
+
+class _Tokens(Struct):
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    thoughts: int | None = None
+    tool: int | None = None
+
+
+class _Call(Struct):
+    id: str | None = None
+    name: str | None = None
+    args: Raw = Raw(b"")
+    result: Raw = Raw(b"")
+    status: str | None = None
+    timestamp: str | None = None
+
+
+class _Message(Struct):
+    id: str | None = None
+    timestamp: str | None = None
+    type: str | None = None
+    content: Raw = Raw(b"")
+    displayContent: Raw = Raw(b"")
+    toolCalls: list[_Call] | None = None
+    tokens: _Tokens | None = None
+    model: str | None = None
+
+
+class _Header(Struct):
+    sessionId: str | None = None
+    startTime: str | None = None
+    kind: str | None = None
+    directories: list[str] | None = None
+    messages: list[Raw] | None = None
+
+
+class _Line(_Message):
+    """Any record of the newer form: the header, an update of it, a rewind, or a message."""
+
+    sessionId: str | None = None
+    startTime: str | None = None
+    kind: str | None = None
+    directories: list[str] | None = None
+    messages: list[Raw] | None = None
+    update: _Header | None = field(default=None, name="$set")
+    rewind: str | None = field(default=None, name="$rewindTo")
+
+
+class _State(PassState):
+    session: str = ""
+    subagent: bool = False
+
+
+_lines = msgspec.json.Decoder(_Line)
+_headers = msgspec.json.Decoder(_Header)
+_messages = msgspec.json.Decoder(_Message)
+_UNREADABLE = _Header()
+_NO_MESSAGE = _Message()
+
+
+class GeminiReading(LineReading[_Line, _State]):
+    """One pass over either form. A document is read whole each time; what was counted before is claimed."""
+
+    _consumed: int | None = None
+
+    def position(self) -> int:
+        return self._lines.position if self._consumed is None else self._consumed
+
+    def _events(self) -> Iterator[Event]:
+        if _OLDER.match(_first_bytes(self._path, 256)):
+            yield from self._document()
+            return
+        for line in self._lines:
+            if line.rewind is not None:
+                if self._new(line.rewind, "taken back"):
+                    yield Interruption(None)
+            elif line.update is not None:
+                yield from self._header(line.update)
+            elif line.id is not None:
+                yield from self._message(line)
+            elif line.sessionId is not None:
+                known = (line.sessionId, line.startTime, line.kind, line.directories, line.messages)
+                yield from self._header(_Header(*known))
+
+    def _document(self) -> Iterator[Event]:
+        data = _first_bytes(self._path, LONGEST_LINE)
+        header = _UNREADABLE if too_deep(data) else decoded(_headers, Raw(data), _UNREADABLE)
+        if header is _UNREADABLE:
+            self._consumed = 0  # it may be written just now: the next pass reads it from the start
+            self._warn("bad-document", "not a whole JSON document, left out")
+            return
+        yield from self._header(header)
+        self._consumed = len(data)
+
+    def _header(self, header: _Header) -> Iterator[Event]:
+        state, at = self._state, seconds(header.startTime)
+        if header.sessionId and not state.session:
+            state.subagent = header.kind == "subagent"
+            parent = self._path.parent.name if state.subagent else ""
+            state.session = f"{parent}/{header.sessionId}" if parent else header.sessionId
+            cwd = project_root(self._path, _first_bytes(self._path, HEAD))
+            yield Began(
+                at,
+                session=state.session,
+                parent=parent,
+                cwd=cwd or next(iter(header.directories or ()), ""),
+                provider="google",
+            )
+        for number, raw in enumerate(header.messages or (), start=1):
+            message = decoded(_messages, raw, _NO_MESSAGE)
+            if message is _NO_MESSAGE:
+                self._warn("bad-line", f"message {number} has an unexpected shape, left out")
+            else:
+                yield from self._message(message)
+
+    def _warn(self, code: str, text: str) -> None:
+        self.warnings.append(Warned(str(self._path), max(self._lines.line, 1), code, text))
+
+    def _new(self, *names: str | None) -> bool:
+        return not self._claims.repeated("gemini:" + ":".join([self._state.session, *map(str, names)]))
+
+    def _message(self, message: _Message) -> Iterator[Event]:
+        at = seconds(message.timestamp)
+        if message.type == "gemini":
+            yield from self._model(message, at)
+        elif self._new(message.id):
+            yield from self._other(message, at)
+
+    def _other(self, message: _Message, at: float | None) -> Iterator[Event]:
+        text = spoken(parts_of(message.content)).strip()
+        if message.type == "user":
+            shown = spoken(parts_of(message.displayContent))
+            yield from self._person(own_words(shown or text), at)
+        elif text in _CANCELLED:
+            yield Interruption(at)
+        elif message.type == "error" and API_ERROR.search(text):
+            yield ApiFailure(at, text)
+        elif at is not None:
+            yield Tick(at)
+
+    def _person(self, words: str, at: float | None) -> Iterator[Event]:
+        if summary := _SNAPSHOT.match(words):
+            yield Compaction(at, words[summary.start(1) :])
+        elif words and words != _GO_ON and not _CLIENT_COMMAND.match(words) and not self._state.subagent:
+            yield UserTurn(at, words)
+        elif at is not None:
+            yield Tick(at)
+
+    def _model(self, message: _Message, at: float | None) -> Iterator[Event]:
+        if self._new(message.id) and at is not None:
+            yield Tick(at)
+        text = spoken(parts_of(message.content)).strip()
+        if text and self._new(message.id, "said") and not self._state.subagent:
+            yield AgentTurn(at, text)
+        if message.tokens is not None:
+            yield from self._usage(message, message.tokens, at)
+        for call in message.toolCalls or ():
+            yield from self._call(call, at)
+
+    def _usage(self, message: _Message, tokens: _Tokens, at: float | None) -> Iterator[Event]:
+        """Counted when first stated and when corrected; another file's copy of the message has counted it already."""
+        cached = tokens.cached or 0
+        usage = Usage(
+            max((tokens.input or 0) - cached, 0) + (tokens.tool or 0),
+            (tokens.output or 0) + (tokens.thoughts or 0),
+            cached,
+        )
+        key = f"{self._state.session}:{message.id}"
+        if usage == Usage() or self._claims.foreign(f"gemini:{key}:tokens"):
+            return
+        if self._new(message.id, str(usage.input), str(usage.output), str(usage.cache_read)):
+            yield UsageReport(at, key, message.model or "", usage)
+
+    def _call(self, call: _Call, at: float | None) -> Iterator[Event]:
+        name, identity = call.name or "", call.id or ""
+        arguments = object_in(call.args)
+        made = described(name, arguments, identity, at)
+        if self._new(identity, "called"):
+            yield made
+            if made.action == "todo" and (items := todo_items(arguments.get("todos"))):
+                yield TodoList(at, items)
+        status = call.status or ""
+        if status in ("success", "error", "cancelled") and self._new(identity, "answered"):
+            text = answer_of(call.result)
+            ended = seconds(call.timestamp) or at
+            yield judged(identity, made.action, status, text, ended)
+            if made.action == "ask":
+                yield from by_number(ended, questions_in(arguments), text)
+            if status == "cancelled" and stopped(text):
+                yield Interruption(ended)
+
+
+class Gemini(OneSessionPerFile):
+    agent = "gemini"
+    title = "Gemini CLI"
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        home = Path(places.env["GEMINI_CLI_HOME"]) if places.env.get("GEMINI_CLI_HOME") else places.home
+        return (home / ".gemini" / "tmp",)
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        for folder in root.glob("*/chats"):
+            yield from sorted(folder.glob("session-*.json"))
+            yield from sorted(folder.rglob("*.jsonl"))
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        start = head[:4096]
+        return bool(_DOCUMENT.match(start)) and b'"sessionId"' in start and b'"projectHash"' in start
+
+    def glance(self, path: Path, head: bytes) -> Glance:
+        return Glance(cwd=project_root(path, head), started=seconds(string_after("startTime", head[:4096])))
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> GeminiReading:
+        return GeminiReading(path, offset, state, claims, _lines, _State)
+
+
+def _first_bytes(path: Path, size: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise unreadable(path, error) from error

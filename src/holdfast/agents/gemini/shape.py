@@ -1,0 +1,206 @@
+"""What Gemini CLI and its fork Qwen Code share: tool names, content parts, and how a tool's answer reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from holdfast.agents.claude_code.tools import OpenQuestion
+from holdfast.agents.jsonl import decoded, excerpt, string_in
+from holdfast.agents.loose import target_of, written_by
+from holdfast.core.fence import strip_ours
+from holdfast.model.events import Action, Asked, ToolCall, ToolResult
+
+ACTIONS: dict[str, Action] = {
+    "run_shell_command": "shell",
+    "write_file": "edit",
+    "replace": "edit",
+    "edit": "edit",
+    "notebook_edit": "edit",
+    "read_file": "read",
+    "read_many_files": "read",
+    "zoom_image": "read",
+    "grep_search": "search",
+    "search_file_content": "search",
+    "glob": "search",
+    "list_directory": "search",
+    "lsp": "search",
+    "google_web_search": "web",
+    "web_search": "web",
+    "web_fetch": "web",
+    "ask_user": "ask",
+    "ask_user_question": "ask",
+    "exit_plan_mode": "plan",
+    "write_todos": "todo",
+    "todo_write": "todo",
+    "invoke_agent": "agent",
+    "codebase_investigator": "agent",
+    "agent": "agent",
+    "task": "agent",
+    "create_sub_session": "agent",
+}
+
+API_ERROR = re.compile(
+    r"\[API Error|quota|rate.?limit|overloaded|fetch failed|\b(?:401|403|429|5\d\d)\b", re.IGNORECASE
+)
+_INJECTED = re.compile(
+    r"<(hook_context|session_context|qwen:user-prompt-submit-context|system-reminder)>.*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+_REFERENCED = re.compile(r"\n?--- Content from referenced files ---.*", re.DOTALL)
+_WRAPPER = re.compile(r"\A\s*<untrusted_context>\n?|\n?</untrusted_context>\s*\Z")
+_EXIT_CODE = re.compile(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
+_SHELL_OUTPUT = re.compile(
+    r"(?:\A|\n)Output: (.*?)(?:\n(?:Error|Exit Code|Signal|Process Group PGID): |\Z)", re.DOTALL
+)
+_STOPPED = re.compile(r"User (?:cancelled|aborted)|aborted by user|Request cancelled", re.IGNORECASE)
+_MALFORMED = re.compile(
+    r"\A(?:params must|Tool \S+ not found|Invalid (?:parameters|tool)|Error: Invalid)", re.IGNORECASE
+)
+
+
+class Response(Struct):
+    id: str | None = None
+    response: Raw = Raw(b"")
+
+
+class Invocation(Struct):
+    id: str | None = None
+    name: str | None = None
+    args: Raw = Raw(b"")
+
+
+class ContentPart(Struct):
+    text: str | None = None
+    thought: Raw = Raw(b"")  # a flag, or the thought itself
+    functionCall: Invocation | None = None
+    functionResponse: Response | None = None
+
+
+_parts = msgspec.json.Decoder(list[str | ContentPart])
+_part = msgspec.json.Decoder(ContentPart)
+_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+def parts_of(raw: Raw) -> list[ContentPart]:
+    """Content as the API knows it: one text, one part, or a list of either."""
+    start = bytes(memoryview(raw)[:1])
+    if start == b'"':
+        return [ContentPart(text=string_in(raw))]
+    if start == b"{":
+        return [decoded(_part, raw, ContentPart())]
+    if start == b"[":
+        return [
+            part if isinstance(part, ContentPart) else ContentPart(text=part)
+            for part in decoded(_parts, raw, [])
+        ]
+    return []
+
+
+def spoken(parts: Iterable[ContentPart]) -> str:
+    """The words of a message, without thoughts."""
+    return "\n".join(
+        part.text for part in parts if part.text and bytes(part.thought) in (b"", b"false", b"null")
+    )
+
+
+def own_words(text: str) -> str:
+    """A person's words without what hooks and the client put around them."""
+    return _REFERENCED.sub("", _not_ours(_INJECTED.sub("", text))).strip()
+
+
+def _not_ours(text: str) -> str:
+    """Qwen Code puts what a hook says after a tool's answer without any mark of its own."""
+    return strip_ours(text)
+
+
+def answer_of(raw: Raw) -> str:
+    """What a tool answered: the text under `output` or `error`, or the parts of a list of responses."""
+    value = decoded(_anything, raw, None) if bytes(raw) else None
+    return _not_ours(_INJECTED.sub("", _answer(value))).strip()
+
+
+def _answer(value: Any) -> str:
+    if isinstance(value, str):
+        return _WRAPPER.sub("", value)
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_answer, value)))
+    if not isinstance(value, dict):
+        return ""
+    for name in ("functionResponse", "response", "output", "error", "text", "content", "message"):
+        if name in value:
+            return _answer(value[name])
+    return ""
+
+
+def described(name: str, arguments: dict[str, Any], call: str, at: float | None) -> ToolCall:
+    action: Action = ACTIONS.get(name, "other")
+    target = target_of(action, arguments)
+    paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
+    if name == "read_many_files":
+        listed = arguments.get("include", arguments.get("paths"))
+        paths = tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
+    written = written_by(action, arguments, paths)
+    return ToolCall(at, call, name, action, target, paths, written)
+
+
+def judged(
+    call: str, action: Action, status: str, text: str, at: float | None, code: int | None = None
+) -> ToolResult:
+    """A shell command that ended badly is a success to the client: the exit code decides."""
+    if action == "shell":
+        if code is None and (codes := _EXIT_CODE.findall(text)):
+            code = int(codes[-1])
+        output = _SHELL_OUTPUT.search(text)
+        text = output[1] if output and output[1] not in ("", "(empty)") else text
+    ok = {"success": True, "error": False, "cancelled": False}.get(status)
+    if ok and code is not None:
+        ok = code == 0
+    return ToolResult(
+        at,
+        call,
+        ok=ok,
+        text=excerpt(text) if not ok or action == "shell" else "",
+        exit_code=code,
+        rejected=status == "cancelled",
+        own_fault=status == "error" and (action == "edit" or bool(_MALFORMED.match(text))),
+    )
+
+
+def stopped(text: str) -> bool:
+    """Whether a cancelled call was cancelled by stopping the agent, not by declining the step."""
+    return bool(_STOPPED.search(text))
+
+
+# What Gemini CLI and Qwen Code ask a person: the questions of a call, each with the answer that was given.
+
+_DECODER = json.JSONDecoder()
+
+
+def by_number(at: float | None, questions: Sequence[OpenQuestion], answer: str) -> list[Asked]:
+    """Gemini CLI answers `{"answers": {"0": "words"}}`, and adds a remark where a hook changed the question."""
+    try:
+        value, _ = _DECODER.raw_decode(answer)
+    except (ValueError, RecursionError):
+        value = None
+    found = value.get("answers") if isinstance(value, dict) else None
+    answers = found if isinstance(found, dict) else {}
+    return [_asked(at, question, answers.get(str(number))) for number, question in enumerate(questions)]
+
+
+def by_words(at: float | None, questions: Sequence[OpenQuestion], shown: dict[str, Any]) -> list[Asked]:
+    """Qwen Code shows `{"answers": [{"question": "…", "answer": "words"}]}`."""
+    found = shown.get("answers")
+    pairs = [pair for pair in found if isinstance(pair, dict)] if isinstance(found, list) else []
+    answers = {str(pair.get("question")): pair.get("answer") for pair in pairs}
+    return [_asked(at, question, answers.get(question.text)) for question in questions]
+
+
+def _asked(at: float | None, question: OpenQuestion, answer: object) -> Asked:
+    words = answer if isinstance(answer, str) else ""
+    return Asked(at, question.text, tuple(question.options), words, by="user")

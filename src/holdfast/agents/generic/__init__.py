@@ -1,0 +1,1 @@
+"""Any agent that writes holdfast's own events."""

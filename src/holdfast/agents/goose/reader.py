@@ -1,0 +1,362 @@
+"""Goose: `sessions/sessions.db`, and before it one `*.jsonl` per session with the session's data on line one.
+
+Tokens are known for a session as a whole only; which session started a subagent's is not stored, and is told
+by the call that was made just before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from holdfast.agents.contract import Claims, Glance, Warned
+from holdfast.agents.jsonl import JsonLines, excerpt, seconds, text_in
+from holdfast.agents.loose import Record, checklist, count, object_in, record, records
+from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, opened, sessions_of
+from holdfast.model.events import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Interruption,
+    Tick,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+# Goose's messages as events: content items of camel-cased types, tools named `extension__tool`.
+
+ACTIONS: dict[str, Action] = {
+    "shell": "shell",
+    "bash": "shell",
+    "write": "edit",
+    "edit": "edit",
+    "text_editor": "edit",
+    "read_file": "read",
+    "read": "read",
+    "read_image": "read",
+    "tree": "search",
+    "analyze": "search",
+    "glob": "search",
+    "grep": "search",
+    "search": "search",
+    "web_scrape": "web",
+    "web_search": "web",
+    "fetch": "web",
+    "todo_write": "todo",
+    "todo_read": "todo",
+    "delegate": "agent",
+    "subagent": "agent",
+    "create_task": "agent",
+    "execute_task": "agent",
+}
+_DECLINED = "The user has declined to run this tool"
+_INTERRUPTED = "Interrupted by the user"
+_COMPACTED = "Your context was compacted"
+_INJECTED = ("<info-msg>", "<system-reminder>")
+_EXIT = re.compile(r"Command exited with code (-?\d+)\s*\Z")
+_CODE = re.compile(r"\A-?\d+: ")  # an error is written with its number
+_TRY_AGAIN = "Please resend your message to try again"
+
+
+def message_events(message: Record, at: float | None, *, human: bool) -> Iterator[Event]:
+    visible = record(message, "metadata").get("userVisible") is not False
+    role = message.get("role")
+    items = records(message.get("content"))
+    words = "\n".join(text_in(item, "text") for item in items if item.get("type") == "text").strip()
+    if role == "user" and words:
+        yield from _person(words, at, human=human and visible)
+    elif role == "assistant" and words and visible and human:
+        yield ApiFailure(at, words) if _TRY_AGAIN in words else AgentTurn(at, words)
+    for item in items:
+        kind = item.get("type")
+        if kind in ("toolRequest", "frontendToolRequest"):
+            yield from _call(item, at)
+        elif kind == "toolResponse":
+            yield from _result(item, at)
+        elif kind == "conversationCompacted":
+            yield Compaction(at, text_in(item, "msg"))
+    if at is not None:
+        yield Tick(at)
+
+
+def _person(words: str, at: float | None, *, human: bool) -> Iterator[Event]:
+    if words.startswith(_COMPACTED):
+        yield Compaction(at)
+    elif human and not words.startswith(_INJECTED):
+        yield UserTurn(at, words)
+
+
+def _call(item: Record, at: float | None) -> Iterator[Event]:
+    request = record(item, "toolCall", "value")
+    name, arguments = text_in(request, "name"), record(request, "arguments")
+    action = _action(name, arguments)
+    target = _target(action, arguments)
+    paths = (target,) if action in ("edit", "read") and target else ()
+    yield ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths)
+    if action == "todo" and (todos := checklist(text_in(arguments, "content"))):
+        yield TodoList(at, todos)
+
+
+def _action(name: str, arguments: Record) -> Action:
+    bare = name.rpartition("__")[2]
+    if bare == "text_editor" and arguments.get("command") == "view":
+        return "read"
+    return ACTIONS.get(bare, "other")
+
+
+def _target(action: Action, arguments: Record) -> str:
+    if action == "shell":
+        return text_in(arguments, "command")
+    if action in ("edit", "read"):
+        return text_in(arguments, "path", "file_path")
+    return text_in(arguments, "pattern", "query", "url", "path", "instructions", "description")
+
+
+def _result(item: Record, at: float | None) -> Iterator[Event]:
+    result = record(item, "toolResult")
+    value = result.get("value")
+    output = _CODE.sub("", text_in(result, "error")) or _text_of(value)
+    failed = result.get("status") == "error" or record(value).get("isError") is True
+    interrupted = output.startswith(_INTERRUPTED)
+    declined = output.startswith(_DECLINED)
+    stated = record(value, "structuredContent").get("exit_code")
+    code = stated if isinstance(stated, int) and not isinstance(stated, bool) else None
+    if code is None and (match := _EXIT.search(output[-200:])):
+        code = int(match[1])
+    yield ToolResult(
+        at,
+        text_in(item, "id"),
+        ok=None if interrupted else not (failed or declined or bool(code)),
+        text=excerpt(output),
+        exit_code=code,
+        rejected=declined,
+        own_fault=result.get("status") == "error" and not (declined or interrupted or code),
+    )
+    if interrupted:
+        yield Interruption(at)
+
+
+def _text_of(value: object) -> str:
+    """A tool's answer: content items, once a bare list and now within an object; not those for the agent alone."""
+    items = value if isinstance(value, list) else record(value).get("content")
+    return "\n".join(text_in(item, "text") for item in records(items) if item.get("type", "text") == "text")
+
+
+TABLES = {"sessions": {"id", "working_dir"}, "messages": {"session_id", "role", "content_json"}}
+_SPAWN_SECONDS = 120  # how long after the call a subagent's session may begin
+_SPAWNING = ("%delegate%", "%subagent%", "%create_task%")
+_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+class StoredSession:
+    def __init__(self, path: Path, session: str) -> None:
+        self.path = path
+        self.session = session
+        self.size = 0
+        self.warnings: list[Warned] = []
+
+    def info(self) -> Record:
+        with opened(self.path) as database:
+            rows = database.rows("SELECT * FROM sessions WHERE id = ?", self.session)
+            found = rows[0] if rows else {}
+            if found.get("session_type") != "sub_agent":
+                return found
+            began = int(seconds(found.get("created_at")) or 0)
+            spawning = database.rows(
+                "SELECT session_id FROM messages WHERE role = 'assistant' AND session_id <> ?"
+                " AND created_timestamp BETWEEN ? AND ?"
+                " AND (content_json LIKE ? OR content_json LIKE ? OR content_json LIKE ?)"
+                " ORDER BY created_timestamp DESC LIMIT 1",
+                self.session,
+                began - _SPAWN_SECONDS,
+                began + 1,
+                *_SPAWNING,
+            )
+        return {**found, "parent": str(spawning[0]["session_id"]) if spawning else ""}
+
+    def messages(self) -> Iterator[Record]:
+        with opened(self.path) as database:
+            known = ", metadata_json" if "metadata_json" in database.columns("messages") else ""
+            rows = database.rows(
+                f"SELECT id, role, content_json, created_timestamp{known} FROM messages"
+                " WHERE session_id = ? ORDER BY created_timestamp, id",
+                self.session,
+            )
+        for row in rows:
+            content = row["content_json"]
+            value = object_in(f'{{"content":{content}}}') if isinstance(content, str) else {}
+            if not isinstance(value.get("content"), list):
+                problem = f"message {row['id']}: its content is no list, left out"
+                self.warnings.append(Warned(f"{self.path}#{self.session}", 0, "bad-row", problem))
+                continue
+            self.size += len(content)
+            metadata = object_in(str(row.get("metadata_json") or "{}"))
+            yield {
+                "role": row["role"],
+                "created": row["created_timestamp"],
+                "content": value["content"],
+                "metadata": metadata,
+            }
+
+
+class SessionFile:
+    """The older form: the first line is rewritten as the session goes on, messages follow."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = JsonLines(path, 0, 0, _objects)
+        self.warnings = self._lines.warnings
+
+    @property
+    def size(self) -> int:
+        return self._lines.position
+
+    def info(self) -> Record:
+        first = next(iter(JsonLines(self._path, 0, 0, _objects)), {})
+        return {**first, "id": self._path.stem} if "role" not in first else {"id": self._path.stem}
+
+    def messages(self) -> Iterator[Record]:
+        for line in self._lines:
+            if "role" in line:
+                yield line
+
+
+class GooseReading(StoreReading[Record]):
+    def _events(self) -> Iterator[Event]:
+        info = self._store.info()
+        kind = text_in(info, "session_type")
+        began = False
+        answers: list[float | None] = []
+        for message in self._store.messages():
+            at = seconds(message.get("created"))
+            if self._claims.repeated(_key(message)):
+                continue
+            if not began:
+                began = True
+                yield _began(info, kind, at)
+            if message.get("role") == "assistant":
+                answers.append(at)
+            yield from message_events(message, at, human=kind != "sub_agent")
+        if began:
+            yield from self._usage(info, answers)
+
+    def _usage(self, info: Record, answers: list[float | None]) -> Iterator[Event]:
+        """The session's total, spread over its responses: prices depend on the size of a single request."""
+        session = text_in(info, "id")
+        shares = max(len(answers), 1)
+        totals = (count(info.get("accumulated_input_tokens")), count(info.get("accumulated_output_tokens")))
+        if not any(totals) or self._claims.foreign(f"goose:{session}:usage"):
+            return
+        model = text_in(object_in(text_in(info, "model_config_json")), "model_name")
+        for number in range(shares):
+            prompt, output = (total // shares + (number < total % shares) for total in totals)
+            at = answers[number] if answers else None
+            yield UsageReport(at, f"goose:{session}:{number}", model, Usage(prompt, output))
+
+
+class Goose:
+    agent = "goose"
+    title = "Goose"
+    appends = False
+    copies = False
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        env = places.env
+        if base := env.get("GOOSE_PATH_ROOT"):
+            return (Path(base) / "data" / "sessions",)
+        data = Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else places.home / ".local" / "share"
+        found = [data / "goose" / "sessions"]
+        found.append(places.home / "Library" / "Application Support" / "Block.goose" / "sessions")
+        if roaming := env.get("APPDATA"):
+            found.append(Path(roaming) / "Block" / "goose" / "data" / "sessions")
+        return found
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        database = root / "sessions.db"
+        if database.is_file():
+            yield database  # it took over what was in the files
+        else:
+            yield from sorted(root.glob("*.jsonl"))
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        if is_sqlite(head):
+            return has_tables(path, head, TABLES)
+        first = object_in(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])
+        if "role" in first:
+            return "created" in first and _is_content(first.get("content"))
+        return "description" in first and ("working_dir" in first or "message_count" in first)
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        if is_sqlite(head):
+            return sessions_of(path, _stored_sessions)
+        first = object_in(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])
+        created = re.search(rb'"created"\s*:\s*(\d{10,13})', head)
+        return (Glance(text_in(first, "working_dir"), seconds(int(created[1])) if created else None),)
+
+    def open(
+        self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
+    ) -> GooseReading | Unreadable:
+        with open(path, "rb") as file:
+            head = file.read(64)
+        if not is_sqlite(head):
+            return GooseReading(SessionFile(path), claims)
+        return GooseReading(StoredSession(path, part), claims) if part else Unreadable(path, _stored_sessions)
+
+
+def _began(info: Record, kind: str, at: float | None) -> Began:
+    return Began(
+        at,
+        session=text_in(info, "id"),
+        parent=text_in(info, "parent"),
+        cwd=text_in(info, "working_dir"),
+        provider=text_in(info, "provider_name"),
+        headless=kind in ("scheduled", "hidden", "sub_agent") or bool(info.get("schedule_id")),
+    )
+
+
+def _stored_sessions(path: Path) -> Iterator[Glance]:
+    with opened(path) as database:
+        rows = database.rows("SELECT * FROM sessions")
+        sizes = {
+            row["session_id"]: (row["n"], row["last"])
+            for row in database.rows(
+                "SELECT session_id, count(*) AS n, max(id) AS last FROM messages GROUP BY session_id"
+            )
+        }
+    for row in rows:
+        size, last = sizes.get(row["id"], (0, 0))
+        if size:
+            tokens = count(row.get("accumulated_total_tokens"))
+            updated = int((seconds(row.get("updated_at")) or 0) * 1000)
+            yield Glance(
+                cwd=str(row.get("working_dir") or ""),
+                started=seconds(row.get("created_at")),
+                part=str(row["id"]),
+                size=count(size),
+                changed=updated + count(last) + tokens,
+            )
+
+
+def _key(message: Record) -> str:
+    """What a message is in every copy of it: imported from the old form, copied into another session."""
+    parts = [text_in(item, "id", "text") for item in records(message.get("content"))]
+    digest = blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"goose:{message.get('created')}:{message.get('role')}:{digest}"
+
+
+def _is_content(value: object) -> bool:
+    kinds = {"text", "toolRequest", "toolResponse", "image", "thinking", "contextLengthExceeded"}
+    return any(record(item).get("type") in kinds for item in records(value))

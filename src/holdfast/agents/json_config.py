@@ -1,0 +1,311 @@
+"""Edits JSON as text, so that everything else in a person's file stays as they wrote it, to the byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.agents.host_contract import Change, Scope, Where
+from holdfast.core.errors import ConfigError
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+class Span(Struct, frozen=True):
+    """A value in the text, with its members or elements."""
+
+    start: int
+    end: int
+    value: Any
+    members: tuple[Member, ...] = ()
+
+
+class Member(Struct, frozen=True):
+    """A member of an object, or an element of a list (its key is ''). `start` is where its key begins."""
+
+    key: str
+    start: int
+    span: Span
+
+
+def parse(text: str, *, comments: bool = False) -> Span:
+    """The whole text as one value; ValueError (json.JSONDecodeError) when it is none.
+
+    With `comments`, also text as people write it for hosts that allow it: `//`, `/* */`, a comma after the last.
+    """
+    if comments:
+        text = plain(text)
+    json.loads(text)
+    return _span(text, _skip(text, 0))
+
+
+_NOT_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
+
+
+def plain(text: str) -> str:
+    """The text with spaces where comments and needless commas were, so that every value stands where it stood."""
+    return _LAST_COMMA.sub(_blank, _without_comments(text))
+
+
+def _without_comments(text: str) -> str:
+    return _NOT_VALUE.sub(_blank, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"[^\r\n]", " ", match[0])
+
+
+def _span(text: str, start: int) -> Span:
+    value, end = _DECODER.raw_decode(text, start)
+    if not isinstance(value, dict | list) or not value:
+        return Span(start, end, value)
+    members = []
+    position = _skip(text, start + 1)
+    while text[position] not in "]}":
+        first, key = position, ""
+        if isinstance(value, dict):
+            key, position = _DECODER.raw_decode(text, position)
+            position = _skip(text, _skip(text, position) + 1)  # past the colon
+        inner = _span(text, position)
+        members.append(Member(key, first, inner))
+        position = _skip(text, inner.end)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    return Span(start, end, value, tuple(members))
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def member(span: Span, key: str) -> Member | None:
+    """The last of that name, which is the one that counts."""
+    return next((found for found in reversed(span.members) if found.key == key), None)
+
+
+def has_comments(text: str) -> bool:
+    without_strings = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
+    return "//" in without_strings or "/*" in without_strings
+
+
+def append(text: str, container: Span, value: Any, key: str | None = None) -> str:
+    """The text with one more member or element at the container's end, in the file's own manner."""
+    style = _Style(text)
+    rendered = f"{json.dumps(key)}: " if key is not None else ""
+    multiline = "\n" in text[container.start : container.end] or (style.multiline and not container.members)
+    if not multiline:
+        rendered += json.dumps(value, ensure_ascii=False)
+        if not container.members:
+            inside = text[container.start + 1 : container.end - 1].strip()  # a comment, if anything
+            return text[: container.start + 1] + inside + rendered + text[container.end - 1 :]
+        last = container.members[-1].span.end
+        return f"{text[:last]}, {rendered}{text[last:]}"
+    outer = style.indentation_at(container.start)
+    inner = _indentation_of(text, container.members[-1].start) if container.members else outer + style.unit
+    block = json.dumps(value, ensure_ascii=False, indent=style.unit).split("\n")
+    rendered += (style.newline + inner).join(block)
+    if not container.members:
+        # What stands between the brackets can only be a comment.
+        inside = text[container.start + 1 : container.end - 1].rstrip()
+        return (
+            f"{text[: container.start + 1]}{inside}{style.newline}{inner}{rendered}{style.newline}{outer}"
+            f"{text[container.end - 1 :]}"
+        )
+    last = container.members[-1].span.end
+    comma, rest = _past_comma(text, last)
+    remark = _remark(text, rest)
+    # A remark on the line of the last member stays on that line.
+    head = text[:comma] + ("," if comma == rest else "") + text[comma:remark]
+    closing = "," if comma != rest else ""  # people who end with a comma keep ending with one
+    return f"{head}{style.newline}{inner}{rendered}{closing}{text[remark:]}"
+
+
+def remove(text: str, container: Span, number: int) -> str:
+    """The text without one member, its comma and the white space that set it apart; remarks on others stay."""
+    members = container.members
+    gone = members[number]
+    if len(members) == 1 and not has_comments(text[container.start : container.end]):
+        return text[: container.start + 1] + text[container.end - 1 :]
+    comma, end = _past_comma(text, gone.span.end)
+    between = text[gone.span.end : comma]
+    rest = (between if has_comments(between) else "") + text[end:]
+    before = text[: gone.start].rstrip(" \t")
+    last = number == len(members) - 1
+    # A whole line goes with its break; anything else might end in a remark that needs it.
+    whole = before.endswith("\n") and rest.lstrip(" \t").startswith(("\n", "\r"))
+    if whole:
+        before = _less_one_break(before)
+    if not last:
+        return (before if whole else text[: gone.start]) + rest.lstrip(" \t")
+    if number and comma == end:  # nobody ended with a comma, so the one before must not either
+        at, past = _past_comma(text, members[number - 1].span.end)
+        before = before[:at] + before[past:]
+    return before + rest
+
+
+def _past_comma(text: str, position: int) -> tuple[int, int]:
+    """Where the comma after a member stands, and where it ends; twice the member's end where there is none."""
+    following = _skip(_without_comments(text), position)
+    return (following, following + 1) if text[following : following + 1] == "," else (position, position)
+
+
+def _remark(text: str, position: int) -> int:
+    """The end of a comment that follows on the same line; the position itself where none does."""
+    match = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n\r]*?\*/)").match(text, position)
+    return match.end() if match else position
+
+
+def _less_one_break(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+class _Style:
+    """How a file is laid out, as far as what we add has to look alike."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        self.multiline = "\n" in text.strip() or not text.strip(" \t\r\n{}")
+        first = re.search(r"\n([ \t]+)\S", text)
+        self.unit = first.group(1) if first else "  "
+
+    def indentation_at(self, position: int) -> str:
+        return _indentation_of(self._text, position)
+
+
+def _indentation_of(text: str, position: int) -> str:
+    """The white space at the beginning of the line that a position lies in."""
+    start = text.rfind("\n", 0, position) + 1
+    match = re.compile(r"[ \t]*").match(text, start)
+    return match.group() if match else ""
+
+
+# A host's configuration that is one JSON object: read with clear errors, one member set or taken out as text.
+
+FIX = "Correct the file and run the command again; nothing was changed"
+
+
+class JsonFile(Struct, frozen=True, kw_only=True):
+    """`title` is the host's name for messages, `comments` whether it reads a file with comments itself."""
+
+    where: Where
+    path: Path
+    title: str
+    comments: bool = False
+    linked: bool = False  # a repository's link, which could lead anywhere: refused, and never read
+
+    def data(self) -> bytes | None:
+        return None if self.linked else self.where.read(self.path)
+
+    def text(self, data: bytes | None) -> str:
+        """The file as text that is one JSON object, or an error that says what is in the way."""
+        if self.linked:
+            raise self.error("is a link, and what a repository links to is not followed")
+        if data is None or not data.strip():
+            return "{}\n"
+        try:
+            text = data.decode("utf-8").removeprefix("\ufeff")
+            span = self.span(text)
+        except UnicodeDecodeError as error:
+            raise self.error("is not UTF-8") from error
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise self._unreadable(error, data) from error
+        if not isinstance(span.value, dict):
+            raise self.error("is not a JSON object")
+        return text
+
+    def _unreadable(self, error: Exception, data: bytes) -> ConfigError:
+        if (
+            not self.comments
+            and isinstance(error, json.JSONDecodeError)
+            and has_comments(data.decode("utf-8", "replace"))
+        ):
+            return self.error(f"has comments, which {self.title} does not read either")
+        problem = f"is not valid JSON: {getattr(error, 'msg', 'nested too deeply')}"
+        return self.error(problem, f":{getattr(error, 'lineno', 1)}")
+
+    def error(self, problem: str, place: str = "") -> ConfigError:
+        return ConfigError(problem, where=f"{self.path}{place}", fix=FIX)
+
+    def span(self, text: str) -> Span:
+        return parse(text, comments=self.comments)
+
+    def value(self, data: bytes | None) -> dict[str, Any]:
+        """What the file says; nothing where it says nothing."""
+        found = self.span(self.text(data)).value
+        return found if isinstance(found, dict) else {}
+
+    def change(self, data: bytes | None, text: str) -> Change:
+        mark = b"\xef\xbb\xbf" if data is not None and data.startswith(b"\xef\xbb\xbf") else b""
+        return Change(path=self.path, before=data, after=mark + text.encode())
+
+    def unchanged(self, data: bytes | None) -> Change:
+        return Change(path=self.path, before=data, after=data)
+
+    def require(self, span: Span, kind: type, name: str) -> None:
+        if not isinstance(span.value, kind):
+            word = "an object" if kind is dict else "a list"
+            raise self.error(f"{name} is not {word}, as {self.title} wants it")
+
+    def with_member(self, text: str, keys: Sequence[str], value: Any) -> str:
+        """The text with one value under a path of names; objects on the way are made, a value that is there goes."""
+        text = self.without_member(text, keys) if self.at(text, keys) is not None else text
+        span = self.span(text)
+        for depth, key in enumerate(keys[:-1]):
+            inner = member(span, key)
+            if inner is None:
+                for rest in reversed(keys[depth + 1 :]):
+                    value = {rest: value}
+                return append(text, span, value, key)
+            self.require(inner.span, dict, ".".join(keys[: depth + 1]))
+            span = inner.span
+        return append(text, span, value, keys[-1])
+
+    def at(self, text: str, keys: Sequence[str]) -> Any:
+        """The value under a path of names, None where there is none."""
+        found: Any = self.span(text).value
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
+
+    def without_member(self, text: str, keys: Sequence[str]) -> str:
+        """The text without that value, and without the objects that held nothing else."""
+        trail: list[tuple[Span, int]] = []
+        span = self.span(text)
+        for key in keys:
+            found = member(span, key)
+            if found is None:
+                return text
+            trail.append((span, span.members.index(found)))
+            span = found.span
+        while len(trail) > 1 and len(trail[-1][0].members) == 1:
+            trail.pop()
+        container, number = trail[-1]
+        return remove(text, container, number)
+
+
+def kept(known: Any, wanted: Mapping[str, Any], *ours: str) -> dict[str, Any]:
+    """The entry of our tools with what a person set there, such as variables, or that it is switched off."""
+    theirs = known if isinstance(known, dict) and "command" in known else {}
+    return {**wanted, **theirs, **{name: wanted[name] for name in ours}}
+
+
+def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:
+    """A link that came with a repository could point anywhere, be it the file or a folder on the way to it."""
+    if scope != "project" or not path.is_relative_to(where.project):
+        return False  # one's own
+    below = path.relative_to(where.project).parts
+    return any(where.project.joinpath(*below[:depth]).is_symlink() for depth in range(1, len(below) + 1))
+
+
+def followed(path: Path) -> Path:
+    """One's own settings may be a link into a folder of dotfiles."""
+    return path.resolve() if path.is_symlink() else path

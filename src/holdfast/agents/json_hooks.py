@@ -1,0 +1,166 @@
+"""Hooks as Claude Code writes them, and with it Codex, Gemini CLI and Qwen Code: events, groups, commands.
+
+{"hooks": {EVENT: [{"matcher": "…", "hooks": [{"type": "command", "command": "…", "timeout": 5}]}]}}
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.agents.host_contract import Change, Scope, Where, Wired
+from holdfast.agents.json_config import JsonFile, append, member, remove
+from holdfast.core.errors import ConfigError
+from holdfast.store.project import git
+
+Groups = Mapping[str, dict[str, Any]]
+"""For each event the one group that is ours."""
+
+# The address that hosts are given: it stays, for it stands in files of people whom we cannot reach.
+SCRIPT = str(Path(__file__).absolute().parents[1] / "hot" / "hook_entry.py")
+OURS = re.compile(r"holdfast[/\\]+hot[/\\]+hook_entry\.py\b")
+
+
+def command(interpreter: str, *words: str) -> str:
+    """What a host runs, with the agent and the event. The interpreter is named in full: a shim costs 300 ms."""
+    script = SCRIPT
+    if os.name == "nt":  # hosts run hooks with the shell of Git for Windows
+        interpreter, script = interpreter.replace("\\", "/"), script.replace("\\", "/")
+    parts = [interpreter, "-I", "-S", script, *words]
+    # Python ends with 2 when the script is gone (holdfast was removed and its hooks were not), and to Claude Code
+    # a 2 means that the prompt is refused.
+    return " ".join(shlex.quote(part) for part in parts) + " || true"
+
+
+def groups(
+    interpreter: str, agent: str, timeouts: Mapping[str, int], matchers: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    return {
+        event: {
+            **({"matcher": matchers[event]} if event in matchers else {}),
+            "hooks": [{"type": "command", "command": command(interpreter, agent, event), "timeout": timeout}],
+        }
+        for event, timeout in timeouts.items()
+    }
+
+
+def mentioned(data: bytes | None) -> bool:
+    """Whether a file names our hook at all; it need not be one that can be read."""
+    return data is not None and bool(OURS.search(data.decode("utf-8", "replace")))
+
+
+def installed(file: JsonFile, data: bytes | None, wanted: Groups) -> Change:
+    text = file.text(data)
+    if not missing(file.value(data), wanted):
+        return file.unchanged(data)
+    return file.change(data, with_groups(file, without_groups(file, text), wanted))
+
+
+def uninstalled(file: JsonFile, data: bytes | None) -> Change:
+    if data is None or not mentioned(data):
+        return file.unchanged(data)
+    return file.change(data, without_groups(file, file.text(data)))
+
+
+def wired(agent: str, scope: Scope, file: JsonFile, wanted: Groups, also: Sequence[str] = ()) -> Wired:
+    """How a host stands; `also` is what else of ours is not as it should be."""
+    data = file.data()
+    lost = missing(file.value(data), wanted) if data is not None else list(wanted)
+    return Wired(agent=agent, scope=scope, path=file.path, installed=mentioned(data), missing=(*lost, *also))
+
+
+def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
+    """Events whose hook is not there exactly once and as it should be."""
+    hooks = value.get("hooks")
+    found_groups = hooks if isinstance(hooks, dict) else {}
+    ours = {
+        event: [group for group in found if _is_ours(group)] if isinstance(found, list) else []
+        for event, found in found_groups.items()
+    }
+    extra = [event for event, found in ours.items() if found and event not in wanted]
+    return [event for event, entry in wanted.items() if ours.get(event) != [entry]] + extra
+
+
+def _is_ours(group: object) -> bool:
+    """Cursor has no groups: each is a hook itself."""
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return _is_our_hook(group) or (isinstance(hooks, list) and any(_is_our_hook(hook) for hook in hooks))
+
+
+def _is_our_hook(hook: object) -> bool:
+    return isinstance(hook, dict) and bool(OURS.search(str(hook.get("command", ""))))
+
+
+def with_groups(file: JsonFile, text: str, wanted: Groups) -> str:
+    """Our hooks after whatever is there."""
+    for event, entry in wanted.items():
+        top = file.span(text)
+        hooks = member(top, "hooks")
+        if hooks is None:
+            text = append(text, top, {event: [entry]}, "hooks")
+            continue
+        file.require(hooks.span, dict, "hooks")
+        found = member(hooks.span, event)
+        if found is None:
+            text = append(text, hooks.span, [entry], event)
+        else:
+            file.require(found.span, list, f"hooks.{event}")
+            text = append(text, found.span, entry)
+    return text
+
+
+def without_groups(file: JsonFile, text: str) -> str:
+    """The text without our hooks, and without the lists that held nothing else."""
+    while (shorter := _with_one_less(file, text)) is not None:
+        text = shorter
+    return text
+
+
+def _with_one_less(file: JsonFile, text: str) -> str | None:
+    """One of our hooks taken out, with whatever is empty afterwards; None when there is none."""
+    top = file.span(text)
+    hooks = member(top, "hooks")
+    if hooks is None or not isinstance(hooks.span.value, dict):
+        return None
+    for at, found in enumerate(hooks.span.members):
+        for number, group in enumerate(found.span.members):
+            if not isinstance(found.span.value, list) or not _is_ours(group.span.value):
+                continue
+            inner = member(group.span, "hooks")
+            if inner is not None and len(inner.span.members) > 1:  # somebody put a hook of theirs beside ours
+                ours = next(n for n, hook in enumerate(inner.span.members) if _is_our_hook(hook.span.value))
+                return remove(text, inner.span, ours)
+            if len(found.span.members) > 1:
+                return remove(text, found.span, number)
+            if len(hooks.span.members) > 1:
+                return remove(text, hooks.span, at)
+            return remove(text, top, top.members.index(hooks))
+    return None
+
+
+# Keeps paths of one machine out of files that a repository shares.
+
+
+def refuse_tracked(where: Where, scope: Scope, path: Path) -> None:
+    """Says so where a host's file for one repository is in git: what we write there names this machine."""
+    if scope != "project" or not path.is_relative_to(where.project):
+        return
+    name = path.relative_to(where.project).as_posix()
+    if git(where.project, "ls-files", "--", name):
+        raise ConfigError(
+            "is tracked by git, and our hooks name paths of this machine",
+            where=str(path),
+            fix="Install for yourself instead: leave out --scope project",
+        )
+
+
+def keep_out_of_git(where: Where, *names: str) -> tuple[str, ...]:
+    """What a person does so that files of this machine do not get into a commit; nothing where git ignores them."""
+    shown = [name for name in names if not git(where.project, "check-ignore", "--", name)]
+    if not shown or not git(where.project, "rev-parse", "--git-dir"):
+        return ()
+    return (f"Keep what names this machine out of git: add {' and '.join(shown)} to .git/info/exclude.",)

@@ -1,0 +1,285 @@
+"""JSON lines as agents really write them: torn tails, glued objects, bad UTF-8, lines without end.
+
+Bytes are split on `\\n` only. A tail without a newline is taken when it is a whole object, else left for
+the next pass. One bad line is one warning; the rest is read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from holdfast.agents.contract import Claims, Glance, Warned
+from holdfast.core.errors import TranscriptError
+from holdfast.model.events import Event
+
+LONGEST_LINE = 96 * 1024 * 1024
+READ_AHEAD = 1024 * 1024  # lines are long: with the usual 8 kB, finding their ends takes three times as long
+DEEPEST = 400  # JSON nested deeper than this is nobody's transcript, and would exhaust the stack
+
+T = TypeVar("T")
+_plain = json.JSONDecoder(strict=False)
+_texts = msgspec.json.Decoder(str)
+
+
+class JsonLines(Generic[T]):
+    """Typed objects of a file from a byte offset on; `position` is where the next pass starts."""
+
+    def __init__(self, path: Path, offset: int, line: int, decoder: msgspec.json.Decoder[T]) -> None:
+        self.path = path
+        self.position = offset
+        self.line = line
+        self.warnings: list[Warned] = []
+        self._decode = decoder.decode
+
+    def __iter__(self) -> Iterator[T]:
+        decode = self._decode
+        try:
+            with open(self.path, "rb", buffering=READ_AHEAD) as file:
+                within_line = self._seek(file)
+                while raw := file.readline(LONGEST_LINE):
+                    self.line += not within_line
+                    within_line = False
+                    if raw[-1] != 10:
+                        if len(raw) == LONGEST_LINE:
+                            yield from self._skip_giant(file, len(raw))
+                            continue
+                        yield from self._tail(raw)
+                        return
+                    self.position += len(raw)
+                    try:
+                        yield decode(raw)
+                    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                        yield from self._rescue(raw)
+        except OSError as error:
+            raise unreadable(self.path, error) from error
+
+    def _seek(self, file: Any) -> bool:
+        """Goes to where the last pass stopped; says whether that is within a line, after an unterminated object."""
+        file.seek(max(self.position - 1, 0))
+        return bool(self.position and file.read(1) != b"\n")
+
+    def _skip_giant(self, file: Any, taken: int) -> Iterator[T]:
+        """Discards a line that is too long to be held, in pieces; an unfinished one waits for the next pass."""
+        while piece := file.readline(1 << 20):
+            taken += len(piece)
+            if piece[-1] == 10:
+                self.position += taken
+                self.warn("line-too-long", f"a line of {taken:,} bytes was left out")
+                return
+        self.line -= 1
+        yield from ()
+
+    def _tail(self, raw: bytes) -> Iterator[T]:
+        """An unterminated last line: whole objects count, a torn one is still being written."""
+        try:
+            value = self._decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            values, rest = self._split(raw)
+            if not values or rest:
+                self.line -= 1
+                return
+            self.position += len(raw)
+            yield from self._typed(values)
+        else:
+            self.position += len(raw)
+            yield value
+
+    def _rescue(self, raw: bytes) -> Iterator[T]:
+        """A line the fast path refused: blank, glued, badly encoded, of unusual types, or broken."""
+        if not raw.strip(b" \t\r\n\x00"):
+            return
+        values, rest = self._split(raw)
+        yield from self._typed(values)
+        if rest:
+            self.warn("bad-line", f"not JSON, left out: {rest}")
+
+    def _split(self, raw: bytes) -> tuple[list[Any], str]:
+        """All JSON values that stand on one line, and what is wrong with the rest ('' when nothing is)."""
+        if too_deep(raw):
+            return [], "nested too deeply"
+        text = raw.decode("utf-8-sig", "replace").strip(" \t\r\n\x00")
+        values: list[Any] = []
+        at = 0
+        while at < len(text):
+            try:
+                value, at = _plain.raw_decode(text, at)
+            except (ValueError, RecursionError) as error:
+                return values, f"{getattr(error, 'msg', error)} at character {at + 1}"
+            values.append(value)
+            while at < len(text) and text[at] in " \t\r\x00":
+                at += 1
+        return values, ""
+
+    def _typed(self, values: list[Any]) -> Iterator[T]:
+        for value in values:
+            if not isinstance(value, dict):
+                self.warn("bad-line", "a JSON value that is no object, left out")
+                continue
+            try:
+                yield self._decode(msgspec.json.encode(clean_strings(value)))
+            except (msgspec.MsgspecError, RecursionError, ValueError, OverflowError) as error:
+                self.warn("bad-line", f"unexpected shape, left out: {error}")
+
+    def warn(self, code: str, message: str) -> None:
+        self.warnings.append(Warned(str(self.path), self.line, code, message[:200]))
+
+
+class LineCount(Struct):
+    """What a later pass over a grown file must know; readers add to it."""
+
+    line: int = 0
+
+
+S = TypeVar("S", bound=LineCount)
+
+
+class JsonLinesReading(ABC, Generic[T, S]):
+    """One pass over a file of JSON lines, from where the last one stopped."""
+
+    def __init__(
+        self,
+        path: Path,
+        offset: int,
+        state: bytes,
+        claims: Claims,
+        lines: msgspec.json.Decoder[T],
+        states: type[S],
+    ) -> None:
+        self._state: S = msgspec.msgpack.decode(state, type=states) if state else states()
+        self._lines = JsonLines(path, offset, self._state.line, lines)
+        self._claims = claims
+        self._path = path
+        self.warnings: list[Warned] = self._lines.warnings
+
+    def position(self) -> int:
+        return self._lines.position
+
+    def state(self) -> bytes:
+        self._state.line = self._lines.line
+        return msgspec.msgpack.encode(self._state)
+
+    @abstractmethod
+    def events(self) -> Iterator[Event]:
+        """What the lines tell that are new."""
+
+
+def unreadable(path: Path, error: OSError) -> TranscriptError:
+    return TranscriptError(
+        f"cannot be read: {error.strerror or error}",
+        where=str(path),
+        fix="Check that the file exists and that you may read it",
+    )
+
+
+def decoded(decoder: msgspec.json.Decoder[T], raw: Raw, default: T) -> T:
+    """A part that was left undecoded: repaired where its encoding is bad, `default` where its shape is another."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError:
+        return default
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        try:
+            value = _plain.decode(bytes(raw).decode("utf-8", "replace"))
+            return decoder.decode(msgspec.json.encode(clean_strings(value)))
+        except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
+            return default
+
+
+def string_in(raw: Raw) -> str:
+    """A part that was left undecoded, where it is a string; '' where it is anything else."""
+    return decoded(_texts, raw, "") if bytes(memoryview(raw)[:1]) == b'"' else ""
+
+
+def string_after(key: str, head: bytes) -> str:
+    """The first string that stands under a key, wherever it is: for a glance at a file that is not parsed."""
+    found = re.search(rb'"%s":\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
+    return string_in(Raw(found[1])) if found else ""
+
+
+def glance_at(head: bytes) -> Glance:
+    """For lines that say themselves where and when they were written."""
+    return Glance(cwd=string_after("cwd", head), started=seconds(string_after("timestamp", head)))
+
+
+def text_in(value: Mapping[str, Any], *names: str) -> str:
+    """The first of the named entries that is a text with something in it."""
+    for name in names:
+        entry = value.get(name)
+        if isinstance(entry, str) and entry:
+            return entry
+    return ""
+
+
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+@cache
+def _string() -> re.Pattern[bytes]:
+    """A string with its quotes; one that is never closed goes to the end."""
+    return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+
+
+def too_deep(raw: bytes) -> bool:
+    """Whether brackets outside of strings nest too deeply, so that hostile input never reaches a recursive parser.
+
+    Only what is left without strings is counted one by one: a document has hundreds of bytes for each bracket.
+    """
+    if raw.count(b"[") + raw.count(b"{") < DEEPEST:
+        return False
+    brackets = _string().sub(b"", raw).translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEEPEST
+
+
+def clean_strings(value: Any) -> Any:
+    """Lone surrogates replaced, so that every string can be written as UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8") if not value.isascii() else value
+    if isinstance(value, list):
+        return [clean_strings(item) for item in value]
+    if isinstance(value, dict):
+        return {clean_strings(key): clean_strings(item) for key, item in value.items()}
+    return value
+
+
+_moment = datetime.fromisoformat  # every line has its time: looking these up would take a fifth of reading it
+_utc = UTC
+
+
+def seconds(stamp: object) -> float | None:
+    """An ISO time or an epoch in seconds or milliseconds, as epoch seconds; None for anything else."""
+    try:
+        if isinstance(stamp, str):
+            moment = _moment(stamp)
+            value = moment.timestamp() if moment.tzinfo else moment.replace(tzinfo=_utc).timestamp()
+        elif isinstance(stamp, int | float) and not isinstance(stamp, bool):
+            value = float(stamp)
+            value = value / 1000 if value > 1e11 else value
+        else:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return value if 0 < value < 1e11 else None
+
+
+LONGEST_OUTPUT = 4000
+LONGEST_GUIDE = 40_000  # of the repository's own instructions
+
+
+def excerpt(text: str, limit: int = LONGEST_OUTPUT) -> str:
+    """Head and tail of a long text: commands announce themselves first and say how they ended last."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[…]\n{text[-half:]}"

@@ -1,0 +1,348 @@
+"""Values of unknown shape: what other programs wrote as JSON, asked for without trusting any of it.
+
+Agents that keep whole JSON documents rewrite them in place, so a document may be torn at its end: what was
+complete before the tear is still read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw, field
+
+from holdfast.agents.contract import Warned
+from holdfast.agents.jsonl import (
+    DEEPEST,
+    JsonLinesReading,
+    LineCount,
+    clean_strings,
+    decoded,
+    string_in,
+    text_in,
+    too_deep,
+    unreadable,
+)
+from holdfast.core.errors import TranscriptError
+from holdfast.model.events import Action, Began, Event, Todo, TodoStatus
+
+LARGEST_DOCUMENT = 512 * 1024 * 1024
+_LARGEST_COUNT = 2**53
+_plain = json.JSONDecoder()
+PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+TODO_STATUSES: dict[object, TodoStatus] = {
+    "in_progress": "in_progress",
+    "in-progress": "in_progress",
+    "completed": "completed",
+    "done": "completed",
+    "cancelled": "cancelled",
+}
+
+Record = dict[str, Any]
+
+
+def record(value: object, *keys: str) -> Record:
+    """The object at the end of the keys; an empty one where something else stands."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def records(value: object) -> list[Record]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def count(value: object) -> int:
+    """A number of tokens or the like: whole, not negative, of a size that something can have."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 <= value < _LARGEST_COUNT else 0
+
+
+def money(value: object) -> float | None:
+    """A stated price. Agents write 0 for models whose price they do not know: that says nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 < value < 1e9 else None
+
+
+def patched_paths(patch: str) -> tuple[str, ...]:
+    """The files that a patch in the `*** Update File:` notation names."""
+    return tuple(PATCHED.findall(patch))
+
+
+def todo_items(value: object) -> tuple[Todo, ...]:
+    return tuple(
+        Todo(words, TODO_STATUSES.get(str(item.get("status")), "pending"))
+        for item in records(value)
+        if (words := text_in(item, "content", "text", "title")).strip()
+    )
+
+
+def checklist(markdown: str) -> tuple[Todo, ...]:
+    """A to-do list as some agents write it: `- [x] done`, `- [ ] open`, `- [-] under way`."""
+    states: dict[str, TodoStatus] = {
+        "x": "completed",
+        "X": "completed",
+        "-": "in_progress",
+        "~": "in_progress",
+    }
+    found = re.findall(r"^\s*[-*] \[([ xX~-])\] +(\S.*?)\s*$", markdown, re.MULTILINE)
+    return tuple(Todo(words, states.get(mark, "pending")) for mark, words in found)
+
+
+def object_in(source: str | bytes) -> Record:
+    """The object that a text consists of; an empty one when it is none."""
+    raw = source.encode("utf-8", "replace") if isinstance(source, str) else source
+    if too_deep(raw):
+        return {}
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        try:
+            value = clean_strings(_plain.decode(raw.decode("utf-8", "replace")))
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def nested_too_deeply(value: Any) -> bool:
+    """`too_deep` of what was parsed, level by level: a fraction of what its bytes cost, and no copy of them."""
+    level = [value] if type(value) is dict or type(value) is list else []
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+class Document:
+    """A file that is one JSON value. `items` are the objects of its list, as far as they are whole."""
+
+    def __init__(self, path: Path, list_name: str = "") -> None:
+        self.path = path
+        self.size = 0
+        self.warnings: list[Warned] = []
+        self._list = list_name
+
+    def load(self) -> Any:
+        """The whole value; None, with a warning, when it is not whole."""
+        raw = self._bytes()
+        try:
+            value = msgspec.json.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            if not too_deep(raw):
+                return self._repaired(raw.decode("utf-8-sig", "replace"))
+        else:
+            if not nested_too_deeply(value):
+                return value
+        self._warn("nested too deeply, left out")
+        return None
+
+    def _repaired(self, source: str) -> Any:
+        try:
+            return clean_strings(_plain.decode(source.strip(" \t\r\n\x00")))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, json.JSONDecodeError):
+                self._warn(f"not whole JSON ({error.msg}): read as far as it goes", error.lineno)
+            else:
+                self._warn(f"not JSON, left out: {error}")
+                return None
+        items = [clean_strings(item) for item in self._whole_items(source)]
+        if not self._list:
+            return items
+        return {"info": self._head(source), self._list: items}
+
+    def _head(self, source: str) -> Record:
+        """The object that stands before the list, which is what names the document."""
+        at = source.find('"info"')
+        try:
+            value, _ = _plain.raw_decode(source, source.index("{", at + 6)) if at >= 0 else ({}, 0)
+        except (ValueError, RecursionError):
+            return {}
+        return record(clean_strings(value))
+
+    def _whole_items(self, source: str) -> Iterator[Any]:
+        start = re.search(rf'"{self._list}"\s*:\s*\[' if self._list else r"\A\s*\[", source)
+        at = start.end() if start else len(source)
+        while (brace := source.find("{", at)) >= 0:
+            try:
+                value, at = _plain.raw_decode(source, brace)
+            except (ValueError, RecursionError):
+                return
+            yield value
+
+    def _bytes(self) -> bytes:
+        try:
+            self.size = self.path.stat().st_size
+            if self.size > LARGEST_DOCUMENT:
+                raise TranscriptError(
+                    f"{self.size:,} bytes in one JSON document are more than can be held",
+                    where=str(self.path),
+                    fix="Import the session from the agent's own store instead",
+                )
+            return self.path.read_bytes()
+        except OSError as error:
+            raise unreadable(self.path, error) from error
+
+    def _warn(self, message: str, line: int = 1) -> None:
+        self.warnings.append(Warned(str(self.path), line, "bad-json", message[:200]))
+
+
+# What an edit puts into a file and takes out of it, as far as the arguments of its call say so.
+
+LONGEST_WRITTEN = 800
+_TEXTS = (
+    "old_string",
+    "new_string",
+    "oldString",
+    "newString",
+    "old_str",
+    "new_str",
+    "content",
+    "file_text",
+    "new_source",
+    "insert_text",
+)
+_PARTS = ("edits", "replacements")
+
+
+def written_by(action: Action, arguments: Mapping[str, Any], paths: tuple[str, ...]) -> tuple[str, ...]:
+    """What a call writes into its one file; nothing of calls that do not edit."""
+    if action != "edit" or len(paths) != 1:
+        return ()
+    found = _texts(arguments)
+    for name in _PARTS:
+        parts = arguments.get(name)
+        if isinstance(parts, list):
+            for part in parts:
+                if isinstance(part, dict):
+                    found += _texts(part)
+    return (_beginning("\n".join(found)),)
+
+
+def written_in_patch(patch: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """For each file of a patch what stands under its name; what a moved file gets belongs to where it went."""
+    parts = PATCHED.split(patch)
+    under: dict[str, str] = {}
+    for path, text in zip(parts[1::2], parts[2::2], strict=True):
+        under[path] = under.get(path, "") + text
+    return tuple(_beginning(under.get(path, "")) for path in paths)
+
+
+def _texts(arguments: Mapping[str, Any]) -> list[str]:
+    return [text for name in _TEXTS if isinstance(text := arguments.get(name), str)]
+
+
+def _beginning(text: str) -> str:
+    """Whole words only: half a name is none."""
+    if len(text) <= LONGEST_WRITTEN:
+        return text
+    return text[:LONGEST_WRITTEN].rpartition("\n")[0]
+
+
+# What readers of line-based transcripts share: the pass over the file, and how arguments are looked into.
+
+HEAD = 64 * 1024
+
+_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+class PassState(LineCount):
+    # Who and where, kept back until something of this file's own happens.
+    opening: list[Began] = field(default_factory=list)
+    opened: bool = False
+
+
+L = TypeVar("L")
+S = TypeVar("S", bound=PassState)
+
+
+class LineReading(JsonLinesReading[L, S]):
+    """A pass that keeps back who and where, for files that may only repeat what was counted elsewhere."""
+
+    def events(self) -> Iterator[Event]:
+        """What the file tells; nothing at all when it only repeats what was counted elsewhere."""
+        state = self._state
+        for event in self._events():
+            if not state.opened and isinstance(event, Began):
+                state.opening.append(event)
+                continue
+            if not state.opened:
+                state.opened = True
+                yield from state.opening
+                state.opening = []
+            yield event
+
+    @abstractmethod
+    def _events(self) -> Iterator[Event]:
+        """The events of the lines that are new."""
+
+
+def first_object(head: bytes) -> dict[str, Any]:
+    """The object on the first line that is not blank; empty when there is none, or it is not whole."""
+    line = head.lstrip(b"\xef\xbb\xbf \r\n\t\x00").split(b"\n", 1)[0]
+    return decoded(_objects, Raw(line), {}) if line.startswith(b"{") else {}
+
+
+def json_object_in(raw: Raw) -> dict[str, Any]:
+    """An object, or a string that holds one as JSON; empty for anything else."""
+    start = bytes(memoryview(raw)[:1])
+    if start == b'"':
+        text = string_in(raw)
+        return (
+            decoded(_objects, Raw(text.encode("utf-8", "replace")), {})
+            if text.lstrip().startswith("{")
+            else {}
+        )
+    return decoded(_objects, raw, {}) if start == b"{" else {}
+
+
+def target_of(action: Action, arguments: Mapping[str, Any]) -> str:
+    """The command line, the path or the query, under the names that agents give them."""
+    if action == "shell":
+        return text_in(arguments, "command", "cmd")
+    if action in ("edit", "read"):
+        return text_in(
+            arguments, "file_path", "path", "absolute_path", "target_file", "notebook_path", "filePath"
+        )
+    if action == "plan":
+        return text_in(arguments, "plan", "summary", "plan_path", "body")
+    if action == "ask":
+        return text_in(arguments, "question", "prompt")
+    return text_in(
+        arguments,
+        "pattern",
+        "query",
+        "search_term",
+        "url",
+        "prompt",
+        "objective",
+        "description",
+        "path",
+        "dir_path",
+    )
+
+
+def items_of_list(value: object) -> tuple[Todo, ...]:
+    """A to-do list: objects with a text and a status, or a markdown list of check boxes."""
+    if isinstance(value, str):
+        return checklist(value)
+    items: list[Todo] = []
+    for item in value if isinstance(value, list) else []:
+        text = (
+            text_in(item, "content", "description", "title", "text", "step") if isinstance(item, dict) else ""
+        )
+        if text.strip():
+            items.append(Todo(text, TODO_STATUSES.get(str(item.get("status")), "pending")))
+    return tuple(items)

@@ -1,0 +1,166 @@
+"""OpenCode: a plugin of ours and the tools in `opencode.json` or `opencode.jsonc`, with whatever is remarked there.
+
+It has no command hooks. The plugin is named by where it lies in our package (in a folder of plugins OpenCode would
+install packages beside it), with the interpreter as its option. OpenCode reads the file of the user, the one that
+OPENCODE_CONFIG names and those of the repository, each on top of the others, so the user's is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
+from holdfast.agents.json_config import JsonFile, Span, append, followed, kept, member, remove
+from holdfast.agents.json_hooks import SCRIPT, keep_out_of_git, refuse_tracked
+from holdfast.store.project import git
+
+PLUGIN = Path(__file__).with_name("opencode_plugin.js")
+OURS = re.compile(r"holdfast/+hosts/+opencode_plugin\.js$")
+TOOLS = ("mcp", SERVER)
+# As OpenCode itself chooses among those that are there; the last is what it read first of all.
+NAMES = {
+    "user": ("opencode.jsonc", "opencode.json", "config.json"),
+    "project": ("opencode.jsonc", "opencode.json"),
+}
+NEW = "opencode.json"
+FETCHES = (
+    "At its next start OpenCode fetches @opencode-ai/plugin from the npm registry, once, as it does for any plugin. "
+    "Without a way there each start waits a minute and a half for it."
+)
+# OpenCode writes this into a file that has it not, which then could not be undone to the byte.
+EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
+
+
+class OpenCode:
+    agent = "opencode"
+    title = "OpenCode"
+
+    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        file = self._chosen(where, scope)
+        refuse_tracked(where, scope, file.path)
+        data = file.data()
+        text = before = EMPTY if data is None and not file.linked else file.text(data)
+        if self._missing(file, where):
+            text = _with_plugin(file, _without_plugin(file, text), entry(where.interpreter))
+        if where.server:
+            known = file.at(text, TOOLS)
+            wanted = kept(known, server(where), "type", "command")
+            text = text if known == wanted else file.with_member(text, TOOLS, wanted)
+        return (file.change(data, text) if text != before else file.unchanged(data),)
+
+    def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        changes = []
+        for file in self._files(where, scope):
+            data = file.data()
+            if data is None or b"holdfast" not in data:
+                continue
+            text = _without_plugin(file, file.text(data))
+            if file.at(text, TOOLS) is not None:
+                text = file.without_member(text, TOOLS)
+            changes.append(file.change(data, text))
+        return tuple(changes)
+
+    def status(self, where: Where, scope: Scope) -> Wired:
+        wired = [file for file in self._files(where, scope) if _mentioned(file.data())]
+        file = wired[0] if wired else self._chosen(where, scope)
+        return Wired(
+            agent=self.agent,
+            scope=scope,
+            path=file.path,
+            installed=bool(wired),
+            missing=("plugin",) if self._missing(file, where) else (),
+        )
+
+    def found(self, where: Where) -> bool:
+        data = where.env.get("XDG_DATA_HOME")
+        folder = Path(data) if data else where.home / ".local" / "share"
+        return _folder(where).is_dir() or (folder / "opencode").is_dir()
+
+    def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        fetched = (_folder(where) / "node_modules").is_dir()
+        told = keep_out_of_git(where, self._chosen(where, scope).path.name) if scope == "project" else ()
+        return told if fetched else (FETCHES, *told)
+
+    def _missing(self, file: JsonFile, where: Where) -> bool:
+        data = file.data()
+        plugins = file.value(data).get("plugin") if data is not None else None
+        ours = [one for one in plugins if _is_ours(one)] if isinstance(plugins, list) else []
+        return ours != [entry(where.interpreter)]
+
+    def _files(self, where: Where, scope: Scope) -> Iterator[JsonFile]:
+        folder = where.project if scope == "project" else _folder(where)
+        for name in NAMES[scope]:
+            path = folder / name if scope == "project" else followed(folder / name)
+            linked = scope == "project" and path.is_symlink()
+            yield JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
+
+    def _chosen(self, where: Where, scope: Scope) -> JsonFile:
+        """The file that is there; in a repository, of the two that are read, the one that is nobody else's."""
+        known = {file.path.name: file for file in self._files(where, scope)}
+        there = [file for file in known.values() if file.linked or file.data() is not None]
+        mine = [file for file in there if scope == "user" or not _is_tracked(where, file)]
+        if mine or not there:
+            return mine[0] if mine else known.get(NEW, next(iter(known.values())))
+        missing = [file for file in known.values() if file not in there]
+        return missing[0] if missing else there[0]
+
+
+HOST: Host = OpenCode()
+
+
+def entry(interpreter: str) -> list[Any]:
+    """The plugin, and how it starts the hook."""
+    script = SCRIPT
+    return [PLUGIN.absolute().as_uri(), {"command": [interpreter, "-I", "-S", script]}]
+
+
+def server(where: Where) -> dict[str, Any]:
+    return {"type": "local", "command": list(where.server), "enabled": True}
+
+
+def _is_tracked(where: Where, file: JsonFile) -> bool:
+    return bool(git(where.project, "ls-files", "--", file.path.name))
+
+
+def _mentioned(data: bytes | None) -> bool:
+    return data is not None and b"opencode_plugin.js" in data
+
+
+def _is_ours(plugin: object) -> bool:
+    name = plugin[0] if isinstance(plugin, list) and plugin else plugin
+    return isinstance(name, str) and bool(OURS.search(name.replace("\\", "/")))
+
+
+def _with_plugin(file: JsonFile, text: str, plugin: list[Any]) -> str:
+    top = file.span(text)
+    plugins = member(top, "plugin")
+    if plugins is None:
+        return append(text, top, [plugin], "plugin")
+    file.require(plugins.span, list, "plugin")
+    return append(text, plugins.span, plugin)
+
+
+def _without_plugin(file: JsonFile, text: str) -> str:
+    while (found := _first_of_ours(file.span(text))) is not None:
+        text = remove(text, *found)
+    return text
+
+
+def _first_of_ours(top: Span) -> tuple[Span, int] | None:
+    """Where one of our plugins stands: in the list, or the list itself where it holds nothing else."""
+    plugins = member(top, "plugin")
+    if plugins is None or not isinstance(plugins.span.value, list):
+        return None
+    for number, plugin in enumerate(plugins.span.members):
+        if _is_ours(plugin.span.value):
+            alone = len(plugins.span.members) == 1
+            return (top, top.members.index(plugins)) if alone else (plugins.span, number)
+    return None
+
+
+def _folder(where: Where) -> Path:
+    configured = where.env.get("XDG_CONFIG_HOME")
+    return ((Path(configured).expanduser() if configured else where.home / ".config") / "opencode").absolute()

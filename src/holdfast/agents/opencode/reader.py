@@ -1,0 +1,321 @@
+"""OpenCode's messages and parts as events; the same in all three forms in which a session is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from holdfast.agents.contract import Claims, Glance
+from holdfast.agents.jsonl import excerpt, seconds, text_in
+from holdfast.agents.loose import (
+    Record,
+    count,
+    money,
+    object_in,
+    patched_paths,
+    record,
+    records,
+    todo_items,
+    written_by,
+)
+from holdfast.agents.opencode.stores import (
+    TABLES,
+    ExportedSession,
+    Message,
+    SessionTree,
+    StoredSession,
+    forbids_questions,
+    stored_sessions,
+    tree_stamp,
+)
+from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, sessions_of
+from holdfast.core.fence import MARK, strip_ours
+from holdfast.model.events import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Interruption,
+    Tick,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+ACTIONS: dict[str, Action] = {
+    "bash": "shell",
+    "shell": "shell",
+    "edit": "edit",
+    "multiedit": "edit",
+    "write": "edit",
+    "patch": "edit",
+    "apply_patch": "edit",
+    "read": "read",
+    "grep": "search",
+    "glob": "search",
+    "list": "search",
+    "ls": "search",
+    "lsp": "search",
+    "webfetch": "web",
+    "websearch": "web",
+    "codesearch": "web",
+    "question": "ask",
+    "plan_enter": "plan",
+    "plan_exit": "plan",
+    "todowrite": "todo",
+    "todoread": "todo",
+    "task": "agent",
+}
+_REJECTED = ("The user rejected permission", "The user dismissed this question")
+_FEEDBACK = "with the following feedback: "
+_ABORTED = "Tool execution aborted"
+
+
+def message_events(info: Record, parts: list[Record], *, subagent: bool, headless: bool) -> Iterator[Event]:
+    at = seconds(record(info, "time").get("created"))
+    if info.get("role") == "user":
+        if not subagent:
+            yield from _person(parts, at, quoted=headless)
+        elif at is not None:
+            yield Tick(at)
+    elif info.get("role") == "assistant":
+        yield from _assistant(info, parts, at, subagent)
+
+
+def _person(parts: list[Record], at: float | None, *, quoted: bool) -> Iterator[Event]:
+    """Words that were typed; what the client read or a plugin said on its own account is marked."""
+    spoken = [
+        text_in(part, "text")
+        for part in parts
+        if part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored")
+    ]
+    words = "\n".join(spoken).strip()
+    if quoted and len(words) > 1 and words[0] == words[-1] == '"':
+        words = words[1:-1].replace('\\"', '"')  # arguments of `opencode run` are stored with their quotes
+    command = next((part for part in parts if part.get("type") == "subtask"), None)
+    if command is not None:
+        name = text_in(command, "command")
+        yield UserTurn(at, words or text_in(command, "description"), command=f"/{name}" if name else "")
+    elif words:
+        yield UserTurn(at, words)
+
+
+def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bool) -> Iterator[Event]:
+    ended = seconds(record(info, "time").get("completed"))
+    if (report := _usage(info, ended or at)) is not None:
+        yield report
+    if info.get("summary") is True:
+        spoken = (text_in(part, "text") for part in parts if part.get("type") == "text")
+        yield Compaction(ended or at, strip_ours("\n".join(part for part in spoken if part)))
+        return
+    for part in parts:
+        kind = part.get("type")
+        if kind == "tool":
+            yield from _tool(part, at)
+        elif (
+            kind == "text" and not subagent and not part.get("synthetic") and (words := text_in(part, "text"))
+        ):
+            yield AgentTurn(seconds(record(part, "time").get("end")) or at, words)
+        elif kind == "retry":
+            yield ApiFailure(at, _problem(record(part, "error")))
+    yield from _ending(record(info, "error"), ended or at)
+    if ended is not None:
+        yield Tick(ended)
+
+
+def _ending(error: Record, at: float | None) -> Iterator[Event]:
+    if error.get("name") == "MessageAbortedError":
+        yield Interruption(at)
+    elif error:
+        yield ApiFailure(at, _problem(error))
+
+
+def _problem(error: Record) -> str:
+    return text_in(record(error, "data"), "message") or text_in(error, "message", "name")
+
+
+def _usage(info: Record, at: float | None) -> UsageReport | None:
+    tokens = record(info, "tokens")
+    usage = Usage(
+        count(tokens.get("input")),
+        # Thinking is billed as output and counted apart from it.
+        count(tokens.get("output")) + count(tokens.get("reasoning")),
+        count(record(tokens, "cache").get("read")),
+        count(record(tokens, "cache").get("write")),
+    )
+    if usage == Usage():
+        return None  # stopped or refused before the model said what it used
+    return UsageReport(at, text_in(info, "id"), text_in(info, "modelID"), usage, money(info.get("cost")))
+
+
+def _tool(part: Record, at: float | None) -> Iterator[Event]:
+    name, call, state = text_in(part, "tool"), text_in(part, "callID", "id"), record(part, "state")
+    action: Action = ACTIONS.get(name, "other")
+    arguments = record(state, "input")
+    started = seconds(record(state, "time").get("start")) or at
+    paths = _paths(action, arguments)
+    written = written_by(action, arguments, paths)
+    yield ToolCall(started, call, name, action, _target(action, arguments, paths), paths, written)
+    if name == "todowrite" and (items := todo_items(arguments.get("todos"))):
+        yield TodoList(started, items)
+    ended = seconds(record(state, "time").get("end")) or started
+    if state.get("status") == "error":
+        yield from _failed(call, action, text_in(state, "error"), ended)
+    elif state.get("status") == "completed":
+        code = record(state, "metadata").get("exit")
+        known = isinstance(code, int) and not isinstance(code, bool)
+        yield ToolResult(
+            ended,
+            call,
+            ok=not (known and code),
+            text=excerpt(_result(state)) if action in ("shell", "ask") else "",
+            exit_code=code if known else None,
+        )
+
+
+def _result(state: Record) -> str:
+    """What a tool said. A remedy of ours stands below it, and must go before a long output is cut."""
+    said = text_in(state, "output")
+    return strip_ours(said).rstrip("\n") if MARK in said else said
+
+
+def _failed(call: str, action: Action, problem: str, at: float | None) -> Iterator[Event]:
+    if problem.startswith(_ABORTED):
+        yield ToolResult(at, call, ok=None, text=problem)
+        return
+    rejected = problem.startswith(_REJECTED)
+    yield ToolResult(
+        at,
+        call,
+        ok=False,
+        text=excerpt(problem),
+        rejected=rejected,
+        own_fault=not rejected and action in ("edit", "read", "search", "todo"),
+    )
+    if rejected and _FEEDBACK in problem:
+        yield UserTurn(at, problem.split(_FEEDBACK, 1)[1].strip(), feedback=True)
+
+
+def _paths(action: Action, arguments: Record) -> tuple[str, ...]:
+    if action not in ("edit", "read"):
+        return ()
+    if path := text_in(arguments, "filePath", "path"):
+        return (path,)
+    return patched_paths(text_in(arguments, "patchText", "patch"))
+
+
+def _target(action: Action, arguments: Record, paths: tuple[str, ...]) -> str:
+    if action == "shell":
+        return text_in(arguments, "command")
+    if action in ("edit", "read"):
+        return paths[0] if paths else ""
+    if action == "ask":
+        return " ".join(text_in(item, "question") for item in records(arguments.get("questions")))
+    return text_in(arguments, "pattern", "url", "query", "description", "path", "name")
+
+
+# OpenCode: `opencode.db`, the older `storage/` tree, and the files that `opencode export` writes.
+
+_SESSION_ID = re.compile(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
+_EXPORT = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
+_INFO = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
+
+
+class OpenCodeReading(StoreReading[Message]):
+    def _events(self) -> Iterator[Event]:
+        info = self._store.info()
+        subagent, headless = bool(text_in(info, "parentID")), forbids_questions(info)
+        named: str | None = None
+        for message, parts in self._store.messages():
+            if self._counted(message):
+                continue
+            cwd = text_in(record(message, "path"), "cwd") or text_in(info, "directory")
+            provider = text_in(message, "providerID") or text_in(record(message, "model"), "providerID")
+            if provider != named:
+                named = provider
+                yield Began(
+                    seconds(record(message, "time").get("created")),
+                    session=text_in(info, "id") or text_in(message, "sessionID"),
+                    parent=text_in(info, "parentID"),
+                    cwd=cwd,
+                    version=text_in(info, "version"),
+                    provider=provider,
+                    headless=headless and not subagent,
+                )
+            yield from message_events(message, parts, subagent=subagent, headless=headless)
+
+    def _counted(self, message: Record) -> bool:
+        """Whether another copy of the message was read: under its id, or as what it was before a fork."""
+        identity = text_in(message, "id")
+        if identity and self._claims.repeated(identity):
+            return True
+        time, tokens = record(message, "time"), record(message, "tokens")
+        if message.get("role") == "assistant" and time.get("completed"):
+            origin = f"opencode:{time.get('created')}:{time['completed']}:{tokens}:{message.get('modelID')}"
+            return self._claims.repeated(origin)
+        if message.get("role") == "user" and time.get("created"):
+            return self._claims.repeated(f"opencode:user:{time['created']}:{message.get('agent')}")
+        return False
+
+
+class OpenCode:
+    agent = "opencode"
+    title = "OpenCode"
+    appends = False
+    copies = False
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        data = places.env.get("XDG_DATA_HOME", "")
+        yield (Path(data) if data else places.home / ".local" / "share") / "opencode"
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        yield from sorted(root.glob("opencode*.db"))
+        yield from sorted(root.glob("storage/session/*/*.json"))
+        yield from sorted(root.glob("project/*/storage/session/info/*.json"))
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        if is_sqlite(head):
+            return has_tables(path, head, TABLES)
+        if _EXPORT.match(head):
+            return bool(_SESSION_ID.search(head[:4096]))
+        if not _INFO.match(head):
+            return False
+        info = object_in(head)
+        return not info or (isinstance(info.get("time"), dict) and "messages" not in info)
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        if is_sqlite(head):
+            return sessions_of(path, stored_sessions)
+        cwd = re.search(rb'"directory"\s*:\s*("(?:[^"\\]|\\.)*")', head)
+        stamp = re.search(rb'"created"\s*:\s*(\d{10,14})', head)
+        directory = _json_string(cwd[1]) if cwd else ""
+        started = seconds(int(stamp[1])) if stamp else None
+        if _EXPORT.match(head):
+            return (Glance(directory, started),)
+        size, changed = tree_stamp(path, path.stem)
+        own = path.stat()
+        return (Glance(directory, started, size=own.st_size + size, changed=max(own.st_mtime_ns, changed)),)
+
+    def open(
+        self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
+    ) -> OpenCodeReading | Unreadable:
+        with open(path, "rb") as file:
+            head = file.read(4096)
+        if is_sqlite(head):
+            if part:
+                return OpenCodeReading(StoredSession(path, part), claims)
+            return Unreadable(path, stored_sessions)
+        if _EXPORT.match(head):
+            return OpenCodeReading(ExportedSession(path), claims)
+        return OpenCodeReading(SessionTree(path), claims)
+
+
+def _json_string(raw: bytes) -> str:
+    return text_in(object_in(b'{"value":' + raw + b"}"), "value")

@@ -1,0 +1,227 @@
+"""Pi: `~/.pi/agent/sessions/<slug>/<time>_<id>.jsonl`: a header line, then entries that form a tree.
+
+A fork copies the entries it starts from into a new file, ids and times included, so an entry is claimed by both.
+Prices that Pi does not know it writes as zero: only a cost above zero is a stated one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.jsonl import decoded, excerpt, seconds, string_in, text_in
+from holdfast.agents.loose import LineReading, PassState, first_object, target_of, written_by
+from holdfast.agents.loose import items_of_list as todo_items
+from holdfast.agents.loose import json_object_in as object_in
+from holdfast.model.events import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Interruption,
+    Tick,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+ACTIONS: dict[str, Action] = {
+    "bash": "shell",
+    "edit": "edit",
+    "write": "edit",
+    "read": "read",
+    "grep": "search",
+    "find": "search",
+    "ls": "search",
+    "todo": "todo",
+    "subagent": "agent",
+    "question": "ask",
+    "web_search": "web",
+    "fetch": "web",
+}
+_EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
+_STOPPED = re.compile(r"(?:Operation|Command) aborted\s*\Z")
+
+
+class _Cost(Struct):
+    total: float | None = None
+
+
+class _Tokens(Struct):
+    input: int | None = None
+    output: int | None = None
+    cacheRead: int | None = None
+    cacheWrite: int | None = None
+    cost: _Cost | None = None
+
+
+class _Block(Struct):
+    type: str | None = None
+    text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: Raw = Raw(b"")
+
+
+class _Message(Struct):
+    role: str | None = None
+    content: Raw = Raw(b"")
+    provider: str | None = None
+    model: str | None = None
+    usage: _Tokens | None = None
+    stopReason: str | None = None
+    errorMessage: str | None = None
+    toolCallId: str | None = None
+    isError: bool | None = None
+
+
+class _Line(Struct):
+    type: str | None = None
+    id: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    provider: str | None = None
+    summary: str | None = None
+    message: _Message | None = None
+
+
+class _State(PassState):
+    session: str = ""
+    open_calls: dict[str, Action] = field(default_factory=dict)
+
+
+_lines = msgspec.json.Decoder(_Line)
+_blocks = msgspec.json.Decoder(list[_Block])
+
+
+class PiReading(LineReading[_Line, _State]):
+    def _events(self) -> Iterator[Event]:
+        for line in self._lines:
+            at = seconds(line.timestamp)
+            if line.type == "session":
+                if line.id and not self._state.session:
+                    self._state.session = line.id
+                    yield Began(at, session=line.id, cwd=line.cwd or "", provider=line.provider or "")
+                continue
+            place = line.id or f"{self._state.session}#{self._lines.line}"
+            if self._claims.repeated(f"pi:{place}:{line.timestamp}"):
+                continue
+            if line.type == "message" and line.message is not None:
+                yield from self._message(line.message, f"pi:{place}:{line.timestamp}", at)
+            elif line.type == "compaction":
+                yield Compaction(at, line.summary or "")
+            elif line.type == "model_change" and line.provider:
+                yield Began(at, provider=line.provider)
+            elif at is not None:
+                yield Tick(at)
+
+    def _message(self, message: _Message, key: str, at: float | None) -> Iterator[Event]:
+        if message.role == "assistant":
+            yield from self._model(message, key, at)
+        elif message.role == "toolResult":
+            yield from self._result(message, at)
+        elif message.role == "user" and (words := _text(message.content).strip()):
+            yield UserTurn(at, words)
+        elif at is not None:
+            yield Tick(at)
+
+    def _model(self, message: _Message, key: str, at: float | None) -> Iterator[Event]:
+        if message.usage is not None and (usage := _usage(message.usage)) != Usage():
+            stated = message.usage.cost.total if message.usage.cost else None
+            yield UsageReport(at, key, message.model or "", usage, stated or None)
+        for block in _blocks_of(message.content):
+            if block.type == "text" and block.text and block.text.strip():
+                yield AgentTurn(at, block.text)
+            elif block.type == "toolCall":
+                yield from self._call(block, at)
+        if message.stopReason == "aborted":
+            yield Interruption(at)
+        elif message.stopReason == "error":
+            yield ApiFailure(at, message.errorMessage or "the model's service failed")
+        elif at is not None:
+            yield Tick(at)
+
+    def _call(self, block: _Block, at: float | None) -> Iterator[Event]:
+        name, call, arguments = block.name or "", block.id or "", object_in(block.arguments)
+        action = ACTIONS.get(name, "other")
+        target = target_of(action, arguments)
+        self._state.open_calls[call] = action
+        paths = (target,) if action in ("edit", "read") and target else ()
+        written = written_by(action, arguments, paths)
+        yield ToolCall(at, call, name, action, target, paths, written)
+        if action == "todo" and (items := todo_items(arguments.get("todos"))):
+            yield TodoList(at, items)
+
+    def _result(self, message: _Message, at: float | None) -> Iterator[Event]:
+        call = message.toolCallId or ""
+        action = self._state.open_calls.pop(call, "other")
+        failed = bool(message.isError)
+        text = _text(message.content) if failed or action == "shell" else ""
+        code = _EXIT_CODE.search(text) if failed else None
+        aborted = failed and bool(_STOPPED.search(text))
+        yield ToolResult(
+            at,
+            call,
+            ok=not failed,
+            text=excerpt(text),
+            exit_code=int(code[1]) if code else None,
+            rejected=aborted,
+            own_fault=failed and action == "edit" and not aborted,
+        )
+        if aborted:
+            yield Interruption(at)
+
+
+class Pi(OneSessionPerFile):
+    agent = "pi"
+    title = "Pi"
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        if sessions := places.env.get("PI_CODING_AGENT_SESSION_DIR", "").strip():
+            return (Path(sessions),)
+        moved = places.env.get("PI_CODING_AGENT_DIR", "").strip()
+        return ((Path(moved) if moved else places.home / ".pi" / "agent") / "sessions",)
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        return root.rglob("*.jsonl")
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        line = first_object(head)
+        return (
+            line.get("type") == "session"
+            and "format" not in line
+            and all(isinstance(line.get(name), str) for name in ("id", "timestamp", "cwd"))
+        )
+
+    def glance(self, path: Path, head: bytes) -> Glance:
+        line = first_object(head)
+        return Glance(cwd=text_in(line, "cwd"), started=seconds(line.get("timestamp")))
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> PiReading:
+        return PiReading(path, offset, state, claims, _lines, _State)
+
+
+def _usage(tokens: _Tokens) -> Usage:
+    return Usage(tokens.input or 0, tokens.output or 0, tokens.cacheRead or 0, tokens.cacheWrite or 0)
+
+
+def _blocks_of(raw: Raw) -> list[_Block]:
+    return decoded(_blocks, raw, []) if bytes(memoryview(raw)[:1]) == b"[" else []
+
+
+def _text(raw: Raw) -> str:
+    """A message's words: one text, or the text blocks."""
+    return string_in(raw) or "\n".join(
+        block.text for block in _blocks_of(raw) if block.type == "text" and block.text
+    )

@@ -1,0 +1,263 @@
+"""Reasonix: `~/.reasonix/sessions/<name>.events.jsonl`, the log of typed events beside each session's messages.
+
+Ids of calls start anew with every run; the directory and branch stand in `<name>.meta.json`; a cost of zero
+means that the client knew no usage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.jsonl import decoded, excerpt, seconds, text_in
+from holdfast.agents.loose import LineReading, PassState, first_object, target_of
+from holdfast.agents.loose import json_object_in as object_in
+from holdfast.model.events import (
+    Action,
+    AgentTurn,
+    ApiFailure,
+    Began,
+    Compaction,
+    Event,
+    Tick,
+    Todo,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.store.machine import Places
+
+ACTIONS: dict[str, Action] = {
+    "run_command": "shell",
+    "run_background": "shell",
+    "edit_file": "edit",
+    "multi_edit": "edit",
+    "write_file": "edit",
+    "read_file": "read",
+    "search_content": "search",
+    "search_files": "search",
+    "list_directory": "search",
+    "directory_tree": "search",
+    "glob": "search",
+    "web_search": "web",
+    "web_fetch": "web",
+    "ask_choice": "ask",
+    "submit_plan": "plan",
+    "revise_plan": "plan",
+    "mark_step_complete": "todo",
+    "todo_write": "todo",
+    "spawn_subagent": "agent",
+    "run_skill": "agent",
+}
+SUFFIX = ".events.jsonl"
+_TYPES = (
+    "user.message",
+    "slash.invoked",
+    "model.",
+    "tool.",
+    "session.",
+    "capability.",
+    "effect.",
+    "checkpoint.",
+)
+_EXIT_CODE = re.compile(r"\A\$ .*\n\[exit (-?\d+)\]")
+_LARGEST_META = 1024 * 1024
+
+_objects = msgspec.json.Decoder(dict[str, Any])
+
+
+class _Tokens(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_cache_hit_tokens: int | None = None
+
+
+class _Step(Struct):
+    id: str | None = None
+    title: str | None = None
+
+
+class _Line(Struct):
+    type: str | None = None
+    id: int | None = None
+    ts: str | None = None
+    text: str | None = None
+    model: str | None = None
+    content: str | None = None
+    usage: _Tokens | None = None
+    costUsd: float | None = None
+    callId: str | None = None
+    name: str | None = None
+    args: Raw = Raw(b"")
+    ok: bool | None = None
+    output: str | None = None
+    reason: str | None = None
+    steps: list[_Step] | None = None
+    stepId: str | None = None
+    message: str | None = None
+    recoverable: bool | None = None
+
+
+class _State(PassState):
+    session: str = ""
+    run: int = 0
+    model: str = ""
+    open_calls: dict[str, Action] = field(default_factory=dict)
+    plan: dict[str, tuple[str, bool]] = field(default_factory=dict)
+
+
+_lines = msgspec.json.Decoder(_Line)
+
+
+class ReasonixReading(LineReading[_Line, _State]):
+    def _events(self) -> Iterator[Event]:
+        state = self._state
+        for line in self._lines:
+            if line.type is None or line.ts is None:
+                continue
+            at = seconds(line.ts)
+            if not state.session:
+                yield self._began(at)
+            if line.type == "session.opened":
+                state.run += 1
+            if self._claims.repeated(f"reasonix:{state.session}:{line.ts}:{line.id}:{line.type}"):
+                continue
+            yield from self._event(line, line.type, at)
+
+    def _began(self, at: float | None) -> Event:
+        """Names are reused on other machines and in other projects: the first moment makes them one session's."""
+        name, meta = session_name(self._path), _meta(self._path)
+        made = datetime.fromtimestamp(at, UTC).strftime("-%Y%m%d%H%M%S") if at is not None else ""
+        self._state.session = name + made
+        return Began(
+            at,
+            session=self._state.session,
+            cwd=text_in(meta, "workspace"),
+            branch=text_in(meta, "branch"),
+            provider="deepseek",
+        )
+
+    def _event(self, line: _Line, kind: str, at: float | None) -> Iterator[Event]:
+        if kind == "user.message" and line.text and line.text.strip():
+            yield UserTurn(at, line.text.strip())
+        elif kind == "model.turn.started":
+            self._state.model = line.model or self._state.model
+        elif kind == "model.final":
+            yield from self._model(line, at)
+        elif kind == "tool.intent":
+            yield self._call(line, at)
+        elif kind in ("tool.result", "tool.denied"):
+            yield self._result(line, kind == "tool.denied", at)
+        elif kind in ("plan.submitted", "plan.step.completed"):
+            yield from self._planned(line, at)
+        elif kind == "session.compacted":
+            yield Compaction(at)
+        elif kind == "error" and not line.recoverable:
+            yield ApiFailure(at, line.message or "")
+        elif at is not None:
+            yield Tick(at)
+
+    def _model(self, line: _Line, at: float | None) -> Iterator[Event]:
+        usage = _usage(line.usage) if line.usage is not None else Usage()
+        if usage != Usage():
+            key = f"{self._state.session}:{line.ts}:{line.id}"
+            yield UsageReport(at, key, self._state.model, usage, line.costUsd or None)
+        if line.content and line.content.strip():
+            yield AgentTurn(at, line.content)
+        elif at is not None:
+            yield Tick(at)
+
+    def _call(self, line: _Line, at: float | None) -> Event:
+        name, call, arguments = line.name or "", f"{self._state.run}:{line.callId}", object_in(line.args)
+        action = ACTIONS.get(name, "other")
+        target = target_of(action, arguments)
+        self._state.open_calls[call] = action
+        return ToolCall(
+            at, call, name, action, target, (target,) if action in ("edit", "read") and target else ()
+        )
+
+    def _result(self, line: _Line, denied: bool, at: float | None) -> Event:
+        call = f"{self._state.run}:{line.callId}"
+        action = self._state.open_calls.pop(call, "other")
+        text = line.output or line.reason or ""
+        code = _EXIT_CODE.match(text) if action == "shell" else None
+        ok = False if denied else line.ok
+        if ok and code:
+            ok = code[1] == "0"
+        return ToolResult(
+            at,
+            call,
+            ok=ok,
+            text=excerpt(text) if not ok or action == "shell" else "",
+            exit_code=int(code[1]) if code else None,
+            rejected=denied and line.reason == "permission",
+            own_fault=(denied and line.reason != "permission") or (not ok and action == "edit"),
+        )
+
+    def _planned(self, line: _Line, at: float | None) -> Iterator[Event]:
+        plan = self._state.plan
+        if line.steps is not None:
+            plan.clear()
+            plan.update({step.id or str(n): (step.title or "", False) for n, step in enumerate(line.steps)})
+        elif line.stepId in plan:
+            plan[line.stepId] = (plan[line.stepId][0], True)
+        items = tuple(
+            Todo(title, "completed" if done else "pending") for title, done in plan.values() if title
+        )
+        if items:
+            yield TodoList(at, items)
+
+
+class Reasonix(OneSessionPerFile):
+    agent = "reasonix"
+    title = "Reasonix"
+
+    def roots(self, places: Places) -> Iterable[Path]:
+        return (places.home / ".reasonix" / "sessions",)
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        return root.rglob(f"*{SUFFIX}")
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        line = first_object(head)
+        kind = line.get("type")
+        return (
+            isinstance(kind, str)
+            and kind.startswith(_TYPES)
+            and isinstance(line.get("ts"), str)
+            and isinstance(line.get("turn"), int)
+            and isinstance(line.get("id"), int)
+        )
+
+    def glance(self, path: Path, head: bytes) -> Glance:
+        return Glance(cwd=text_in(_meta(path), "workspace"), started=seconds(first_object(head).get("ts")))
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ReasonixReading:
+        return ReasonixReading(path, offset, state, claims, _lines, _State)
+
+
+def session_name(path: Path) -> str:
+    return path.name.removesuffix(SUFFIX).removesuffix(".jsonl")
+
+
+def _usage(tokens: _Tokens) -> Usage:
+    hit = tokens.prompt_cache_hit_tokens or 0
+    return Usage(max((tokens.prompt_tokens or 0) - hit, 0), tokens.completion_tokens or 0, hit)
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    try:
+        with open(path.with_name(f"{session_name(path)}.meta.json"), "rb") as file:
+            return decoded(_objects, Raw(file.read(_LARGEST_META)), {})
+    except OSError:
+        return {}

@@ -1,1 +1,0 @@
-"""Use cases: the only place where rooms meet."""

@@ -1,0 +1,208 @@
+"""What happened while a session was away: others' sessions, decisions, answers, and what was handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from heapq import nlargest
+from math import isfinite
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.briefing.projects import Naming, known_projects
+from holdfast.core.errors import HoldfastError
+from holdfast.memory.current import Current, NextStep
+from holdfast.memory.log import cut, goal_line
+from holdfast.memory.merging import is_passing, is_passing_question
+from holdfast.memory.store import MemoryStore
+from holdfast.model.events import DistilledSession
+from holdfast.model.memory import Decision, Question
+from holdfast.store.line_grammar import render_minute
+from holdfast.store.project import Project
+
+T = TypeVar("T")
+
+MOST = 50
+_FILES = 2
+_LONG, _SHORT = 110, 80
+_MINUTE = 60.0
+
+
+class Line(Struct, frozen=True):
+    """A line to inject, and why it is worth its tokens."""
+
+    text: str
+    reason: str
+
+
+class Happened(Struct, frozen=True, kw_only=True):
+    """Something that a session does not know when it was away.
+
+    `session` did it; '' is a person at the command line. `began` is for what took its time: a whole session.
+    """
+
+    at: float
+    line: Line
+    began: float | None = None
+    session: str = ""
+    branch: str = ""
+    project: str = ""
+
+
+Mention = tuple[str, Happened]
+"""Something that was settled, with the id by which it is known wherever it is mentioned."""
+
+
+def happened_lately(records: Sequence[DistilledSession], names: Naming, files: Files) -> tuple[Happened, ...]:
+    """The newest first, and no more than anybody could be told."""
+    happened = (*_sessions(records, names), *_settled(records, names, files))
+    dated = (one for one in happened if isfinite(one.at))  # a person may have written @nan
+    return tuple(nlargest(MOST, dated, key=lambda one: one.at))
+
+
+def _sessions(records: Iterable[DistilledSession], names: Naming) -> Iterator[Happened]:
+    for record in records:
+        at = record.ended if record.ended is not None else record.started
+        if at is not None and record.goal:
+            yield Happened(
+                at=at,
+                began=record.started,
+                line=Line(
+                    _session_line(record, names.root),
+                    f"session {record.session} worked until {render_minute(at)}",
+                ),
+                session=record.session,
+                branch=record.branch,
+                project=names.of_session(record),
+            )
+
+
+def _session_line(record: DistilledSession, root: str) -> str:
+    where = ", ".join(word for word in (record.agent, record.branch, "headless" * record.headless) if word)
+    parts = [f"Meanwhile ({where}): {goal_line(record, _LONG).rstrip('.')}"]
+    if record.outcome not in ("", "unknown"):
+        parts.append(f"Outcome: {record.outcome}")
+    names = [_inside(touch.path, record.cwd, root) for touch in record.files if touch.edits]
+    changed = [cut(name, _SHORT) for name in dict.fromkeys(names) if name]
+    if changed:
+        more = f" and {len(changed) - _FILES} more" if len(changed) > _FILES else ""
+        parts.append(f"Changed: {', '.join(changed[:_FILES])}{more}")
+    return " ".join(part if part.endswith(("…", "?", "!")) else f"{part}." for part in parts)
+
+
+def _inside(path: str, *bases: str) -> str:
+    """A file by its name from where the session worked or from the top; '' for an agent's own files elsewhere."""
+    whole = PurePosixPath(path.replace("\\", "/"))
+    if not whole.is_absolute() and path[1:2] != ":":
+        return "" if path.startswith(("~", "..")) else str(whole)
+    for base in (PurePosixPath(base.replace("\\", "/")) for base in bases if base):
+        if whole.is_relative_to(base):
+            return str(whole.relative_to(base))
+    return ""
+
+
+def _settled(records: Iterable[DistilledSession], names: Naming, files: Files) -> Iterator[Happened]:
+    """Decisions, answers, and what was handed over. What also stands in a file is told as the file has it;
+    of several sessions the first counts, because from then on it was known.
+    """
+    mentions: list[Mention] = []
+    for record in records:
+        where = (record.session, record.branch, names.of_session(record))
+        # A plan that was decided on and then handed in as the goal is told as the goal.
+        apart = [one for one in record.harvest.decisions if one.text.casefold() not in record.goal.casefold()]
+        mentions += _decided(apart, *where)
+        mentions += _answered(record.harvest.questions, *where)
+    known = dict(files.mentions())
+    for id, happened in sorted(mentions, key=lambda mention: mention[1].at):
+        kept = known.setdefault(id, happened)
+        if 0 <= happened.at - kept.at < _MINUTE:  # files tell the time to the minute
+            known[id] = replace(kept, at=happened.at, branch=happened.branch)
+    return (happened for id, happened in known.items() if id not in files.dismissed)
+
+
+def _decided(decisions: Iterable[Decision], session: str, branch: str, project: str) -> Iterator[Mention]:
+    for decision in decisions:
+        if decision.at is None or is_passing(decision):
+            continue
+        because = f", because {short(decision.rationale, _SHORT)}" if decision.rationale else ""
+        line = Line(
+            f"Meanwhile decided: {short(decision.text, _LONG)}{because}",
+            f"decided {render_minute(decision.at)}",
+        )
+        by = decision.session or session
+        yield decision.id, Happened(at=decision.at, line=line, session=by, branch=branch, project=project)
+
+
+def _answered(questions: Iterable[Question], session: str, branch: str, project: str) -> Iterator[Mention]:
+    for question in questions:
+        at = question.answered_at if question.answered_at is not None else question.at
+        if not question.answer or at is None or (question.session and is_passing_question(question.text)):
+            continue
+        line = Line(
+            f"Meanwhile answered: {short(question.text, _LONG)} → {short(question.answer, _SHORT)}",
+            f"answered {render_minute(at)}",
+        )
+        by = question.session or session
+        yield question.id, Happened(at=at, line=line, session=by, branch=branch, project=project)
+
+
+class Files:
+    """What a person or an agent wrote into the memory's files. One that cannot be read keeps nobody from the rest."""
+
+    def __init__(self, project: Project, default: str) -> None:
+        self._common = MemoryStore(project, default)
+        self.stores = [
+            store for name in known_projects(project) for store in or_nothing(partial(_store, project, name))
+        ]
+        self.dismissed = {id for store in self.stores or [self._common] for id in or_nothing(store.dismissed)}
+
+    def mentions(self) -> Iterator[Mention]:
+        for store in self.stores:
+            yield from or_nothing(partial(_decisions_in, store))
+            yield from or_nothing(partial(_answers_in, store))
+        yield from or_nothing(self._handed_over)
+
+    def _handed_over(self) -> list[Mention]:
+        return [
+            (f"handed over {step.branch}\n{step.text}", _handed_over(step, step.at))
+            for step in self.state().next
+            if step.by and step.at is not None
+        ]
+
+    def state(self) -> Current:
+        return self._common.current().current
+
+
+def or_nothing(read: Callable[[], Iterable[T]]) -> Iterable[T]:
+    try:
+        return read()
+    except (HoldfastError, OSError):
+        return ()  # `doctor` names the file and what is wrong with it
+
+
+def _store(project: Project, name: str) -> list[MemoryStore]:
+    return [MemoryStore(project, name)]
+
+
+def _decisions_in(store: MemoryStore) -> list[Mention]:
+    return list(_decided(store.facts().reference.decisions, "", "", store.name))
+
+
+def _answers_in(store: MemoryStore) -> list[Mention]:
+    return list(_answered(store.questions().questions, "", "", store.name))
+
+
+def _handed_over(step: NextStep, at: float) -> Happened:
+    on = f" ({step.branch})" if step.branch else ""
+    line = Line(
+        f"Meanwhile handed over{on}: {short(step.text, _LONG)}",
+        f"the {step.by} said so {render_minute(at)}",
+    )
+    return Happened(at=at, line=line, session=step.session, branch=step.branch)
+
+
+def short(text: str, most: int) -> str:
+    return cut(" ".join(text.split()), most)

@@ -1,0 +1,321 @@
+"""What of a memory can be found: its files cut by meaning, each piece with where it stands and whose it is.
+
+A piece is a fact, a decision, a finding, a dead end, a question, a line of the state, or a session as a whole; the
+same statement in two files is one piece, because its id is a hash of its words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from holdfast.knowledge import store as knowledge
+from holdfast.lessons.states import Seen, active_lessons, lesson_store, states
+from holdfast.memory.current import Done, NextStep, parse_current
+from holdfast.memory.current_digest import stumble_text
+from holdfast.memory.log import parse_log
+from holdfast.memory.reference import parse_questions, parse_reference
+from holdfast.model.ledger import LedgerEntry
+from holdfast.model.memory import DeadEnd, Decision, LogEntry, OpenItem, content_id
+from holdfast.model.search import COMMITS, FILES, OUTCOME, Chunk
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
+_STYLE_NOISE = ("#", "<!--", "This file is yours")
+
+
+def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
+    """The pieces of one file of the memory; none of a file that is not known, or cannot be read."""
+    name = Path(shown).name
+    if name == "current.md":
+        return list(_state(shown, text, project))
+    if name == "style.md":
+        return list(_style(shown, text))
+    if name == "reference.md":
+        return list(_reference(shown, text, project))
+    if name == "open-questions.md":
+        return list(_questions(shown, text, project))
+    if name == "log.md" or "/archive/" in shown:
+        return list(_log(shown, text, project))
+    return []
+
+
+def chunks_of_ledger(rows: Iterable[tuple[LedgerEntry, str, int]], project: str) -> list[Chunk]:
+    """A row, with its file and line, is found by its keywords, its model and how it ended."""
+    return [
+        Chunk(
+            id=f"ledger:{row.session}",
+            kind="ledger",
+            text=" · ".join(dict.fromkeys(_said_of_row(row))),
+            when=row.timestamp.timestamp() if row.timestamp else None,
+            path=path,
+            line=line,
+            session=row.session,
+            project=project,
+        )
+        for row, path, line in rows
+        if not row.forgotten
+    ]
+
+
+def _said_of_row(row: LedgerEntry) -> Iterator[str]:
+    yield " ".join(row.goal) or "(no goal)"
+    fields = (row.kind, row.outcome, row.model, row.agent, row.framework, row.project_type)
+    yield from (str(field) for field in fields if field)
+    if row.failures:
+        yield f"failures: {' '.join(row.failures)}"
+
+
+# --- the log -------------------------------------------------------------------------------------------
+
+
+def _log(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    log = parse_log(text, shown)
+    lines = _lines_of_ids(text)
+    for block in log.blocks:
+        if block.entry is not None:
+            yield from _entry(shown, block.entry, block.start + 1, lines, project)
+
+
+def _entry(shown: str, entry: LogEntry, line: int, lines: dict[str, int], project: str) -> Iterator[Chunk]:
+    def piece(id: str, text: str, title: str = "") -> Chunk:
+        where = lines.get(id, line)
+        return Chunk(
+            id=id,
+            kind="history",
+            text=text,
+            title=title,
+            when=entry.at,
+            path=shown,
+            line=where,
+            session=entry.session,
+            project=project,
+        )
+
+    done = [entry.context, f"{OUTCOME}{entry.outcome}" if entry.outcome else "", entry.summary]
+    done += [f"{FILES}{' '.join(entry.files)}"] if entry.files else []
+    done += [f"{COMMITS}{'; '.join(entry.commits)}"] if entry.commits else []
+    if any(done):  # a note that an agent left is no session: it has only its finding
+        yield piece(f"session:{entry.session}", "\n".join(filter(None, done)), entry.branch)
+    for decision in entry.decisions:
+        yield piece(decision.id, said_of(decision))
+    for finding in entry.findings:
+        yield piece(finding.id, finding.text)
+    for dead_end in entry.dead_ends:
+        yield piece(dead_end.id, said_of(dead_end))
+
+
+def said_of(item: Decision | DeadEnd) -> str:
+    """A statement in one line, with what makes it useful."""
+    if isinstance(item, Decision):
+        return f"{item.text} (because {item.rationale})" if item.rationale else item.text
+    instead = f" → `{item.instead}` worked" if item.instead else ""
+    return f"`{item.tried}` fails here ({item.failed}){instead}"
+
+
+# --- facts, questions, state ---------------------------------------------------------------------------
+
+
+def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    reference, lines = parse_reference(text, shown).reference, _lines_of_ids(text)
+    for kept in reference.facts:
+        fact = kept.fact
+        if kept.retired_at is None:
+            shows = f" ({fact.command} → {fact.evidence})" if fact.command else f" ({fact.evidence})"
+            yield Chunk(
+                id=fact.id,
+                kind="fact",
+                text=f"{fact.text}{shows}",
+                title=" ".join([fact.category, *_other_names(fact.text)]),
+                when=fact.verified_at or fact.at,
+                path=shown,
+                line=lines.get(fact.id, 0),
+                session=fact.session,
+                project=project,
+            )
+    for decision in reference.decisions:
+        yield Chunk(
+            id=decision.id,
+            kind="history",
+            text=said_of(decision),
+            title="decision",
+            when=decision.at,
+            path=shown,
+            line=lines.get(decision.id, 0),
+            session=decision.session,
+            project=project,
+        )
+
+
+# Who asks for the linter means what lints: no stem makes one of the two.
+_OTHER_NAMES = {
+    " lints ": "linter",
+    " runs the tests ": "testing",
+    " builds ": "compile",
+    " checks types ": "type checker typecheck",
+    " formats ": "formatter",
+}
+
+
+def _other_names(text: str) -> Iterator[str]:
+    return (name for said, name in _OTHER_NAMES.items() if said in text)
+
+
+def _questions(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    lines = _lines_of_ids(text)
+    for question in parse_questions(text, shown).questions:
+        yield Chunk(
+            id=question.id,
+            kind="question",
+            text=f"{question.text} → {question.answer or '(open)'}",
+            when=question.answered_at or question.at,
+            path=shown,
+            line=lines.get(question.id, 0),
+            session=question.session,
+            project=project,
+        )
+
+
+def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    file = parse_current(text, shown)
+    current, lines = file.current, _lines_of_ids(text)
+    dated: tuple[tuple[str, NextStep | OpenItem | Done], ...] = (
+        *(("Next", step) for step in current.next),
+        *(("To do", item) for item in current.todo),
+        *(("Done", item) for item in current.done),
+    )
+    for label, item in dated:
+        said = f"{label}: {item.text}"
+        yield Chunk(
+            id=f"state:{content_id('S', said)}",
+            kind="state",
+            text=said,
+            title=item.branch,
+            when=item.at,
+            path=shown,
+            line=line_of(text, item.text),
+            session=item.session,
+            project=item.project or (project if item.session else ""),  # what a person noted holds for all
+        )
+    for stumble in current.stumbles:
+        said, line = stumble_text(stumble), lines.get(stumble.id, 0)
+        yield Chunk(
+            id=stumble.id, kind="state", text=said, when=stumble.at, path=shown, line=line, project=project
+        )
+    for note in file.person:
+        said = note.strip()
+        id, line = f"state:{content_id('S', note)}", line_of(text, said)
+        yield Chunk(id=id, kind="state", text=said, path=shown, line=line)
+
+
+def line_of(text: str, said: str) -> int:
+    """Where something stands, counted from 1; 0 when it was written in other signs."""
+    first = said.partition("\n")[0]
+    place = text.find(first) if first else -1
+    return text.count("\n", 0, place) + 1 if place >= 0 else 0
+
+
+def _style(shown: str, text: str) -> Iterator[Chunk]:
+    for number, line in enumerate(text.split("\n"), 1):
+        said = line.strip().lstrip("-* ")
+        if said and not line.startswith(_STYLE_NOISE):
+            id = f"style:{content_id('S', said)}"
+            yield Chunk(id=id, kind="knowledge", text=said, path=shown, line=number)
+
+
+def _lines_of_ids(text: str) -> dict[str, int]:
+    """Where each id stands, counted from 1; the first place counts."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := _ID.search(line):
+            found.setdefault(match[1], number)
+    return found
+
+
+# What was learned and can be found by search: lessons and the knowledge of the repository, a piece for each
+# rule.
+
+_SHOWN = {
+    "personal": "~/.holdfast/lessons",
+    "local": ".holdfast/local/lessons",
+    "candidates": ".holdfast/local/lessons/_candidates",
+    "shared": ".holdfast/lessons",
+}
+_FOUND = ("active", "candidate", "stale", "muted")
+
+
+def lessons_stamp(machine: Machine, project: Project) -> str:
+    """Of every file that decides which lessons there are; '' without any. What was told and paid is not among them."""
+    store = lesson_store(machine, project)
+    seen = []
+    for place, folder in store.folders.items():
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name.endswith(".md") or entry.name == "choices.json":
+                        status = entry.stat(follow_symlinks=False)
+                        seen.append(f"{place}/{entry.name}:{status.st_size}:{status.st_mtime_ns}")
+        except OSError:
+            continue
+    if not seen:
+        return ""
+    # Agreement can be given and taken back without any of these files changing.
+    if any(one.startswith("shared/") for one in seen):
+        shelf = store.read()
+        seen += [f"trust:{one.lesson.name}" for one in shelf.shared.lessons if shelf.is_trusted(one)]
+    return blake2b("\n".join(sorted(seen)).encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def lesson_chunks(machine: Machine, project: Project) -> list[Chunk]:
+    shelf = lesson_store(machine, project).read()
+    return [
+        chunk
+        for seen in states(machine, project, shelf)
+        if seen.state in _FOUND
+        for chunk in _of_lesson(seen)
+    ]
+
+
+def _of_lesson(seen: Seen) -> Iterator[Chunk]:
+    lesson = seen.lesson
+    latest = max((one.at for one in lesson.evidence if one.at is not None), default=lesson.captured_at)
+    session = lesson.sessions[-1] if lesson.sessions else ""
+    written = seen.found.data.decode("utf-8", "replace")
+    for rule in lesson.rules:
+        yield Chunk(
+            id=f"lesson:{content_id('L', rule)}",
+            kind="lesson",
+            text=rule,
+            title=f"{lesson.name} {lesson.description}",
+            when=latest,
+            path=f"{_SHOWN[seen.place]}/{lesson.name}.md",
+            line=line_of(written, f"- {rule}"),
+            session=session,
+        )
+
+
+def lessons_told(machine: Machine, project: Project) -> frozenset[str]:
+    """The ids of the pieces that may be told to a task: those of lessons that count here and now."""
+    rules = [rule for one in active_lessons(machine, project) for rule in one.lesson.rules]
+    return frozenset(f"lesson:{content_id('L', rule)}" for rule in rules)
+
+
+def knowledge_chunks(project: Project, shown: str) -> list[Chunk]:
+    """Conventions and patterns. Its facts come from sessions and stand in reference.md, with their evidence."""
+    known = knowledge.load(project).now
+    said = [
+        *(_convention(one.category, one.scope, one.pattern, one.example) for one in known.conventions),
+        *(f"{one.name}: {one.description}" for one in known.patterns),
+    ]
+    found = {f"knowledge:{content_id('K', text)}": text for text in said}
+    return [Chunk(id=id, kind="knowledge", text=text, path=shown) for id, text in found.items()]
+
+
+def _convention(category: str, scope: str, pattern: str, example: str) -> str:
+    where = f" ({scope})" if scope else ""
+    more = f", e.g. {example}" if example and example not in pattern else ""
+    return f"{category}{where}: {pattern}{more}"

@@ -1,0 +1,99 @@
+"""What sessions were told, when and why, as the hooks wrote it down; and why a session would be told nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import files
+from holdfast.core.errors import NotFound
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.switches import is_known, switches_of
+
+
+class Told(Struct, frozen=True):
+    text: str
+    reason: str = ""
+
+
+class Injection(Struct, frozen=True, kw_only=True):
+    """One answer of a hook. `nothing` says why it was empty, `left_out` how many lines did not fit.
+
+    `tool` is the tool whose call was answered, `agent` the subagent that made it. `shown` is what the person was told
+    and the model was not.
+    """
+
+    time: str
+    session: str | None = None
+    host: str = ""
+    event: str = ""
+    source: str | None = None
+    branch: str = ""
+    tool: str = ""
+    agent: str = ""
+    tokens: int = 0
+    lines: tuple[Told, ...] = ()
+    left_out: int = 0
+    nothing: str = ""
+    shown: tuple[Told, ...] = ()
+
+
+def injections(project: Project) -> list[Injection]:
+    """Oldest first. A torn or foreign line is passed over: this is a trace, not a record."""
+    found = []
+    for name in ("why.jsonl.1", "why.jsonl"):
+        for line in files.read_lines(project.memory / name):
+            try:
+                found.append(msgspec.json.decode(line, type=Injection))
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
+    return found
+
+
+def injections_of(project: Project, wanted: str = "last") -> list[Injection]:
+    """Those of one session, by its id or the beginning of it; `last` is the latest session."""
+    every = injections(project)
+    if wanted == "last":
+        last = every[-1].session if every else None
+        return [entry for entry in every if entry.session == last]
+    chosen = [entry for entry in every if entry.session and entry.session.startswith(wanted)]
+    if not chosen:
+        raise NotFound(f"no session {wanted!r} was told anything here", fix="holdfast why shows the last one")
+    return chosen
+
+
+def why_silent(machine: Machine, project: Project, directory: Path) -> str:
+    """Why a session started here now would be told nothing; '' when nothing stands in the way."""
+    switches = switches_of(project)
+    if not switches.enabled:
+        return "this project is not enabled: holdfast init"
+    if not is_known(project, switches):
+        return (
+            "this checkout is not the one that was enabled, but a copy or moved from elsewhere: holdfast init"
+        )
+    if off := off_by_environment(machine):
+        return off
+    if machine.settings().excludes(str(directory), machine.user_home):
+        return f"excluded by {machine.home / 'config.toml'}"
+    uncaptured, untold = switches.at(directory)
+    if untold:
+        return f"switched off in this directory: holdfast on{'' if uncaptured else ' --inject'}"
+    return ""
+
+
+def why_uncaptured(project: Project, directory: Path) -> str:
+    """Why a session here would be told something and leave nothing; '' when nothing stands in the way."""
+    uncaptured, untold = switches_of(project).at(directory)
+    return "switched off in this directory: holdfast on --capture" if uncaptured and not untold else ""
+
+
+def off_by_environment(machine: Machine) -> str:
+    """The variable that switches holdfast off; '' when none does."""
+    if machine.env.get("HOLDFAST", "").lower() in ("off", "0", "false"):
+        return "HOLDFAST=off"
+    if machine.env.get("CI", "").lower() in ("true", "1"):
+        return f"CI={machine.env['CI']}"
+    return ""

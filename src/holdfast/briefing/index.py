@@ -1,0 +1,233 @@
+"""The search index of a project, kept as its files are: what changed is put in, what is gone is taken out.
+
+What was put in is noted beside the index, file by file, so that an unchanged file is not even read. The index has
+to say that the notes are about it: one that was emptied, replaced, or lost its last saves in a power cut says
+something else, and everything is put in again, which costs little for what is there already.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import files
+from holdfast.core.errors import FormatTooNew, HoldfastError, StoreError
+from holdfast.core.folders import scratch, text_of
+from holdfast.model.search import Chunk, Hit
+from holdfast.search import Index
+from holdfast.search import open as open_index
+from holdfast.search.database import BusyIndex, DamagedIndex
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+PLACE = ".holdfast/local"
+LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
+LEDGER = f"{PLACE}/ledger.md"
+SHARED_LEDGER = ".holdfast/ledger.md"
+_FORMAT = 3
+_QUICK = "static"  # the embedder that nobody waits for
+_MANY = 100
+
+
+class Indexed(Struct, kw_only=True):
+    """What bringing an index up to date did."""
+
+    files: int = 0
+    chunks: int = 0
+    added: int = 0
+    removed: int = 0
+    problems: list[str] = []
+
+
+class _Seen(Struct):
+    """Which pieces each file had when it was last indexed, and the stamp it had then; `mark` is in that index too."""
+
+    format: int = _FORMAT
+    mark: str = ""
+    files: dict[str, tuple[str, list[str]]] = {}
+
+
+def asked(machine: Machine, project: Project, ask: Callable[[Index], list[Hit]]) -> list[Hit]:
+    """What the index of a project answers, as its files are now. Nobody has to know that there is one.
+
+    A damaged one is made anew. Where it cannot be written (a sandbox, a full disk, a newer holdfast's) one is made
+    elsewhere for this once: who asks should not need leave to write.
+    """
+    for rebuild in (False, True):
+        try:
+            with _followed(machine, project, Indexed(), rebuild=rebuild) as index:
+                return ask(index)
+        except DamagedIndex:
+            continue
+        except BusyIndex:
+            raise
+        except (StoreError, FormatTooNew):
+            break
+    with _made_aside(machine, project) as index:
+        return ask(index)
+
+
+def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -> Indexed:
+    """Puts in what is new and takes out what is gone; files whose stamp is unchanged are not even read."""
+    done = Indexed()
+    try:
+        with _followed(machine, project, done, rebuild=rebuild):
+            return done
+    except DamagedIndex:
+        done = Indexed()
+        with _followed(machine, project, done, rebuild=True):
+            return done
+
+
+@contextmanager
+def _followed(machine: Machine, project: Project, done: Indexed, *, rebuild: bool) -> Iterator[Index]:
+    """The index, once it is as the files are; `done` says what that took."""
+    if rebuild:
+        files.discard(path for path in project.memory.glob("index*") if path.is_file())
+    with open_index(project.memory / "index.db", machine.settings().embedder, tell=machine.tell) as index:
+        before, stamps = _seen(project, index), _stamps(machine, project)
+        if any(_differing(before, stamps)):
+            with files.lock(project.lock("index")):
+                # As it is now that nobody else is at it: another process may have done the same just before.
+                before, stamps = _seen(project, index), _stamps(machine, project)
+                if any(_differing(before, stamps)):
+                    before = _take_in(machine, project, index, before, stamps, done)
+        done.files = len(stamps)
+        done.chunks = len({id for _, ids in before.files.values() for id in ids})
+        yield index
+
+
+@contextmanager
+def _made_aside(machine: Machine, project: Project) -> Iterator[Index]:
+    with scratch("index") as folder, open_index(folder, machine.settings().embedder) as index:
+        for shown in _stamps(machine, project):
+            index.put_many(_pieces(machine, project, shown, Indexed()) or [])
+        yield index
+
+
+def _stamps(machine: Machine, project: Project) -> dict[str, str]:
+    stamps = {shown: _stamp(path) for shown, path in memory_files(project)}
+    shared = project.window_ledger
+    if shared is not None and shared.is_file():  # rows of others come with git, and change nothing here
+        stamps[LEDGER] = f"{stamps.get(LEDGER, '')} {_stamp(shared)}"
+    if any(folder.is_dir() for folder in _lesson_folders(machine, project)):
+        from holdfast.briefing.chunks import lessons_stamp
+
+        if stamp := lessons_stamp(machine, project):
+            stamps[LESSONS] = stamp
+    return stamps
+
+
+def _lesson_folders(machine: Machine, project: Project) -> Iterator[Path]:
+    """Where lessons may lie. Most people have none yet, and need not wait until what reads them is loaded."""
+    return (place / "lessons" for place in (machine.home, project.memory, project.window))
+
+
+def _differing(before: _Seen, stamps: dict[str, str]) -> tuple[list[str], list[str]]:
+    """The files that are new or changed, and those that are gone."""
+    changed = [shown for shown, stamp in stamps.items() if before.files.get(shown, ("",))[0] != stamp]
+    return changed, [shown for shown in before.files if shown not in stamps]
+
+
+def _take_in(
+    machine: Machine, project: Project, index: Index, before: _Seen, stamps: dict[str, str], done: Indexed
+) -> _Seen:
+    changed, gone = _differing(before, stamps)
+    now = _Seen(
+        mark=os.urandom(8).hex(),
+        files={shown: kept for shown, kept in before.files.items() if shown not in gone},
+    )
+    read: dict[str, list[Chunk]] = {}
+    for shown in changed:
+        pieces = _pieces(machine, project, shown, done)
+        if pieces is not None:
+            read[shown] = pieces
+            now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
+    # A statement that stands in two files is told as the later one has it, whichever of them changed.
+    was, holds = _holders(before, stamps), _holders(now, stamps)
+    for shown in sorted({shown for id, shown in holds.items() if was.get(id) != shown} - read.keys()):
+        read[shown] = _pieces(machine, project, shown, done) or []
+    chunks = [piece for shown, pieces in read.items() for piece in pieces if holds.get(piece.id) == shown]
+    if len(chunks) > _MANY and machine.settings().embedder != _QUICK:
+        machine.tell(f"{len(chunks):,} pieces are put into the search index: up to a minute for each 2,000.")
+    changes = index.put_many({chunk.id: chunk for chunk in chunks}.values())
+    stay = {id for _, ids in now.files.values() for id in ids}
+    # The index itself says what it holds: one that was left half way knows more than was noted. Where a file
+    # could not be read, what was known of it stays.
+    held = {id for _, ids in before.files.values() for id in ids} if done.problems else set(index.ids())
+    done.added = changes.added + changes.updated
+    done.removed = index.delete_many(sorted(held - stay))
+    index.set_mark(now.mark)
+    files.replace(_seen_file(project), msgspec.json.encode(now), project.lock("hot"), files.ANYTHING)
+    return now
+
+
+def _holders(seen: _Seen, stamps: dict[str, str]) -> dict[str, str]:
+    """For each piece the file that has the last word on it."""
+    return {id: shown for shown in stamps if shown in seen.files for id in seen.files[shown][1]}
+
+
+def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
+    """None for a file that cannot be read now: what was known of it stays findable."""
+    # Loaded only where something changed: most searches find the index as it should be.
+    from holdfast.briefing.chunks import chunks_of_file, chunks_of_ledger
+    from holdfast.ledger.rows import read_ledger, rows
+
+    try:
+        if shown == LESSONS or shown.endswith("session.json"):
+            from holdfast.briefing.chunks import knowledge_chunks, lesson_chunks
+
+            return lesson_chunks(machine, project) if shown == LESSONS else knowledge_chunks(project, shown)
+        if shown.endswith("ledger.md"):
+            ledger = read_ledger(project)
+            lines = {id(row): line for row, line in zip(ledger.entries, ledger.lines, strict=True)}
+            # Where it is shared, the rows are counted in the repository's own; those that lack there have no line.
+            place = shown if project.window_ledger is None else SHARED_LEDGER
+            placed = [(row, place if lines[id(row)] else shown, lines[id(row)]) for row in rows(ledger)]
+            return chunks_of_ledger(placed, project.title)
+        relative = Path(shown).relative_to(PLACE)
+        name = relative.parts[1] if relative.parts[0] == "projects" else ""
+        name = project.title if relative.name == "current.md" else name
+        return chunks_of_file(shown, text_of(project.memory, project.memory / relative), name)
+    except HoldfastError as error:
+        done.problems.append(error.line())
+        return None
+
+
+def memory_files(project: Project) -> Iterator[tuple[str, Path]]:
+    """Everything that can be found, by the name it is shown under; the reference last: it says more than a log."""
+    memory = project.memory
+    for path in (memory / "current.md", memory / "style.md", memory / "session.json", project.ledger):
+        if path.is_file():
+            yield f"{PLACE}/{path.name}", path
+    for folder in sorted((memory / "projects").glob("*")):
+        names = [*sorted(folder.glob("archive/*.md")), *(folder / name for name in _NAMES)]
+        for path in names:
+            if path.is_file():
+                yield f"{PLACE}/{path.relative_to(memory).as_posix()}", path
+
+
+_NAMES = ("log.md", "open-questions.md", "reference.md")
+
+
+def _stamp(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def _seen_file(project: Project) -> Path:
+    return project.memory / "index.json"
+
+
+def _seen(project: Project, index: Index) -> _Seen:
+    """What was noted of this very index; nothing where the notes are about another, or of another format."""
+    try:
+        seen = msgspec.json.decode(files.read(_seen_file(project)) or b"{}", type=_Seen)
+    except msgspec.MsgspecError:
+        return _Seen()
+    return seen if seen.format == _FORMAT and seen.mark and seen.mark == index.mark() else _Seen()

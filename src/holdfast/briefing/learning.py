@@ -1,0 +1,312 @@
+"""Lessons out of what sessions lived through: proposed when sessions are taken in, and told when they recur.
+
+They are worked out anew from all sessions that are known, so that a rule is as strong as its evidence, and one that
+is contradicted goes away; nothing is counted up that could go wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from holdfast.briefing.guides import Guides
+from holdfast.core.checkout import is_checkout
+from holdfast.core.errors import HoldfastError
+from holdfast.core.git_output import git_output
+from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
+from holdfast.lessons.grounds import depends_on, evidence_of, is_registration, slug
+from holdfast.lessons.notes import Choices
+from holdfast.lessons.registration import Registration, registrations
+from holdfast.lessons.rules import Learned, learned
+from holdfast.lessons.states import alike, lesson_store, propose, states
+from holdfast.lessons.store import Changes, LessonStore, Shelf
+from holdfast.memory.current import Stumble
+from holdfast.memory.state import to_minute
+from holdfast.model.events import Lived
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+# Whether what a lesson stands on is still in the checkout: a task that is no longer defined is no longer
+# told.
+
+LOOKED_AT = 200  # files of the latest sessions
+_HALF = 0.5
+_QUOTED = re.compile(r"`([^`\n]+)`")
+
+
+def standing(project: Project, lived: Sequence[Lived], lessons: Iterable[Lesson]) -> list[Lesson]:
+    """Lessons whose manifests, tasks and files are there; all of them where sessions worked in another place."""
+    lessons = list(lessons)
+    if not any(lesson.fingerprint for lesson in lessons) or not _worked_here(project, lived):
+        return lessons
+    from holdfast.lessons.fingerprint import Missing, take
+
+    gone = {
+        target
+        for lesson in lessons
+        for target in _grounds(lesson)
+        if isinstance(take(project.root, target), Missing)
+    }
+    return [lesson for lesson in lessons if gone.isdisjoint(_grounds(lesson))]
+
+
+def _grounds(lesson: Lesson) -> list[str]:
+    """The scripts, folders and files without which a lesson says nothing: those of its remedy, not of what fails.
+
+    Other task runners define a task in one of many places, and a fingerprint names the first of them.
+    """
+    commands = _QUOTED.findall(" ".join(rule.rpartition("→")[2] for rule in lesson.rules))
+    wanted = {target for command in commands for target in depends_on(command, lambda path: True)}
+    judged = (
+        item.target for item in lesson.fingerprint if "#scripts." in item.target or item.target.endswith("/")
+    )
+    there = [item.target for item in lesson.fingerprint if item.digest == PRESENT]
+    return [*there, *(target for target in judged if target in wanted)]
+
+
+def _worked_here(project: Project, lived: Sequence[Lived]) -> bool:
+    """Whether the checkout is what the sessions worked in: most files that the latest of them touched are there.
+
+    Sessions may have been imported into an empty folder, or into another repository.
+    """
+    if not is_checkout(project.root):
+        return False
+    touched = dict.fromkeys(touch.path for session in reversed(lived) for touch in session.files)
+    paths = [path for path in islice(touched, LOOKED_AT) if path and not path.startswith(("/", "~", ".."))]
+    there = sum((project.root / path).exists() for path in paths)
+    return bool(paths) and there > _HALF * len(paths)
+
+
+LATEST = 500  # sessions that are learned from
+MOST_TOLD = 12
+WITHDRAWN = "lessons contradicted"
+
+
+def learn(machine: Machine, project: Project, group: str = "") -> None:
+    """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn.
+
+    So is what agents know as it is: what the repository's guides state, and what every session runs at once.
+    """
+    lived = lived_here(project)
+    found = offered(project, lived)
+    again = _renewed(machine, project, found.usual)
+    if new := [*found.lessons, *again, *_registrations(machine, project, lived)]:
+        propose(machine, project, new, group)
+    known = [rule for lesson in found.usual for rule in lesson.rules]
+    held = {rule for lesson in found.lessons for rule in lesson.rules}
+    _withdraw(
+        machine, project, _Now([*found.contradicted, *known], held, {one.session for one in lived}), group
+    )
+
+
+def _renewed(machine: Machine, project: Project, usual: Sequence[Lesson]) -> list[Lesson]:
+    """Of what is known as it is, that which a person made a lesson of: sessions show that it still holds."""
+    if not usual:
+        return []
+    shelf = lesson_store(machine, project).read()
+    seen = (one for one in states(machine, project, shelf) if one.state == "active")
+    kept = {rule for one in seen for rule in one.lesson.rules}
+    return [lesson for lesson in usual if not kept.isdisjoint(lesson.rules)]
+
+
+def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -> list[Lesson]:
+    """Asked of git's history once for each commit that is checked out."""
+
+    store = lesson_store(machine, project)
+    head = head_of(project)
+    if not head or store.read().record.registered == head:
+        return []
+    found = registration_lessons(project, lived, Guides(project))
+    store.note(lambda record: replace(record, registered=head))
+    return found
+
+
+def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
+    """What a person is asked about; what the guides state is moved to what is known as it is, and what the checkout
+    no longer has is left out."""
+    lived = lived_here(project) if lived is None else lived
+    found, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
+    lessons, usual = (standing(project, lived, some) for some in (found.lessons, found.usual))
+    stated = {lesson.id for lesson in lessons if guides.state(lesson)}
+    return Learned(
+        tuple(lesson for lesson in lessons if lesson.id not in stated),
+        found.contradicted,
+        (*usual, *(lesson for lesson in lessons if lesson.id in stated)),
+    )
+
+
+def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesson]:
+    """Commands that sessions use here and nobody had to learn: no lessons, but worth a few words before code is
+    changed, where no guide says them. None that somebody rejected or muted."""
+    rejected = choices.rejected_rules()
+    known = (lesson for lesson in offered(project).usual if lesson.kind == "command")
+    return [lesson for lesson in known if not _unwanted(lesson, choices, rejected, now)]
+
+
+def lessons_of(project: Project) -> Learned:
+    lived = lived_here(project)
+    return learned(lived, known_here(project, lived))
+
+
+def lived_here(project: Project) -> list[Lived]:
+    """What the sessions that are known lived through, oldest first."""
+    nothing: list[Lived] = []
+    return CaptureStore.glimpse(project.capture, lambda capture: capture.lived(LATEST), nothing)
+
+
+def known_here(
+    project: Project, lived: Sequence[Lived], *, only_checkout: bool = False
+) -> Callable[[str], bool]:
+    """Whether a path is in the checkout; where the sessions ran elsewhere, whether one of them touched it."""
+    touched = set() if only_checkout else {touch.path for session in lived for touch in session.files}
+    folders = {path[: place + 1] for path in touched for place, sign in enumerate(path) if sign == "/"}
+
+    def exists(path: str) -> bool:
+        if path in touched or path in folders:
+            return True
+        try:
+            return (project.root / path).exists()
+        except (OSError, ValueError):
+            return False
+
+    return exists
+
+
+class _Now(NamedTuple):
+    """What all sessions together teach: rules that are over, rules that hold, and which sessions these are."""
+
+    over: Sequence[str]
+    held: Collection[str]
+    sessions: Collection[str]
+
+    def drops(self, rule: str, lesson: Lesson, *, taught: bool) -> bool:
+        """Whether a rule of a candidate goes: it is over, or the sessions that taught it say something else by now."""
+        if any(alike(rule, gone) for gone in self.over):
+            return True
+        if (
+            not taught
+            or rule in self.held
+            or is_registration(rule)
+            or len(lesson.witnesses) < len(lesson.sessions)
+        ):
+            return False
+        known = bool(lesson.sessions) and all(session in self.sessions for session in lesson.sessions)
+        return known and not any(alike(rule, other) for other in self.held)
+
+
+def _withdraw(machine: Machine, project: Project, now: _Now, group: str) -> None:
+    """Takes back candidates that sessions no longer teach. What a person made active is theirs."""
+
+    def decide(shelf: Shelf) -> Changes:
+        changes = Changes(lenient=True)
+        for found in shelf.candidates.lessons:
+            lesson, record = found.lesson, shelf.record
+            left = tuple(
+                rule for rule in lesson.rules if not now.drops(rule, lesson, taught=record.seen_in(rule) > 0)
+            )
+            if left != lesson.rules:
+                changes.lessons["candidates", lesson.name] = replace(lesson, rules=left) if left else None
+        return changes
+
+    store = lesson_store(machine, project, group)
+    if decide(store.read()).lessons:
+        store.change(decide, WITHDRAWN)
+
+
+def strong_stumbles(project: Project, now: float, dismissed: Collection[str] = ()) -> tuple[Stumble, ...]:
+    """What recurs, as the state keeps it and a new session is told it: nothing that was rejected or is muted."""
+    lived = lived_here(project)
+    sessions = [one.session for one in lived]
+    strong = [
+        lesson
+        for lesson in learned(lived, known_here(project, lived)).lessons
+        if lesson.kind in STUMBLES and lesson.strong and lately_met(lesson, sessions) >= LEAST_MET
+    ]
+    if not strong:
+        return ()
+    choices = _choices(project)
+    rejected = choices.rejected_rules()
+    told = (
+        Stumble(tried=lesson.rules[0], sessions=len(lesson.sessions), at=to_minute(lesson.captured_at))
+        for lesson in sorted(strong, key=by_worth)
+        if not _unwanted(lesson, choices, rejected, now)
+    )
+    return tuple(stumble for stumble in told if stumble.id not in dismissed)[:MOST_TOLD]
+
+
+def _choices(project: Project) -> Choices:
+    try:
+        return LessonStore(project).choices()
+    except HoldfastError:
+        return Choices()  # a file that somebody has to mend keeps nothing else from being told
+
+
+def _unwanted(lesson: Lesson, choices: Choices, rejected: Sequence[str], now: float) -> bool:
+    return choices.is_muted(lesson.name, now) or any(alike(lesson.rules[0], rule) for rule in rejected)
+
+
+# Conventions of registration that sessions had to discover: what is in git's history, where a session worked
+# on it.
+
+FEWEST_SESSIONS = 3  # known here before git's history is asked
+MOST_LISTS = 3  # that one rule names
+_SECONDS, _BYTES = 2.0, 200
+
+
+def head_of(project: Project) -> str:
+    """The commit that is checked out; '' outside git."""
+    printed = git_output(project.root, "rev-parse", "HEAD", seconds=_SECONDS, most_bytes=_BYTES)
+    return printed.decode("ascii", "replace").strip()
+
+
+def registration_lessons(project: Project, lived: Sequence[Lived], guides: Guides) -> list[Lesson]:
+    """Where new files are registered: a rule for each kind that a session worked on; none that a guide has."""
+    if len(lived) < FEWEST_SESSIONS:
+        return []
+    by_kind: dict[tuple[str, str], list[Registration]] = {}
+    for one in registrations(project.root):
+        if not guides.name(one.registry):
+            by_kind.setdefault((one.folder, one.ending), []).append(one)
+    made = (_lesson(found[:MOST_LISTS], lived) for found in by_kind.values())
+    return [lesson for lesson in made if lesson is not None]
+
+
+def _lesson(found: Sequence[Registration], lived: Sequence[Lived]) -> Lesson | None:
+    first = found[0]
+    lists = {one.registry for one in found}
+    met = [session for session in lived if _worked_on(session, first, lists)]
+    if not met:
+        return None
+    names = ", ".join(f"`{one.registry}`" for one in found)
+    shown = "; ".join(
+        f"{one.registry}: changed by {one.together} of {one.added} commits that added one,"
+        f" names {one.named} of {one.there}"
+        for one in found
+    )
+    return Lesson(
+        name=slug("register", " ".join(first.folder.split("/")[-2:]), first.ending),
+        description="where new files are registered",
+        rules=(f"a new `{first.folder}/*.{first.ending}` is registered in {names}",),
+        kind="convention",
+        fingerprint=tuple(Fingerprint(target=one.registry, digest=PRESENT) for one in found),
+        captured_at=met[-1].ended,
+        evidence=evidence_of((session.session, session.ended, shown) for session in met),
+    )
+
+
+def _worked_on(session: Lived, kind: Registration, lists: set[str]) -> bool:
+    """Whether a session edited such a file and one of the lists: it found out that they belong together."""
+    edited = {touch.path for touch in session.files if touch.edits}
+    inside = f"{kind.folder}/"
+    ours = (
+        path
+        for path in edited
+        if path.startswith(inside) and path.endswith(f".{kind.ending}") and "/" not in path[len(inside) :]
+    )
+    return bool(edited & lists) and any(path not in lists for path in ours)

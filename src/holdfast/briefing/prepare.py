@@ -1,0 +1,192 @@
+"""Prepares what hooks read: one small SQLite file in which every decision that takes thought is already made.
+
+It is derived and deletable. docs/hot-path.md describes it; `hooks/prepared.py` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Sequence
+from fnmatch import fnmatchcase, translate
+from pathlib import Path
+
+from holdfast.briefing.moments import Moment, words_of
+from holdfast.briefing.prompt import write_prompting
+from holdfast.briefing.start import Briefings, Happened, Line, briefings_of
+from holdfast.briefing.watch import watched
+from holdfast.core import files
+from holdfast.core.fence import wrap
+from holdfast.core.place import stamp
+from holdfast.core.words import count_tokens
+from holdfast.hooks import prefilter
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.switches import Switches, switches_of
+
+HOT_FORMAT = "1"
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE place (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE off (path TEXT PRIMARY KEY, capture INTEGER NOT NULL, inject INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE exclude (pattern TEXT PRIMARY KEY, regex TEXT NOT NULL, start TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE digest (
+    source TEXT NOT NULL, branch TEXT NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL,
+    reasons TEXT NOT NULL, PRIMARY KEY (source, branch)) WITHOUT ROWID;
+CREATE TABLE since (
+    at REAL NOT NULL, began REAL NOT NULL, session TEXT NOT NULL, branch TEXT NOT NULL, project TEXT NOT NULL,
+    text TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE own (
+    session TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
+    PRIMARY KEY (session, position)) WITHOUT ROWID;
+CREATE TABLE moment (
+    tool TEXT NOT NULL, key TEXT NOT NULL, position INTEGER NOT NULL, rule TEXT NOT NULL, token TEXT NOT NULL,
+    needs TEXT NOT NULL, place TEXT NOT NULL, project TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
+    id TEXT NOT NULL, PRIMARY KEY (tool, key, position)) WITHOUT ROWID;
+CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
+    """Writes `hot.db` and `hot.words` anew. Without briefings they are made from what is remembered now."""
+    current = stamp(project.memory / "current.md")
+    told = briefings_of(machine, project) if briefings is None else briefings
+    path = project.memory / "hot.db"
+    data = _database(machine, project, switches_of(project), told, current)
+    files.replace(path, data, project.lock("hot"), files.ANYTHING)
+    words = project.memory / prefilter.NAME
+    files.replace(words, words_of(told.moments), project.lock("hot"), files.ANYTHING)
+    return path
+
+
+def _database(machine: Machine, project: Project, switches: Switches, told: Briefings, current: str) -> bytes:
+    """Built in memory and handed over as bytes: the file is replaced as a whole and never seen half written."""
+    db = sqlite3.connect("file::memory:", uri=True)
+    try:
+        db.executescript(_SCHEMA)
+        config = machine.home / "config.toml"
+        meta = {
+            "format": HOT_FORMAT,
+            "enabled": "1" if switches.enabled else "0",
+            "config": stamp(config),
+            "current": current,
+            "prepared": machine.now().isoformat(timespec="seconds"),
+            **watched(machine, project),
+            "asked": write_prompting(db, machine, project, project.memory / "hot.db"),
+        }
+        db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        db.executemany(
+            "INSERT INTO place VALUES (?)", ((mark,) for mark in {*switches.places, *switches.marks})
+        )
+        db.executemany(
+            "INSERT INTO off VALUES (?, ?, ?)", ((s.path, s.capture, s.inject) for s in switches.off)
+        )
+        patterns = dict.fromkeys(machine.settings().exclude)
+        db.executemany(
+            "INSERT INTO exclude VALUES (?, ?, ?)",
+            ((pattern, *exclusion(pattern, machine.user_home)) for pattern in patterns),
+        )
+        _insert(db, told)
+        db.commit()
+        return db.serialize()
+    finally:
+        db.close()
+
+
+def _insert(db: sqlite3.Connection, told: Briefings) -> None:
+    digests = {**told.digests, ("compact", ""): told.stumbles}
+    db.executemany(
+        "INSERT INTO digest VALUES (?, ?, ?, ?, ?)",
+        ((source, branch, *_told(lines)) for (source, branch), lines in digests.items() if lines),
+    )
+    db.executemany(
+        "INSERT INTO since VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ((*_when_and_where(one), _harmless(one.line.text), one.line.reason) for one in told.since),
+    )
+    db.executemany(
+        "INSERT INTO own VALUES (?, ?, ?, ?)",
+        (
+            (session, number, _harmless(line.text), line.reason)
+            for session, lines in told.own.items()
+            for number, line in enumerate(lines)
+        ),
+    )
+    db.executemany("INSERT INTO project VALUES (?, ?)", told.projects.items())
+    db.executemany(
+        "INSERT INTO moment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (_at_the_moment(number, one) for number, one in enumerate(told.moments)),
+    )
+
+
+def _at_the_moment(number: int, one: Moment) -> tuple[str | int, ...]:
+    needs = json.dumps(one.needs, ensure_ascii=False)
+    what = (one.tool, one.key, number, one.rule, one.token, needs, one.place, one.project)
+    return (*what, _harmless(one.text), one.reason, one.id)
+
+
+def _when_and_where(one: Happened) -> tuple[float, float, str, str, str]:
+    return one.at, one.at if one.began is None else one.began, one.session, one.branch, one.project
+
+
+def _told(lines: Sequence[Line]) -> tuple[str, int, str]:
+    text = "\n".join(_harmless(line.text) for line in lines)
+    return text, count_tokens(text), json.dumps([line.reason for line in lines], ensure_ascii=False)
+
+
+def _harmless(text: str) -> str:
+    """One flat line that cannot end a fence, so that the hook need only put the fence around."""
+    return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])
+
+
+def exclusion(pattern: str, home: Path) -> tuple[str, str]:
+    """A pattern of `exclude` as a regular expression for `re.match` that says what `Settings.excludes` says.
+
+    With it goes how every directory begins that it fits: for others hooks need not load regular expressions.
+    """
+    absolute = str(home / pattern[2:]) if pattern.startswith("~/") else pattern
+    base = absolute.removesuffix("/**").removesuffix("/").replace("\\", "/")
+    whole = Path(absolute).as_posix()
+    parts = whole.strip("/").split("/")
+    start = ""
+    if whole.startswith("/") or whole[1:2] == ":":
+        ways = [whole[: len(whole) - len(whole.lstrip("/"))] + _glob(parts)]
+        head = re.split(r"[*?[]", whole, maxsplit=1)[0]
+        start = base if head.startswith(base) else head if base.startswith(head) else ""
+    else:
+        # A relative pattern may end anywhere; to pathlib the root is a part like any other, named `/`.
+        ways = [f".*/{_glob(parts)}", *([f"/{_glob(parts[1:])}"] if fnmatchcase("/", parts[0]) else [])]
+    if "/" in ways or parts == [""]:
+        return "", ""  # the root itself, and everything is below it
+    return rf"(?:{'|'.join([*([re.escape(base)] if base else []), *ways])})(?:/.*)?\Z", start
+
+
+def _glob(parts: Sequence[str]) -> str:
+    """`*`, `?` and `[...]` as pathlib takes them: within one part of a path, and no part is empty."""
+    return "/".join(f"(?=[^/]){_glob_part(part)}" for part in parts)
+
+
+def _glob_part(part: str) -> str:
+    signs = []
+    position = 0
+    while position < len(part):
+        sign = part[position]
+        end = _end_of_set(part, position) if sign == "[" else -1
+        if sign == "*":
+            signs.append("[^/]*")
+        elif sign == "?":
+            signs.append("[^/]")
+        elif end > 0:
+            signs.append("(?!/)" + translate(part[position : end + 1])[4:-3])
+            position = end
+        else:
+            signs.append(re.escape(sign))
+        position += 1
+    return "".join(signs)
+
+
+def _end_of_set(part: str, start: int) -> int:
+    """Where a set ends; a bracket that comes first in it belongs to it."""
+    first = start + 2 if part[start + 1 : start + 2] == "!" else start + 1
+    return part.find("]", first + 1)

@@ -1,0 +1,177 @@
+"""Which project of a repository a session belongs to: its own, unless a branch or a path says otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import files
+from holdfast.core.errors import NameRefused, StoreError, UsageError
+from holdfast.core.names import safe_name
+from holdfast.guard.hidden_text import has_hidden
+from holdfast.memory.store import MemoryStore
+from holdfast.model.events import DistilledSession, FileTouch
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, branch_of
+from holdfast.store.versions import new_group
+
+_EDIT_WEIGHT = 5  # what a session changed says more of where it belongs than what it looked at
+_LONGEST_BRANCH = 250
+
+
+class Naming(Struct, frozen=True):
+    """How sessions are sorted into projects: by branch as a person chose, then by the files they touched."""
+
+    default: str
+    branches: Mapping[str, str] = {}
+    paths: tuple[tuple[str, str], ...] = ()
+    root: str = ""
+
+    def of_branch(self, branch: str) -> str:
+        return self.branches.get(branch, self.default)
+
+    def of_session(self, record: DistilledSession) -> str:
+        return self.branches.get(record.branch) or self._of_files(record.files, record.cwd) or self.default
+
+    def _of_files(self, touched: Iterable[FileTouch], cwd: str) -> str:
+        if not self.paths:
+            return ""
+        weights: Counter[str] = Counter()
+        for touch in touched:
+            path = self._relative(touch.path, cwd)
+            name = next((name for pattern, name in self.paths if _matches(path, pattern)), "")
+            weights[name] += touch.reads + _EDIT_WEIGHT * touch.edits
+        return max(weights, key=lambda name: weights[name]) if weights else ""
+
+    def _relative(self, path: str, cwd: str) -> str:
+        """As the rules name it: from the top of the repository."""
+        whole = PurePosixPath(cwd.replace("\\", "/")) / path.replace("\\", "/")
+        root = PurePosixPath(self.root.replace("\\", "/"))
+        return str(whole.relative_to(root)) if whole.is_relative_to(root) else path
+
+
+def _matches(path: str, pattern: str) -> bool:
+    base = pattern.removesuffix("/**").removesuffix("/")
+    return path == base or path.startswith(f"{base}/") or fnmatchcase(path, pattern)
+
+
+def naming(machine: Machine, project: Project) -> Naming:
+    return Naming(
+        default=project.title,
+        branches=_chosen(project),
+        paths=machine.settings(project).projects,
+        root=str(project.root),
+    )
+
+
+def memory_of(machine: Machine, project: Project, name: str = "") -> MemoryStore:
+    """The memory of the project that the branch checked out here works on, or of the one named."""
+    chosen = safe_name(name) if name else naming(machine, project).of_branch(branch_of(project.root))
+    # What one use of the memory changes goes back as one (holdfast undo).
+    return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp(), group=new_group())
+
+
+def known_projects(project: Project) -> list[str]:
+    """Those that have something written down."""
+    folder = project.memory / "projects"
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+class ProjectSeen(Struct, frozen=True, kw_only=True):
+    """A project of this repository: `default` is its own, `current` the one that the branch here works on."""
+
+    name: str
+    default: bool
+    current: bool
+    sessions: int
+    last: datetime | None
+    branches: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+def projects_of(machine: Machine, project: Project) -> list[ProjectSeen]:
+    """Those with something written down, and those that a branch or a path rule names. The own one comes first."""
+    rules = naming(machine, project)
+    current = rules.of_branch(branch_of(project.root))
+    named = {*known_projects(project), *rules.branches.values(), *(name for _, name in rules.paths), current}
+    return [
+        _seen(project, rules, name, current) for name in [rules.default, *sorted(named - {rules.default})]
+    ]
+
+
+def _seen(project: Project, rules: Naming, name: str, current: str) -> ProjectSeen:
+    entries = MemoryStore(project, name).entries().entries
+    last = max((entry.at for entry in entries if entry.at is not None), default=None)
+    return ProjectSeen(
+        name=name,
+        default=name == rules.default,
+        current=name == current,
+        sessions=len(entries),
+        last=None if last is None else datetime.fromtimestamp(last, UTC),
+        branches=tuple(sorted(branch for branch, chosen in rules.branches.items() if chosen == name)),
+        paths=tuple(pattern for pattern, chosen in rules.paths if chosen == name),
+    )
+
+
+def choose(machine: Machine, project: Project, name: str, branch: str = "") -> tuple[str, str]:
+    """Lets a branch, else the one checked out here, work on a project; '' is the repository's own. Both names."""
+    chosen_branch = branch or branch_of(project.root)
+    if not chosen_branch:
+        raise UsageError(
+            "no branch is checked out here", where=str(project.root), fix="Say which one: --branch NAME"
+        )
+    if (
+        has_hidden(chosen_branch)
+        or chosen_branch != chosen_branch.strip()
+        or len(chosen_branch) > _LONGEST_BRANCH
+    ):
+        raise UsageError(f"{chosen_branch[:40]!a} is no branch", fix="Name it as git branch does")
+    for text in (name, chosen_branch):
+        if machine.clean(text) != text:
+            raise NameRefused("the name looks like a secret", fix="Choose another one")
+    use(project, chosen_branch, safe_name(name) if name else "")
+    return chosen_branch, name or project.title
+
+
+def use(project: Project, branch: str, name: str) -> None:
+    """Sessions on this branch belong to a project from now on; '' is the repository's own."""
+    project.prepare()
+    path = _path(project)
+    with files.lock(project.lock("projects")) as held:
+        before = files.read(path)
+        chosen = dict(_decode(path, before))
+        chosen.pop(branch, None)
+        if name and name != project.title:
+            chosen[branch] = safe_name(name)
+        data = msgspec.json.format(msgspec.json.encode({"branches": chosen}), indent=2) + b"\n"
+        files.replace_held(held, path, data, files.digest(before))
+
+
+def _chosen(project: Project) -> dict[str, str]:
+    return _decode(_path(project), files.read(_path(project)))
+
+
+def _path(project: Project) -> Path:
+    return project.memory / "projects.json"
+
+
+class _Written(Struct):
+    branches: dict[str, str] = {}
+
+
+def _decode(path: Path, data: bytes | None) -> dict[str, str]:
+    if data is None:
+        return {}
+    try:
+        chosen = msgspec.json.decode(data, type=_Written).branches
+    except msgspec.MsgspecError as error:
+        raise StoreError(
+            f"cannot be read: {error}", where=str(path), fix="Correct it, or delete it"
+        ) from error
+    return {branch: safe_name(name) for branch, name in chosen.items()}

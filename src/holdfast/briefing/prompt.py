@@ -1,0 +1,208 @@
+"""What prompts are told: prepares the tables that the hook reads, and answers what the hook would say."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_words, write_postings
+from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
+from holdfast.briefing.projects import known_projects, naming
+from holdfast.briefing.start import is_stated
+from holdfast.core.checkout import is_checkout
+from holdfast.core.errors import HoldfastError
+from holdfast.core.words import count_tokens
+from holdfast.hooks.prompt import (
+    AT_WORK,
+    CLASSED,
+    FACT_TOKENS,
+    MOST_TOKENS,
+    Answered,
+    Heard,
+    choose,
+    class_of,
+    heard_by,
+)
+from holdfast.knowledge.history import together_in_time
+from holdfast.lessons.commands import is_default, of_one_machine
+from holdfast.memory.merging import is_passing
+from holdfast.memory.reference import KeptFact
+from holdfast.memory.store import MemoryStore
+from holdfast.model.memory import Decision, Fact, FactCategory
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, branch_of
+
+SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
+    words TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
+MOST_FACTS = 500
+_LONGEST_FACT = 240
+_FORMAT = "3"  # of the postings: those of another are not copied
+_SPACE = re.compile(r"\s+")
+_DOES = re.compile(
+    r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
+)  # as sessions/harvest_facts.py words it
+_HOW_MUCH = re.compile(r" (?:-v+|-q+|-x|-race|-count=\d+|--verbose|--quiet)(?= |\Z)")
+_PUBLIC = re.compile(
+    r"//(?:[\w-]+\.)*(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|npmjs\.(?:org|com)|pypi\.org"
+    r"|crates\.io|golang\.org|rubygems\.org|google\.com|example\.(?:com|org))(?:[/:`]|\Z| )"
+)
+
+
+def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None) -> str:
+    """Fills the tables; answers a stamp of what they were made from. The same stamp in `before`: copied from there."""
+    stamp, whole = _stamp(project), True
+    if before is None or not _copied(db, before, stamp):
+        together, whole = together_in_time(project.root) if is_checkout(project.root) else ({}, True)
+        write_postings(db, pointer_sessions(project), together)
+    db.executescript(SCHEMA)
+    said = instructions(project.root)
+    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?)", _facts(project, said))
+    write_lessons(db, machine, project, before, said)
+    return stamp if whole else ""  # what git did not tell in time it is asked again
+
+
+def as_prompt(
+    machine: Machine,
+    project: Project,
+    prompt: str,
+    session: str = "",
+    earlier: Sequence[str] | None = None,
+    heard: Heard | None = None,
+    budget: int = MOST_TOKENS,
+    branch: str | None = None,
+) -> Answered:
+    """What the hook would say to a prompt; of what a session was told already nothing, when it is named.
+
+    `earlier`, `heard` and `branch` stand for what a session's own record, its trace and the checkout say, for those
+    that have none here.
+    """
+    heard = heard or (heard_by(str(project.memory), session) if session else Heard())
+    for one in earlier or ():
+        kind, _ = class_of(one, heard.kind)
+        heard.kind = kind if kind in CLASSED else heard.kind
+        heard.worked |= kind in AT_WORK
+    db = sqlite3.connect("file::memory:", uri=True)
+    try:
+        write_prompting(db, machine, project, project.memory / "hot.db")
+        root = str(project.root) if is_checkout(project.root) else None
+        said = None if earlier is None else [prompt_words(one) for one in earlier]
+        here = branch_of(project.root) if branch is None else branch
+        name = naming(machine, project).of_branch(here)
+        cwd = str(machine.cwd) if root else ""
+        return choose(db, prompt, session, heard, root, said, budget, name, here, cwd)
+    finally:
+        db.close()
+
+
+def _stamp(project: Project) -> str:
+    """Of the records and of where the checkout stands: while both are the same, so are the postings."""
+    seen = []
+    for path in (project.capture, Path(f"{project.capture}-wal"), project.root / ".git" / "HEAD"):
+        try:
+            status = path.stat()
+            # An empty write-ahead file comes and goes with every reader, and says nothing.
+            seen.append(f"{status.st_size}:{status.st_mtime_ns}" if status.st_size else "")
+        except OSError:
+            seen.append("")
+    return " ".join([_FORMAT, *seen])
+
+
+def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
+    try:
+        old = sqlite3.connect(f"{before.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    except (sqlite3.Error, ValueError):
+        return False
+    try:
+        if old.execute("SELECT value FROM meta WHERE key = 'asked'").fetchall() != [(stamp,)]:
+            return False
+        rows = {name: old.execute(f"SELECT * FROM {name}").fetchall() for name in TABLES}
+    except sqlite3.Error:
+        return False
+    finally:
+        old.close()
+    for name, statement in TABLES.items():
+        db.execute(statement)
+        if rows[name]:
+            marks = ", ".join("?" * len(rows[name][0]))
+            db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
+    return True
+
+
+class _Kept(Struct, frozen=True):
+    """A fact or a decision that may be told: whose, its words, when it was last known to hold."""
+
+    project: str
+    id: str
+    said: str
+    line: str
+    reason: str
+    at: float
+
+
+def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
+    """What stands and no instruction file says already: whose, with its words and how rare those are."""
+    kept = _standing(project, said)
+    worded = {one.id: set(prompt_words(one.said)) for one in kept}
+    often = Counter(word for found in worded.values() for word in found)
+    for one in kept:
+        text = flat(one.line)
+        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(one.said)).casefold() in said:
+            continue
+        found = worded[one.id]
+        weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
+        weighed = " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
+        yield one.project, text, one.reason, weighed
+
+
+def _standing(project: Project, said: str) -> list[_Kept]:
+    """Facts and decisions, with the project that each belongs to: a repository may hold several."""
+    found: list[_Kept] = []
+    for name in known_projects(project):
+        try:
+            reference = MemoryStore(project, name).facts().reference
+        except HoldfastError:
+            continue  # a broken file is doctor's; the others are told all the same
+        found += [_fact(name, one) for one in reference.facts if _stands(one) and _is_news(one.fact, said)]
+        found += [_decision(name, one) for one in reference.decisions if not is_passing(one)]
+    return sorted(found, key=lambda one: -one.at)[:MOST_FACTS]
+
+
+def _is_news(fact: Fact, said: str) -> bool:
+    """Whether a fact says something of this project that is not known anyway; all that somebody wrote down does.
+
+    That a public host answers is true everywhere. A command is known where a guide names it, or anybody would call it.
+    """
+    if not fact.session:
+        return True
+    if "REDACTED" in fact.text or (fact.category == FactCategory.ENDPOINT and _PUBLIC.search(fact.text)):
+        return False
+    if (does := _DOES.match(fact.text)) is None:
+        return True
+    command = does[1]
+    return not (is_stated(command, said) or is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command))
+
+
+def _stands(kept: KeptFact) -> bool:
+    return kept.retired_at is None and kept.did_not_show is None
+
+
+def _fact(project: str, kept: KeptFact) -> _Kept:
+    fact = kept.fact
+    reason = f"a fact of this project ({fact.id}, {fact.category})"
+    return _Kept(project, fact.id, fact.text, fact.text, reason, fact.verified_at or fact.at or 0.0)
+
+
+def _decision(project: str, decision: Decision) -> _Kept:
+    """With its reason where that fits: what was decided counts more."""
+    line = f"Decided: {decision.text}"
+    whole = f"{line} (because {decision.rationale})"
+    if decision.rationale and count_tokens(whole) <= FACT_TOKENS:
+        line = whole
+    reason = f"a decision of this project ({decision.id})"
+    return _Kept(project, decision.id, decision.text, line, reason, decision.at or 0.0)

@@ -1,0 +1,290 @@
+"""The briefing for a task: the few lines of memory that it needs, each with its reason and source, or none.
+
+Which kinds come first depends on the task: a fix wants dead ends and like failures, work on commands wants facts, a
+question about design wants decisions and history. What is not good enough is not told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.briefing.file_pointers import pointers_for
+from holdfast.briefing.meaning import Meanings
+from holdfast.briefing.projects import memory_of
+from holdfast.briefing.prompt import as_prompt
+from holdfast.briefing.recall_lines import Nearness, Telling, sort_of
+from holdfast.briefing.recovery import recovery, state_of
+from holdfast.briefing.search import search
+from holdfast.briefing.task_wants import asks_state, first_for, in_english, may_go_on, weights_for
+from holdfast.core.words import count_tokens
+from holdfast.hooks.classify import classify
+from holdfast.hooks.prompt import CODE, LOOKING, path_lines
+from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
+from holdfast.memory.current_digest import NOTHING_NEWER, DigestLine, done_line, marked, step_line, todo_line
+from holdfast.model.ledger import Kind
+from holdfast.model.search import WORDS, Hit
+from holdfast.search import FLOOR
+from holdfast.search.lexical import says_something
+from holdfast.search.periods import period_in
+from holdfast.sessions.kind import explain_kind
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, branch_of
+
+BUDGET = 200
+CANDIDATES = 40
+ELSEWHERE_FLOOR = (
+    0.25  # above the floor: what another project solved must fit the task better, as there are many
+)
+CLEARLY = 0.1  # of score: so much better than what this project knows itself
+MOST_ELSEWHERE = 2
+MOST_FILES = 6
+LEAST_FILE = 0.1  # chance; between what a first and what a later prompt is told unasked
+ALONE_FILE = 0.2  # where no statement fits the task: it may not be about this project at all
+_SHARE_OF_FILES = 0.4  # of the budget, at most
+_ANY_ROOM = 10**9
+_OF_EACH = 2  # steps, to-dos and deeds of other branches
+
+
+class Recalled(Struct, frozen=True, kw_only=True):
+    """One line of a briefing."""
+
+    id: str
+    text: str
+    kind: str
+    why: str
+    source: str
+
+
+class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a task is told, most useful first; for a prompt that is told nothing, `nothing` says why.
+
+    `written` are the lines as the prompt hook writes them, where that differs: files stand under their folder's name.
+    """
+
+    budget: int
+    tokens: int
+    lines: tuple[Recalled, ...]
+    nothing: str = ""
+    written: tuple[Recalled, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.text for line in self.written or self.lines)
+
+
+def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
+    """Lines for a task, within a budget of tokens; none when nothing is good enough."""
+    if asks_state(task):
+        return _state(machine, project, budget)
+    period = period_in(task, machine.now())
+    if not (says_something(task) or may_go_on(task) or period):
+        return Briefing(budget=budget, tokens=0, lines=())
+    found = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
+    if not found and (said := in_english(task)) != task:
+        found, task = search(machine, project, said, CANDIDATES, _TOLD, floor=FLOOR), said
+    judged = explain_kind(task, (), ())
+    weights = weights_for(task, judged.kind)
+    own = _that_speak(task, _that_count(machine, project, found))
+    first = first_for(task, judged.kind, own)
+    ranked = sorted(own, key=lambda hit: (hit.id not in first, -hit.score * weights.get(sort_of(hit), 1.0)))
+    best = max((hit.score for hit in own), default=0.0)
+    others = [
+        hit
+        for hit in search(
+            machine,
+            project,
+            task,
+            CANDIDATES,
+            _TOLD,
+            everywhere=True,
+            own=False,
+            floor=FLOOR + ELSEWHERE_FLOOR,
+        )
+        if hit.kind != "lesson"  # holds where it was learned
+        and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
+    ]
+    hits = [(hit, "") for hit in ranked]
+    hits += [(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
+    tell = partial(_lines, task, hits, Meanings().nearness)
+    every = tell(_ANY_ROOM)
+    if not every and may_go_on(task):
+        return _state(machine, project, budget)
+    files: list[Recalled] = []
+    is_work = judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)
+    if is_work and not (period and period.is_all):  # a day as a whole is no work that needs files
+        most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if every else ALONE_FILE
+        files = _files(machine, project, task, most, least)
+    kept = tell(budget - sum(count_tokens(line.text) for line in files))
+    said = "\n".join(line.text for line in kept)
+    more = [line for line in files if line.text not in said]
+    return _within([*kept, *more] or every, budget)
+
+
+def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Recalled]:
+    """Each thing once, whatever words it is said in, as long as there is room."""
+    telling = Telling(task, [hit for hit, _ in hits], nearness)
+    lines = []
+    for found, before in hits:
+        hit = found if before else telling.decided(found)
+        line = telling.line(hit)
+        if line is None:
+            continue
+        recalled = _recalled(hit, before + line.text)
+        cost = count_tokens(recalled.text)
+        if cost <= room:
+            telling.keep(line)
+            lines.append(recalled)
+            room -= cost
+    return lines
+
+
+def recall_as_prompt(
+    machine: Machine, project: Project, prompt: str, session: str = "", budget: int = PROMPT_BUDGET
+) -> Briefing:
+    """Exactly what the prompt hook would say, or why nothing; what a session heard already, when it is named."""
+    budget = min(budget, PROMPT_BUDGET)
+    if budget <= 0:
+        return Briefing(budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens holds no line")
+    said = as_prompt(machine, project, prompt, session, budget=budget)
+    above = len(said.lines) - (1 + len(path_lines(said.files)) if said.files else 0)
+    written = [
+        Recalled(id=f"prompt:{at}", text=text, kind="file", why=why, source="")
+        for at, (text, why) in enumerate(said.lines)
+    ]
+    written[:above] = [_statement(line) for line in written[:above]]
+    # Whoever reads the lines one by one is told whole paths; headings and folders are for those who read the text.
+    whose = zip(path_lines(said.files), written[above + 1 :], strict=True)
+    files = {path: replace(line, id=f"file:{path}", text=path) for (_, path), line in whose}
+    return Briefing(
+        budget=budget,
+        tokens=said.tokens,
+        lines=(*written[:above], *(files[path] for path in said.files)),
+        nothing=said.nothing,
+        written=tuple(written),
+    )
+
+
+_ID_IN_REASON = re.compile(r"\(([DF]-\w+)[,)]")
+
+
+def _statement(line: Recalled) -> Recalled:
+    """A fact or a decision by its id, which its reason names; all else that stands above the files is a lesson."""
+    named = _ID_IN_REASON.search(line.why)
+    if named is None:
+        return replace(line, kind="lesson")
+    return replace(line, id=named[1], kind="fact")
+
+
+def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Recalled]:
+    """Files that like sessions worked on, likeliest first, each written out so that it can be read by itself."""
+    lines = []
+    branch = branch_of(project.root)
+    found = pointers_for(machine, project, task, budget=budget, least=least, branch=branch)
+    for pointer in found[:MOST_FILES]:
+        cost = count_tokens(pointer.path)
+        if cost <= budget:
+            budget -= cost
+            lines.append(
+                Recalled(
+                    id=f"file:{pointer.path}",
+                    text=pointer.path,
+                    kind="file",
+                    why=pointer.why,
+                    source=f"session {pointer.session[:8]}" if pointer.session else "git history",
+                )
+            )
+    return lines
+
+
+def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list[Hit]:
+    """Without what was dismissed, and lessons that are candidates, muted or stale: only search finds them."""
+    dismissed = (
+        memory_of(machine, project).dismissed() if any(hit.id[:2] in _NOTED for hit in hits) else set()
+    )
+    hits = [hit for hit in hits if hit.id not in dismissed]
+    if not any(hit.kind == "lesson" for hit in hits):
+        return hits
+    from holdfast.briefing.chunks import lessons_told
+
+    told = lessons_told(machine, project)
+    return [hit for hit in hits if hit.kind != "lesson" or hit.id in told]
+
+
+def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Without the history that shares one word of several, where something has more: `set up` is in `settings`.
+
+    A fact is short and was chosen: one word of it may be the one that counts.
+    """
+    several = sum(says_something(word) for word in task.split()) > 1
+
+    def is_chance(hit: Hit) -> bool:
+        words, _, more = (hit.why.partition(WORDS)[2] if hit.kind in _LONG_WINDED else "").partition(";")
+        return bool(words) and "," not in words and not more  # neither its meaning nor its day
+
+    if not several or all(is_chance(hit) for hit in hits[:1]):
+        return list(hits)
+    return [hit for hit in hits if not is_chance(hit)]
+
+
+_NOTED = ("X-", "N-")  # stand in the log, which is never rewritten
+
+
+_LONG_WINDED = ("history", "state")
+_TOLD = ("history", "fact", "question", "lesson", "state")
+
+
+def _state(machine: Machine, project: Project, budget: int) -> Briefing:
+    """Who asks where we are is told the state."""
+    lines = recovery(machine, project, budget=budget)
+    told = [
+        Recalled(
+            id=f"state:{number}",
+            text=line.text,
+            kind="state",
+            why=line.reason,
+            source=".holdfast/local/current.md",
+        )
+        for number, line in enumerate([*_last(project, lines), *lines])
+    ]
+    return _within(told, budget)
+
+
+def _last(project: Project, lines: Sequence[DigestLine]) -> list[DigestLine]:
+    """What is left and was done last, on whatever branch and however long ago, where the digest has nothing of it."""
+    if not project.memory.is_dir():
+        return []
+    current = state_of(project).current
+    left = [(step_line(step), step.branch) for step in current.next[:_OF_EACH]]
+    left += [(todo_line(item), item.branch) for item in current.todo[:_OF_EACH]]
+    left += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
+    if any(line.text in known.text or known.reason == NOTHING_NEWER for line, _ in left for known in lines):
+        return []
+    return [marked(line, branch, None) for line, branch in left]
+
+
+def _recalled(hit: Hit, text: str) -> Recalled:
+    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
+    session = f"session {hit.session[:8]}, " if hit.session else ""
+    return Recalled(
+        id=hit.id, text=text, kind=hit.kind, why=hit.why, source=f"{where} ({session}{hit.date[:10]})"
+    )
+
+
+def _within(lines: Sequence[Recalled], budget: int) -> Briefing:
+    kept: list[Recalled] = []
+    used = 0
+    for line in lines:
+        cost = count_tokens(line.text)
+        if used + cost <= budget:
+            kept.append(line)
+            used += cost
+    nothing = ""
+    if lines and not kept:
+        least = min(count_tokens(line.text) for line in lines)
+        nothing = f"the shortest line for it has {least} tokens"
+    return Briefing(budget=budget, tokens=used, lines=tuple(kept), nothing=nothing)

@@ -1,0 +1,175 @@
+"""What a session needs to go on where the last one stopped: the digest of current.md, and what is handed over.
+
+Loaded by `resume`, which answers in a few times the start of an interpreter: nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from holdfast.core.errors import UsageError
+from holdfast.core.folders import text_of
+from holdfast.memory.current import Current, CurrentFile, NextStep, parse_current
+from holdfast.memory.current_digest import FILE_INDEX, PLACE, DigestLine, branches_of, digest
+from holdfast.model.memory import Owner
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, branch_of
+
+if TYPE_CHECKING:
+    from holdfast.briefing.projects import Naming
+    from holdfast.memory.store import MemoryStore
+
+BUDGET = 600
+START_BUDGET = 300
+NO_BRANCH = "\n"  # no branch is called so
+MOST_LINES = 20
+LONGEST = 600
+
+
+def recovery(
+    machine: Machine, project: Project, branch: str | None = None, budget: int = BUDGET, name: str = ""
+) -> list[DigestLine]:
+    """What a session on this branch (the one checked out) is told. Nothing is written.
+
+    `name` is the project of this repository; without it the one that the branch works on.
+    """
+    if not project.memory.is_dir():
+        return []
+    if branch is None:
+        branch = branch_of(project.root) if _in_git(project) else None
+    return _Teller(machine, project).told(branch, budget, name)
+
+
+class _Teller:
+    """The state of a repository, ready to be told to sessions on any branch."""
+
+    def __init__(self, machine: Machine, project: Project, *, here: bool = True) -> None:
+        self.file = state_of(project)
+        self._now = machine.now().timestamp()
+        self._clean = partial(_as_told, machine)
+        self._own = project.title
+        # A work tree that was just made has no link yet, and a session must not be sent where nothing is.
+        linked = os.path.lexists(project.window / "local")
+        self._place = PLACE if linked or not here else f"{project.memory.as_posix()}/"
+        current = self.file.current
+        several = any(
+            item.project
+            for items in (current.next, current.todo, current.done, current.questions)
+            for item in items
+        )
+        self._naming: Naming | None = None
+        if several or len(current.projects) > 1:
+            from holdfast.briefing.projects import naming
+
+            self._naming = naming(machine, project)
+
+    def branches(self) -> set[str]:
+        """Those that are told something of their own; '' stands for all others."""
+        chosen = self._naming.branches if self._naming else ()
+        return {"", *branches_of(self.file.current), *chosen}
+
+    def told(self, branch: str | None, budget: int, name: str = "") -> list[DigestLine]:
+        if self._naming is None:
+            return digest(self.file, branch, budget, self._now, self._clean, place=self._place)
+        chosen = name or self._naming.of_branch(branch or "")
+        project = "" if chosen == self._own else chosen
+        return digest(self.file, branch, budget, self._now, self._clean, project, chosen, place=self._place)
+
+
+def state_of(project: Project) -> CurrentFile:
+    return parse_current(text_of(project.memory, project.memory / "current.md"))
+
+
+def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, list[DigestLine]]:
+    """The digest for every branch that has a state of its own; '' is for all others.
+
+    Outside git, and where nothing is checked out, there is no branch to tell apart: that is `NO_BRANCH`.
+    """
+    if not project.memory.is_dir():
+        return {}
+    teller = _Teller(machine, project, here=False)  # for all work trees; who tells it knows where it is
+    told = {branch: teller.told(branch, budget) for branch in teller.branches()}
+    return {**told, NO_BRANCH: teller.told(None, budget)}
+
+
+def _in_git(project: Project) -> bool:
+    """Whether there are branches to tell apart, though none may be checked out."""
+    return project.identity_file.name == "holdfast-id"
+
+
+def _as_told(machine: Machine, text: str) -> str:
+    """A person's own words as a model may be told them: the file keeps them, secrets and hidden signs included."""
+    from holdfast.guard.hidden_text import visible
+
+    return visible(machine.clean(text))
+
+
+def starts(machine: Machine, project: Project) -> dict[str, list[DigestLine]]:
+    """What a new session is told, by branch. Where to look is told beside something to look for, not alone."""
+    told = recoveries(machine, project, START_BUDGET)
+    if (anywhere := told.pop(NO_BRANCH, None)) and not _in_git(project):
+        told[""] = anywhere
+    return {
+        branch: lines for branch, lines in told.items() if any(line.reason != FILE_INDEX for line in lines)
+    }
+
+
+def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Owner, *, add: bool) -> int:
+    """Writes down what is next in somebody's own words, a step per line; how many steps there are."""
+    lines = [line.strip().removeprefix("- ").removeprefix("* ").strip() for line in text.splitlines()]
+    wanted = [machine.clean(line) for line in lines if line]
+    if not wanted:
+        raise UsageError("there is nothing to hand over", fix="Say what is next: holdfast handoff TEXT")
+    if len(wanted) > MOST_LINES or any(len(line) > LONGEST for line in wanted):
+        raise UsageError(
+            f"that is too much for a start: at most {MOST_LINES} lines of {LONGEST} characters are told",
+            fix="Shorten it, and point to a file for the rest",
+        )
+    from holdfast.store.denied import not_forgotten
+
+    for line in wanted:
+        not_forgotten(project, line, "what is handed over")
+    now = machine.now().timestamp() // 60 * 60
+    steps = [NextStep(text=line, branch=branch, by=by, at=now) for line in wanted]
+
+    def handed(file: CurrentFile) -> Current:
+        before = [step for step in file.current.next if add or not _handed_on(step, branch)]
+        return replace(file.current, next=(*steps, *before))
+
+    project.prepare()
+    _store(project).change_current(handed, "handoff")
+    return len(steps)
+
+
+def take_back(project: Project, branch: str) -> int:
+    """Removes what was handed over on a branch; how many steps there were."""
+    gone = handed_over(project, branch)
+    if gone:
+
+        def without(file: CurrentFile) -> Current:
+            kept = tuple(step for step in file.current.next if not _handed_on(step, branch))
+            return replace(file.current, next=kept)
+
+        _store(project).change_current(without, "handoff --clear")
+    return len(gone)
+
+
+def handed_over(project: Project, branch: str) -> Sequence[NextStep]:
+    if not project.memory.is_dir():
+        return ()
+    return [step for step in state_of(project).current.next if _handed_on(step, branch)]
+
+
+def _store(project: Project) -> MemoryStore:
+    from holdfast.memory.store import MemoryStore
+
+    return MemoryStore(project, project.title)
+
+
+def _handed_on(step: NextStep, branch: str) -> bool:
+    return bool(step.by) and step.branch == branch

@@ -1,0 +1,253 @@
+"""What sessions are told at their start, by how they start: a new one, one that is resumed, one that was compacted.
+
+Everything that takes thought is done here, before it is needed; a hook only picks lines that fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.briefing.changes_since import Files, Happened, Line, happened_lately, or_nothing, short
+from holdfast.briefing.learning import known_here, lived_here
+from holdfast.briefing.lesson_lines import Rule, counted, flat, instructions, reason_of, strong_rules
+from holdfast.briefing.moments import Moment, moments_of
+from holdfast.briefing.projects import Naming, naming
+from holdfast.briefing.recovery import START_BUDGET, starts
+from holdfast.core.checkout import is_checkout
+from holdfast.core.errors import HoldfastError
+from holdfast.core.words import count_tokens
+from holdfast.guard.hidden_text import visible, why_line_refused
+from holdfast.lessons.commands import LEAST_MET, InUse, in_use, is_default, lately_met
+from holdfast.lessons.fingerprint import Missing, check
+from holdfast.lessons.grounds import depends_on
+from holdfast.memory.current import Current, parse_current
+from holdfast.memory.current_digest import FAILED, PASSED, STUMBLE_BUDGET, DigestLine, digest
+from holdfast.memory.state import open_items
+from holdfast.model.events import DistilledSession, Lived
+from holdfast.model.lesson import Fingerprint
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.inbox import envelopes
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+# The line of commands that a session is told at its start: what those before it tested, linted and built
+# with.
+
+BUDGET = 45
+_HEADING = "Commands here: "
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+def command_line(
+    machine: Machine, project: Project, silenced: Collection[str], instructions: str
+) -> Line | None:
+    """None where too few sessions ran any, or the agent's own files say them all.
+
+    `silenced` are rules that must not be told; `instructions` is what the repository's guides say, in lower case.
+    """
+    lived = lived_here(project)
+    unwanted = {quoted for rule in silenced for quoted in _QUOTED.findall(rule)}
+    told: list[InUse] = []
+    parts: list[str] = []
+    left = BUDGET
+    for one in in_use(lived):
+        text = flat(visible(machine.clean(f"{one.job} `{one.command}`")))
+        if one.command in unwanted or not text or "\n" in text or why_line_refused(text):
+            continue
+        cost = count_tokens(text) + 1
+        if cost > left or is_stated(one.command, instructions) or not _is_there(project, one.command, lived):
+            continue
+        left -= cost
+        told.append(one)
+        parts.append(text)
+    if not told:
+        return None
+    most = max(told, key=lambda one: one.sessions)
+    return Line(
+        f"{_HEADING}{'; '.join(parts)}",
+        f"run in up to {most.sessions} of {len(lived)} sessions; recent ones count more",
+    )
+
+
+def is_stated(command: str, instructions: str) -> bool:
+    """Whether a guide names the command, whatever it is given."""
+    named = command.partition(" <")[0].casefold()
+    return re.search(rf"(?<![\w-]){re.escape(named)}(?![\w:-])", instructions) is not None
+
+
+def _is_there(project: Project, command: str, lived: Sequence[Lived]) -> bool:
+    """Whether what the command is defined by still has it, where there is a checkout to look at."""
+    if not is_checkout(project.root):
+        return True
+    targets = depends_on(command, known_here(project, lived, only_checkout=True))
+    against = [Fingerprint(target=target) for target in targets]
+    return not any(isinstance(verdict, Missing) for verdict in check(project.root, against).verdicts)
+
+
+__all__ = ["Briefings", "Happened", "Line", "briefings_of"]
+
+LATEST = 100  # sessions that a briefing may draw on
+MOST_OWNERS = 20
+LONGEST = 110
+FIRST = (
+    "Next",
+    "Noted by hand",
+    "To do (by hand)",
+    "Last state here",
+)  # a state is told before what is usual
+
+Digests = Mapping[tuple[str, str], Sequence[Line]]
+"""Lines by source (startup) and branch; the branch '' is for every branch without its own."""
+
+
+class Briefings(Struct, frozen=True, kw_only=True):
+    """`since` has the newest first; `own` are a session's open items; `projects` says which project a branch works on.
+
+    The branch '' of `projects` stands for every branch that is not named.
+    """
+
+    digests: Digests = {}
+    stumbles: tuple[Line, ...] = ()
+    since: tuple[Happened, ...] = ()
+    own: Mapping[str, tuple[Line, ...]] = {}
+    projects: Mapping[str, str] = {}
+    moments: tuple[Moment, ...] = ()
+
+
+def briefings_of(machine: Machine, project: Project) -> Briefings:
+    records, going_on = _records(project)
+    names = _naming(machine, project)
+    files = Files(project, names.default)
+    lessons = counted(machine, project)
+    guides = instructions(project.root)
+    rules = strong_rules(machine, lessons, guides)
+    often = _met_lately(rules, lessons.kept, project)
+    told = partial(_with_lessons, rules=often, silenced=lessons.silenced)
+    usual = or_nothing(lambda: [command_line(machine, project, lessons.silenced, guides)])
+    starts_with = partial(_with_commands, commands=[line for line in usual if line], guides=guides)
+    # With nothing else to say, what keeps failing is said all the same.
+    starting = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, project)))}
+    return Briefings(
+        digests={key: lines for key, old in starting.items() if (lines := starts_with(told(old)))},
+        stumbles=tuple(told(or_nothing(partial(_stumbles, files, machine.now().timestamp())))),
+        since=happened_lately(records, names, files),
+        own=_own([*going_on, *records], files.dismissed),
+        projects={"": names.default, **names.branches},
+        moments=moments_of(project, files, [*going_on, *records], names, rules),
+    )
+
+
+def _naming(machine: Machine, project: Project) -> Naming:
+    try:
+        return naming(machine, project)
+    except HoldfastError:
+        # What switches a hook off is prepared with all this, and must not wait until somebody mends that file.
+        return Naming(default=project.title)
+
+
+def _startup(machine: Machine, project: Project) -> list[tuple[tuple[str, str], list[Line]]]:
+    told = starts(machine, project)
+    return [(("startup", branch), _lines(lines)) for branch, lines in told.items() if lines]
+
+
+def _stumbles(files: Files, now: float) -> list[Line]:
+    """What keeps failing, in the words in which a new session hears of it."""
+    only = replace(parse_current(""), current=Current(stumbles=files.state().stumbles))
+    return _lines(digest(only, None, STUMBLE_BUDGET, now))
+
+
+def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) -> list[Rule]:
+    """Without stumbles that hardly a session meets any more, unless somebody chose to keep them."""
+    sessions = [one.session for one in or_nothing(partial(lived_here, project))] if rules else []
+    return [
+        rule for rule in rules if rule.lesson.name in kept or lately_met(rule.lesson, sessions) >= LEAST_MET
+    ]
+
+
+def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collection[str]) -> list[Line]:
+    """With the stumbles of lessons that current.md does not have, in the same hundred tokens; no stale one."""
+    kept = [line for line in lines if line.text not in silenced]
+    known = [number for number, line in enumerate(kept) if line.reason.startswith(FAILED)]
+    left = STUMBLE_BUDGET - sum(count_tokens(kept[number].text) for number in known)
+    said = "\n".join(line.text for line in kept)
+    new = []
+    for rule in rules:
+        line = Line(f"{rule.text} [{rule.lesson.id}]", reason_of(rule))
+        if rule.text not in said and (cost := count_tokens(line.text)) <= left:
+            left -= cost
+            new.append(line)
+    place = known[-1] + 1 if known else 0
+    kept[place:place] = new
+    while new and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
+        kept.pop()  # what stands last matters least
+    return kept
+
+
+def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str) -> list[Line]:
+    """What sessions use here, in place of what happened to pass last; after what keeps failing.
+
+    Of what passed, nothing that the agent's own files say, nor what it would call unaided; which tests there are is
+    worth a word.
+    """
+    if not commands:
+        return [line for line in lines if not (_is_check(line) and _is_known(line, guides))]
+    kept = [line for line in lines if not _is_check(line)]
+    place = max((number + 1 for number, line in enumerate(kept) if _keeps_failing(line)), default=0)
+    place = place or sum(line.text.startswith(FIRST) for line in kept)
+    kept[place:place] = commands
+    while len(kept) > 1 and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
+        kept.pop()
+    return kept
+
+
+def _is_check(line: Line) -> bool:
+    return line.reason.startswith(PASSED)
+
+
+def _is_known(line: Line, guides: str) -> bool:
+    command = line.text.partition(": ")[2]
+    return is_stated(command, guides) or (not line.text.startswith("Test ") and is_default(command))
+
+
+def _keeps_failing(line: Line) -> bool:
+    return line.reason.startswith(FAILED) or (line.text.endswith("]") and "[L-" in line.text)
+
+
+def _lines(told: Iterable[DigestLine]) -> list[Line]:
+    return [Line(line.text, line.reason) for line in told]
+
+
+def _records(project: Project) -> tuple[list[DistilledSession], list[DistilledSession]]:
+    """The latest sessions, and those that go on: one of them may have begun long before the latest."""
+    if not project.capture.exists():
+        return [], []
+    letters, _ = envelopes(project.memory / "inbox")
+    store = CaptureStore(project.capture)
+    try:
+        live = [store.record(session) for session in dict.fromkeys(letter.session for letter in letters)]
+        return store.records(LATEST), [record for record in live if record is not None]
+    finally:
+        store.close()
+
+
+def _own(records: Iterable[DistilledSession], dismissed: set[str]) -> dict[str, tuple[Line, ...]]:
+    found: dict[str, tuple[Line, ...]] = {}
+    for record in records:
+        if len(found) < MOST_OWNERS and record.session not in found:
+            lines = _open_lines(record, dismissed)
+            if lines:
+                found[record.session] = lines
+    return found
+
+
+def _open_lines(record: DistilledSession, dismissed: set[str]) -> tuple[Line, ...]:
+    kept = [item for item in open_items(record) if item.id not in dismissed]
+    return tuple(
+        Line(f"Open in this session: {short(item.text, LONGEST)}", item.why or "named as a next step")
+        for item in kept
+    )

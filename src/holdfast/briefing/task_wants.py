@@ -1,0 +1,135 @@
+"""What a task wants from memory: its state, or certain sorts of statement more than others.
+
+Who begins or goes on wants the state; a spec wants decisions and history; work on commands and interfaces wants
+facts; a fix wants dead ends and like failures. Nothing is left out for its sort: these weights only order what is
+relevant, which decides where a budget ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from holdfast.core.stopwords import ENGLISH
+from holdfast.model.ledger import Kind
+from holdfast.model.search import Hit
+
+# By the letter of an id (decision, finding, fact, question, dead end) or its sort; what is not named counts 1.
+FIXING: Mapping[str, float] = {"X": 1.3, "lesson": 1.2, "N": 1.15, "F": 1.05}
+DESIGNING: Mapping[str, float] = {"D": 1.25, "Q": 1.15, "session": 1.1}
+COMMANDING: Mapping[str, float] = {"F": 1.6, "X": 1.2}
+BUILDING: Mapping[str, float] = {"D": 1.1, "F": 1.1, "X": 1.1}
+
+_BY_KIND: Mapping[Kind, Mapping[str, float]] = {
+    Kind.BUGFIX: FIXING,
+    Kind.TEST: COMMANDING,
+    Kind.CONFIG: COMMANDING,
+    Kind.MIGRATION: BUILDING,
+    Kind.FEATURE: BUILDING,
+    Kind.REFACTOR: BUILDING,
+    Kind.DOCS: DESIGNING,
+    Kind.REVIEW: DESIGNING,
+    Kind.EXPLORATION: DESIGNING,
+}
+# A spec is also what some call a test; who writes one or asks for its reasons does not run it.
+_SPEC = re.compile(
+    r"\b(?:specifications?|rfc|adr|architecture|proposal|requirements?|roadmap|design|trade-?offs?)\b"
+    r"|\b(?:write|draft|review|update|extend)\s+(?:\w+\s+){0,3}spec\b|\bspec\s+(?:for|of|out)\b"
+)
+_INTERFACE = re.compile(r"\b(?:apis?|endpoints?|urls?|webhooks?|curl|http|graphql|grpc|ports?|cli)\b")
+_COMMAND = re.compile(
+    r"\b(?:run|runs|running|execute|invoke|call|query|connect|deploy|install|lint|linter|formatter|compile|build"
+    r"|publish|release|commands?"
+    r"|ausführen|starten|bauen|befehl|lancer|exécuter|compiler|commande|ejecutar|compilar|comando)\b"
+)
+_RUN_ELSEWHERE = re.compile(
+    r"\b(?:führe|führt|ausführen|starte|starten|lance[rsz]?|exécute[rsz]?|ejecut(?:ar|o|a)|esegui(?:re)?|rodar)\b",
+    re.IGNORECASE,
+)
+_BUILD_ELSEWHERE = re.compile(r"\b(?:baue|bauen|compilar|construire|construir)\b", re.IGNORECASE)
+_ASKS_HOW = re.compile(rf"{_COMMAND.pattern}|\b(?:how (?:do|can|to|is|are)|wie|comment|cómo)\b")
+_STATES_A_COMMAND = re.compile(r"`[^`]+`")
+_ABOUT_AS_GOOD = (
+    0.5  # of the best score: what a lesson says of a command is longer, and holds more of any task
+)
+_MADE_ANEW = (Kind.FEATURE, Kind.REFACTOR, Kind.DOCS, Kind.MIGRATION, Kind.REVIEW)
+
+
+def weights_for(task: str, kind: Kind) -> Mapping[str, float]:
+    """How much each sort of statement helps; `kind` is what the task was judged to be."""
+    said = task.casefold()
+    if kind is Kind.BUGFIX:
+        return FIXING
+    if _SPEC.search(said):
+        return DESIGNING
+    if _INTERFACE.search(said) or (kind not in _MADE_ANEW and _COMMAND.search(said)):
+        return COMMANDING
+    return _BY_KIND.get(kind, {})
+
+
+def in_english(task: str) -> str:
+    """A task with the words for running something as facts have them: those are English, whatever a person speaks."""
+    return _BUILD_ELSEWHERE.sub("build", _RUN_ELSEWHERE.sub("run", task))
+
+
+def first_for(task: str, kind: Kind, hits: Sequence[Hit]) -> frozenset[str]:
+    """The ids of what must come first: who asks how something is run wants the command, before all that is known of it.
+
+    Weights alone cannot say so: a linter has a lesson for each of its rules, and each is as much about linting.
+    """
+    if weights_for(task, kind) is not COMMANDING or not _ASKS_HOW.search(task.casefold()):
+        return frozenset()
+    least = _ABOUT_AS_GOOD * max((hit.score for hit in hits), default=0.0)
+    return frozenset(
+        hit.id
+        for hit in hits
+        if hit.kind == "fact" and hit.score >= least and _STATES_A_COMMAND.search(hit.text)
+    )
+
+
+# --- the state -----------------------------------------------------------------------------------------
+
+_FEW_WORDS = 8
+_WORD = re.compile(r"\w+")
+_ASKS_STATE = re.compile(
+    r"\bwhere (?:were|are|was) (?:we|i)\b|\bwhat(?:'s| is) (?:next|left)\b|\bwhere did (?:we|i) (?:stop|leave)\b"
+    r"|\bwhat (?:were we|was i) (?:doing|working|up to)\b|\b(?:catch me up|up to speed)\b"
+    r"|\bwhat(?:'s| is) (?:still )?(?:open|to do)\b|\bwas (?:ist|steht) (?:noch )?(?:offen|an|zu tun)\b"
+    r"|\bwo (?:waren|sind|stehen) wir\b|\boù en (?:étions|sommes)\b|\bdónde (?:estábamos|quedamos)\b"
+)
+_GOES_ON = re.compile(
+    r"(?:please |ok |let's |now |mach )*"
+    r"(?:(?:continue|resume|go on|carry on|keep going|pick (?:it )?up|weiter|continuons|continúa|sigue|продолжай)\b"
+    r"|继续|続けて?)"
+)
+_BEGINS = re.compile(r"(?:please |ok |let's |now |get )*(?:start(?:ed|ing)?|begin|status)\b")
+_NOTHING_MORE = {
+    "please",
+    "ok",
+    "now",
+    "work",
+    "working",
+    "session",
+    "task",
+    "left",
+    "last",
+    "time",
+    "yesterday",
+    "day",
+    "new",
+    "status",
+}
+
+
+def asks_state(task: str) -> bool:
+    """Whether a task is only to begin or go on; `make mongo on staging resume writes` is a task of its own."""
+    said = " ".join(task.casefold().split())
+    if _ASKS_STATE.search(said) and len(said.split()) <= _FEW_WORDS:
+        return True
+    begun = _GOES_ON.match(said) or _BEGINS.match(said)
+    return begun is not None and not set(_WORD.findall(said[begun.end() :])) - _NOTHING_MORE - ENGLISH
+
+
+def may_go_on(task: str) -> bool:
+    """Whether it begins as if to go on, with more to say: the state, if nothing is known of the rest."""
+    return _GOES_ON.match(" ".join(task.casefold().split())) is not None

@@ -1,0 +1,465 @@
+"""The only code that writes bytes: locks, appends that tear no row, replacements that leave no half file.
+
+Nothing here deletes a lock file: whoever deleted a held one would let a second holder in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from holdfast.core.errors import StoreError
+from holdfast.core.sync_folders import new_name_in
+
+ANYTHING = "anything"
+"""For `replace`: whatever the file holds now may go."""
+
+_FILE_MODE = 0o666  # the umask takes its part
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+# O_NONBLOCK, because opening a FIFO would wait for somebody at its other end.
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+_NOTE_LIMIT = 1 << 20
+_PAUSES = (0.001, 0.02)
+
+
+class Conflict(StoreError):
+    """The file is no longer what the caller read: read it again, make the change again."""
+
+    code = "conflict"
+
+
+# --- saying what went wrong ----------------------------------------------------------------------------
+
+_OWNER = "Check who owns it and its directory"
+_SPACE = "Free some space and try again"
+_IN_THE_WAY = "Move it away: a file belongs here"
+_CAUSES = {
+    errno.ENOSPC: ("the disk is full", _SPACE),
+    errno.EDQUOT: ("the disk quota is used up", _SPACE),
+    errno.EACCES: ("permission denied", _OWNER),
+    errno.EPERM: ("permission denied", _OWNER),
+    errno.EROFS: ("read-only file system", "Make it writable, or point HOLDFAST_HOME at a place that is"),
+    errno.EISDIR: ("it is a directory", _IN_THE_WAY),
+    errno.ENOTDIR: ("a part of the path is not a directory", "Move that file away"),
+    errno.ELOOP: ("it is a symbolic link", "Name the file that it points to"),
+    errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter one"),
+    errno.EMFILE: ("too many open files", "Raise the limit (ulimit -n) and try again"),
+    errno.EFBIG: ("the file would grow too large", "Archive it, or raise the limit (ulimit -f)"),
+    errno.EIO: ("the disk reported an error", "Check the disk before trying again"),
+    errno.ENOLCK: ("this file system has no locks", "Point HOLDFAST_HOME at a local disk"),
+}
+
+
+@contextmanager
+def explained(path: Path, doing: str) -> Iterator[None]:
+    """Turn an OSError into a StoreError that says what happened and what to do."""
+    try:
+        yield
+    except OSError as error:
+        words = (error.strerror or str(error)).lower()
+        cause, fix = _CAUSES.get(error.errno or 0, (words, "Try again, or run holdfast doctor"))
+        raise StoreError(f"cannot {doing}: {cause}", where=str(path), fix=fix) from error
+
+
+def _require_regular(mode: int) -> None:
+    """A link leads elsewhere, a directory is no file, a FIFO or a device never ends."""
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "symbolic link")
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, "directory")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What is at the path, if anything; refused when it is not a regular file."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    _require_regular(found.st_mode)
+    return found
+
+
+# --- locking -------------------------------------------------------------------------------------------
+
+
+class Held:
+    """A lock that is held. Its file may carry a note to the next holder: a hint, never the truth."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def note(self) -> bytes:
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        return os.read(self._descriptor, _NOTE_LIMIT)
+
+    def leave_note(self, note: bytes) -> None:
+        # A full disk may cost the hint, never the work that was done under the lock.
+        with contextlib.suppress(OSError):
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            os.ftruncate(self._descriptor, os.write(self._descriptor, note))
+
+
+@contextmanager
+def lock(path: Path, timeout: float | None = None) -> Iterator[Held]:
+    """Hold the lock file at `path`, waiting as long as it takes, or `timeout` seconds."""
+    with explained(path, "lock"):
+        descriptor = _acquire(path, None if timeout is None else time.monotonic() + timeout)
+    if descriptor is None:
+        raise StoreError(
+            f"another process has held this lock for {timeout:g} s",
+            where=str(path),
+            fix="Wait for it to finish and try again; do not delete the lock",
+        )
+    try:
+        yield Held(descriptor)
+    finally:
+        # Closing alone would not do: a child forked meanwhile shares the lock.
+        _unlock(descriptor)
+        os.close(descriptor)
+
+
+def _acquire(path: Path, deadline: float | None) -> int | None:
+    while True:
+        _make_directory(path.parent)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW | _FLAGS, 0o600)
+        try:
+            _require_regular(os.fstat(descriptor).st_mode)
+            taken = _wait_for(descriptor, deadline)
+            if taken and _is_still_at(path, descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        if not taken:
+            return None
+
+
+def _is_still_at(path: Path, descriptor: int) -> bool:
+    """Whether others will meet us here: somebody may have deleted the file while we waited."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _wait_for(descriptor: int, deadline: float | None) -> bool:
+    if deadline is None and _lock_blocking(descriptor):
+        return True
+    pause, longest = _PAUSES
+    while not _try_lock(descriptor):
+        if deadline is not None and time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(pause * 2, longest)
+    return True
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _LOCKED_BYTE = 1 << 30  # Windows forbids reading what is locked, and the note is at the beginning
+
+    def _lock_blocking(descriptor: int) -> bool:
+        return False  # there is no way to wait longer than ten seconds
+
+    def _try_lock(descriptor: int) -> bool:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock_blocking(descriptor: int) -> bool:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return True
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> bytes | None:
+    """All of a regular file; None when there is none."""
+    with explained(path, "read"):
+        descriptor = _open_to_read(path)
+        if descriptor is None:
+            return None
+        with open(descriptor, "rb") as file:
+            return file.read()
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """A regular file line by line, ends included; nothing when there is none."""
+    with explained(path, "read"):
+        descriptor = _open_to_read(path)
+        if descriptor is not None:
+            with open(descriptor, "rb") as file:
+                yield from file
+
+
+def _open_to_read(path: Path) -> int | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+    except FileNotFoundError:
+        return None
+    try:
+        _require_regular(os.fstat(descriptor).st_mode)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def digest(data: bytes | None) -> str | None:
+    """What `replace` expects: the hash of what `read` returned, None when that was None."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+# --- appending -----------------------------------------------------------------------------------------
+
+
+def append(path: Path, data: bytes, lock_path: Path, *, timeout: float | None = None) -> None:
+    """Add whole lines at the end, durably or not at all."""
+    with lock(lock_path, timeout) as held:
+        append_held(held, path, data)
+
+
+def append_held(_held: Held, path: Path, data: bytes) -> None:
+    """`append` for a caller who holds the lock already."""
+    with explained(path, "append"):
+        descriptor, created = _open_to_append(path)
+        try:
+            _append(descriptor, data)
+        except BaseException:
+            if created:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            raise
+        finally:
+            os.close(descriptor)
+        if created:
+            new_name_in(path.parent)
+
+
+def _open_to_append(path: Path) -> tuple[int, bool]:
+    flags = os.O_RDWR | os.O_APPEND | _NOFOLLOW | _FLAGS
+    if _status(path) is not None:
+        return os.open(path, flags), False
+    _make_directory(path.parent)
+    return os.open(path, flags | os.O_CREAT | os.O_EXCL, _FILE_MODE), True
+
+
+def _append(descriptor: int, data: bytes) -> None:
+    before = os.fstat(descriptor)
+    _require_regular(before.st_mode)
+    if before.st_size and _last_byte(descriptor) != b"\n":
+        data = b"\n" + data
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(descriptor, memoryview(data)[written:])
+        os.fsync(descriptor)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            # A program that knows no lock may have written behind us; its bytes are not ours to cut off.
+            if os.fstat(descriptor).st_size == before.st_size + written:
+                os.ftruncate(descriptor, before.st_size)
+        raise
+
+
+def _last_byte(descriptor: int) -> bytes:
+    os.lseek(descriptor, -1, os.SEEK_END)
+    return os.read(descriptor, 1)
+
+
+# --- replacing -----------------------------------------------------------------------------------------
+
+
+def replace(
+    path: Path, data: bytes, lock_path: Path, expected: str | None, *, timeout: float | None = None
+) -> None:
+    """Put `data` in the file's place, whole or not at all.
+
+    `expected` is `digest` of what the caller read; Conflict when the file has changed since.
+    """
+    with lock(lock_path, timeout) as held:
+        replace_held(held, path, data, expected)
+
+
+def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> None:
+    """`replace` for a caller who holds the lock already."""
+    with explained(path, "replace"):
+        before = _status(path)
+        if expected != ANYTHING and digest(read(path)) != expected:
+            fix = "Read it again and repeat the change"
+            raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
+        _make_directory(path.parent)
+        _sweep(path)
+        temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
+        try:
+            _write_new(temporary, data, before)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        new_name_in(path.parent)
+
+
+def replace_all_held(
+    _held: Held, contents: Mapping[Path, tuple[bytes, str | None]], *, new_may_be_lost: bool = False
+) -> None:
+    """`replace_held` for many files, each whole or not at all: data and expected digest of each.
+
+    New files that can be made again need not wait for the disk: a power cut may leave an empty one.
+    """
+    temporaries: dict[Path, Path] = {}
+    try:
+        for path, (data, expected) in contents.items():
+            with explained(path, "replace"):
+                before = _status(path)
+                if expected != ANYTHING and digest(read(path)) != expected:
+                    fix = "Read it again and repeat the change"
+                    raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
+                _make_directory(path.parent)
+                temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
+                temporaries[path] = temporary
+                _write_new(temporary, data, before, durable=False)
+        for path, temporary in temporaries.items():
+            if not (new_may_be_lost and contents[path][1] is None):
+                with explained(path, "replace"):
+                    _sync_file(temporary)
+        for path, temporary in temporaries.items():
+            with explained(path, "replace"):
+                os.replace(temporary, path)
+    except BaseException:
+        for temporary in temporaries.values():
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise
+    for folder in {path.parent for path in contents}:
+        with explained(folder, "replace"):
+            new_name_in(folder)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | _FLAGS)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_new(path: Path, data: bytes, like: os.stat_result | None, *, durable: bool = True) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600 if like else _FILE_MODE)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        if like is not None:
+            _take_after(path, like)
+        if durable:
+            os.fsync(file.fileno())
+
+
+def _take_after(path: Path, like: os.stat_result) -> None:
+    """Mode and, where we may, owner of the file that is replaced."""
+    if sys.platform != "win32" and (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
+        with contextlib.suppress(PermissionError):
+            os.chown(path, like.st_uid, like.st_gid)
+    os.chmod(path, stat.S_IMODE(like.st_mode))
+
+
+def _temporary_prefix(path: Path) -> str:
+    return f".holdfast-{path.name[:200]}-"
+
+
+def _sweep(path: Path) -> None:
+    """Remove what dead writers left. We hold the lock, so nobody alive is writing this file."""
+    ours = re.compile(re.escape(_temporary_prefix(path)) + r"[0-9a-f]{8}\.tmp")
+    with os.scandir(path.parent) as entries:
+        stale = [entry.path for entry in entries if ours.fullmatch(entry.name)]
+    for leftover in stale:
+        with contextlib.suppress(OSError):
+            os.unlink(leftover)
+
+
+# --- for those who make a whole folder or archive of files ---------------------------------------------
+
+
+def open_to_read(path: Path) -> BinaryIO | None:
+    """A regular file that is too large to be read at once; None when there is none."""
+    with explained(path, "read"):
+        descriptor = _open_to_read(path)
+        return None if descriptor is None else open(descriptor, "rb")
+
+
+def open_new(path: Path, mode: int = _FILE_MODE) -> BinaryIO:
+    """A file that must not be there yet, to be written and made durable with `finish`."""
+    with explained(path, "write"):
+        _make_directory(path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _FLAGS
+        return open(os.open(path, flags, mode), "w+b")
+
+
+def finish(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+# --- directories ---------------------------------------------------------------------------------------
+
+
+def make_private(path: Path) -> None:
+    """A folder that nobody else may look into. One that is there already keeps its rights."""
+    with explained(path, "make"):
+        if not path.is_dir():
+            _make_directory(path.parent)
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(mode=0o700)
+                new_name_in(path.parent)
+
+
+def _make_directory(path: Path) -> None:
+    if path.is_dir():
+        return
+    _make_directory(path.parent)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir()
+        new_name_in(path.parent)
+
+
+def discard(paths: Iterable[Path]) -> None:
+    """Removes files that can be made again."""
+    for path in paths:
+        with explained(path, "remove"):
+            path.unlink(missing_ok=True)

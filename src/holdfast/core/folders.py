@@ -1,0 +1,142 @@
+"""Puts a whole folder in the place of another, at once: after a crash the old one is there or the new one.
+
+Linux and macOS exchange two folders in one step. Elsewhere the old one steps aside first; a crash between the two
+steps leaves it beside, and `recover` brings it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.core import files
+from holdfast.core.errors import NameRefused, StoreError
+from holdfast.core.names import inside
+from holdfast.core.sync_folders import sync_directory
+
+# Every command that writes asks for `recover`, so what only a swap needs is imported there.
+
+_AT_FDCWD = -100
+_EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+
+
+def swap(new: Path, place: Path) -> Path:
+    """`new` takes the place of the folder there; where the old one is afterwards."""
+    with files.explained(place, "replace"):
+        if _exchange(new, place):
+            old = new
+        else:
+            old = _aside(place)
+            os.rename(place, old)
+            try:
+                os.rename(new, place)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.rename(old, place)
+                raise
+        sync_directory(place.parent)
+        if new.parent != place.parent:
+            sync_directory(new.parent)
+    return old
+
+
+def put(new: Path, place: Path) -> None:
+    """`new` becomes the folder at a place where none is."""
+    with files.explained(place, "make"):
+        os.rename(new, place)
+        sync_directory(place.parent)
+
+
+def recover(place: Path) -> None:
+    """Brings back a folder that stepped aside and was not replaced."""
+    old = _aside(place)
+    if not os.path.lexists(place) and old.is_dir():
+        with files.explained(place, "bring back"):
+            os.rename(old, place)
+
+
+def remove(folder: Path) -> None:
+    """A folder of ours that nobody needs any more, as far as it can be removed."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(place: Path) -> None:
+    """Removes what earlier attempts left beside a folder. The caller holds its locks, and the folder is there."""
+    for leftover in [*place.parent.glob(f".{place.name}-stage-*"), _aside(place)]:
+        if os.path.lexists(place) and leftover.is_dir():
+            remove(leftover)
+
+
+@contextlib.contextmanager
+def staging(place: Path) -> Iterator[Path]:
+    """A private folder beside another, on the same disk; never taken for a project, and removed afterwards."""
+    for folder in (place.parent.parent, place.parent):
+        files.make_private(folder)
+    stage = place.parent / f".{place.name}-stage-{os.urandom(4).hex()}"
+    files.make_private(stage)
+    try:
+        yield stage
+    finally:
+        remove(stage)
+
+
+def _aside(place: Path) -> Path:
+    return place.parent / f".{place.name}-aside"
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """False where the system or the file system has no such step."""
+    import ctypes
+
+    names = os.fsencode(one), os.fsencode(other)
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        if sys.platform == "darwin":
+            return bool(library.renamex_np(*names, _EXCHANGE) == 0)
+        return bool(library.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _EXCHANGE) == 0)
+    except (AttributeError, OSError, TypeError):
+        return False
+
+
+# Files of the memory are neither read nor written through links: one could lead anywhere.
+
+
+def checked(root: Path, path: Path) -> Path:
+    """The path, if it is no link and no link on the way leads out of the memory."""
+    fix = "Move it away and put the file itself there"
+    if path.is_symlink():
+        raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
+    try:
+        inside(root, path)
+    except NameRefused as error:
+        raise StoreError("a link on the way leads out of the memory", where=str(path), fix=fix) from error
+    return path
+
+
+def text_of(root: Path, path: Path) -> str:
+    """What a file of the memory holds; '' when there is none. Bytes that are no UTF-8 pass through unharmed."""
+    return (files.read(checked(root, path)) or b"").decode("utf-8", "surrogateescape")
+
+
+# A folder for what is needed only while one question is answered.
+
+
+@contextmanager
+def scratch(purpose: str) -> Iterator[Path]:
+    """An empty folder that only this user can read, and that is gone afterwards."""
+    from tempfile import TemporaryDirectory
+
+    try:
+        folder = TemporaryDirectory(prefix=f"holdfast-{purpose}-", ignore_cleanup_errors=True)
+    except OSError as error:
+        where = str(error.filename or "")
+        fix = "Set TMPDIR to a folder that you may write to"
+        raise StoreError(f"no folder for temporary files: {error.strerror}", where=where, fix=fix) from error
+    with folder as name:
+        yield Path(name)

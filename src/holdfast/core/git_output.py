@@ -1,0 +1,128 @@
+"""Asks git about a checkout that may be anyone's: nothing it configures is run; time and size are bounded."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from pathlib import Path
+from threading import Timer
+
+# A repository may be anyone's: nothing that its configuration names is run.
+_HARMLESS = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def git_output(root: Path, *words: str, seconds: float, most_bytes: int) -> bytes:
+    """What git answers, as far as it came in time; nothing where there is no git."""
+    return git_in_time(root, *words, seconds=seconds, most_bytes=most_bytes)[0]
+
+
+def git_in_time(root: Path, *words: str, seconds: float, most_bytes: int) -> tuple[bytes, bool]:
+    """The same, and whether the time was enough: what a busy machine left out may be asked for again."""
+    import subprocess  # not every import asks
+
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        process = subprocess.Popen(
+            [*_HARMLESS, *words],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return b"", True
+    late: list[bool] = []
+
+    def give_up() -> None:
+        late.append(True)
+        process.kill()
+
+    timer = Timer(seconds, give_up)
+    timer.start()
+    try:
+        with process:
+            answer = process.stdout.read(most_bytes) if process.stdout else b""
+            process.kill()
+    finally:
+        timer.cancel()
+    return answer, not late
+
+
+# The names of a checkout's files: what git tracks, else a bounded walk that opens and follows nothing.
+
+MOST_NAMES = 20_000
+_MOST_BYTES = 4_000_000
+_SECONDS = 10.0
+_MOST_FOLDERS = 4_000
+
+# What others wrote or a tool made.
+LEFT_OUT = frozenset(
+    {"node_modules", "bower_components", "vendor", "third_party", "thirdparty", "external", "deps", "pods"}
+    | {"dist", "build", "out", "target", "bin", "obj", "_build", "generated", "gen", "coverage", "htmlcov"}
+    | {".venv", "venv", "env", ".tox", ".nox", "site-packages", "__pycache__", ".git", ".hg", ".svn", ".idea"}
+    | {
+        ".next",
+        ".nuxt",
+        ".output",
+        ".svelte-kit",
+        ".gradle",
+        ".dart_tool",
+        ".terraform",
+        ".cache",
+        ".holdfast",
+    }
+)
+
+
+def file_names(root: Path) -> tuple[str, ...]:
+    """Paths relative to `root` with `/`, at most about twenty thousand; empty when it cannot be read."""
+    if os.path.lexists(root / ".git"):
+        names = _tracked(root)
+        if names:
+            return _thinned(names)
+    return tuple(walked(root))
+
+
+def _tracked(root: Path) -> list[str]:
+    listing = git_output(root, "ls-files", "-z", seconds=_SECONDS, most_bytes=_MOST_BYTES)
+    return [os.fsdecode(name) for name in listing.split(b"\0")[:-1]]
+
+
+def _thinned(names: list[str]) -> tuple[str, ...]:
+    """Every n-th name, but all of the first two levels: there the manifests are."""
+    if len(names) <= MOST_NAMES:
+        return tuple(names)
+    step = len(names) // MOST_NAMES + 1
+    return tuple(name for at, name in enumerate(names) if at % step == 0 or name.count("/") < 2)[
+        : 2 * MOST_NAMES
+    ]
+
+
+def walked(root: Path) -> list[str]:
+    names: list[str] = []
+    folders = deque([""])
+    seen = 0
+    while folders and len(names) < MOST_NAMES and seen < _MOST_FOLDERS:
+        folder = folders.popleft()
+        seen += 1
+        try:
+            with os.scandir(root / folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in listed:
+            name = f"{folder}/{entry.name}" if folder else entry.name
+            if _is_folder(entry):
+                if entry.name.lower() not in LEFT_OUT:
+                    folders.append(name)
+            else:
+                names.append(name)
+    return names[:MOST_NAMES]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False

@@ -1,0 +1,133 @@
+"""Words of scripts that do not put spaces where words end: Han, Kana, Hangul."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+
+from holdfast.core.patterns import late
+from holdfast.core.stopwords import CHINESE_CUTS, CHINESE_STOPS, HAN_TERMS
+
+_LONGEST_UNSPACED = 20
+_LONGEST_TERM = 4
+
+
+# Compiled on first use: their sets of signs are large, and most goals are written in letters.
+@cache
+def _japanese() -> re.Pattern[str]:
+    return re.compile(
+        r"[\u30a1-\u30fa\u30fc]{2,}"
+        # A verb of two parts, as in 書き換え: one sign of Hiragana between Kanji is inside the word.
+        r"|[\u3400-\u9fff々][きしちみりぎじびえけせめれげべ][\u3400-\u9fff々][えみしけせりきめ]?"
+        r"|[\u3400-\u9fff\uf900-\ufaff々〆]{2,}"
+    )
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+
+
+_PARTICLES = late(
+    r"(?:해주세요|해주십시오|해주실래요|해줄래|해줘요|해줘|합니다|하세요|하십시오|하려면|하려고|했습니다|했는데|하도록|하면서|하는|하기|하고|해서|해야|"
+    r"했다|한다|하자|할까|된다|되는|되지|입니다|이라는|으로서|으로써|에게서|에서는|에서도|에서의|으로는|으로|에서|에게|한테|까지|부터|처럼|보다|"
+    r"마다|이나|이랑|하며|이고|들을|들이|들의|들은)$"
+)
+_SHORT_PARTICLES = late(r"[을를이가은는에로와과의도만해한할]$")
+
+
+def script_runs(text: str) -> Iterator[tuple[str, str]]:
+    """Neighbouring characters of one sort, with its name; signs that are no letters separate."""
+    for script, run in groupby(text, _script):
+        if script == "unspaced":
+            whole = "".join(run)
+            if len(whole) <= _LONGEST_UNSPACED:
+                yield script, whole
+        elif script:
+            yield script, "".join(run)
+
+
+def _script(char: str) -> str:
+    if char.isascii():
+        return "letters" if char.isalnum() else ""
+    if ("\u3041" <= char <= "\u30ff" and char != "・") or char in "々〆":
+        return "cjk"
+    if "\u3400" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff":
+        return "cjk"
+    if "\uac00" <= char <= "\ud7a3" or "\u1100" <= char <= "\u11ff" or "\u3130" <= char <= "\u318f":
+        return "hangul"
+    if _unspaced().match(char):
+        return "unspaced"
+    return "letters" if unicodedata.category(char)[0] in "LM" else ""
+
+
+def japanese_words(run: str) -> Iterator[str]:
+    """Kanji and Katakana runs; Hiragana separates them."""
+    for found in _japanese().findall(run):
+        if found[0] >= "\u3400" and all(char >= "\u3400" or char == "々" for char in found):
+            yield from _pieces(found)
+        else:
+            yield found
+
+
+def chinese_words(run: str) -> Iterator[str]:
+    """Runs between function characters, cut into known terms and pairs."""
+    for stop in CHINESE_STOPS:
+        run = run.replace(stop, "的")
+    for cut, group in groupby(_protected(run), lambda piece: piece in CHINESE_CUTS):
+        if not cut:
+            yield from _joined(list(group))
+
+
+def _protected(run: str) -> Iterator[str]:
+    """Known terms whole, everything else sign by sign."""
+    position = 0
+    while position < len(run):
+        for length in range(_LONGEST_TERM, 1, -1):
+            if run[position : position + length] in HAN_TERMS:
+                break
+        else:
+            length = 1
+        yield run[position : position + length]
+        position += length
+
+
+def _joined(pieces: list[str]) -> Iterator[str]:
+    for known, group in groupby(pieces, lambda piece: len(piece) > 1):
+        if known:
+            yield from group
+        else:
+            yield from _pairs("".join(group))
+
+
+def _pieces(run: str) -> Iterator[str]:
+    if len(run) <= _LONGEST_TERM:
+        yield run
+    else:
+        yield from _joined(list(_protected(run)))
+
+
+def _pairs(run: str) -> Iterator[str]:
+    """Most Han words have two signs; what is short stays whole."""
+    if len(run) < 2:
+        return
+    if len(run) <= 3:
+        yield run
+        return
+    for start in range(0, len(run) - 1, 2):
+        is_last = start + 3 >= len(run)
+        yield run[start:] if is_last else run[start : start + 2]
+        if is_last:
+            return
+
+
+def hangul_words(run: str) -> Iterator[str]:
+    """A Korean word without the particles and endings that say its part in the sentence."""
+    word = _PARTICLES.sub("", run)
+    shorter = _SHORT_PARTICLES.sub("", word)
+    word = shorter if len(shorter) >= 2 else word
+    if len(word) >= 2:
+        yield word

@@ -1,0 +1,175 @@
+"""The words by which prompts and paths are compared: split at case and signs, lower case, endings taken off.
+
+Standard library only: both the hooks and the application, which prepares what hooks read, must split alike. The words
+that say nothing are handed in; hooks have them from the prepared file.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+
+LONGEST_PROMPT = 3000
+ON = "on "  # marks a branch among words, which hold no space
+# Regular expressions would say this shorter. Loading them takes a hook longer than all the rest that it does.
+_DIGITS = "0123456789"
+_SPACED = "".join(sign if sign.isalnum() else " " for sign in map(chr, range(128)))  # for `translate`
+_SHORTEST = 3
+_LONGEST_COMMAND = 100
+
+
+def words(text: str, empty: Collection[str]) -> list[str]:
+    """Every telling word of a text, in order, repeats included; `empty` are words that say nothing."""
+    return [stem for stem, _ in _forms(text, empty)]
+
+
+def as_written(texts: Iterable[str], empty: Collection[str]) -> dict[str, str]:
+    """For each word, how a text writes it first: what is shown to people."""
+    forms: dict[str, str] = {}
+    for text in texts:
+        for stem, form in _forms(text, empty):
+            forms.setdefault(stem, form)
+    return forms
+
+
+def _forms(text: str, empty: Collection[str]) -> Iterator[tuple[str, str]]:
+    for word in _pieces(text):
+        if not word.isascii() and any(
+            map(_is_han, word)
+        ):  # no spaces between words: pairs of signs stand for them
+            yield from ((word[at : at + 2], word[at : at + 2]) for at in range(max(len(word) - 1, 1)))
+            continue
+        plain = word.lower()
+        if len(plain) >= _SHORTEST and plain not in empty:
+            yield stem_of(plain), plain
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Letters and digits that stand together, beginning with a letter, and parted where camelCase is."""
+    for run in _runs(text):
+        for part in (run,) if run.islower() or run[1:].islower() else _parted(run):
+            word = part.lstrip(_DIGITS) if part.isascii() else _without_digits(part)
+            if word:
+                yield word
+
+
+def _runs(text: str) -> list[str]:
+    if text.isascii():
+        return text.translate(_SPACED).split()
+    spaced = [
+        chunk.translate(_SPACED)
+        if chunk.isascii()
+        else "".join([sign if sign.isalnum() else " " for sign in chunk])
+        for chunk in text.split()
+    ]
+    return " ".join(spaced).split()
+
+
+def _without_digits(part: str) -> str:
+    start = 0
+    while start < len(part) and part[start].isdecimal():
+        start += 1
+    return part[start:]
+
+
+def _parted(run: str) -> list[str]:
+    """ "camelCase" and "HTTPServer" in two, by the letters of ASCII alone."""
+    parts, start = [], 0
+    for at in range(1, len(run)):
+        if "A" <= run[at] <= "Z":
+            before = run[at - 1]
+            small = "a" <= before <= "z" or "0" <= before <= "9"
+            if small or ("A" <= before <= "Z" and "a" <= run[at + 1 : at + 2] <= "z"):
+                parts.append(run[start:at])
+                start = at
+    parts.append(run[start:])
+    return parts
+
+
+def _is_han(sign: str) -> bool:
+    return "\u3040" <= sign <= "\u30ff" or "\u3400" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7af"
+
+
+def name_words(path: str, empty: Collection[str]) -> set[str]:
+    """The words of a file's own name, without its ending."""
+    name = path.rpartition("/")[2]
+    return set(words(name.rpartition(".")[0] or name, empty))
+
+
+def branch_words(branch: str, empty: Collection[str]) -> list[str]:
+    """The words of a branch's name, and the name itself as one that no text can say: work goes on on its branch."""
+    return [*dict.fromkeys(words(branch, empty)), f"{ON}{branch}"] if branch else []
+
+
+def command_in(prompt: str) -> str:
+    """The client's command that a prompt begins with, with its stroke; '' for a path and for plain words."""
+    if not prompt.startswith("/"):
+        return ""
+    name = prompt[:_LONGEST_COMMAND].split(maxsplit=1)[0]
+    return name if len(name) > 1 and "/" not in name[1:] and "." not in name else ""
+
+
+def names_file(text: str, path: str) -> bool:
+    """Whether a text already says this file, by its path or by a name that is telling enough."""
+    if path in text:
+        return True
+    name = path.rpartition("/")[2]
+    if len(name) < 6 or name not in text:
+        return False
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (before in ("-", ".") or _in_word(before) or after == "-" or _in_word(after)):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _in_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+def stem_of(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("ches", "shes", "sses", "xes", "zes")):
+        word = word[:-2]
+    elif len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    if len(word) > 5 and word.endswith("ing"):
+        return word[:-3]
+    return word[:-2] if len(word) > 4 and word.endswith("ed") else word
+
+
+# The one token counter: what a briefing may cost is counted the same way everywhere.
+
+_PIECE = re.compile(r"[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]")
+
+
+def count_tokens(text: str) -> int:
+    """How many pieces of a word, a number or a single sign `text` has."""
+    return sum(1 for _ in _PIECE.finditer(text))
+
+
+def cut_to(text: str, most: int) -> str:
+    """`text` within so many tokens, with `…` where it was cut: after a word, or inside one that is half of it or more.
+
+    Words alone do not bound it: one may be a blob, and there are scripts without spaces.
+    """
+    if count_tokens(text) <= most:
+        return text
+    end = 0
+    for number, piece in enumerate(_PIECE.finditer(text), 2):
+        if number > most:
+            break
+        end = piece.end()
+    kept = text[:end]
+    if text[end : end + 1].strip():
+        whole = kept.rpartition(" ")[0]
+        kept = whole if 2 * len(whole) > len(kept) else kept
+    return f"{kept.rstrip()}…"

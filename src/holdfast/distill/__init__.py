@@ -1,1 +1,0 @@
-"""Pure reducers: events in, one distilled session out."""

@@ -1,0 +1,1 @@
+"""What crosses rooms, one use case per module."""

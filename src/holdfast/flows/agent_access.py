@@ -1,0 +1,83 @@
+"""What an agent may do with memory through its tools: as hooks may, only where a person enabled that.
+
+Commands that a person gives work anywhere. An agent is no person: where a project is not enabled on this machine, is
+excluded or switched off, its tools read and write nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.switches import is_known, switches_of
+
+
+class AgentMachine(Machine):
+    """This machine as an agent uses it: whatever is kept through it was said by one."""
+
+    @property
+    def inside_agent(self) -> bool:
+        return True
+
+
+def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
+    """The project, where an agent may read it or write to it; else the reason, as an error."""
+    from holdfast.hooks.hook import switched_off
+
+    if switched_off(machine.env):
+        raise UsageError(
+            "holdfast is switched off in this session (HOLDFAST or CI); nothing was read or written"
+        )
+    project = machine.project()
+    directory = _directory(machine)
+    switches = switches_of(project)
+    if not (switches.enabled and is_known(project, switches) and project.memory.is_dir()):
+        raise UsageError(
+            "memory is not enabled for this project; nothing was read or written",
+            where=str(project.root),
+            fix="A person enables it: holdfast init",
+        )
+    settings = machine.settings()
+    if any(settings.excludes(str(place), machine.user_home) for place in (directory, project.root)):
+        raise UsageError(
+            "this directory is excluded from memory by its owner; nothing was read or written",
+            where=str(directory),
+        )
+    no_capture, no_inject = switches.at(directory)
+    if writes and no_capture:
+        raise UsageError(
+            "keeping things is switched off here; nothing was written",
+            where=str(directory),
+            fix="A person switches it on: holdfast on --capture",
+        )
+    if reads and no_inject:
+        raise UsageError(
+            "telling agents from memory is switched off here; nothing was read",
+            where=str(directory),
+            fix="A person switches it on: holdfast on --inject",
+        )
+    return project
+
+
+def may_write(machine: Machine, project: Project) -> bool:
+    """Whether what an agent says may be kept, where it may read."""
+    no_capture, _ = switches_of(project).at(_directory(machine))
+    return not no_capture
+
+
+def note_fault(machine: Machine, text: str) -> None:
+    """One line for `holdfast doctor`, where the project has a place for it; nothing else may come of it."""
+    from holdfast.hooks.trace import log
+
+    try:
+        memory = permit(machine, reads=False, writes=False).memory
+        log(str(memory), machine.clean(text))
+    except (OSError, HoldfastError):
+        pass
+
+
+def _directory(machine: Machine) -> Path:
+    return Path(os.path.abspath(machine.cwd))

@@ -1,0 +1,412 @@
+"""One archive for a whole memory: a tar in gzip whose first member, manifest.json, names and hashes all others.
+
+What comes in is somebody else's file. It is read to its end and compared with its manifest before anything is
+written; the reader is never let further than the manifest allows, so nothing unpacks to more than it says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import re
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import files
+from holdfast.core.errors import FormatTooNew, NameRefused, StoreError
+from holdfast.core.names import safe_name
+from holdfast.core.sync_folders import sync_directory
+from holdfast.guard.hidden_text import has_hidden
+from holdfast.store.project import FORMAT as MEMORY_FORMAT
+
+# Which files of a memory are the memory itself: all but what is derived, bound to this machine or in passing.
+
+CAPTURE = "capture.db"
+# Bound to this machine: what hooks may do here, what they left and said, where the work tree lies.
+MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
+MACHINE_FOLDERS = ("inbox", "locks")
+_DERIVED_FILES = re.compile(
+    r"(?:resume|index)\.json|hot\.words|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json"
+)
+_DERIVED = (".npy", ".vec", ".tmp", "-wal", "-shm", "-journal")
+_LONGEST_NAME = 255
+_LONGEST_PATH = 1000
+
+
+class Listing(Struct, frozen=True):
+    """Paths from the top of the memory, in order; and what stands there and cannot be taken along, with the reason."""
+
+    files: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def belongs(path: str) -> bool:
+    """Whether a file at this place is part of the memory. By exclusion: what a later version adds belongs to it."""
+    top, _, rest = path.partition("/")
+    if top in MACHINE_FOLDERS or (not rest and (path in MACHINE_FILES or _DERIVED_FILES.fullmatch(path))):
+        return False
+    return path == CAPTURE or not path.endswith((".db", *_DERIVED))
+
+
+def why_not(path: str) -> str:
+    """Why a path cannot be one of a memory's files; '' when it can."""
+    parts = path.split("/")
+    if any(part in ("", ".", "..") for part in parts) or "\\" in path:
+        return "it leads elsewhere"
+    if not path.isprintable() or has_hidden(path):
+        return "its name holds hidden characters"
+    if os.name == "nt" and ":" in path:
+        return "a colon makes it a drive or a stream"
+    if len(path) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts):
+        return "its name is too long"
+    return ""
+
+
+def canonical_files(memory: Path) -> Listing:
+    files: list[str] = []
+    left_out: list[tuple[str, str]] = []
+    for folder, folders, names in os.walk(memory):
+        for name in sorted(folders):
+            if os.path.islink(os.path.join(folder, name)):
+                names.append(name)
+        for name in names:
+            path = os.path.join(folder, name)
+            shown = Path(path).relative_to(memory).as_posix()
+            if not belongs(shown):
+                continue
+            reason = _why_not_file(path) or why_not(shown)
+            (left_out.append((shown, reason)) if reason else files.append(shown))
+    return Listing(tuple(sorted(files)), tuple(sorted(left_out)))
+
+
+def _why_not_file(path: str) -> str:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError as error:
+        return (error.strerror or "it cannot be read").lower()
+    if stat.S_ISLNK(mode):
+        return "it is a link"
+    return "" if stat.S_ISREG(mode) else "it is no regular file"
+
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+MEMORY = "memory/"
+SHARED_LEDGER = "shared/ledger.md"
+MOST_FILES = 20_000
+MOST_BYTES = 4 << 30
+_MOST_MANIFEST = 8 << 20
+_MOST_RATIO = 300  # text and databases shrink to a tenth; zeros, of which bombs are made, to a thousandth
+_SMALL = 64 << 20  # whatever its ratio, this much can be looked at
+_HEADERS = 64 << 10  # what may stand between two members, and after the last
+PIECE = 1 << 18
+_VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_DAMAGED = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, UnicodeError)
+
+
+class Member(Struct, frozen=True):
+    path: str
+    size: int
+    sha256: str
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """What an archive holds, and where it comes from."""
+
+    format: int
+    holdfast: str
+    made: str
+    title: str
+    memory_format: int
+    members: tuple[Member, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(member.size for member in self.members)
+
+
+def check_bundle(path: Path) -> Manifest:
+    """The manifest of an archive in which everything is as it says; StoreError for any other. Writes nothing."""
+    return _read(path, None)
+
+
+def unpack_bundle(path: Path, manifest: Manifest, folder: Path) -> None:
+    """Writes the members of an archive that was checked into a new folder, and checks them once more."""
+
+    if _read(path, folder) != manifest:
+        raise _refused(path, "it was changed while it was read")
+
+
+def _read(path: Path, folder: Path | None) -> Manifest:
+    """Reads an archive to its end; its members go into a folder, if there is one."""
+    opened = files.open_to_read(path)
+    if opened is None:
+        raise StoreError("there is no such file", where=str(path), fix="Name an archive of holdfast export")
+    with opened as packed:
+        size = os.fstat(packed.fileno()).st_size
+        stream = _Bounded(path, gzip.GzipFile(fileobj=packed, mode="rb"))
+        try:
+            with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:") as archive:
+                return _read_members(path, archive, stream, size, folder)
+        except _DAMAGED as error:
+            what = str(error).partition("\n")[0] or type(error).__name__
+            raise _refused(path, f"it is damaged, or no archive of holdfast ({what})") from error
+
+
+def _read_members(
+    path: Path,
+    archive: tarfile.TarFile,
+    stream: _Bounded,
+    size: int,
+    folder: Path | None,
+) -> Manifest:
+    first = archive.next()
+    if first is None or first.name != MANIFEST or first.size > _MOST_MANIFEST:
+        raise _refused(path, f"it does not begin with {MANIFEST}")
+    _require_plain(path, first)
+    stream.allow(first.size)
+    manifest = _parse_manifest(path, b"".join(_pieces(path, archive, first)))
+    _check_manifest(path, manifest, size)
+    for member in manifest.members:
+        entry = archive.next()
+        if entry is None:
+            raise _refused(path, f"{member.path} is missing")
+        if (entry.name, entry.size) != (member.path, member.size):
+            raise _refused(path, f"{entry.name!a} stands where {member.path} should be")
+        _require_plain(path, entry)
+        stream.allow(entry.size)
+        pieces = _pieces(path, archive, entry)
+        hashed = _hash(pieces) if folder is None else _copy(pieces, folder / member.path)
+        if hashed != member.sha256:
+            raise _refused(path, f"{member.path} is not what it was when it was exported")
+    if archive.next() is not None:
+        raise _refused(path, f"it holds more than its {MANIFEST} says")
+    stream.drain()
+    return manifest
+
+
+def _require_plain(path: Path, entry: tarfile.TarInfo) -> None:
+    if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or entry.sparse is not None:
+        raise _refused(path, f"{entry.name!a} is a link, a device or no plain file")
+
+
+def _pieces(path: Path, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Iterator[bytes]:
+    data = archive.extractfile(entry)
+    if data is None:
+        raise _refused(path, f"{entry.name!a} cannot be read")
+    while piece := data.read(PIECE):
+        yield piece
+
+
+def _hash(pieces: Iterator[bytes]) -> str:
+    hashed = sha256()
+    for piece in pieces:
+        hashed.update(piece)
+    return hashed.hexdigest()
+
+
+def _copy(pieces: Iterator[bytes], target: Path) -> str:
+    hashed = sha256()
+    with files.explained(target, "write"), files.open_new(target) as file:
+        for piece in pieces:
+            hashed.update(piece)
+            file.write(piece)
+        files.finish(file)
+    return hashed.hexdigest()
+
+
+def _parse_manifest(path: Path, data: bytes) -> Manifest:
+    class Number(Struct):
+        format: int
+
+    try:
+        number = msgspec.json.decode(data, type=Number).format
+        if number > FORMAT:  # before the rest, which a newer format may have changed
+            raise FormatTooNew(
+                f"its format is {number}, and this holdfast knows {FORMAT}",
+                where=str(path),
+                fix="Upgrade holdfast and restore it then",
+            )
+        return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _refused(path, f"its {MANIFEST} cannot be read: {error}") from error
+
+
+def _check_manifest(path: Path, manifest: Manifest, size: int) -> None:
+    """Everything that is said here is a stranger's word until it is looked at."""
+    if manifest.memory_format > MEMORY_FORMAT:
+        raise FormatTooNew(
+            f"its memory has format {manifest.memory_format}, and this holdfast knows {MEMORY_FORMAT}",
+            where=str(path),
+            fix="Upgrade holdfast and restore it then",
+        )
+    try:
+        safe_name(manifest.title)
+        datetime.fromisoformat(manifest.made)
+    except (NameRefused, ValueError) as error:
+        raise _refused(path, f"its {MANIFEST} cannot be believed: {error}") from error
+    numbers = manifest.format == FORMAT and manifest.memory_format == MEMORY_FORMAT
+    if not numbers or not _VERSION.fullmatch(manifest.holdfast):
+        raise _refused(path, f"its {MANIFEST} says what no holdfast writes")
+    if len(manifest.members) > MOST_FILES:
+        raise _refused(path, f"it holds {len(manifest.members)} files, and {MOST_FILES} are the most")
+    if any(member.size < 0 or not _SHA256.fullmatch(member.sha256) for member in manifest.members):
+        raise _refused(path, f"its {MANIFEST} says what no holdfast writes")
+    if manifest.bytes > MOST_BYTES or (manifest.bytes > _SMALL and manifest.bytes > size * _MOST_RATIO):
+        raise _refused(path, f"it would unpack to {manifest.bytes >> 20} MB")
+    _check_paths(path, [member.path for member in manifest.members])
+
+
+def _check_paths(path: Path, names: Sequence[str]) -> None:
+    known = set(names)
+    if len(known) != len(names):
+        raise _refused(path, "it names a file twice")
+    for name in names:
+        inner = name.removeprefix(MEMORY)
+        reason = why_not(name)
+        if not reason and name != SHARED_LEDGER and (inner == name or not belongs(inner)):
+            reason = "no export writes it"
+        if not reason and any(name[:end] in known for end in _slashes(name)):
+            reason = "a file stands where its folder should be"
+        if reason:
+            raise _refused(path, f"it holds {name[:100]!a}: {reason}")
+
+
+def _slashes(name: str) -> list[int]:
+    return [place for place, char in enumerate(name) if char == "/"]
+
+
+def _refused(path: Path, problem: str) -> StoreError:
+    return StoreError(problem, where=str(path), fix="Nothing was changed; take another copy of the archive")
+
+
+class _Bounded(io.RawIOBase):
+    """What is unpacked of an archive, read forward only and no further than allowed."""
+
+    def __init__(self, path: Path, stream: gzip.GzipFile) -> None:
+        self._path = path
+        self._stream = stream
+        self._end = _HEADERS
+
+    def allow(self, size: int) -> None:
+        """A member of this size follows; after it there is room for the next header."""
+        self._end = self._stream.tell() + size + _HEADERS
+
+    def drain(self) -> None:
+        """To the end, where gzip keeps the checksum."""
+        while self.read(tarfile.BLOCKSIZE):
+            pass
+
+    def read(self, size: int = -1) -> bytes:
+        if size < 0 or self._stream.tell() + size > self._end:
+            raise _refused(self._path, "it holds more than it says")
+        return self._stream.read(size)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence != os.SEEK_SET or not self._stream.tell() <= offset <= self._end:
+            raise _refused(self._path, "it holds more than it says")
+        return self._stream.seek(offset)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+
+# Writes the archive of a whole memory: whole or not at all, and read back before it takes its place.
+
+
+class Source(Struct, frozen=True):
+    """A member to be written: its bytes, or the file that holds them."""
+
+    path: str
+    data: bytes | Path
+
+    def member(self) -> Member:
+        if isinstance(self.data, bytes):
+            return Member(self.path, len(self.data), sha256(self.data).hexdigest())
+        size, hashed = 0, sha256()
+        with self.stream() as file:
+            while piece := file.read(PIECE):
+                size += len(piece)
+                hashed.update(piece)
+        return Member(self.path, size, hashed.hexdigest())
+
+    def stream(self) -> BinaryIO:
+        if isinstance(self.data, bytes):
+            return io.BytesIO(self.data)
+        file = files.open_to_read(self.data)
+        if file is None:
+            raise StoreError("it is gone", where=str(self.data), fix="Try again")
+        return file
+
+
+def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, force: bool) -> int:
+    """Writes an archive that only its owner can read, whole or not at all; its size.
+
+    It is read back before it takes its place: what cannot be restored is not worth keeping.
+    """
+    if not force and os.path.lexists(path):
+        raise _in_the_way(path)
+    temporary = path.with_name(f".holdfast-{path.name[:200]}-{os.urandom(4).hex()}.tmp")
+    try:
+        with files.explained(path, "write"):
+            with files.open_new(temporary, 0o600) as file:
+                _write(file, manifest, sources)
+                files.finish(file)
+                size = file.tell()
+            check_bundle(temporary)
+            _put(temporary, path, force=force)
+            sync_directory(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+    return size
+
+
+def _write(file: BinaryIO, manifest: Manifest, sources: Sequence[Source]) -> None:
+    """The same bytes for the same memory and moment: no times, owners or names of this machine."""
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+    with (
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+        tarfile.open(fileobj=cast(IO[bytes], packed), mode="w:", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for source in (Source(MANIFEST, text), *sources):
+            with source.stream() as data:
+                entry = tarfile.TarInfo(source.path)
+                entry.size = data.seek(0, os.SEEK_END)
+                entry.mode = 0o600
+                data.seek(0)
+                archive.addfile(entry, data)
+
+
+def _put(temporary: Path, path: Path, *, force: bool) -> None:
+    if force:
+        os.replace(temporary, path)
+        return
+    try:
+        os.link(temporary, path)  # unlike a rename, never over something
+    except FileExistsError:
+        raise _in_the_way(path) from None
+    except OSError:  # a file system without such links
+        os.replace(temporary, path)
+
+
+def _in_the_way(path: Path) -> StoreError:
+    return StoreError("is there already", where=str(path), fix="Name another file, or say --force")

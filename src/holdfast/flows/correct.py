@@ -1,0 +1,113 @@
+"""Takes back a line of memory by its id, whatever it is: a lesson, a fact, a decision, a dead end, a to-do …"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core.errors import NotFound, UsageError
+from holdfast.flows import facts, lessons, questions
+from holdfast.flows.notes import by_id, optional_text, reading, writing
+from holdfast.flows.todos import close_todos
+from holdfast.memory.current import Current, CurrentFile
+from holdfast.model.memory import DeadEnd, Finding, content_id, ids_of
+from holdfast.store.machine import Machine
+
+Action = Literal["reject", "mute", "done"]
+
+
+class Corrected(Struct, frozen=True):
+    """What was done to which line."""
+
+    id: str
+    text: str
+    done: str
+
+
+def correct(
+    machine: Machine, wanted: str, action: Action, because: str = "", days: int | None = None
+) -> Corrected:
+    id = wanted.strip().removeprefix("lesson:")
+    letter = id[:2].upper()
+    reason = optional_text(machine, because, "the reason")
+    if letter == "L-":
+        return _lesson(machine, id, action, days)
+    if action == "mute":
+        raise UsageError(
+            "only lessons (L-…) can be muted; nothing was changed", fix="Reject it if it is wrong"
+        )
+    if letter == "T-":
+        (gone,) = close_todos(machine, [id], done=action == "done")
+        return Corrected(gone.id, gone.text, "is done" if action == "done" else "was dropped")
+    if action == "done":
+        raise UsageError("only to-dos (T-…) can be done; nothing was changed", fix="Reject it if it is wrong")
+    if letter == "F-":
+        fact = facts.retire(machine, id, reason).kept.fact
+        return Corrected(fact.id, fact.text, "was retired")
+    if letter == "D-":
+        decision = questions.retire(machine, id)
+        return Corrected(decision.id, decision.text, "was retired")
+    if letter in ("X-", "N-"):
+        return _noted(machine, id)
+    if letter == "Q-":
+        raise UsageError("a question is closed by its answer; nothing was changed", fix="Answer it")
+    raise UsageError(
+        f"{wanted.strip()[:40]!r} is no id of a line; nothing was changed",
+        fix="Ids look like F-k3f9ab, L-…, D-…, X-…, T-…",
+    )
+
+
+def _lesson(machine: Machine, id: str, action: Action, days: int | None) -> Corrected:
+    if action == "done":
+        raise UsageError("a lesson is muted or rejected; nothing was changed", fix="Choose one of the two")
+    project = machine.project()
+    name = _lesson_with_rule(machine, id) or id
+    if action == "mute":
+        (handled,) = lessons.mute(machine, project, [name], days)
+        return Corrected(
+            id,
+            handled.lesson.description,
+            f"was muted {f'for {days} days' if days else 'until it is unmuted'}",
+        )
+    (handled,) = lessons.reject(machine, project, [name])
+    return Corrected(id, handled.lesson.description, "was rejected, and does not come back in other words")
+
+
+def _lesson_with_rule(machine: Machine, id: str) -> str:
+    """The lesson that has a rule of this id: what is told are rules, each with an id of its own."""
+    typed = id.casefold()
+    names = {
+        one.lesson.name
+        for one in lessons.read_lessons(machine, machine.project()).lessons
+        if any(content_id("L", rule).casefold() == typed for rule in one.lesson.rules)
+    }
+    return names.pop() if len(names) == 1 else ""
+
+
+def _noted(machine: Machine, id: str) -> Corrected:
+    """The log only ever grows: what it says is dismissed, so that it is told to nobody, and leaves the state."""
+    store = reading(machine)
+    entries, stumbles = store.entries().entries, store.current().current.stumbles
+    known: list[Finding | DeadEnd] = [finding for entry in entries for finding in entry.findings]
+    known += [end for entry in entries for end in entry.dead_ends]
+    known += [DeadEnd(tried=one.tried, failed=one.failed, instead=one.instead) for one in stumbles]
+    try:
+        gone = by_id(id, known, lambda item: item.id, "finding or dead end", "holdfast log")
+    except NotFound:
+        named = [item for item in known if any(one.casefold() == id.casefold() for one in ids_of(item))]
+        if not named:
+            raise
+        gone = named[0]
+    ids = ids_of(gone)
+
+    def without(file: CurrentFile) -> Current:
+        left = tuple(one for one in file.current.stumbles if one.id not in ids)
+        return replace(file.current, stumbles=left)
+
+    with writing(machine) as memory:
+        memory.dismiss(*ids)
+        memory.change_current(without, "correct")
+    text = gone.text if isinstance(gone, Finding) else gone.tried
+    return Corrected(gone.id, text, "is told no more; the log keeps it")

@@ -1,0 +1,210 @@
+"""From a transcript's bytes to its digest, and from a session's digests to its record and row.
+
+Kept apart from `importing` because all of distillation is loaded here, and an import that finds nothing new
+must not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.agents.contract import Claims, Reading, Warned
+from holdfast.agents.registry import BY_AGENT
+from holdfast.core.errors import NameRefused
+from holdfast.core.fence import strip_ours
+from holdfast.core.names import safe_name
+from holdfast.flows.find_transcripts import Found
+from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of
+from holdfast.model.events import DistilledSession, Event
+from holdfast.model.ledger import LedgerEntry
+from holdfast.sessions.digest import Digest
+from holdfast.sessions.reducer import Reducer
+from holdfast.sessions.session import Part, conclude, ledger_entry
+from holdfast.sessions.store import Cursor, Stamp
+from holdfast.store.denied import Denied
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+EVENTS_BETWEEN_WORDS = 20_000
+MOST_TOUCHED = 200  # files and commands that show what a project is made of; more tell nothing new
+MOST_COMMANDS = 60
+
+
+class Pass(Struct, frozen=True):
+    """What one reading of a transcript gave: the cursor to store, and what to report."""
+
+    cursor: Cursor
+    bytes: int
+    warnings: list[Warned]
+
+
+def read_source(
+    machine: Machine,
+    item: Found,
+    before: Cursor | None,
+    claims: Claims,
+    number: int,
+    advance: Callable[[int], None],
+    denied: Denied,
+) -> Pass:
+    """Reads a transcript on from its cursor, or from its start when there is none."""
+    if before is None:
+        digest, start, state = Digest(item.importer.agent), 0, b""
+    else:
+        digest = msgspec.msgpack.decode(before.digest, type=Digest)
+        start, state = before.position, before.reader
+    reading = item.importer.open(item.path, start, state, claims, item.glance.part)
+    Reducer(digest).take_all(_counted(reading, start, advance))
+    if digest.first_at is None and digest.turns and not item.glance.part:
+        digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line is dated: the file itself is
+    if item.headless is not None:  # the last word counts: a run may be taken up by a person
+        digest.headless = item.headless
+    session, parent = digest.session, digest.parent
+    machine.look_over(_texts_in(msgspec.to_builtins(digest)))
+    clean = denied.cleaner(lambda text: machine.clean(strip_ours(text)))
+    digest.seal(clean)
+    cursor = Cursor(
+        id=number,
+        path=item.key,
+        agent=item.importer.agent,
+        own=_name_of(session.replace("/", ":") if parent else session, machine.clean),
+        session=_name_of(parent or session, machine.clean),
+        position=reading.position(),
+        stamp=Stamp(item.size, item.mtime_ns),
+        head=b"",
+        reader=_sealed(reading.state(), clean),
+        digest=msgspec.msgpack.encode(digest),
+    )
+    return Pass(cursor, reading.position() - start, list(reading.warnings))
+
+
+def is_headless(cursor: Cursor) -> bool:
+    """Whether what was read so far counts as a run that nobody sat before."""
+    return msgspec.msgpack.decode(cursor.digest, type=Digest).headless
+
+
+def _counted(reading: Reading, start: int, advance: Callable[[int], None]) -> Iterator[Event]:
+    """The events, with a word about progress now and then."""
+    for number, event in enumerate(reading.events(), 1):
+        if not number % EVENTS_BETWEEN_WORDS:
+            advance(reading.position() - start)
+        yield event
+
+
+def _texts_in(value: Any) -> list[str]:
+    """Every text in a structure of plain values."""
+    texts: list[str] = []
+
+    def gather(items: Iterable[Any]) -> None:
+        for item in items:
+            kind = type(item)
+            if kind is str:
+                texts.append(item)
+            elif kind is dict:
+                for key, inner in item.items():
+                    texts.append(key)
+                    gather((inner,))
+            elif kind is list or kind is tuple:
+                gather(item)
+
+    gather((value,))
+    return texts
+
+
+def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:
+    """An importer's state as it may be stored: whatever text it remembers is cleaned like any other."""
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean(value)
+        if isinstance(value, list):
+            return [walk(item) for item in value]
+        if isinstance(value, dict):
+            return {walk(key): walk(item) for key, item in value.items()}
+        return value
+
+    return msgspec.msgpack.encode(walk(msgspec.msgpack.decode(state))) if state else state
+
+
+class Conclusions:
+    """Records and rows of one project's sessions."""
+
+    def __init__(self, machine: Machine, project: Project, denied: Denied) -> None:
+        self.machine = machine
+        self.project = project
+        self._settings = machine.settings(project)
+        self._denied = denied
+        self._stack: Stack | None = None
+
+    def of(self, session: str, cursors: Sequence[Cursor]) -> tuple[DistilledSession, LedgerEntry] | None:
+        """What is known of a session by now; None when its transcripts hold nothing of their own."""
+        parts = _parts(cursors)
+        if not parts:
+            return None
+        stack = self._stack_for(parts)
+        record = conclude(session, parts, stack.project_type, stack.framework)
+        if self._denied:
+            record = replace(record, harvest=self._denied.left_of(record.harvest))
+        return record, self._clean_row(ledger_entry(record))
+
+    def _stack_for(self, parts: Sequence[Part]) -> Stack:
+        """What the checkout says, where the session ran in it; else what the session itself shows."""
+        cwd = next((part.digest.cwd for part in parts if part.digest.cwd), "")
+        root = self.project.root
+        if cwd and (Path(cwd) == root or root in Path(cwd).parents):
+            if self._stack is None:
+                self._stack = self._overridden(stack_of(root))
+            if self._stack.project_type:
+                return self._stack
+        touched = [path for part in parts for path in part.digest.files]
+        commands = [command for part in parts for command in part.digest.commands]
+        return self._overridden(stack_from_evidence(touched[:MOST_TOUCHED], commands[:MOST_COMMANDS]))
+
+    def _overridden(self, stack: Stack) -> Stack:
+        settings = self._settings
+        return replace(
+            stack,
+            project_type=settings.project_type or stack.project_type,
+            framework=settings.framework or stack.framework,
+        )
+
+    def _clean_row(self, entry: LedgerEntry) -> LedgerEntry:
+        """Names that came from a transcript are texts like any other."""
+        clean = self.machine.clean
+        return replace(
+            entry,
+            model=clean(entry.model) if entry.model else None,
+            provider=clean(entry.provider) if entry.provider else None,
+        )
+
+
+def _parts(cursors: Sequence[Cursor]) -> list[Part]:
+    """A session's digests: the agent's own transcripts or, where there is none, what others wrote down of it."""
+    originals: list[Part] = []
+    copies: list[Part] = []
+    for cursor in cursors:
+        if not cursor.digest:
+            continue  # emptied by `forget`
+        digest = msgspec.msgpack.decode(cursor.digest, type=Digest)
+        if not digest.empty:
+            (copies if BY_AGENT[cursor.agent].copies else originals).append(Part(cursor.path, digest))
+    return originals or copies
+
+
+def _name_of(session: str, clean: Callable[[str], str]) -> str:
+    """A session id that is safe to show and to store; one that is a path or holds a secret is replaced by its hash."""
+    if not session:
+        return ""
+    try:
+        if clean(session) == session:
+            return safe_name(session)
+    except NameRefused:
+        pass
+    return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"

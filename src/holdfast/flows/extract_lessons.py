@@ -1,0 +1,232 @@
+"""Lessons by a model, when one is configured: asked after the rules have done their work, metered, and never believed.
+
+Any failure is one line; what the rules found stays as it is. Nothing here runs in a hook, and no lock is held while the
+model is asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from decimal import Decimal
+from hashlib import blake2b
+from secrets import choice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.briefing.explain import why_silent
+from holdfast.core.errors import HoldfastError, ModelError, NotFound, UsageError
+from holdfast.flows.model_calls import Meter, Unmetered, ask, label_of, seconds_of, target_of
+from holdfast.flows.model_wire import Question
+from holdfast.ledger.rows import find_row, read_ledger, record_of, rows
+from holdfast.lessons.extraction import (
+    INSTRUCTIONS,
+    MOST_OUTPUT,
+    Extracted,
+    Material,
+    extracted,
+    material,
+    says_the_same,
+    tokens_of,
+    worth_asking,
+)
+from holdfast.lessons.states import lesson_store, propose
+from holdfast.model.events import DistilledSession
+from holdfast.model.ledger import Outcome
+from holdfast.model.lesson import Lesson
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.settings import Settings
+
+GOAL = ("lesson", "extraction")
+MOST_SESSIONS = 3  # of one capture: after a long silence the latest ones are asked about
+_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+class Sent(Struct, frozen=True):
+    """What would be sent, and where to."""
+
+    session: str
+    to: str
+    model: str
+    instructions: str
+    text: str
+    tokens: int
+
+
+class Extraction(Struct, frozen=True):
+    """What became of asking: candidates by name, those that were known or rejected before, those not believed."""
+
+    session: str
+    added: tuple[str, ...] = ()
+    known: int = 0
+    dropped: tuple[str, ...] = ()
+    cost_usd: Decimal | None = None
+
+
+def extract_ended(machine: Machine, project: Project, sessions: Iterable[str], seconds: float) -> list[str]:
+    """Asks about sessions that have just ended, within the time that is left; what went wrong, in lines."""
+    settings = machine.settings()
+    if settings.extractor == "none" or why_silent(machine, project, project.root):
+        return []
+    problems: list[str] = []
+    end = time.monotonic() + seconds
+    for session in list(dict.fromkeys(sessions))[-MOST_SESSIONS:]:
+        record = record_of(project, session)
+        if record is None or record.headless or not worth_asking(record):
+            continue
+        if _asked_before(project, record) or time.monotonic() + seconds_of(settings) > end:
+            continue
+        try:
+            done = _extract(machine, project, settings, record)
+            problems += [f"extractor: {line}" for line in done.dropped]
+        except HoldfastError as error:
+            problems.append(f"extractor: {error.line()}")
+    return problems
+
+
+def extract(machine: Machine, project: Project, session: str = "") -> Extraction:
+    """Asks about one session by hand: the latest, or one by the beginning of its id."""
+    settings = _configured(machine)
+    return _extract(machine, project, settings, chosen(project, session))
+
+
+def preview(machine: Machine, project: Project, session: str = "") -> Sent:
+    """What would be sent about a session. Nothing is."""
+    settings = machine.settings()
+    record = chosen(project, session)
+    shown = _material(machine, record)
+    text = shown.prompt(_fence())
+    try:
+        to = target_of(machine, settings) if settings.extractor != "none" else "nowhere: extractor is none"
+    except ModelError as error:
+        to = f"nowhere: {error.line()}"
+    model = settings.extractor_model
+    return Sent(record.session, to, model, INSTRUCTIONS, text, tokens_of(INSTRUCTIONS, text))
+
+
+def chosen(project: Project, session: str) -> DistilledSession:
+    if session:
+        row = find_row(rows(read_ledger(project)), session)
+        record = record_of(project, row.session)
+    else:
+        latest: list[DistilledSession] = []
+        latest = CaptureStore.glimpse(project.capture, lambda store: store.records(1), latest)
+        record = latest[0] if latest else None
+    if record is None:
+        told = f"nothing is kept of session {session!r}" if session else "no session is known here"
+        raise NotFound(told, fix="holdfast import reads what your agents recorded")
+    return record
+
+
+def _configured(machine: Machine) -> Settings:
+    settings = machine.settings()
+    if settings.extractor == "none":
+        raise UsageError(
+            "no extractor is configured",
+            fix=f"Set extractor in {machine.home / 'config.toml'}; --dry-run shows what would be sent",
+        )
+    return settings
+
+
+# --- asking --------------------------------------------------------------------------------------------
+
+
+def _extract(machine: Machine, project: Project, settings: Settings, record: DistilledSession) -> Extraction:
+    target_of(machine, settings)  # what cannot be asked is said before anything else
+    shown = _material(machine, record)
+    question = Question(INSTRUCTIONS, shown.prompt(_fence()), MOST_OUTPUT)
+    meter = Meter(machine, project, settings, GOAL)
+    meter.check(question)
+    try:
+        answer = ask(machine, settings, question)
+    except Unmetered:
+        meter.count(_row_id(project, record), None, Outcome.FAILED)
+        raise
+    try:
+        found = extracted(answer.text, shown, label_of(settings))
+    except ModelError:
+        meter.count(_row_id(project, record), answer, Outcome.FAILED)
+        raise
+    cost = meter.count(_row_id(project, record), answer, Outcome.DONE)
+    return _propose(machine, project, record.session, found, cost)
+
+
+def _material(machine: Machine, record: DistilledSession) -> Material:
+    home = str(machine.user_home)
+
+    def clean(text: str) -> str:
+        cleaned = machine.clean(text)
+        return cleaned.replace(home, "~") if len(home) > 1 else cleaned
+
+    return material(record, clean)
+
+
+def _propose(
+    machine: Machine, project: Project, session: str, found: Extracted, cost: Decimal | None
+) -> Extraction:
+    dropped = [*found.dropped]
+    wanted: list[Lesson] = []
+    for lesson in found.lessons:
+        # The model was shown no secret; one in its answer is invented, or was made of pieces.
+        if (
+            any(machine.clean(rule) != rule for rule in lesson.rules)
+            or machine.clean(lesson.name) != lesson.name
+        ):
+            dropped.append("a lesson is refused: it looks like a secret")
+        else:
+            wanted.append(lesson)
+    new = _new_and_named_apart(machine, project, wanted)
+    done = propose(machine, project, new)
+    return Extraction(
+        session=session,
+        added=done.added,
+        known=len(wanted) - len(done.added),
+        dropped=tuple(dropped),
+        cost_usd=cost,
+    )
+
+
+def _new_and_named_apart(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> list[Lesson]:
+    """One rule, one lesson: a name that stands for another rule already is made longer."""
+    shelf = lesson_store(machine, project).read()
+    folders = (shelf.candidates, shelf.local, shelf.shared, shelf.personal)
+    known = [one.lesson for folder in folders for one in folder.lessons]
+    taken: dict[str, set[str]] = {}
+    for one in known:
+        taken.setdefault(one.name, set()).update(one.rules)
+    named: list[Lesson] = []
+    for lesson in lessons:
+        if any(says_the_same(lesson, one) for one in known):
+            continue
+        rules = taken.setdefault(lesson.name, set(lesson.rules))
+        apart = rules.isdisjoint(lesson.rules)
+        named.append(replace(lesson, name=f"{lesson.name}-{lesson.id[2:]}") if apart else lesson)
+    return named
+
+
+def _fence() -> str:
+    return "".join(choice(_DIGITS) for _ in range(6))
+
+
+# --- one row for each call -------------------------------------------------------------------------------
+
+
+def _row_id(project: Project, record: DistilledSession) -> str:
+    """A row for each call: the same session may be asked about again, by hand or after it went on."""
+    known = {row.session for row in read_ledger(project).entries}
+    number = 0
+    while (name := _call_id(record, number)) in known:
+        number += 1
+    return name
+
+
+def _asked_before(project: Project, record: DistilledSession) -> bool:
+    return _call_id(record, 0) in {row.session for row in read_ledger(project).entries}
+
+
+def _call_id(record: DistilledSession, number: int) -> str:
+    seed = f"{record.session}\n{record.ended}\n{number}".encode("utf-8", "replace")
+    return f"x-{blake2b(seed, digest_size=6).hexdigest()}"

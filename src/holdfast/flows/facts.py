@@ -1,0 +1,313 @@
+"""Facts by hand: added with their evidence, changed with their history, retired; the same fact is kept once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.briefing.meaning import Meanings
+from holdfast.core.errors import NotFound, UsageError
+from holdfast.flows.model_calls import run_command
+from holdfast.flows.notes import by_id, given_text, moment, optional_text, reading, writing
+from holdfast.flows.questions import ask_which_holds, settle_doubts
+from holdfast.guard.not_secret import mark_pattern
+from holdfast.memory.merging import Contradiction, contradicting, find
+from holdfast.memory.reference import KeptFact, Reference, ReferenceFile, change_fact
+from holdfast.memory.state import guess_category
+from holdfast.model.memory import Fact
+from holdfast.store.machine import Machine
+
+LISTING = "holdfast fact list --all"
+_EVIDENCE_FIX = "Say with --evidence what showed it: the line that a command or a file answered"
+
+
+class Kept(Struct, frozen=True):
+    """What became of a fact that was given, and what stands against it."""
+
+    kept: KeptFact
+    status: Literal["added", "merged", "revived", "changed", "unchanged", "retired"]
+    contradictions: tuple[Contradiction[Fact], ...] = ()
+
+
+def read_facts(machine: Machine) -> ReferenceFile:
+    return reading(machine).facts()
+
+
+def wanted_fact(facts: Sequence[KeptFact], wanted: str) -> KeptFact:
+    """The fact with this id; an id that a fact had before it was changed leads to it too."""
+    try:
+        return by_id(wanted, facts, lambda kept: kept.fact.id, "fact", LISTING)
+    except NotFound:
+        typed = wanted.strip().casefold()
+        for kept in facts:
+            if any(old.id.casefold() == typed for old in kept.was):
+                return kept
+        raise
+
+
+def add_fact(
+    machine: Machine, text: str, evidence: str | None, command: str = "", category: str | None = None
+) -> Kept:
+    """Keep a fact. The same in other words only becomes newer; what it contradicts is said, and stays."""
+    statement = given_text(machine, text, "the fact", "holdfast fact add TEXT --evidence TEXT")
+    now = moment(machine)
+    new = Fact(
+        text=statement,
+        category=category or guess_category(statement),
+        command=optional_text(machine, command, "the command"),
+        evidence=given_text(machine, evidence, "the evidence", _EVIDENCE_FIX),
+        at=now,
+        verified_at=now,
+    )
+    return _change(machine, lambda reference: _added(reference, new, category), "fact add")
+
+
+def _added(reference: Reference, new: Fact, category: str | None) -> tuple[Reference, Kept]:
+    standing = [kept.fact for kept in reference.facts if kept.retired_at is None]
+    meaning = Meanings()
+    clashes = contradicting(standing, new, meaning)
+    # The same words first: only they wake a fact that was given up.
+    known = next((kept for kept in reference.facts if kept.fact.id == new.id), None)
+    if known is None and (alike := find(standing, new.text, meaning)) is not None:
+        known = next(kept for kept in reference.facts if kept.fact == alike)
+    if known is None:
+        added = KeptFact(fact=new)
+        return replace(reference, facts=(*reference.facts, added)), Kept(added, "added", clashes)
+    clashes = contradicting(standing, known.fact, meaning)
+    merged = replace(
+        known, fact=_again(known, new, category), retired_at=None, retired_because="", failed_at=None
+    )
+    status: Literal["merged", "revived"] = "merged" if known.retired_at is None else "revived"
+    return _put(reference, known, merged), Kept(merged, status, clashes)
+
+
+def _again(known: KeptFact, new: Fact, category: str | None) -> Fact:
+    """The fact as it was worded first, verified now. A way to verify it is worth having."""
+    fact = replace(known.fact, verified_at=new.verified_at)
+    if category:
+        fact = replace(fact, category=category)
+    if known.retired_at is not None or (new.command and not fact.command):
+        return replace(fact, command=new.command or fact.command, evidence=new.evidence)
+    return fact
+
+
+def change(
+    machine: Machine,
+    wanted: str,
+    text: str,
+    evidence: str | None,
+    command: str | None = None,
+    category: str | None = None,
+) -> Kept:
+    """Put a new fact in the place of an old one, which stays as its history."""
+    statement = given_text(machine, text, "the new fact", "holdfast fact change ID TEXT --evidence TEXT")
+    shown = given_text(machine, evidence, "the evidence", _EVIDENCE_FIX)
+    run = None if command is None else optional_text(machine, command, "the command")
+    wanted_fact(read_facts(machine).reference.facts, wanted)  # an unknown id prepares nothing
+    now = moment(machine)
+
+    def changed(reference: Reference) -> tuple[Reference, Kept]:
+        old = wanted_fact(reference.facts, wanted)
+        new = Fact(
+            text=statement,
+            category=category or old.fact.category,
+            command=old.fact.command if run is None else run,
+            evidence=shown,
+            at=now,
+            verified_at=now,
+        )
+        others = [kept for kept in reference.facts if kept.fact.id != old.fact.id]
+        if any(kept.fact.id == new.id for kept in others):
+            raise UsageError(
+                f"{new.id} says that already; nothing was written",
+                fix=f"Retire the other one: holdfast fact retire {old.fact.id}",
+            )
+        after = change_fact(reference, old.fact.id, new)
+        kept = next(kept for kept in after.facts if kept.fact.id == new.id)
+        standing = [kept.fact for kept in others if kept.retired_at is None]
+        return after, Kept(kept, "changed", contradicting(standing, new, Meanings()))
+
+    return _change(machine, changed, "fact change")
+
+
+def retire(machine: Machine, wanted: str, because: str | None = None) -> Kept:
+    """Give a fact up. It stays, with the date, so that nobody finds it anew and takes it for true."""
+    reason = optional_text(machine, because, "the reason")
+    wanted_fact(read_facts(machine).reference.facts, wanted)
+    now = moment(machine)
+
+    def retired(reference: Reference) -> tuple[Reference, Kept]:
+        old = wanted_fact(reference.facts, wanted)
+        if old.retired_at is not None:
+            return reference, Kept(old, "unchanged")
+        gone = replace(old, retired_at=now, retired_because=reason)
+        return _put(reference, old, gone), Kept(gone, "retired")
+
+    return _change(machine, retired, "fact retire")
+
+
+def mark_verified(machine: Machine, held: Sequence[Fact], failed: Sequence[Fact] = ()) -> None:
+    """Set today's date on facts that were just seen to hold, or not to, unless they have changed meanwhile."""
+    now = moment(machine)
+
+    def marked(kept: KeptFact) -> KeptFact:
+        if kept.fact in held:
+            return replace(kept, fact=replace(kept.fact, verified_at=now), failed_at=None)
+        return replace(kept, failed_at=now) if kept.fact in failed else kept
+
+    def verified(reference: Reference) -> Reference:
+        return replace(reference, facts=tuple(map(marked, reference.facts)))
+
+    if held or failed:
+        with writing(machine) as store:
+            store.change_facts(verified, "fact verify")
+
+
+def _put(reference: Reference, old: KeptFact, new: KeptFact) -> Reference:
+    return replace(reference, facts=tuple(new if kept is old else kept for kept in reference.facts))
+
+
+def _change(machine: Machine, decide: Callable[[Reference], tuple[Reference, Kept]], reason: str) -> Kept:
+    """Make a change and tell what it did. It is decided anew when somebody was faster; the last time counts."""
+    told: list[Kept] = []
+
+    def rewrite(reference: Reference) -> Reference:
+        after, kept = decide(reference)
+        told.append(kept)
+        return after
+
+    with writing(machine) as store:
+        store.change_facts(rewrite, reason)
+        ask_which_holds(machine, store, told[-1].contradictions, reason)
+        if told[-1].status == "retired":
+            settle_doubts(machine, store, told[-1].kept.fact.id, reason)
+        elif told[-1].status == "changed":
+            settle_doubts(machine, store, told[-1].kept.was[0].id, reason)
+    return told[-1]
+
+
+# Whether a fact still holds: its command is run again and must show what it showed, numbers that vary aside.
+
+NO_OUTPUT = "exit code 0, no output"  # the evidence of a check that is silent when all is well
+_MOST_LINES = 3
+_LINE = 200
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
+_NUMBER = re.compile(
+    r"(?<![\w.])(?P<number>\d+(?:[.,:]\d+)*)(?P<unit>(?:ms|µs|us|ns|s|m|min|h)?(?:\d+(?:\.\d+)?s)?)(?![A-Za-z_])"
+)
+# What changes something beyond a build's own files, by its name: a guess that errs on the side of asking.
+_CHANGES = re.compile(
+    r"\b(?:rm|mv|dd|kill|pkill|truncate|shred|chmod|chown|sudo|ssh|scp|rsync|tee|eval)\s"
+    r"|\bgit\s+(?:\S+\s+)*?(?:push|commit|reset|clean|checkout|switch|rebase|merge|tag|stash|rm|pull)\b"
+    r"|\b(?:create|delete|apply|destroy|publish|deploy|upload|migrate|release|merge|close|drop|insert|update|push)\b"
+    r"|\b(?:un)?install\b|\bcurl\b.*\s(?:-X|--request|-d|--data\S*|-F|-T|--json)\b|\b(?:POST|PUT|PATCH|DELETE)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class Verdict(Struct, frozen=True):
+    """`failed` ended with an error, `changed` ended well and showed something else. `lines` are what came instead."""
+
+    fact: Fact
+    status: Literal[
+        "holds", "changed", "failed", "timeout", "declined", "no command", "incomplete", "not named"
+    ]
+    exit_code: int | None = None
+    lines: tuple[str, ...] = ()
+
+
+def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
+    """The facts with these ids, or all that stand and have a command."""
+    facts = read_facts(machine).reference.facts
+    if not wanted:
+        return [kept.fact for kept in facts if kept.retired_at is None and kept.fact.command]
+    chosen = [wanted_fact(facts, name) for name in wanted]
+    for kept in chosen:
+        if kept.retired_at is not None:
+            raise UsageError(
+                f"{kept.fact.id} is retired", fix="holdfast fact add with its text and evidence revives it"
+            )
+    return list(dict.fromkeys(kept.fact for kept in chosen))
+
+
+def obstacle(fact: Fact, *, named: bool) -> Verdict | None:
+    """Why this fact is not verified by running something; None when it may be.
+
+    A command may have opened a pull request. Whoever says yes to all at once does not mean to open it again.
+    """
+    if not fact.command:
+        return Verdict(fact, "no command")
+    if mark_pattern().search(fact.command) or fact.command.endswith("…"):
+        return Verdict(fact, "incomplete")
+    return None if named or not _CHANGES.search(fact.command) else Verdict(fact, "not named")
+
+
+def verify(machine: Machine, fact: Fact, timeout: float) -> Verdict:
+    """Run the fact's command in the project and compare. The caller has asked for consent."""
+    ran = run_command(fact.command, machine.project().root, machine.env, timeout)
+    output = machine.clean(_ESCAPES.sub("", ran.output))
+    lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
+    if ran.exit_code is None:
+        return Verdict(fact, "timeout", None, tuple(_shown(lines[-_MOST_LINES:])))
+    if ran.exit_code != 0:
+        return Verdict(fact, "failed", ran.exit_code, tuple(_shown(lines[-_MOST_LINES:])))
+    if _shows(fact, lines):
+        return Verdict(fact, "holds", 0)
+    return Verdict(fact, "changed", 0, tuple(_shown(_instead(fact.evidence, lines))))
+
+
+def _shows(fact: Fact, lines: Sequence[str]) -> bool:
+    """Whether every line of the evidence is in a line of the output."""
+    if fact.evidence.strip() == NO_OUTPUT:
+        return not lines
+    fixed = _numbers_said(fact)
+    now = [_masked(line, fixed) for line in lines]
+    expected = [_masked(" ".join(line.split()), fixed) for line in fact.evidence.splitlines() if line.strip()]
+    return all(any(_within(line, other) for other in now) for line in expected)
+
+
+def _within(line: str, other: str) -> bool:
+    """Whole words only: `ok` is not in `token`."""
+    return line in other and re.search(rf"(?<!\w){re.escape(line)}(?!\w)", other) is not None
+
+
+def _numbers_said(fact: Fact) -> frozenset[str] | None:
+    """The numbers that the fact itself states, which must come again; None where the evidence is all numbers."""
+    if not _WORD.search(_NUMBER.sub("", fact.evidence)):
+        return None
+    return frozenset(match["number"] for match in _NUMBER.finditer(fact.text))
+
+
+def _masked(line: str, fixed: frozenset[str] | None) -> str:
+    """The line without the numbers that vary: counts, durations, and Go's word for a duration of nothing."""
+    if fixed is None:
+        return line
+
+    def mask(match: re.Match[str]) -> str:
+        parts = match["number"].split(".")
+        # A fact may say 3.11 where its evidence says 3.11.4.
+        for count in range(len(parts), 0, -1):
+            if (beginning := ".".join(parts[:count])) in fixed:
+                return beginning + match["unit"]
+        return "#"
+
+    return _NUMBER.sub(mask, line.replace("(cached)", "0s"))
+
+
+def _instead(evidence: str, lines: Sequence[str]) -> list[str]:
+    """The line that is most like the evidence, else the last ones."""
+    words = set(_WORD.findall(evidence.casefold()))
+    if words and lines:
+        best = max(lines, key=lambda line: len(words & set(_WORD.findall(line.casefold()))))
+        if 2 * len(words & set(_WORD.findall(best.casefold()))) >= len(words):
+            return [best]
+    return list(lines[-_MOST_LINES:])
+
+
+def _shown(lines: Sequence[str]) -> list[str]:
+    return [line if len(line) <= _LINE else f"{line[: _LINE - 1]}…" for line in lines]

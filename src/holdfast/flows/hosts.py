@@ -1,0 +1,340 @@
+"""Wires agents to this machine's memory and unwires them: what would change is shown before it is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol, cast
+
+import msgspec
+from msgspec import Struct, structs
+
+from holdfast.agents.host_contract import PROGRAM, SCOPES, SERVER, Change, Host, Scope, Where, Wired
+from holdfast.briefing.prepare import prepare
+from holdfast.core import files
+from holdfast.core.errors import HoldfastError, StoreError, UsageError
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, find_git
+from holdfast.store.switches import enable
+
+# Changes hosts' own configuration files so that they can be undone to the byte.
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """`before` is None where there was no file."""
+
+    path: str
+    before: bytes | None
+    after: str
+    made_directory: bool = False  # as written before several could be made at once
+    made: tuple[str, ...] = ()  # directories, the innermost first
+
+
+class HostFiles:
+    """The host files changed by this user, under `~/.holdfast/hosts/`."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def put(self, path: Path, before: bytes | None, after: bytes) -> None:
+        """Writes `after` in the place of `before`. A file that was changed by us already keeps its first record."""
+        known = self.record(path)
+        first = before
+        if known is not None and known.after == files.digest(before):
+            first = known.before
+        made = tuple(str(folder) for folder in _missing(path.parent))
+        if known is not None:
+            made += known.made or ((str(path.parent),) if known.made_directory else ())
+        entry = Record(path=str(path), before=first, after=files.digest(after) or "", made=made)
+        # The record comes first: should we be killed in between, its hash does not fit and nothing is undone blindly.
+        self._keep(path, entry)
+        files.replace(path, after, self._lock(path), files.digest(before))
+
+    def undo(self, path: Path) -> bool:
+        """Puts back what was there; False when the file has changed since, or when we know of no change."""
+        known = self.record(path)
+        current = files.read(path)
+        if known is None or current is None or files.digest(current) != known.after:
+            return False
+        if known.before is not None:
+            files.replace(path, known.before, self._lock(path), known.after)
+        else:
+            self._remove(path, known)
+        self.forget(path)
+        return True
+
+    def remove(self, path: Path, before: bytes) -> None:
+        """Takes away a file that is ours alone, and the directories that were made for it."""
+        known = self.record(path)
+        with files.lock(self._lock(path)):
+            if files.read(path) == before:
+                path.unlink()
+        _leave(known.made if known is not None else ())
+
+    def before(self, path: Path) -> bytes | None:
+        """What `undo` would put back; None when it would remove the file, or do nothing."""
+        known = self.record(path)
+        return known.before if known is not None else None
+
+    def undoable(self, path: Path) -> bool:
+        known = self.record(path)
+        return known is not None and files.digest(files.read(path)) == known.after
+
+    def record(self, path: Path) -> Record | None:
+        data = files.read(self._record(path))
+        if data is None:
+            return None
+        try:
+            return msgspec.json.decode(data, type=Record)
+        except msgspec.MsgspecError as error:
+            raise StoreError(
+                f"is not a record of a change: {error}",
+                where=str(self._record(path)),
+                fix="Delete it; holdfast then removes its own entries only",
+            ) from error
+
+    def paths(self) -> list[Path]:
+        """The files that we changed and have not undone, in whatever repository; a broken record names none."""
+        found = []
+        for record in sorted((self.home / "hosts").glob("*.json")):
+            with contextlib.suppress(msgspec.MsgspecError, StoreError):
+                found.append(Path(msgspec.json.decode(files.read(record) or b"", type=Record).path))
+        return found
+
+    def forget(self, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._record(path).unlink()
+
+    def _remove(self, path: Path, known: Record) -> None:
+        with files.lock(self._lock(path)):
+            if files.digest(files.read(path)) == known.after:
+                path.unlink()
+        _leave(known.made or ((str(path.parent),) if known.made_directory else ()))
+
+    def _keep(self, path: Path, entry: Record) -> None:
+        files.replace(self._record(path), msgspec.json.encode(entry), self._lock(path), files.ANYTHING)
+
+    def _record(self, path: Path) -> Path:
+        return self.home / "hosts" / f"{self._name(path)}.json"
+
+    def _lock(self, path: Path) -> Path:
+        return self.home / "hosts" / "locks" / f"{self._name(path)}.lock"
+
+    @staticmethod
+    def _name(path: Path) -> str:
+        return f"{path.stem[:40]}-{blake2b(os.fsencode(path), digest_size=6).hexdigest()}"
+
+
+def _missing(folder: Path) -> list[Path]:
+    """The folders that would have to be made for this one, itself first."""
+    found = []
+    while not folder.is_dir() and folder != folder.parent:
+        found.append(folder)
+        folder = folder.parent
+    return found
+
+
+def _leave(folders: tuple[str, ...]) -> None:
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:  # others have put something there
+            return
+
+
+# agent -> the module that knows its host. Loaded when it is asked for, as commands and importers are.
+HOSTS = {
+    "claude-code": "holdfast.agents.claude_code.host",
+    "codex": "holdfast.agents.codex.host",
+    "copilot": "holdfast.agents.copilot.host",
+    "gemini": "holdfast.agents.gemini.host",
+    "opencode": "holdfast.agents.opencode.host",
+    "qwen": "holdfast.agents.qwen.host",
+    "cursor": "holdfast.agents.cursor.host",
+}
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What an install or uninstall would do, and what the person should know before and after it is done."""
+
+    agent: str
+    changes: tuple[Change, ...]
+    warnings: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    @property
+    def is_change(self) -> bool:
+        return any(change.changes for change in self.changes)
+
+
+def host_for(agent: str) -> Host:
+    if agent not in HOSTS:
+        raise UsageError(
+            f"no hooks for agent {agent!r}", fix=f"{meant(agent, HOSTS)}Known: {', '.join(sorted(HOSTS))}"
+        )
+    return cast(Host, import_module(HOSTS[agent]).HOST)
+
+
+def meant(agent: str, known: Collection[str]) -> str:
+    """The agent that somebody may have meant, as a question: `claude` is what people call claude-code."""
+    from difflib import get_close_matches
+
+    likely = [one for one in known if one.startswith(agent.lower()) or agent.lower().startswith(one)]
+    close = likely or get_close_matches(agent.lower(), known, n=1)
+    return f"Did you mean {close[0]}? " if agent and close else ""
+
+
+def agents_here(machine: Machine, project: Project) -> list[str]:
+    """The agents that somebody uses on this machine, of those that can be wired."""
+    where = where_of(machine, project)
+    return [agent for agent in HOSTS if host_for(agent).found(where)]
+
+
+def plan_install(
+    machine: Machine,
+    project: Project,
+    agent: str,
+    scope: Scope,
+    *,
+    tools: bool = True,
+    status_line: bool = False,
+    commands: bool = False,
+) -> Plan:
+    where = where_of(machine, project, tools=tools, status_line=status_line)
+    host = host_for(agent)
+    changes = host.install(where, scope)
+    if scope == "user":
+        changes += _command_files().added(agent, where, wanted=commands)
+    warnings = interpreter_warnings(where.interpreter)
+    if tools and not where.server:
+        warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
+    other = next(one for one in SCOPES if one != scope)
+    with contextlib.suppress(HoldfastError):  # what stands in the other file is not asked for
+        if (wired_there := host.status(where, other)).installed:
+            warnings += (
+                f"{host.title} has our hooks in {wired_there.path} already, and would run both: one is enough "
+                f"(holdfast uninstall {agent} --scope {other})",
+            )
+    return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
+
+
+class _CommandFiles(Protocol):
+    """What `agents/slash_commands.py` offers."""
+
+    def added(self, agent: str, where: Where, *, wanted: bool) -> tuple[Change, ...]: ...
+
+    def removed(self, agent: str, where: Where) -> tuple[Change, ...]: ...
+
+    def has_commands(self, agent: str, where: Where) -> bool: ...
+
+
+def _command_files() -> _CommandFiles:
+    return cast(_CommandFiles, import_module("holdfast.agents.slash_commands"))
+
+
+def takes_commands(machine: Machine, project: Project, agent: str) -> bool:
+    """Whether slash commands of ours can be put into an agent's own folder."""
+    return _command_files().has_commands(agent, where_of(machine, project))
+
+
+def install(machine: Machine, project: Project, plan: Plan) -> None:
+    """Enables the project first: hooks that come alive in between find everything in its place."""
+    enable(project)
+    prepare(machine, project)
+    rewire(machine, plan)
+
+
+def rewire(machine: Machine, plan: Plan) -> None:
+    """Changes the hosts' files only: hooks of the user are for projects that are enabled already."""
+    record = HostFiles(machine.home)
+    for change in plan.changes:
+        if change.changes and change.after is not None:
+            record.put(change.path, change.before, change.after)
+
+
+def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Sequence[Scope] = SCOPES) -> Plan:
+    """To the byte where nothing else changed since; else without our entries."""
+    host, where = host_for(agent), where_of(machine, project)
+    record = HostFiles(machine.home)
+    changes: dict[Path, Change] = {}
+    for scope in scopes:
+        removed = _command_files().removed(agent, where) if scope == "user" else ()
+        for change in (*host.uninstall(where, scope), *removed):
+            first = changes.get(change.path)
+            before = change.before if first is None else first.before
+            if first is None and before is not None and record.undoable(change.path):
+                after = _as_it_was(host, where, scope, change.path, record.before(change.path))
+            else:
+                after = change.after
+            changes[change.path] = Change(path=change.path, before=before, after=after)
+            where.planned[change.path] = after
+    return Plan(agent=agent, changes=tuple(changes.values()))
+
+
+def _as_it_was(host: Host, where: Where, scope: Scope, path: Path, before: bytes | None) -> bytes | None:
+    """A file before us. Somebody may have edited it between two installations: then the first is still in it."""
+    earlier = structs.replace(where, planned={**where.planned, path: before})
+    return next((one.after for one in host.uninstall(earlier, scope) if one.path == path), before)
+
+
+def uninstall(machine: Machine, plan: Plan) -> None:
+    record = HostFiles(machine.home)
+    # A folder goes with the file that it was made for, which came first.
+    for change in reversed(plan.changes):
+        if not change.changes:
+            continue
+        if change.after == record.before(change.path) and record.undo(change.path):
+            continue
+        if change.after is not None:
+            record.put(change.path, change.before, change.after)
+        elif change.before is not None:
+            record.remove(change.path, change.before)
+        record.forget(change.path)
+
+
+def still_wired(machine: Machine, plans: Sequence[Plan]) -> list[Path]:
+    """Files with our entries that these plans do not reach: those of other repositories."""
+    reached = {change.path for plan in plans for change in plan.changes}
+    found = []
+    for path in HostFiles(machine.home).paths():
+        with contextlib.suppress(HoldfastError):
+            if path not in reached and SERVER.encode() in (files.read(path) or b""):
+                found.append(path)
+    return found
+
+
+def where_of(machine: Machine, project: Project, *, tools: bool = True, status_line: bool = False) -> Where:
+    server = (sys.executable, *PROGRAM, "mcp") if tools and find_spec("mcp") else ()
+    return Where(machine.user_home, machine.env, project.root, sys.executable, server, {}, status_line)
+
+
+def wired(machine: Machine, project: Project) -> list[Wired]:
+    where = where_of(machine, project)
+    return [host_for(agent).status(where, scope) for agent in HOSTS for scope in SCOPES]
+
+
+def hooked(machine: Machine, project: Project) -> list[str]:
+    """The agents that our hooks are in, here or for the person; one whose file is broken has none that work."""
+    where, found = where_of(machine, project), []
+    for agent in HOSTS:
+        with suppress(HoldfastError):
+            if any(host_for(agent).status(where, scope).installed for scope in SCOPES):
+                found.append(agent)
+    return found
+
+
+def interpreter_warnings(interpreter: str) -> tuple[str, ...]:
+    inside = find_git(Path(interpreter).parent)
+    if inside is None:
+        return ()
+    return (
+        f"{interpreter} lies inside the repository {inside[0]}: hooks stop working when that is moved, cleaned or "
+        "deleted. Install holdfast outside of it (pipx install holdfast, uv tool install holdfast) to be safe.",
+    )

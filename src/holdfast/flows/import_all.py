@@ -1,0 +1,106 @@
+"""Import of every project's sessions, each into the memory of the project it was recorded in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.agents.contract import Importer, Warned
+from holdfast.core.errors import HoldfastError
+from holdfast.flows.find_transcripts import Found, Search, discovered, importers_for, of_project
+from holdfast.flows.import_sessions import ImportReport, Progress, import_found
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, find_git
+
+
+class Everything(Struct):
+    """What was found on this machine: by project, by agent, and what has no home any more."""
+
+    projects: dict[str, ImportReport] = {}
+    agents: dict[str, int] = {}
+    homeless: dict[str, int] = {}
+    excluded: int = 0
+    warnings: list[Warned] = []
+
+    def total(self) -> ImportReport:
+        total = ImportReport(warnings=list(self.warnings))
+        for report in self.projects.values():
+            total.sessions += report.sessions
+            total.added += report.added
+            total.updated += report.updated
+            total.unchanged += report.unchanged
+            total.forgotten += report.forgotten
+            total.bytes += report.bytes
+            total.skipped += report.skipped
+            total.warnings += report.warnings
+        return total
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "projects": {
+                root: {
+                    "sessions": r.sessions,
+                    "added": r.added,
+                    "updated": r.updated,
+                    "unchanged": r.unchanged,
+                }
+                for root, r in self.projects.items()
+            },
+            "agents": self.agents,
+            "without_directory": self.homeless,
+            "excluded": self.excluded,
+        }
+
+
+def import_everything(machine: Machine, agent: str | None, progress: Progress | None) -> Everything:
+    """Groups all transcripts by the project their directory belongs to. Excluded directories are not read."""
+    result = Everything()
+    settings = machine.settings()
+    groups: dict[Path, tuple[Project, list[Found]]] = {}
+    importers = importers_for(agent)
+    result.agents = {importer.agent: 0 for importer in importers}
+    search = discovered(machine, importers, {})
+    result.warnings = search.warnings
+    for item in search.found:
+        cwd = item.glance.cwd
+        result.agents[item.importer.agent] += 1
+        if settings.excludes(cwd, machine.user_home):
+            result.excluded += 1
+        elif (place := _place_of(cwd)) is None:
+            gone = cwd or "(no directory)"
+            result.homeless[gone] = result.homeless.get(gone, 0) + 1
+        else:
+            project = machine.project(place)
+            groups.setdefault(project.memory, (project, []))[1].append(item)
+    inside = _inside_projects(machine, importers)
+    for project, found in groups.values():
+        for item in of_project(discovered(machine, inside, {}, project).found, project, ()):
+            result.agents[item.importer.agent] += 1
+            found.append(item)
+        try:
+            result.projects[str(project.root)] = import_found(
+                machine, project, Search(found, [], []), progress
+            )
+        except HoldfastError as error:
+            result.warnings.append(Warned(str(project.root), 0, error.code, error.line()))
+    return result
+
+
+def _inside_projects(machine: Machine, importers: Sequence[Importer]) -> list[Importer]:
+    """Those that keep their sessions in the project itself: without one they have no place to look at."""
+    return [importer for importer in importers if not list(importer.roots(machine.places()))]
+
+
+def _place_of(cwd: str) -> Path | None:
+    """The directory a session ran in, or the repository around it when only a part of that is gone."""
+    if not cwd:
+        return None
+    place = Path(cwd)
+    if place.is_dir():
+        return place
+    nearest = next((parent for parent in place.parents if parent.is_dir()), None)
+    git = find_git(nearest) if nearest is not None else None
+    return git[0] if git is not None else None

@@ -1,0 +1,359 @@
+"""Import: transcripts in, ledger rows out. Incremental, idempotent, and safe to interrupt at any point.
+
+Reading commits its cursors in batches and marks the sessions it touched; only then are rows written, and the
+marks removed. Whatever stops in between is finished by the next import.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.agents.contract import Warned
+from holdfast.core import files
+from holdfast.core.errors import TranscriptError
+from holdfast.core.sync_folders import names_together
+from holdfast.flows.find_transcripts import Found, Search, discovered, importers_for, named, of_project
+from holdfast.ledger.markdown import current
+from holdfast.ledger.store import ProjectLedger
+from holdfast.model.events import DistilledSession
+from holdfast.model.ledger import LedgerEntry
+from holdfast.sessions.store import CaptureStore, ClaimRun, Cursor, SourceClaims, Stamp
+from holdfast.store.denied import Denied
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+BATCH_BYTES = 32 * 1024 * 1024
+BATCH_FILES = 64
+MARK_BYTES = 1024  # enough to notice that a path holds another file than before
+
+Progress = Callable[[int, int, str], None]
+"""Called with bytes done, bytes in all, and the name of what is being read."""
+
+
+class ImportReport(Struct):
+    """What an import did. `bytes` are those really read, `forgotten` the sessions left out because they were."""
+
+    sessions: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    forgotten: int = 0
+    skipped: list[str] = []
+    warnings: list[Warned] = []
+    bytes: int = 0
+
+
+def import_into(
+    machine: Machine,
+    project: Project,
+    paths: Sequence[Path] = (),
+    agent: str | None = None,
+    progress: Progress | None = None,
+    *,
+    rows: bool = True,
+) -> ImportReport:
+    """Imports the named transcripts, or those that agents recorded in this project.
+
+    Without `rows` only the records are brought up to date: the session goes on, and its row is written at its end.
+    """
+    search = named(paths, importers_for(agent)) if paths else recorded_here(machine, project, agent)
+    return import_found(machine, project, search, progress, rows=rows)
+
+
+def recorded_here(machine: Machine, project: Project, agent: str | None = None) -> Search:
+    """What agents recorded in this project, without what a person excluded."""
+    known = known_stamps(project)
+    settings = machine.settings(project)
+    search = discovered(machine, importers_for(agent), known, project)
+    found = [
+        item
+        for item in of_project(search.found, project, known)
+        if not settings.excludes(item.glance.cwd, machine.user_home)
+    ]
+    return Search(found, [], search.warnings)
+
+
+def unread(project: Project, search: Search) -> list[Found]:
+    """Those that are new, or have grown since they were read."""
+    known = known_stamps(project)
+    return [item for item in search.found if known.get(item.key) != (item.size, item.mtime_ns)]
+
+
+def import_found(
+    machine: Machine,
+    project: Project,
+    search: Search,
+    progress: Progress | None = None,
+    *,
+    rows: bool = True,
+    prepares: bool = True,
+) -> ImportReport:
+    """Imports transcripts that were chosen already. Without `prepares` the caller prepares the hooks' file himself."""
+    return _Run(machine, project, progress, rows=rows, prepares=prepares).run(search)
+
+
+def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
+    def stamps(store: CaptureStore) -> dict[str, tuple[int, int]]:
+        return {path: (stamp.size, stamp.mtime_ns) for path, (stamp, _) in store.stamps().items()}
+
+    return CaptureStore.glimpse(project.capture, stamps, {})
+
+
+class _Run:
+    """One import into one project."""
+
+    def __init__(
+        self, machine: Machine, project: Project, progress: Progress | None, *, rows: bool, prepares: bool
+    ) -> None:
+        self.rows = rows
+        self.prepares = prepares
+        self.machine = machine
+        self.project = project
+        self.progress = progress or (lambda done, total, name: None)
+        self.report = ImportReport()
+        self._so_far = (0, 0, "")
+        self._written: set[str] = set()
+
+    def run(self, search: Search) -> ImportReport:
+        found = search.found
+        self.report.skipped = list(search.skipped)
+        self.report.warnings = list(search.warnings)
+        if not found and not self.project.known:
+            return self.report
+        with names_together():
+            self.project.prepare()
+        with files.lock(self.project.lock("import")):
+            self.store = CaptureStore(self.project.capture)
+            self.claims = ClaimRun(self.store)
+            self.denied = Denied(self.project.memory)
+            try:
+                with _no_cycle_search():
+                    self._read(found)
+                    if self.rows:
+                        self._write_rows({*self.store.pending(), *self._sessions_of(found)})
+                    else:
+                        self._update_records(self._sessions_of(found))
+                self._count(found)
+            finally:
+                self.store.close()
+        return self.report
+
+    def _read(self, found: Sequence[Found]) -> None:
+        stamps = self.store.stamps()
+        changed = [
+            item
+            for item in found
+            if (entry := stamps.get(item.key)) is None
+            or entry[0] != Stamp(item.size, item.mtime_ns)
+            or self._was_taken_otherwise(item)
+        ]
+        if self.denied.sessions:
+            changed = self._without_forgotten(changed, {key: entry[1] for key, entry in stamps.items()})
+        # The original before its copies, a parent before its subagents: who comes first counts a line. A copy begins
+        # with the same line as its original, and was written to later.
+        changed.sort(
+            key=lambda item: (item.glance.started or 0.0, len(item.path.parts), item.mtime_ns, item.key)
+        )
+        total = sum(item.size for item in changed)
+        done = batch = 0
+        waiting: list[tuple[Cursor, SourceClaims]] = []
+        following = self.store.next_source()
+        for item in changed:
+            self.progress(done, total, item.path.name)
+            self._so_far = (done, total, item.path.name)
+            try:
+                waiting.append(self._read_one(item, following))
+            except TranscriptError as error:
+                # It was there when it was found. The others are read; this one is tried again next time.
+                self.report.warnings.append(Warned(item.key, 0, "unreadable", error.problem))
+            following += 1
+            done += item.size
+            batch += item.size
+            if batch > BATCH_BYTES or len(waiting) >= BATCH_FILES:
+                self._commit(waiting)
+                waiting, batch = [], 0
+        self._commit(waiting)
+        self.progress(total, total, "")
+
+    def _was_taken_otherwise(self, item: Found) -> bool:
+        """Whether somebody else sat before it than was thought: hooks may say so after its last line was read."""
+        if item.headless is None:
+            return False
+        from holdfast.flows.distill import is_headless
+
+        before = self.store.cursor(item.key)
+        return before is not None and bool(before.digest) and is_headless(before) is not item.headless
+
+    def _without_forgotten(self, changed: Sequence[Found], sessions: Mapping[str, str]) -> list[Found]:
+        """What is known to belong to a forgotten session is not even opened; a new file tells when it is read."""
+        grown = [item for item in changed if sessions.get(item.key) in self.denied.sessions]
+        with self.store.transaction():
+            for item in grown:
+                self.store.passed_over(item.key, Stamp(item.size, item.mtime_ns))
+        return [item for item in changed if sessions.get(item.key) not in self.denied.sessions]
+
+    def _read_one(self, item: Found, number: int) -> tuple[Cursor, SourceClaims]:
+        from holdfast.flows.distill import read_source
+
+        before = self.store.cursor(item.key)
+        if before is not None:
+            number = before.id
+            grown = item.importer.appends and item.size >= before.position
+            if not grown or not before.digest or _marks(item.path, before.position) != before.head:
+                with self.store.transaction():
+                    self.store.release(number)
+                before = None
+        claims = SourceClaims(self.claims, number)
+        done = read_source(self.machine, item, before, claims, number, self._advance, self.denied)
+        self.report.bytes += done.bytes
+        self.report.warnings += done.warnings
+        return replace(done.cursor, head=_marks(item.path, done.cursor.position)), claims
+
+    def _advance(self, read: int) -> None:
+        """Within one file, for those that take long by themselves."""
+        done, total, name = self._so_far
+        self.progress(min(done + read, total), total, name)
+
+    def _commit(self, read: list[tuple[Cursor, SourceClaims]]) -> None:
+        if not read:
+            return
+        with self.store.transaction():
+            for cursor, claims in read:
+                root = self.store.root_of(cursor.session) if cursor.session != cursor.own else cursor.session
+                forgotten = root in self.denied.sessions
+                if forgotten:
+                    # Its lines stay claimed: a fork that repeats them does not count them for itself.
+                    cursor = replace(cursor, reader=b"", digest=b"")
+                self.store.put(replace(cursor, session=root))
+                self.store.adopt(cursor.own, root)
+                claims.save()
+                if forgotten:
+                    self.store.empty(root)
+                elif root:
+                    self.store.mark_pending(root)
+        self.claims.rest()
+
+    def _sessions_of(self, found: Sequence[Found]) -> set[str]:
+        stamps = self.store.stamps()
+        sessions = {stamps[item.key][1] for item in found if item.key in stamps}
+        return sessions - {""} - self.denied.sessions
+
+    def _write_rows(self, sessions: set[str]) -> None:
+        """Rows of sessions of which something new was read, or whose row is gone.
+
+        Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost.
+        """
+        ledger = ProjectLedger(self.project)
+        entries = ledger.read().entries
+        known = {entry.session: entry for entry in current(entries)}
+        forgotten = {entry.session for entry in entries if entry.forgotten} | self.denied.sessions
+        pending = set(self.store.pending())
+        due = sorted(
+            session for session in sessions - forgotten if session in pending or session not in known
+        )
+        if not due:
+            with self.store.transaction():
+                self.store.settle(pending)
+            return
+        from holdfast.flows.distill import Conclusions
+        from holdfast.flows.refresh import refresh
+        from holdfast.flows.remember import remember
+
+        conclusions = Conclusions(self.machine, self.project, self.denied)
+        rows: list[LedgerEntry] = []
+        records: list[DistilledSession] = []
+        for session in due:
+            concluded = conclusions.of(session, self.store.cursors_of(session))
+            if concluded is None:
+                continue
+            record, entry = concluded
+            records.append(record)
+            before = known.get(session)
+            if before is not None and _same_row(before, entry):
+                continue
+            rows.append(replace(entry, recorded=self.machine.now()))
+            if before is None:
+                self.report.added += 1
+            else:
+                self.report.updated += 1
+        rows.sort(key=lambda row: (row.timestamp is not None, row.timestamp))
+        with names_together():
+            if rows:
+                ledger.append(rows)
+            with self.store.transaction():
+                for record in records:
+                    self.store.put_record(record)
+            remember(self.machine, self.project, records)
+            refresh(self.machine, self.project, prepares=self.prepares)
+        with self.store.transaction():
+            self.store.settle(pending)
+        self._written = {record.session for record in records}
+
+    def _update_records(self, sessions: set[str]) -> None:
+        """What is known of sessions that still go on. Others' marks stay; these are set again at their end."""
+        from holdfast.flows.distill import Conclusions
+        from holdfast.flows.refresh import refresh
+        from holdfast.flows.remember import remember
+
+        forgotten = {entry.session for entry in ProjectLedger(self.project).read().entries if entry.forgotten}
+        sessions = sessions - forgotten - self.denied.sessions
+        conclusions = Conclusions(self.machine, self.project, self.denied)
+        concluded = [conclusions.of(session, self.store.cursors_of(session)) for session in sorted(sessions)]
+        with self.store.transaction():
+            for pair in concluded:
+                if pair is not None:
+                    self.store.put_record(pair[0])
+        with names_together():
+            remember(self.machine, self.project, [pair[0] for pair in concluded if pair], ended=False)
+            refresh(self.machine, self.project, prepares=self.prepares)
+        with self.store.transaction():
+            self.store.settle(sessions)
+
+    def _count(self, found: Sequence[Found]) -> None:
+        """Sessions that were looked at, and those that an earlier, interrupted import had left to be written."""
+        self.report.sessions = len(self._sessions_of(found) | self._written)
+        stamps = self.store.stamps() if self.denied.sessions else {}
+        theirs = {stamps[item.key][1] for item in found if item.key in stamps}
+        self.report.forgotten = len(theirs & self.denied.sessions)
+        self.report.unchanged = self.report.sessions - self.report.added - self.report.updated
+
+
+@contextmanager
+def _no_cycle_search() -> Iterator[None]:
+    """Reading makes many objects and no cycles among them: looking for some would take a tenth of the time.
+
+    Nor are they looked through afterwards, which would be done at once and twice more when the process ends.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.freeze()
+            gc.enable()
+
+
+def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
+    return replace(before, recorded=None, extra=()) == replace(after, recorded=None, extra=())
+
+
+def _marks(path: Path, position: int) -> bytes:
+    """The file's beginning and what stands before the position: another file at its path differs in one of them."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(min(position, MARK_BYTES))
+            file.seek(max(position - MARK_BYTES, 0))
+            end = file.read(min(position, MARK_BYTES))
+    except OSError as error:
+        raise TranscriptError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="Try again"
+        ) from error
+    return blake2b(start, digest_size=8).digest() + blake2b(end, digest_size=8).digest()

@@ -1,0 +1,232 @@
+"""Stale lessons: what they depend on has changed; brought up to date from the repository and from recent sessions,
+confirmed, or retired."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from holdfast.briefing.learning import known_here, lived_here
+from holdfast.flows.lessons import pick, read_lessons
+from holdfast.flows.refresh import refresh as prepare_again
+from holdfast.lessons.fingerprint import Changed, Missing, Renamed, Same, Verdict
+from holdfast.lessons.rules import learned, shown_again, since
+from holdfast.lessons.states import Seen, alike, check_fingerprints, clean, digest_of, lesson_store, states
+from holdfast.lessons.store import Changes, Place, Shelf
+from holdfast.lessons.union import united
+from holdfast.model.events import Lived
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.versions import new_group
+
+# What recent sessions say of a stale lesson: seen again, found in a new form, contradicted, or not met any
+# more.
+
+ENOUGH_SESSIONS = 3  # since the change: what none of them met, although others learned it, is over
+
+
+class Rediscovered(NamedTuple):
+    """`again` is the lesson as sessions show it now; `unmet`, that they had their chance and did not."""
+
+    said: Literal["again", "unmet", "nothing"]
+    lesson: Lesson | None = None
+
+
+NOTHING = Rediscovered("nothing")
+
+
+class RecentSessions:
+    """The sessions of a project, and what they tell of lessons."""
+
+    def __init__(self, machine: Machine, project: Project) -> None:
+        self._machine, self._project = machine, project
+        self._lived: list[Lived] | None = None
+
+    def tell(self, lesson: Lesson, verdicts: Sequence[Verdict], taken: Collection[str]) -> Rediscovered:
+        """What they say of a lesson; `taken` are rules of other lessons, and rules that nobody wants."""
+        moment = max((self._changed_at(one) for one in verdicts if not isinstance(one, Same)), default=0.0)
+        if self._lived is None:
+            self._lived = lived_here(self._project)
+        recent = since(self._lived, moment)
+        if not recent or not moment:
+            return NOTHING
+        exists = known_here(self._project, self._lived, only_checkout=True)
+        found = [shown_again(rule, recent, exists, taken) for rule in lesson.rules]
+        again = [one for one in found if one is not None and not _unwanted(one, lesson, taken)]
+        if len(again) == len(lesson.rules):
+            return Rediscovered("again", self._renewed(lesson, again))
+        gone = learned(recent, exists).contradicted
+        begun = sum(1 for session in recent if (session.started or 0.0) >= moment)
+        over = begun >= ENOUGH_SESSIONS or all(any(alike(rule, one) for one in gone) for rule in lesson.rules)
+        # What somebody wrote down was never seen in sessions: that it is not seen now says nothing.
+        return Rediscovered("unmet") if over and lesson.sessions and not again else NOTHING
+
+    def _renewed(self, lesson: Lesson, again: Sequence[Lesson]) -> Lesson:
+        new = lesson
+        for one in again:
+            new = united(new, replace(one, rules=(), fingerprint=()))
+        wanted = {item.target: item.digest for one in again for item in one.fingerprint}
+        prints = [
+            Fingerprint(target=target, digest=wanted[target] or digest)
+            for target in wanted
+            if (digest := digest_of(self._machine, self._project, target))
+        ]
+        rules = tuple(dict.fromkeys(one.rules[0] for one in again))
+        renewed = clean(self._machine, replace(new, rules=rules))
+        return replace(renewed, fingerprint=tuple(prints), captured_at=lesson.captured_at)
+
+    def _changed_at(self, verdict: Verdict) -> float:
+        """When it came to be as it is; of what is gone, when something last changed where it lay."""
+        target = verdict.to if isinstance(verdict, Renamed) else verdict.target
+        path = self._project.root / target.partition("#")[0].rstrip("/")
+        while True:
+            try:
+                return os.stat(path).st_mtime
+            except (OSError, ValueError):
+                if path in (self._project.root, path.parent):
+                    return 0.0
+                path = path.parent
+
+
+def _unwanted(one: Lesson, lesson: Lesson, taken: Collection[str]) -> bool:
+    """Whether a new form is something that stands elsewhere, or was rejected; a lesson's own rule never is."""
+    rule = one.rules[0]
+    return rule not in lesson.rules and any(alike(rule, other) for other in taken)
+
+
+OWN: tuple[Place, ...] = ("local", "candidates")
+_SHORTEST_VALUE = 3
+
+
+class Refreshed(NamedTuple):
+    """What became of a stale lesson, and what told so. `left`: only a person can tell whether it still holds."""
+
+    lesson: Lesson
+    done: Literal["rewritten", "kept", "retired", "left"]
+    drift: tuple[str, ...]
+    told_by: Literal["", "repository", "sessions", "person"] = ""
+
+
+def stale(machine: Machine, project: Project) -> list[Seen]:
+    """The lessons that are skipped because something they depend on has changed; `drift` says what."""
+    return [one for one in read_lessons(machine, project).lessons if one.state == "stale"]
+
+
+def refresh(
+    machine: Machine, project: Project, names: Sequence[str] = (), *, keep: bool = False
+) -> list[Refreshed]:
+    """Brings stale lessons of this project up to date, those named or all; `keep`: they hold as they are."""
+    found = [one for one in stale(machine, project) if one.place in OWN]
+    chosen = [pick(found, name, OWN) for name in dict.fromkeys(names)] if names else found
+    if not chosen:
+        return []
+    project.prepare()
+    done: list[Refreshed] = []
+    sessions = RecentSessions(machine, project)
+
+    def change(shelf: Shelf) -> Changes:
+        done.clear()
+        changes, seen = Changes(), states(machine, project, shelf)
+        for one in chosen:
+            now = pick([other for other in seen if other.place == one.place], one.lesson.name, OWN)
+            lesson = replace(now.lesson, fingerprint=shelf.record.against(now.lesson))
+            others = {rule for other in seen if other.found != now.found for rule in other.lesson.rules}
+            taken = {*others, *shelf.choices.rejected_rules()}
+            result = _refreshed(machine, project, lesson, one.drift, None if keep else (sessions, taken))
+            done.append(result)
+            if result.done == "retired":
+                changes.lessons[one.place, one.lesson.name] = None
+            elif result.done != "left":
+                changes.lessons[one.place, one.lesson.name] = result.lesson
+                record = changes.record or shelf.record
+                taught = zip(now.lesson.rules, result.lesson.rules, strict=False)
+                changes.record = record.capture(
+                    (new, result.lesson.sessions) for old, new in taught if old != new and record.seen_in(old)
+                )
+        return changes
+
+    lesson_store(machine, project, new_group()).change(change, "lessons refresh")
+    prepare_again(machine, project)
+    return done
+
+
+def _refreshed(
+    machine: Machine,
+    project: Project,
+    lesson: Lesson,
+    drift: tuple[str, ...],
+    asked: tuple[RecentSessions, set[str]] | None,
+) -> Refreshed:
+    """Sessions since the change come first: they tried it. `asked` is None where a person said that it holds."""
+    verdicts = check_fingerprints(machine, project, lesson.fingerprint).verdicts
+    if asked is None:
+        return Refreshed(_with_hashes(lesson, lesson.rules, verdicts), "kept", drift, "person")
+    recent, taken = asked
+    told = recent.tell(lesson, verdicts, taken)
+    if told.lesson is not None:
+        return Refreshed(told.lesson, _done(lesson, told.lesson), drift, "sessions")
+    if all(isinstance(verdict, Missing) for verdict in verdicts):
+        return Refreshed(lesson, "retired", drift, "repository")
+    rules = _as_the_repository_says(lesson, verdicts)
+    if rules is not None:
+        new = _with_hashes(lesson, rules, verdicts)
+        return Refreshed(new, _done(lesson, new), drift, "repository")
+    if told.said == "unmet":
+        return Refreshed(lesson, "retired", drift, "sessions")
+    return Refreshed(lesson, "left", drift)
+
+
+def _done(before: Lesson, after: Lesson) -> Literal["rewritten", "kept"]:
+    return "kept" if before.rules == after.rules else "rewritten"
+
+
+def _with_hashes(lesson: Lesson, rules: Sequence[str], verdicts: Sequence[Verdict]) -> Lesson:
+    prints = tuple(
+        replace(left, digest=PRESENT) if was.digest == PRESENT else left
+        for was, verdict in zip(lesson.fingerprint, verdicts, strict=True)
+        if (left := _now(verdict)) is not None
+    )
+    return replace(lesson, rules=tuple(rules), fingerprint=prints)
+
+
+def _as_the_repository_says(lesson: Lesson, verdicts: Sequence[Verdict]) -> list[str] | None:
+    """The rules with what changed put in its place; None where the repository alone does not tell."""
+    rules = list(lesson.rules)
+    for was_there, verdict in zip(lesson.fingerprint, verdicts, strict=True):
+        before = list(rules)
+        if isinstance(verdict, Renamed):
+            rules = [rule.replace(_path(verdict.target), _path(verdict.to)) for rule in rules]
+            if not verdict.same and was_there.digest != PRESENT:
+                return None
+        elif isinstance(verdict, Changed):
+            was, now = verdict.what.partition(" → ")[::2]
+            if now and len(was) >= _SHORTEST_VALUE:
+                rules = [rule.replace(was, now) for rule in rules]
+            if rules == before and not _only_calls(lesson, verdict.target):
+                return None
+        elif isinstance(verdict, Missing):
+            return None
+    return rules
+
+
+def _only_calls(lesson: Lesson, target: str) -> bool:
+    """Whether a lesson names a task that is still defined: what the task does may change, its name is the lesson."""
+    task = target.partition("#")[2].rpartition(".")[2]
+    return lesson.kind == "command" and bool(task) and all(task in rule for rule in lesson.rules)
+
+
+def _now(verdict: Verdict) -> Fingerprint | None:
+    """What the lesson depends on from now on; None for what is gone."""
+    if isinstance(verdict, Missing):
+        return None
+    if isinstance(verdict, Renamed):
+        return Fingerprint(target=verdict.to, digest=verdict.digest)
+    return Fingerprint(target=verdict.target, digest=getattr(verdict, "digest", ""))
+
+
+def _path(target: str) -> str:
+    return target.partition("#")[0]

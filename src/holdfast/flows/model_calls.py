@@ -1,0 +1,423 @@
+"""Asks the model that the personal configuration names, over HTTP or through a command: once, and within a time limit.
+
+No lock is held by whoever calls this. What goes wrong is one line that holds nothing of the key and nothing of what the
+endpoint said: an error page may repeat both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core.errors import HoldfastError, ModelError, StoreError
+from holdfast.core.words import count_tokens
+from holdfast.flows.model_wire import (
+    Answer,
+    Endpoint,
+    Question,
+    answer_in,
+    body,
+    command_answer,
+    endpoint_of,
+    without_refused,
+)
+from holdfast.ledger.markdown import current
+from holdfast.ledger.store import LedgerStore, ProjectLedger
+from holdfast.model.events import Usage
+from holdfast.model.ledger import Kind, LedgerEntry, Outcome, Tokens
+from holdfast.sessions.cost import cost_of
+from holdfast.sessions.digest import UsageTotal
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.settings import Settings
+
+MOST_BYTES = 1 << 20
+LONGEST_S = 120
+_MOST_TRIES = 4  # an endpoint may refuse a field, and then another
+_PIECE = 64 * 1024
+
+_STATUS = {
+    400: "it does not take the request",
+    401: "the key is refused",
+    403: "the key is refused",
+    404: "no such address or model there",
+    408: "it gave up waiting",
+    413: "the question is too long for it",
+    429: "too many requests, or no credit",
+}
+
+
+class Unmetered(ModelError):
+    """The question was taken, and nobody can say what it cost: no answer in time, or none that says so."""
+
+    code = "model-unmetered"
+
+
+def seconds_of(settings: Settings) -> int:
+    return min(max(settings.extractor_seconds, 1), LONGEST_S)
+
+
+def target_of(machine: Machine, settings: Settings) -> str:
+    """Where a question goes, as it may be shown; an error when the configuration names no such place."""
+    if settings.extractor == "command":
+        _command_of(settings)
+        return f"the command {settings.extractor_command[0]}"
+    return endpoint_of(settings, machine.env).url
+
+
+def ask(machine: Machine, settings: Settings, question: Question) -> Answer:
+    """The model's answer. Raises ModelError; Unmetered where the question may have cost something all the same."""
+    if settings.extractor == "command":
+        return _ask_command(machine, settings, question)
+    return _ask_endpoint(endpoint_of(settings, machine.env), question, seconds_of(settings))
+
+
+# --- a command -----------------------------------------------------------------------------------------
+
+
+def _command_of(settings: Settings) -> tuple[str, ...]:
+    if not settings.extractor_command or not settings.extractor_command[0]:
+        raise ModelError("extractor_command is not set", fix="Name the command in the personal configuration")
+    return settings.extractor_command
+
+
+def _ask_command(machine: Machine, settings: Settings, question: Question) -> Answer:
+
+    # An agent that is asked is a session too: its own hooks would ask again at its end, and so on for ever.
+    env: Mapping[str, str] = {**machine.env, "HOLDFAST": "off"}
+    text = f"{question.instructions}\n\n{question.text}\n"
+    # Not in the repository: whatever stands there to be obeyed by agents is not for this one.
+    try:
+        ran = answer_of(
+            _command_of(settings), text.encode(), machine.home, env, seconds_of(settings), MOST_BYTES
+        )
+    except StoreError as error:
+        raise ModelError(error.problem, where="extractor_command", fix="Check its first word") from None
+    if ran.exit_code is None:
+        raise Unmetered(f"no answer within {seconds_of(settings)} s", where="extractor_command")
+    if ran.exit_code != 0:
+        raise Unmetered(f"it ended with {ran.exit_code}", where="extractor_command", fix="Run it by hand")
+    if len(ran.output) > MOST_BYTES:
+        raise Unmetered(f"it printed more than {MOST_BYTES >> 20} MB", where="extractor_command")
+    return command_answer(ran.output)
+
+
+# --- an endpoint ---------------------------------------------------------------------------------------
+
+
+def _ask_endpoint(endpoint: Endpoint, question: Question, seconds: int) -> Answer:
+    sent: dict[str, Any] | None = body(endpoint, question)
+    end = time.monotonic() + seconds
+    for _ in range(_MOST_TRIES):
+        assert sent is not None
+        status, kind, data = _post(endpoint, msgspec.json.encode(sent), end, seconds)
+        if status == 200:
+            if "event-stream" in kind:
+                raise Unmetered("it answered with a stream, which was not asked for", where=endpoint.url)
+            return _understood(endpoint, data)
+        sent = without_refused(sent, data[:4000].decode("utf-8", "replace")) if status == 400 else None
+        if sent is None:
+            break
+    where = _STATUS.get(status) or ("it redirects, which is not followed" if 300 <= status < 400 else "")
+    told = f"it answered {status}" + (f": {where}" if where else "")
+    raise ModelError(told, where=endpoint.url, fix="Nothing was extracted; lessons by rules are kept")
+
+
+def _understood(endpoint: Endpoint, data: bytes) -> Answer:
+    try:
+        answer = answer_in(endpoint.style, data)
+    except ModelError as error:
+        raise Unmetered(error.problem, where=endpoint.url, fix=error.fix) from None
+    return answer
+
+
+def _post(endpoint: Endpoint, data: bytes, end: float, seconds: int) -> tuple[int, str, bytes]:
+    """Status, content type and body of the answer, all of it by `end` and within bounds."""
+    # Takes long to load, and most people never ask a model.
+    import http.client
+    import urllib.error
+    import urllib.request
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        """What is sent is for the place that was configured, and for no other."""
+
+        def redirect_request(self, *_: Any, **__: Any) -> None:
+            return None
+
+    handlers: list[urllib.request.BaseHandler] = [Stay()]
+    if endpoint.loopback:
+        handlers.append(urllib.request.ProxyHandler({}))  # this machine is not asked through another one
+    opener = urllib.request.build_opener(*handlers)
+    request = urllib.request.Request(endpoint.url, data=data, headers=endpoint.headers, method="POST")
+    late = Unmetered(f"no answer within {seconds} s", where=endpoint.url)
+    left = end - time.monotonic()
+    if left <= 0:
+        raise late
+    try:
+        with opener.open(request, timeout=left) as answer:
+            return answer.status, answer.headers.get("content-type") or "", _body(answer, end, late)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, "", error.read(_PIECE)
+    except TimeoutError:
+        raise late from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise late from None
+        told = getattr(error.reason, "strerror", None) or type(error.reason).__name__
+        raise ModelError(f"it cannot be reached: {told}", where=endpoint.url) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise Unmetered(f"the connection broke: {type(error).__name__}", where=endpoint.url) from None
+
+
+def _body(answer: IO[bytes], end: float, late: ModelError) -> bytes:
+    """All that was said, read piece by piece: an endpoint that drips is not waited for."""
+    read = getattr(answer, "read1", answer.read)
+    data = b""
+    while piece := read(_PIECE):
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise Unmetered(f"it answered more than {MOST_BYTES >> 20} MB")
+        if time.monotonic() > end:
+            raise late
+    return data
+
+
+# What asking a model costs: a row of the ledger of its own, and a limit for the day over all projects.
+
+AGENT = "holdfast"
+UNKNOWN_USD = Decimal("0.01")  # what a call of unknown price counts for the day's limit
+
+
+class Meter:
+    """Counts calls for one purpose, which its rows have as their goal."""
+
+    def __init__(self, machine: Machine, project: Project, settings: Settings, goal: tuple[str, ...]) -> None:
+        self._machine = machine
+        self._project = project
+        self._settings = settings
+        self._goal = goal
+
+    def check(self, question: Question) -> None:
+        """Refuses a call that might go beyond what may be spent today."""
+        limit = Decimal(str(self._settings.extractor_daily_usd))
+        tokens = count_tokens(question.instructions) + count_tokens(question.text)
+        likely = self._price(Usage(input=tokens, output=question.most_output), None)
+        spent = spent_today(self._machine)
+        if spent + (UNKNOWN_USD if likely is None else likely) > limit:
+            raise ModelError(
+                f"the day's limit of ${limit} is reached (${spent:.4f} spent)",
+                where="extractor_daily_usd",
+                fix="It begins anew at midnight UTC",
+            )
+
+    def count(self, session: str, answer: Answer | None, outcome: Outcome) -> Decimal | None:
+        """Writes what one call cost; None when nobody can say."""
+        usage = answer.usage if answer is not None else None
+        cost = self._price(usage, answer.usd if answer is not None else None)
+        moment = self._machine.now()
+        row = LedgerEntry(
+            session=session,
+            model=self._machine.clean(label_of(self._settings)),
+            cost_usd=cost,
+            goal=self._goal,
+            timestamp=moment,
+            agent=AGENT,
+            provider=self._settings.extractor,
+            kind=Kind.OTHER,
+            tokens=None
+            if usage is None
+            else Tokens(usage.input, usage.output, usage.cache_read, usage.cache_write),
+            outcome=outcome,
+            recorded=moment,
+        )
+        ProjectLedger(self._project).append([row])
+        return cost
+
+    def _price(self, usage: Usage | None, stated: float | None) -> Decimal | None:
+        settings = self._settings
+        if stated is not None:
+            return Decimal(str(round(stated, 6)))
+        if usage is None or not settings.extractor_model:
+            return None
+        vendor = settings.extractor if settings.extractor != "command" and not settings.extractor_url else ""
+        total = UsageTotal(settings.extractor_model, 0, usage, 1)
+        return cost_of(total, vendor, self._machine.now().timestamp())
+
+
+def label_of(settings: Settings) -> str:
+    """A model's name as it is told in evidence and rows: one short word."""
+    name = settings.extractor_model or settings.extractor_command[0].replace("\\", "/").rpartition("/")[2]
+    return "".join(sign if sign.isalnum() or sign in "._/-" else "-" for sign in name)[:60]
+
+
+def spent_today(machine: Machine) -> Decimal:
+    """What asking has cost since midnight UTC, in all projects of this user."""
+    day = machine.now().date()
+    begins = datetime.combine(day, datetime.min.time(), machine.now().tzinfo).timestamp()
+    spent = Decimal(0)
+    for path in sorted((machine.home / "projects").glob("*/ledger.md")):
+        try:
+            if path.stat().st_mtime < begins:
+                continue
+            entries = LedgerStore(path, path.parent / "locks" / "ledger.lock").read().entries
+        except (OSError, HoldfastError):
+            continue
+        for row in current(entries):
+            if row.agent == AGENT and row.timestamp is not None and row.timestamp.date() == day:
+                spent += UNKNOWN_USD if row.cost_usd is None else row.cost_usd
+    return spent
+
+
+# Runs a command that a person agreed to: bounded in time and output, and nothing of it stays behind.
+
+HEAD = TAIL = 128 * 1024  # bytes kept of the beginning and of the end of what a command says
+_GRACE_S = 2.0  # for the last words of a process that is gone
+
+
+class Ran(Struct, frozen=True):
+    """How a command ended and what it said, both streams together. `exit_code` is None when time was up."""
+
+    exit_code: int | None
+    output: str
+
+
+def run_command(command: str, cwd: Path, env: Mapping[str, str], timeout: float) -> Ran:
+    """Run a shell command without a terminal or input; it and all it started are gone afterwards."""
+    try:
+        process = _start(command, cwd, env)
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"the command cannot be started: {error}", where=str(cwd), fix="Run it by hand"
+        ) from error
+    said = _Said()
+    reader = threading.Thread(target=said.listen, args=(process,), daemon=True)
+    reader.start()
+    code: int | None
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        code = None
+    finally:
+        _end_group(process)  # also when it ended by itself: it may have left something running
+        process.wait()
+        reader.join(_GRACE_S)
+    return Ran(code, said.text())
+
+
+class Said(Struct, frozen=True):
+    """How a program ended, and its standard output up to a byte more than was allowed."""
+
+    exit_code: int | None
+    output: bytes
+
+
+def answer_of(
+    command: Sequence[str], asked: bytes, cwd: Path, env: Mapping[str, str], timeout: float, most: int
+) -> Said:
+    """Runs a program without a shell, gives it something to read and takes its answer; nothing of it stays behind."""
+    nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env=dict(env),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=nothing,
+            start_new_session=os.name != "nt",
+        )
+    except (OSError, ValueError) as error:
+        raise StoreError(f"the command cannot be started: {error}", where=str(cwd)) from error
+    heard: list[bytes] = [b""]
+    writer = threading.Thread(target=_tell, args=(process, asked), daemon=True)
+    reader = threading.Thread(target=_hear, args=(process, most, heard), daemon=True)
+    writer.start()
+    reader.start()
+    code: int | None
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        code = None
+    finally:
+        _end_group(process)
+        process.wait()
+        reader.join(_GRACE_S)
+    return Said(code, heard[0])
+
+
+def _tell(process: subprocess.Popen[bytes], asked: bytes) -> None:
+    if process.stdin is not None:
+        with contextlib.suppress(OSError), process.stdin as pipe:  # it need not read all, nor any of it
+            pipe.write(asked)
+
+
+def _hear(process: subprocess.Popen[bytes], most: int, heard: list[bytes]) -> None:
+    if process.stdout is None:
+        return
+    with process.stdout as pipe:
+        while piece := os.read(pipe.fileno(), 64 * 1024):
+            if len(heard[0]) <= most:
+                heard[0] += piece
+
+
+def _start(command: str, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    posix = os.name != "nt"
+    return subprocess.Popen(
+        command,
+        shell=True,  # it was noted as it was typed into a shell, and a person has agreed to exactly that
+        executable=shutil.which("bash", path=env.get("PATH")) if posix else None,
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=posix,
+    )
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    if os.name == "nt":
+        if process.poll() is None:
+            tree = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
+            subprocess.run(tree, capture_output=True, check=False)
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+class _Said:
+    """The beginning and the end of an output of any length."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._tail = b""
+        self._dropped = False
+
+    def listen(self, process: subprocess.Popen[bytes]) -> None:
+        pipe = process.stdout
+        if pipe is None:
+            return
+        while piece := os.read(pipe.fileno(), 64 * 1024):
+            room = HEAD - len(self._head)
+            self._head += piece[:room]
+            tail = self._tail + piece[room:]
+            self._dropped = self._dropped or len(tail) > TAIL
+            self._tail = tail[-TAIL:]
+
+    def text(self) -> str:
+        between = b"\n" if self._dropped else b""
+        return (self._head + between + self._tail).decode("utf-8", "replace")

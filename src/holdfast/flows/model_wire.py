@@ -1,0 +1,236 @@
+"""Two wire formats for one question: what is sent to an endpoint, and what its answer says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core.errors import ModelError
+from holdfast.model.events import Usage
+from holdfast.store.settings import Settings
+
+MOST_TOKENS = 10_000_000  # of one answer: a larger figure is none
+_VENDORS = {
+    "openai": ("https://api.openai.com/v1", "/chat/completions", "OPENAI_API_KEY"),
+    "anthropic": ("https://api.anthropic.com/v1", "/messages", "ANTHROPIC_API_KEY"),
+}
+_LOOPBACK = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
+_WHERE = "extractor_url"
+
+
+class Question(Struct, frozen=True):
+    """What a model is asked, and how long its answer may be."""
+
+    instructions: str
+    text: str
+    most_output: int
+
+
+class Answer(Struct, frozen=True):
+    """What it said. `usage` is None where it did not say what was used, `usd` its own figure where it states one."""
+
+    text: str
+    usage: Usage | None = None
+    usd: float | None = None
+
+
+class Endpoint(Struct, frozen=True):
+    """Where a question goes, and what it is sent with. `key` is never shown."""
+
+    style: str
+    url: str
+    model: str
+    key: str
+    loopback: bool
+
+    @property
+    def headers(self) -> dict[str, str]:
+        own = {"content-type": "application/json", "accept": "application/json", "user-agent": "holdfast"}
+        if self.style == "anthropic":
+            own["anthropic-version"] = "2023-06-01"
+        if self.key:
+            own |= (
+                {"x-api-key": self.key}
+                if self.style == "anthropic"
+                else {"authorization": f"Bearer {self.key}"}
+            )
+        return own
+
+
+def endpoint_of(settings: Settings, env: Mapping[str, str]) -> Endpoint:
+    """The endpoint as it is configured, with its key; an error when it cannot be asked."""
+    style = settings.extractor
+    base, path, variable = _VENDORS[style]
+    if not settings.extractor_model:
+        raise ModelError("extractor_model is not set", fix="Name the model in the personal configuration")
+    parts = _address(settings.extractor_url or base)
+    loopback = _LOOPBACK.fullmatch(parts.hostname or "") is not None
+    if parts.scheme == "http" and not loopback:
+        raise ModelError("http is for this machine alone", where=_WHERE, fix="Use https")
+    # A key that happens to lie in the environment goes to its own vendor only.
+    named = settings.extractor_key_env or (variable if not settings.extractor_url else "")
+    key = env.get(named, "").strip() if named else ""
+    if named and not key:
+        # Not by its name: a key that was pasted there by mistake would be shown.
+        told = "the variable that extractor_key_env names" if settings.extractor_key_env else variable
+        raise ModelError(f"{told} is not set", fix="Export the key in the shell that starts your agent")
+    if not key.isascii() or not key.isprintable():
+        raise ModelError("the key holds what no header can", fix="Export it again")
+    trimmed = parts.geturl().rstrip("/")
+    # Given with or without the last steps of its path.
+    url = trimmed if trimmed.endswith(path) else f"{trimmed}{path}"
+    if style == "anthropic" and settings.extractor_url and parts.path in ("", "/"):
+        url = f"{trimmed}/v1{path}"
+    return Endpoint(style, url, settings.extractor_model, key, loopback)
+
+
+def _address(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - says whether it is a number
+    except ValueError:
+        raise ModelError("it is no address", where=_WHERE, fix="Use https://host/v1") from None
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or not url.isascii()
+        or not url.isprintable()
+    ):
+        raise ModelError("it is no address", where=_WHERE, fix="Use https://host/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ModelError(
+            "it holds more than a place", where=_WHERE, fix="Put the key into a variable and name it"
+        )
+    return parts
+
+
+# --- what is sent --------------------------------------------------------------------------------------
+
+
+def body(endpoint: Endpoint, question: Question) -> dict[str, Any]:
+    """The request: no stream, no thinking where that can be said, and the likeliest words."""
+    user = {"role": "user", "content": question.text}
+    if endpoint.style == "anthropic":
+        return {
+            "model": endpoint.model,
+            "max_tokens": question.most_output,
+            "temperature": 0,
+            "thinking": {"type": "disabled"},
+            "system": question.instructions,
+            "messages": [user],
+        }
+    asked: dict[str, Any] = {
+        "model": endpoint.model,
+        "messages": [{"role": "system", "content": question.instructions}, user],
+        "stream": False,
+    }
+    if effort := _least_effort(endpoint.model):
+        return {**asked, "max_completion_tokens": question.most_output, "reasoning_effort": effort}
+    return {**asked, "max_tokens": question.most_output, "temperature": 0}
+
+
+def _least_effort(model: str) -> str:
+    """How little a model that always reasons can be asked to; '' for others, which do not know the field."""
+    name = model.rpartition("/")[2]
+    if re.match(r"gpt-5\.\d", name):
+        return "none"
+    if re.match(r"gpt-5(?!-chat)", name):
+        return "minimal"
+    return "low" if re.match(r"o\d", name) else ""
+
+
+_LEFT_OUT = ("temperature", "thinking", "reasoning_effort")
+
+
+def without_refused(sent: dict[str, Any], complaint: str) -> dict[str, Any] | None:
+    """The request without the field that an endpoint does not take; None when its complaint is about something else.
+
+    Which model takes which field changes with every generation of them, so what it says is believed.
+    """
+    if "max_completion_tokens" in complaint and "max_tokens" in sent:
+        rest = {key: value for key, value in sent.items() if key != "max_tokens"}
+        return {**rest, "max_completion_tokens": sent["max_tokens"]}
+    named = next((field for field in _LEFT_OUT if field in sent and field in complaint), "")
+    return {key: value for key, value in sent.items() if key != named} if named else None
+
+
+# --- what comes back -----------------------------------------------------------------------------------
+
+
+def answer_in(style: str, data: bytes) -> Answer:
+    """The text and the usage of an endpoint's answer."""
+    try:
+        said = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise ModelError("the endpoint's answer is no JSON", fix="Check extractor_url") from None
+    said = said if isinstance(said, dict) else {}
+    text = _anthropic_text(said) if style == "anthropic" else _openai_text(said)
+    usage = usage_in(said.get("usage"))
+    return Answer("" if text is None else text, usage)
+
+
+def _openai_text(said: dict[str, Any]) -> str | None:
+    choices = said.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    content = message.get("content") if isinstance(message, dict) else None
+    return content if isinstance(content, str) else None
+
+
+def _anthropic_text(said: dict[str, Any]) -> str | None:
+    content = said.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [
+        block["text"]
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    ]
+    return "".join(texts) if texts else None
+
+
+def usage_in(value: Any) -> Usage | None:
+    """The tokens of either format; None where it does not say, or says what cannot be."""
+    if not isinstance(value, dict):
+        return None
+    if "prompt_tokens" in value:
+        details = value.get("prompt_tokens_details")
+        cached = _count(details.get("cached_tokens") if isinstance(details, dict) else None) or 0
+        prompt, output = _count(value["prompt_tokens"]), _count(value.get("completion_tokens"))
+        if prompt is None or output is None:
+            return None
+        return Usage(input=max(prompt - cached, 0), output=output, cache_read=min(cached, prompt))
+    prompt, output = _count(value.get("input_tokens")), _count(value.get("output_tokens"))
+    if prompt is None or output is None:
+        return None
+    return Usage(
+        input=prompt,
+        output=output,
+        cache_read=_count(value.get("cache_read_input_tokens")) or 0,
+        cache_write=_count(value.get("cache_creation_input_tokens")) or 0,
+    )
+
+
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if is_count else None
+
+
+def command_answer(data: bytes) -> Answer:
+    """What a command printed: the JSON itself, or a headless agent's envelope (`result`, `usage`, `total_cost_usd`)."""
+    text = data.decode("utf-8", "replace").strip()
+    try:
+        said = msgspec.json.decode(text.encode("utf-8"))
+    except (msgspec.MsgspecError, RecursionError):
+        return Answer(text)
+    if not isinstance(said, dict) or not isinstance(said.get("result"), str):
+        return Answer(text)
+    stated = said.get("total_cost_usd")
+    usd = float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else None
+    return Answer(
+        said["result"], usage_in(said.get("usage")), usd if usd is not None and 0 <= usd < 1e6 else None
+    )

@@ -1,0 +1,150 @@
+"""What the commands that keep something by hand share: texts as given, who speaks, ids as typed, the memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.briefing.projects import memory_of
+from holdfast.core.errors import NotFound, UsageError
+from holdfast.flows.refresh import refresh
+from holdfast.memory.store import MemoryStore
+from holdfast.model.memory import DeadEnd, Finding, LogEntry, Owner
+from holdfast.store.denied import not_forgotten
+from holdfast.store.machine import Machine
+from holdfast.store.project import branch_of
+
+T = TypeVar("T")
+LONGEST = 4000  # characters of one text: memory is read line by line, and what is longer is a file
+_MOST_NAMED = 6
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_ID = re.compile(r"[DFLNQTX]-[0-9a-z]{0,6}", re.IGNORECASE)
+
+
+def speaker(machine: Machine) -> Owner:
+    """Who runs this command, as far as the environment tells."""
+    return "agent" if machine.inside_agent else "user"
+
+
+def optional_text(machine: Machine, text: str | None, what: str) -> str:
+    """A text as it may be stored; UsageError when it is too long."""
+    plain = _SURROGATE.sub("\ufffd", text or "").strip()
+    if len(plain) > LONGEST:
+        raise UsageError(
+            f"{what} has {len(plain):,} characters, {LONGEST:,} are allowed",
+            fix="Keep it in a file and name the file",
+        )
+    return not_forgotten(machine.project(), machine.clean(plain).strip(), what)
+
+
+def given_text(machine: Machine, text: str | None, what: str, fix: str) -> str:
+    """A text that must say something; UsageError when it is missing, blank, or nothing may be kept of it."""
+    kept = optional_text(machine, text, what)
+    if kept:
+        return kept
+    missing = "is missing" if not (text or "").strip() else "is private or one of holdfast's own notes"
+    raise UsageError(f"{what} {missing}; nothing was written", fix=fix)
+
+
+def moment(machine: Machine) -> float:
+    """Now, to the second: files that people read need no fractions."""
+    return float(int(machine.now().timestamp()))
+
+
+def reading(machine: Machine) -> MemoryStore:
+    """The memory of the project that the branch checked out here works on."""
+    return memory_of(machine, machine.project())
+
+
+@contextmanager
+def writing(machine: Machine) -> Iterator[MemoryStore]:
+    """The same memory, ready to be written; what is derived from it is made anew afterwards."""
+    project = machine.project()
+    project.prepare()
+    yield memory_of(machine, project)
+    refresh(machine, project)
+
+
+# --- ids -----------------------------------------------------------------------------------------------
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is an id or the beginning of one."""
+    return _ID.fullmatch(text.strip()) is not None
+
+
+def by_id(wanted: str, items: Sequence[T], id_of: Callable[[T], str], noun: str, listing: str) -> T:
+    """The item with this id, whatever its case, or the only one whose id begins so."""
+    typed = wanted.strip().casefold()
+    if not typed:
+        raise UsageError(f"the id of the {noun} is empty", fix=f"{listing} shows them")
+    exact = [item for item in items if id_of(item).casefold() == typed]
+    close = exact[:1] or [item for item in items if id_of(item).casefold().startswith(typed)]
+    if not close:
+        raise NotFound(f"no {noun} {wanted.strip()[:40]!r}", fix=f"{listing} shows them")
+    names = list(dict.fromkeys(id_of(item) for item in close))
+    if len(names) > 1:
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        raise NotFound(
+            f"{wanted.strip()!r} may be {', '.join(names[:_MOST_NAMED])}{more}", fix="Type more of the id"
+        )
+    return close[0]
+
+
+# Findings and dead ends as an agent notes them while it works: an entry of their own in the log, each once.
+
+_AGENT = re.compile(r"[^a-z0-9._-]+")
+_LONGEST_AGENT = 40
+
+
+class Noted(Struct, frozen=True):
+    item: Finding | DeadEnd
+    status: Literal["recorded", "known"]
+
+
+def note_finding(machine: Machine, text: str, agent: str) -> Noted:
+    said = given_text(machine, text, "the finding", "Say what was found, in one sentence")
+    return _note(machine, Finding(text=said, at=moment(machine)), agent)
+
+
+def note_dead_end(machine: Machine, tried: str, failed: str, instead: str, agent: str) -> Noted:
+    end = DeadEnd(
+        tried=given_text(machine, tried, "what was tried", "Say what does not work here, e.g. the command"),
+        failed=given_text(machine, failed, "how it failed", "Say how it failed: the line that it answered"),
+        instead=optional_text(machine, instead, "what worked instead"),
+        at=moment(machine),
+    )
+    return _note(machine, end, agent)
+
+
+def _note(machine: Machine, item: Finding | DeadEnd, agent: str) -> Noted:
+    session = f"note-{item.id}"
+    item = replace(item, session=session)
+    with writing(machine) as store:
+        if any(item.id in _ids(entry) for entry in store.entries().entries):
+            return Noted(item, "known")
+        store.record(
+            LogEntry(
+                session=session,
+                agent=agent_name(agent),
+                at=moment(machine),
+                branch=branch_of(store.project.root),
+                findings=(item,) if isinstance(item, Finding) else (),
+                dead_ends=(item,) if isinstance(item, DeadEnd) else (),
+            )
+        )
+    return Noted(item, "recorded")
+
+
+def _ids(entry: LogEntry) -> set[str]:
+    return {*(item.id for item in entry.findings), *(item.id for item in entry.dead_ends)}
+
+
+def agent_name(said: str) -> str:
+    """A client's name as a heading may carry it."""
+    return _AGENT.sub("-", said.casefold()).strip("-")[:_LONGEST_AGENT] or "agent"

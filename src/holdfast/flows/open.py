@@ -1,0 +1,180 @@
+"""One place of memory to read: around a line of a file, or where an id stands; and whole files. Bounded, and clean.
+
+Files are a person's too, who may have put a secret or hidden text into them: what is given out is redacted again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.briefing.index import PLACE, SHARED_LEDGER, memory_files
+from holdfast.core.errors import NotFound, UsageError
+from holdfast.core.folders import text_of
+from holdfast.guard.hidden_text import visible
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+BEFORE, AFTER = 8, 24  # lines around the one that is meant
+MOST_CHARACTERS = 6_000
+MOST_OF_FILE = 60_000
+MOST_READ = 2_000_000  # of a file: an archive of years is opened by the line
+_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<line>\d{1,9}))?")
+_HELD_BY_THE_INDEX = ("state:", "ledger:", "knowledge:")
+_FOUND = (
+    "active",
+    "candidate",
+    "stale",
+    "muted",
+)  # lessons; one that nobody agreed to is not read to an agent
+
+
+class Excerpt(Struct, frozen=True, kw_only=True):
+    """Lines `first` to `last` of `total`, counted from 1."""
+
+    path: str
+    first: int
+    last: int
+    total: int
+    text: str
+
+
+class Readable(Struct, frozen=True, kw_only=True):
+    """A file of the memory that can be read as a whole."""
+
+    name: str  # from the memory's folder
+    about: str
+
+
+def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
+    """What stands at `path`, at `path:line`, or where an id or a session stands."""
+    meant = wanted.strip()
+    if not meant or len(meant) > 1_000:
+        raise UsageError("there is nothing to open", fix="Name an id or a file:line that a search has shown")
+    if meant.casefold().startswith(("l-", "lesson:")):
+        return _lesson(machine, project, meant.removeprefix("lesson:"))
+    for shown, path in (*memory_files(project), *_shared_ledger(project)):
+        if found := _where(meant, project, shown, path):
+            return _excerpt(machine, shown, _text(project, path), found)
+    if "/lessons/" in meant:
+        return _lesson(machine, project, Path(meant).stem)
+    if meant.startswith(_HELD_BY_THE_INDEX) and (found_there := _indexed(machine, project, meant)):
+        return found_there
+    raise NotFound(
+        f"nothing in memory is called {visible(meant[:60])!r}",
+        fix="Name an id or a file:line that a search has shown",
+    )
+
+
+def _indexed(machine: Machine, project: Project, id: str) -> Excerpt | None:
+    """What a search has shown under an id that no file says: where it stands, or by itself."""
+    from holdfast.briefing.search import search
+
+    hit = next((hit for hit in search(machine, project, id, 1) if hit.id == id), None)
+    if hit is None:
+        return None
+    if hit.line:
+        return open_place(machine, project, f"{hit.path}:{hit.line}")
+    return Excerpt(
+        path=hit.path, first=1, last=1, total=1, text=_cut(_as_told(machine, hit.text), MOST_CHARACTERS)
+    )
+
+
+def _shared_ledger(project: Project) -> Iterator[tuple[str, Path]]:
+    path = project.window_ledger
+    if path is not None and path.is_file():
+        yield SHARED_LEDGER, path
+
+
+def _where(meant: str, project: Project, shown: str, path: Path) -> int:
+    """The line that is meant, if it is one of this file; 0 if not."""
+    if named := _PLACE.fullmatch(meant):
+        short = shown.removeprefix(f"{PLACE}/")
+        if named["path"] in (shown, short, str(path)):
+            return max(int(named["line"] or 1), 1)
+    if sign := _sign(meant):
+        for number, line in enumerate(_text(project, path).split("\n"), 1):
+            if sign in line:
+                return number
+    return 0
+
+
+def _sign(meant: str) -> str:
+    """What the line of an id or a session holds; '' for anything else."""
+    if meant.startswith("session:"):
+        return f"<!-- session {meant[8:]} ·" if len(meant) > 8 else ""
+    letter, _, rest = meant.partition("-")
+    is_id = len(letter) == 1 and len(rest) == 6 and rest.isalnum()
+    return f" · {letter.upper()}-{rest.casefold()}" if is_id else ""
+
+
+def _excerpt(machine: Machine, shown: str, text: str, line: int) -> Excerpt:
+    lines = _as_told(machine, text).split("\n")
+    line = min(line, len(lines))
+    first, last = max(line - BEFORE, 1), min(line + AFTER, len(lines))
+    if shown.endswith(".md") and "<!-- session " in lines[line - 1]:
+        first, last = max(line - AFTER, 1), line  # a session is named at its end
+    cut = _cut("\n".join(lines[first - 1 : last]).rstrip(), MOST_CHARACTERS)
+    return Excerpt(path=shown, first=first, last=last, total=len(lines), text=cut)
+
+
+def _lesson(machine: Machine, project: Project, wanted: str) -> Excerpt:
+    from holdfast.flows.lessons import pick, read_lessons
+    from holdfast.model.memory import content_id
+
+    seen = [one for one in read_lessons(machine, project).lessons if one.state in _FOUND]
+    typed = wanted.casefold()
+    with_rule = [
+        one for one in seen if any(content_id("L", rule).casefold() == typed for rule in one.lesson.rules)
+    ]
+    one = with_rule[0] if with_rule else pick(seen, wanted)
+    text = one.found.data.decode("utf-8", "replace").rstrip()
+    told = _cut(_as_told(machine, text), MOST_CHARACTERS)
+    total = text.count("\n") + 1
+    return Excerpt(
+        path=f"lesson {one.lesson.name} ({one.state})", first=1, last=total, total=total, text=told
+    )
+
+
+# --- whole files ---------------------------------------------------------------------------------------
+
+_ABOUT = {
+    "current.md": "Where work stands: done, next, open",
+    "style.md": "How things are done here, as its owner wrote it",
+    "reference.md": "Facts with their evidence, and decisions",
+    "open-questions.md": "What was asked, and answered",
+    "log.md": "What each session did, oldest first",
+}
+
+
+def readable_files(project: Project) -> Iterator[Readable]:
+    for shown, path in memory_files(project):
+        if path.name in _ABOUT:
+            yield Readable(name=shown.removeprefix(f"{PLACE}/"), about=_ABOUT[path.name])
+
+
+def read_whole(machine: Machine, project: Project, name: str) -> str:
+    """A file of the memory; of a long one its beginning, of a long log its end."""
+    for shown, path in memory_files(project):
+        if path.name in _ABOUT and shown == f"{PLACE}/{name}":
+            told = _as_told(machine, _text(project, path))
+            if path.name == "log.md" and len(told) > MOST_OF_FILE:
+                return f"… (only the end)\n{told[-MOST_OF_FILE:].partition(chr(10))[2]}"
+            return _cut(told, MOST_OF_FILE)
+    raise NotFound(f"no file {visible(name[:60])!r} in memory", fix="List the resources")
+
+
+def _text(project: Project, path: Path) -> str:
+    text = text_of(project.window if path.parent == project.window else project.memory, path)
+    return text if len(text) <= MOST_READ else text[-MOST_READ:]
+
+
+def _as_told(machine: Machine, text: str) -> str:
+    return visible(machine.clean(text))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n… (cut)"

@@ -1,0 +1,325 @@
+"""A project's memory as one archive, and such an archive taken in: elsewhere, merged, or in the place of another."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core import files, folders
+from holdfast.core.errors import NotFound, StoreError
+from holdfast.flows import transplant
+from holdfast.flows.bundle import (
+    CAPTURE,
+    FORMAT,
+    MEMORY,
+    SHARED_LEDGER,
+    Manifest,
+    canonical_files,
+    check_bundle,
+    unpack_bundle,
+    write_bundle,
+)
+from holdfast.flows.refresh import refresh
+from holdfast.flows.remember import rewrite_current
+from holdfast.flows.transplant import Taken
+from holdfast.flows.union import REASON, Added, Union
+from holdfast.ledger.store import LedgerStore, missing_rows
+from holdfast.memory.store import MemoryStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import FORMAT as MEMORY_FORMAT
+from holdfast.store.project import Project, require_format
+from holdfast.store.versions import new_group
+
+Mode = Literal["new", "merge", "replace"]
+
+
+class Exported(Struct, frozen=True, kw_only=True):
+    """An archive that was written, or with `done` false would be. `bytes` are those of its files, unpacked."""
+
+    path: str
+    title: str
+    files: int
+    bytes: int
+    size: int | None
+    left_out: tuple[tuple[str, str], ...]
+    done: bool
+
+
+class Restored(Struct, frozen=True, kw_only=True):
+    """What an archive held and what became of it. `added` counts what a merge brought, None otherwise."""
+
+    path: str
+    title: str
+    made: str
+    version: str
+    mode: Mode
+    files: int
+    bytes: int
+    added: Added | None
+    backup: str | None
+    done: bool
+
+
+# --- out -----------------------------------------------------------------------------------------------
+
+
+def export(
+    machine: Machine,
+    project: Project,
+    target: str | None,
+    version: str,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Exported:
+    """Without a target: a file named after project and day in the current directory."""
+    _require_memory(project)
+    path = _target(machine, project, target)
+    if not dry_run:
+        return _export(machine, project, path, version, force=force)
+    if not force and os.path.lexists(path):
+        raise StoreError("is there already", where=str(path), fix="Name another file, or say --force")
+    found = canonical_files(project.memory)
+    size = sum((project.memory / name).stat().st_size for name in found.files)
+    return Exported(
+        path=str(path),
+        title=project.title,
+        files=len(found.files),
+        bytes=size,
+        size=None,
+        left_out=found.left_out,
+        done=False,
+    )
+
+
+def _target(machine: Machine, project: Project, target: str | None) -> Path:
+    day = machine.now().astimezone().strftime("%Y-%m-%d")
+    name = f"holdfast-{project.title}-{day}.tar.gz"
+    if target is None:
+        # Never into a repository unasked: one `git add .` would publish what is private.
+        return machine.home / "exports" / name
+    path = machine.cwd / Path(target).expanduser()
+    path = path / name if path.is_dir() else path
+    if not path.parent.is_dir():
+        raise NotFound("there is no such folder", where=str(path.parent), fix="Make it first")
+    return path
+
+
+def _export(machine: Machine, project: Project, path: Path, version: str, *, force: bool) -> Exported:
+    if path.parent == machine.home / "exports":
+        files.make_private(path.parent)
+    with transplant.quiet(project), folders.staging(project.memory) as work:
+        return _write(machine, project, path, version, transplant.take(project, work), force=force)
+
+
+def _write(
+    machine: Machine, project: Project, path: Path, version: str, taken: Taken, *, force: bool = False
+) -> Exported:
+    manifest = Manifest(
+        format=FORMAT,
+        holdfast=version,
+        made=machine.now().isoformat(timespec="seconds"),
+        title=project.title,
+        memory_format=MEMORY_FORMAT,
+        members=tuple(source.member() for source in taken.sources),
+    )
+    size = write_bundle(path, manifest, taken.sources, force=force)
+    return Exported(
+        path=str(path),
+        title=project.title,
+        files=len(manifest.members),
+        bytes=manifest.bytes,
+        size=size,
+        left_out=taken.left_out,
+        done=True,
+    )
+
+
+def back_up(machine: Machine, project: Project, version: str, taken: Taken) -> str:
+    """An archive under `~/.holdfast/backups` that nothing overwrites, of all that is about to go."""
+    if lost := [name for name, _ in taken.left_out if name != CAPTURE]:
+        where = str(project.memory / lost[0])
+        fix = "Move it away, and run the command again"
+        raise StoreError("cannot be taken into the backup", where=where, fix=fix)
+    moment = machine.now().strftime("%Y%m%dT%H%M%S%f")
+    folder = machine.home / "backups"
+    files.make_private(folder)
+    path = folder / f"holdfast-{project.title}-{moment}.tar.gz"
+    return _write(machine, project, path, version, taken).path
+
+
+def _require_memory(project: Project) -> None:
+    folders.recover(project.memory)
+    if not project.memory.is_dir() or transplant.is_empty(project):
+        raise NotFound(
+            "nothing is kept for this project yet", where=str(project.root), fix="Run holdfast import first"
+        )
+    require_format(project)
+
+
+# --- in ------------------------------------------------------------------------------------------------
+
+
+def restore(
+    machine: Machine, project: Project, file: str, version: str, mode: Mode, *, dry_run: bool = False
+) -> Restored:
+    """Nothing is written before the whole archive was read and found to be what it says."""
+    path = machine.cwd / Path(file).expanduser()
+    manifest = check_bundle(path)
+    _require_room(project, manifest)
+    _look(project, mode)
+    run = _Restoring(machine, project, path, manifest, version, mode, dry_run=dry_run)
+    done = not (dry_run and mode != "merge") and transplant.put(
+        project, run.build, look=lambda: _look(project, mode)
+    )
+    if done:
+        project.prepare()
+        refresh(machine, project)
+    return Restored(
+        path=str(path),
+        title=manifest.title,
+        made=manifest.made,
+        version=manifest.holdfast,
+        mode=mode,
+        files=len(manifest.members),
+        bytes=manifest.bytes,
+        added=run.added,
+        backup=run.backup,
+        done=done,
+    )
+
+
+def _look(project: Project, mode: Mode) -> None:
+    project.check_window()
+    require_format(project)
+    if mode == "new" and project.memory.is_dir() and not transplant.is_empty(project):
+        raise StoreError(
+            "this project has a memory already",
+            where=str(project.memory),
+            fix="--merge adds what is missing and keeps all that is here; --replace makes a backup and takes its place",
+        )
+
+
+def _require_room(project: Project, manifest: Manifest) -> None:
+    place = next(folder for folder in project.memory.parents if folder.is_dir())
+    free = shutil.disk_usage(place).free
+    if manifest.bytes > free:
+        raise StoreError(
+            f"the archive unpacks to {manifest.bytes >> 20} MB, and {free >> 20} MB are free",
+            where=str(place),
+            fix="Free some space and try again",
+        )
+
+
+class _Restoring:
+    """One archive on its way into one project."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        project: Project,
+        path: Path,
+        manifest: Manifest,
+        version: str,
+        mode: Mode,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self.machine, self.project, self.path = machine, project, path
+        self.manifest, self.version, self.mode, self.dry_run = manifest, version, mode, dry_run
+        self.added: Added | None = None
+        self.backup: str | None = None
+
+    def build(self, stage: Path, before: Taken | None) -> bool:
+        """Makes the new memory in `stage/memory`; False when there is nothing to be put in place."""
+        incoming = stage / "incoming"
+        unpack_bundle(self.path, self.manifest, incoming)
+        files.make_private(incoming / "memory")
+        self._require_own_database(incoming / "memory" / CAPTURE)
+        if self.mode == "merge" and before is not None:
+            return self._merge(stage, incoming, before)
+        self._add_shared_rows(incoming)
+        if before is not None and any(is_memory(source.path) for source in before.sources):
+            self.backup = back_up(self.machine, self.project, self.version, before)
+        transplant.adopt(incoming, stage)
+        return not self.dry_run
+
+    def _merge(self, stage: Path, incoming: Path, before: Taken) -> bool:
+        transplant.write_sources(stage, before.sources)
+        files.make_private(stage / "memory")
+        here, there = (transplant.at(self.project, folder / "memory") for folder in (stage, incoming))
+        title, group, now = self.project.title, new_group(), self.machine.now().timestamp()
+        union = Union(here, there, (title, self.manifest.title), group, now)
+        self.added = union.run([incoming / SHARED_LEDGER, stage / SHARED_LEDGER])
+        if self.added.total:  # the state names what the other files hold
+            rewrite_current(MemoryStore(here, title, lambda: now, group), {}, now, REASON)
+        return bool(self.added.total) and not self.dry_run
+
+    def _require_own_database(self, database: Path) -> None:
+        if database.exists() and (problem := transplant.why_not_capture(database)):
+            raise StoreError(
+                f"its {CAPTURE} cannot be used: {problem}", where=str(self.path), fix="Nothing was changed"
+            )
+
+    def _add_shared_rows(self, incoming: Path) -> None:
+        """Rows that came through the other repository's git, unless this one has them too."""
+        shared = LedgerStore(incoming / SHARED_LEDGER, incoming / "shared.lock").read().entries
+        own = LedgerStore(incoming / "memory" / "ledger.md", incoming / "ledger.lock")
+        window = self.project.window_ledger
+        here = LedgerStore(window, incoming / "window.lock").read().entries if window is not None else []
+        own.append(missing_rows(shared, [*own.read().entries, *here]))
+
+
+def is_memory(path: str) -> bool:
+    return path.startswith(MEMORY) and path != f"{MEMORY}name"
+
+
+# Removes a project's memory from this machine: shown first, backed up first.
+
+
+class Purged(Struct, frozen=True, kw_only=True):
+    """What is removed with a memory, and where its backup lies."""
+
+    memory: str
+    files: int
+    bytes: int
+    shown: tuple[str, ...]
+    backup: str | None
+    done: bool
+
+
+def plan_purge(project: Project) -> Purged | None:
+    """What `purge` would remove; None when there is nothing."""
+    if not project.memory.is_dir():
+        return None
+    found = canonical_files(project.memory).files
+    size = sum((project.memory / name).stat().st_size for name in found)
+    return Purged(
+        memory=str(project.memory),
+        files=len(found),
+        bytes=size,
+        shown=tuple(str(path) for path in transplant.shown_of(project)),
+        backup=None,
+        done=False,
+    )
+
+
+def purge(machine: Machine, project: Project, version: str, *, backup: bool = True) -> Purged | None:
+    """Removes a project's memory and what the repository shows of it; the ledger that git has stays."""
+    plan = plan_purge(project)
+    if plan is None:
+        return None
+    kept: list[str] = []
+
+    def keep(taken: Taken) -> None:
+        if any(is_memory(source.path) for source in taken.sources) or taken.left_out:
+            kept.append(back_up(machine, project, version, taken))
+
+    transplant.remove_memory(project, keep if backup else None)
+    transplant.remove_shown(project)
+    return replace(plan, backup=kept[0] if kept else None, done=True)

@@ -1,0 +1,56 @@
+"""After each save: what is derived from the memory is made anew, so that whoever reads it need not think.
+
+`resume.json` is read by `holdfast resume` without the application being loaded (`hooks/resume.py`); `hot.db` by the
+hooks of projects that are enabled. Both can be deleted. Facts are also told among what is known of the repository.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from holdfast.briefing.recovery import BUDGET, recoveries
+from holdfast.core import files
+from holdfast.core.place import stamp
+from holdfast.core.words import count_tokens
+from holdfast.knowledge import store
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.switches import switches_of
+
+FORMAT = 1
+
+
+def refresh(machine: Machine, project: Project, *, prepares: bool = True) -> None:
+    """All of it; without `prepares` the hooks' file is left to somebody who makes it in a moment anyway."""
+    if project.memory.is_dir():
+        _prepare_resume(machine, project)
+        if prepares:
+            prepare_if_enabled(machine, project)
+        if store.known(project):
+            from holdfast.flows.repo_scan import learn_facts
+
+            learn_facts(machine, project)
+
+
+def prepare_if_enabled(machine: Machine, project: Project) -> None:
+    """For after each save. A project without hooks needs no prepared file, and does not load what makes one."""
+    if switches_of(project).enabled:
+        from holdfast.briefing.prepare import prepare
+
+        prepare(machine, project)
+
+
+def _prepare_resume(machine: Machine, project: Project) -> None:
+    """The answers of `holdfast resume`, good until current.md changes or the day does: ages are said in days."""
+    current = project.memory / "current.md"
+    before = stamp(current)
+    told = {
+        branch: {
+            "lines": [{"text": line.text, "reason": line.reason} for line in lines],
+            "tokens": sum(count_tokens(line.text) for line in lines),
+        }
+        for branch, lines in recoveries(machine, project, BUDGET).items()
+    }
+    day = machine.now().strftime("%Y-%m-%d")
+    data = msgspec.json.encode({"format": FORMAT, "current": before, "day": day, "told": told})
+    files.replace(project.memory / "resume.json", data, project.lock("hot"), files.ANYTHING)

@@ -1,0 +1,308 @@
+"""What sessions leave in a project's memory: log, facts, questions, decisions, and the state to go on from.
+
+Called with the records of sessions that were read: in one batch per import, so that a hundred sessions cost one
+write of each file. Doing it twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from holdfast.briefing.learning import learn, strong_stumbles
+from holdfast.briefing.meaning import Meanings
+from holdfast.briefing.projects import known_projects, naming
+from holdfast.core.errors import HoldfastError
+from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
+from holdfast.memory.log import goal_line, log_entry
+from holdfast.memory.merging import (
+    Contradiction,
+    doubt,
+    find,
+    is_passing,
+    is_passing_question,
+    merge,
+    standing_rules,
+)
+from holdfast.memory.paraphrase import Meaning
+from holdfast.memory.reference import KeptFact, Reference, says_something
+from holdfast.memory.state import advance, did_something, open_items, telling_checks, to_minute
+from holdfast.memory.store import MemoryStore, given_up, made_since
+from holdfast.model.events import DistilledSession
+from holdfast.model.memory import Decision, Fact, FactCategory, Question
+from holdfast.sessions.harvest_decisions import PLAN_APPROVED
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.versions import new_group
+
+MOST_OPEN_QUESTIONS = 6
+MOST_PROJECTS = 8
+CAPTURE = "capture"
+_MOOT = re.compile(f"Which holds: “{PLAN_APPROVED}")  # older versions asked which of two plans holds
+T = TypeVar("T", Fact, Decision, Question)
+
+Groups = Mapping[str, Sequence[DistilledSession]]
+"""Sessions by the project they belong to, oldest first."""
+
+
+def remember(
+    machine: Machine, project: Project, records: Sequence[DistilledSession], *, ended: bool = True
+) -> None:
+    """Takes sessions in. One that still goes on changes the state only; its entry is written at its end."""
+    if not records:
+        return
+    ordered = sorted(records, key=lambda record: record.started or 0.0)
+    groups: dict[str, list[DistilledSession]] = {}
+    sort = naming(machine, project)
+    for record in ordered:
+        groups.setdefault(sort.of_session(record), []).append(record)
+    now, group_name, meaning = machine.now().timestamp(), new_group(), Meanings()
+    if ended:
+        for name, group in groups.items():
+            store = MemoryStore(project, name, clock=lambda: now, group=group_name)
+            store.record(*(log_entry(record, now, open_items(record)) for record in group))
+            _keep_knowledge(store, group, meaning)
+    common = MemoryStore(project, sort.default, clock=lambda: now, group=group_name)
+    if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
+        common.propose(rules, CAPTURE)
+    if ended:
+        learn(machine, project, group_name)
+    rewrite_current(common, groups, now)
+
+
+# --- facts, decisions, questions -----------------------------------------------------------------------
+
+
+def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], meaning: Meaning) -> None:
+    dismissed = store.dismissed()
+    harvests = [record.harvest for record in records]
+    facts = _wanted(
+        (_dated_fact(fact) for harvest in harvests for fact in harvest.facts if _has_evidence(fact)),
+        dismissed,
+    )
+    decisions = _wanted((_dated(item) for harvest in harvests for item in harvest.decisions), dismissed)
+    questions = [_dated_question(question) for harvest in harvests for question in harvest.questions]
+    decisions = _standing(store, decisions, meaning)
+    doubts: list[Question] = []
+
+    def with_new(reference: Reference) -> Reference:
+        doubts.clear()  # somebody may have been faster, and this is done again
+        return Reference(
+            facts=_merged_facts(reference.facts, telling_checks(facts, _held(reference)), meaning),
+            decisions=_merged_decisions(reference.decisions, decisions, doubts, meaning),
+        )
+
+    if facts or decisions:
+        store.change_facts(with_new, CAPTURE)
+    asked = _wanted([*questions, *doubts], dismissed)
+    if asked:
+        store.change_questions(lambda known: _merged_questions(known, asked, dismissed, meaning), CAPTURE)
+
+
+def _held(reference: Reference) -> list[Fact]:
+    return [entry.fact for entry in reference.facts if entry.retired_at is None]
+
+
+def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
+    return [item for item in items if item.id not in dismissed]
+
+
+def _has_evidence(fact: Fact) -> bool:
+    """What showed a fact may be gone when secrets and private parts were taken out: then it is none."""
+    return bool(fact.text.strip() and fact.evidence.strip())
+
+
+def _standing(store: MemoryStore, decisions: list[Decision], meaning: Meaning) -> list[Decision]:
+    """Without those that were given up under other words; an old session that is read again says them again."""
+    gone = given_up(store) if decisions else []
+    return [
+        decision
+        for decision in decisions
+        if (again := find(gone, decision.text, meaning) if gone else None) is None
+        or made_since(decision, again)
+    ]
+
+
+def _dated(decision: Decision) -> Decision:
+    return replace(decision, at=to_minute(decision.at))
+
+
+def _dated_fact(fact: Fact) -> Fact:
+    """A fact that was seen once is as old as its evidence; `verified_at` says that it was seen again."""
+    return replace(fact, at=to_minute(fact.verified_at or fact.at), verified_at=None)
+
+
+def _dated_question(question: Question) -> Question:
+    return replace(question, at=to_minute(question.at), answered_at=to_minute(question.answered_at))
+
+
+def _merged_facts(
+    kept: Sequence[KeptFact], new: Sequence[Fact], meaning: Meaning | None = None
+) -> tuple[KeptFact, ...]:
+    """Known facts keep their place and history; one that was seen again was verified again.
+
+    The same command with another answer changes the fact. One that was retired stays so.
+    """
+    facts = {entry.fact.id: entry for entry in kept}
+    by_command = {entry.fact.command: entry.fact.id for entry in kept if _answers(entry.fact)}
+    groups = merge([*(entry.fact for entry in kept), *new], meaning, len(kept)).merged
+    known = {source.id: group.sources[0].id for group in groups for source in group.sources}
+    for fact in new:
+        place = known[fact.id] if known[fact.id] in facts else fact.id
+        before = facts.get(place)
+        if before is None and _answers(fact) and fact.command in by_command:
+            place = by_command[fact.command]
+            before = facts[place]
+            if before.retired_at is None and before.fact.id != fact.id:
+                facts[place] = replace(before, fact=fact, was=(before.fact, *before.was))
+        elif before is None:
+            facts[place] = KeptFact(fact=fact)
+        elif before.retired_at is None:
+            facts[place] = replace(before, fact=_seen_again(before.fact, fact))
+        if _answers(fact):
+            by_command.setdefault(fact.command, place)
+    return tuple(facts.values())
+
+
+def _answers(fact: Fact) -> bool:
+    """Whether the fact is what a command answers, such as a version: asked again, it may answer otherwise."""
+    return fact.category == FactCategory.ENVIRONMENT and bool(fact.command)
+
+
+def _seen_again(fact: Fact, again: Fact) -> Fact:
+    last = max(fact.verified_at or fact.at or 0, again.at or 0)
+    return fact if last <= (fact.at or 0) else replace(fact, verified_at=last)
+
+
+def _merged_decisions(
+    known: Sequence[Decision], new: Sequence[Decision], doubts: list[Question], meaning: Meaning
+) -> tuple[Decision, ...]:
+    merging = merge([*known, *new], meaning, len(known))
+    doubts += _doubts(merging.contradictions, {decision.id for decision in new})
+    return tuple(group.item for group in merging.merged)
+
+
+def _merged_questions(
+    known: Sequence[Question], new: Sequence[Question], dismissed: Collection[str], meaning: Meaning
+) -> list[Question]:
+    """Each question once, with its newest answer. Where an older one said otherwise, somebody is asked."""
+    merging = merge([*known, *new], meaning, len(known))
+    fresh = {(question.id, question.answer) for question in new}
+    found = [group.item for group in merging.merged]
+    there = {question.id for question in found} | set(dismissed)
+    for clash in merging.contradictions:
+        one, other = clash.one, clash.other
+        if not {(one.id, one.answer), (other.id, other.answer)} & fresh or is_passing_question(one.text):
+            continue
+        text = f"“{one.text}” was answered “{one.answer}”, then “{other.answer}”: which holds?"
+        doubt = Question(text=text, session=other.session, at=other.answered_at or other.at)
+        if doubt.id not in there:
+            there.add(doubt.id)
+            found.append(doubt)
+    return found
+
+
+def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
+    """What was settled for the moment contradicts nothing: the next plan is another plan."""
+    return [
+        doubt(clash.one, clash.other)
+        for clash in clashes
+        if {clash.one.id, clash.other.id} & {*new} and not (is_passing(clash.one) or is_passing(clash.other))
+    ]
+
+
+# --- state ---------------------------------------------------------------------------------------------
+
+
+def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str = CAPTURE) -> None:
+    """Brings `current.md` up to date with these sessions and with what the other files say now."""
+    project = store.project
+    names = sorted({*known_projects(project), *groups})
+    stores = [MemoryStore(project, name) for name in names]
+    own = project.title
+    records = [("" if name == own else name, record) for name, group in groups.items() for record in group]
+    dismissed = store.dismissed()
+    stumbles = strong_stumbles(project, now, dismissed)
+    ticked: list[str] = []
+
+    def rewritten(file: CurrentFile) -> Current:
+        ticked[:] = [item.id for item in file.ticked]
+        by_hand = [
+            Done(text=item.text, branch=item.branch, project=item.project, at=to_minute(now))
+            for item in file.ticked
+        ]
+        before = replace(file.current, done=(*file.current.done, *by_hand))
+        state = advance(before, records, {*dismissed, *ticked, *settled_by_hand(file.document)})
+        return replace(
+            state,
+            questions=_open_questions(stores),
+            stumbles=stumbles,
+            projects=_active(before.projects, groups),
+            files=_index(stores),
+        )
+
+    store.change_current(rewritten, reason)
+    if ticked:
+        store.dismiss(*ticked)
+
+
+def _open_questions(stores: Sequence[MemoryStore]) -> tuple[Question, ...]:
+    asked = [
+        replace(question, project="" if store.name == store.project.title else store.name)
+        for store in stores
+        for question in store.questions().questions
+        if question.open and not _MOOT.match(question.text)
+    ]
+    return tuple(sorted(asked, key=lambda question: -(question.at or 0))[:MOST_OPEN_QUESTIONS])
+
+
+def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProject, ...]:
+    """Projects by when they were last worked on, each with the last thing done there."""
+    active = {entry.name: entry for entry in before}
+    for name, group in groups.items():
+        attended = [record for record in group if not record.headless and did_something(record)]
+        known = active.get(name)
+        if not attended or (known and (known.at or 0) > (attended[-1].ended or 0)):
+            continue
+        last = attended[-1]
+        active[name] = ActiveProject(
+            name=name,
+            status=f"{goal_line(last, 100).rstrip('.')} ({last.outcome})",
+            branch=last.branch,
+            pointers=(f"projects/{name}/log.md",),
+            at=to_minute(last.ended),
+        )
+    return tuple(sorted(active.values(), key=lambda entry: -(entry.at or 0))[:MOST_PROJECTS])
+
+
+_WHEN = {
+    "log.md": "asking why",
+    "reference.md": "calling something (facts, decisions)",
+    "open-questions.md": "asking the user",
+    "archive": "the log is too short",
+}
+
+
+def _is_agreed(store: MemoryStore) -> bool:
+    """Whether a person has put something into the manual; one that nobody can read they will want to look at."""
+    try:
+        return says_something(store.style())
+    except HoldfastError:
+        return True
+
+
+def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
+    """Which file to load when. Only what exists is named."""
+    hints = []
+    for store in stores:
+        places = (store.log_file, store.reference_file, store.questions_file, store.archive_folder)
+        for path in places:
+            if path.exists():
+                shown = path.relative_to(store.project.memory).as_posix()
+                hints.append(FileHint(path=shown + ("/" if path.is_dir() else ""), when=_WHEN[path.name]))
+    if stores and _is_agreed(stores[0]):
+        hints.append(FileHint(path="style.md", when="writing"))
+    return tuple(hints)

@@ -1,0 +1,364 @@
+"""What this repository shows of itself and what sessions learned of it: looked up, looked at anew, and kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core.errors import StoreError
+from holdfast.knowledge import store
+from holdfast.knowledge.checkout import Listed, head_of, index_stamp, listed
+from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
+from holdfast.store.denied import Denied
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+if TYPE_CHECKING:
+    from holdfast.knowledge.scan import Progress
+    from holdfast.model.events import DistilledSession
+    from holdfast.model.memory import Fact
+    from holdfast.sessions.store import CaptureStore
+
+
+# A scan's modules take as long to load as an unchanged checkout takes to be seen as such.
+
+_CACHE_VERSION = 4
+_LONG_RUN = re.compile(r"[A-Za-z0-9_+=-]{20}")
+REST_S = 300.0  # between two looks that nobody asked for
+
+
+class Stamps(Struct, array_like=True):
+    """What a look rested on: read first, and nothing else is read when it is all unchanged."""
+
+    version: int = 0
+    scan: int = 0
+    listing: str = ""
+    head: str = ""
+    index: str = ""
+    memory: tuple[tuple[str, int, int], ...] = ()
+    names: str = ""  # joined by newlines: decoding one text is faster than thousands
+    stamps: tuple[int, ...] = ()  # mtime and size in turn; -1 for what was not there
+    kept: float = 0.0  # when the knowledge was kept that rests on this; 0 when it was only shown
+
+
+class Look(Struct, frozen=True):
+    knowledge: Knowledge
+    unchanged: bool
+    kept: bool
+
+
+def knowledge_of(machine: Machine, project: Project) -> Knowledge:
+    """What is kept of this project, without looking at the checkout: cheap, for those who ask often."""
+    return store.load(project)
+
+
+def look(machine: Machine, project: Project, *, keep: bool, progress: Progress | None = None) -> Look:
+    """Knowledge as of now. Only what changed since the last look is read; `keep` writes it down.
+
+    What a look leaves for the next is derived, and written where there is a memory even when nothing is kept.
+    """
+    known = store.load(project)
+    head, _, rest = store.read_cache(project).partition(b"\n\n")
+    stamps = _decoded(head)
+    found = _same_files(project, stamps) if known.scanned_at and known.scanned_at == stamps.kept else None
+    if found is True:
+        if stamps.memory == _memory_stamps(project):
+            if keep:
+                store.touch_cache(project)
+            return Look(known, True, keep)
+        return _with_new_facts(machine, project, stamps, rest, keep=keep)
+    names = found or listed(project.root)
+    from holdfast.knowledge.scan import VERSION, Remembered, scan
+
+    try:
+        before = (
+            msgspec.msgpack.decode(rest, type=Remembered) if rest and stamps.scan == VERSION else Remembered()
+        )
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        before = Remembered()
+    memory = _memory_stamps(project)
+    index = index_stamp(project.root)
+    scanned = scan(project.root, names, before, progress or (lambda *_: None))
+    items = _cleaned(machine, project, replace(scanned.items, facts=_facts(machine, project)))
+    now = machine.now().timestamp()
+    caps = _caps(machine, project)
+
+    def decide(known: Knowledge) -> Knowledge:
+        from holdfast.knowledge.merging import merged
+
+        return merged(known, items, scanned.looked, now, caps)
+
+    if keep:
+        project.prepare()
+        new = store.change(project, decide)
+    else:
+        new = decide(known)
+    if keep or project.memory.is_dir():
+        everything = {
+            **scanned.remembered.configs,
+            **{n: (k.stamp.mtime, k.stamp.size) for n, k in scanned.remembered.files.items()},
+        }
+        clean = machine.clean
+        writable = {name: stamp for name, stamp in everything.items() if _may_be_kept(name, clean)}
+        flat = [number for stamp in writable.values() for number in (stamp or (-1, -1))]
+        own = Stamps(_CACHE_VERSION, VERSION, names.digest, names.head, index, memory,
+                     os.fsencode("\n".join(writable)).decode("latin-1"), tuple(flat),
+                     new.scanned_at if keep else 0.0)  # fmt: skip
+        _write_cache(project, own, msgspec.msgpack.encode(_writable(scanned.remembered, clean)), needed=keep)
+    return Look(new, False, keep)
+
+
+def keep_fresh(machine: Machine, project: Project) -> None:
+    """For work that nobody waits for: a look at what changed, unless there was one a short while ago."""
+    known = store.load(project)
+    if not 0 <= machine.now().timestamp() - known.scanned_at < REST_S:
+        look(machine, project, keep=True)
+
+
+def learn_facts(machine: Machine, project: Project) -> None:
+    """What sessions and people said since is known at once, where anything is; the checkout is not looked at.
+
+    Also what was forgotten: of a session that is gone no fact stays.
+    """
+    if not store.known(project):
+        return
+    facts = _cleaned(machine, project, Items(facts=_facts(machine, project))).facts
+    if facts or store.load(project).now.facts:
+        _change_facts(machine, project, facts)
+
+
+def _with_new_facts(machine: Machine, project: Project, stamps: Stamps, rest: bytes, *, keep: bool) -> Look:
+    from holdfast.knowledge.merging import with_facts
+
+    stamps.memory = _memory_stamps(project)
+    facts = _cleaned(machine, project, Items(facts=_facts(machine, project))).facts
+    if not keep:
+        return Look(with_facts(store.load(project), facts, _caps(machine, project)), False, False)
+    new = _change_facts(machine, project, facts)
+    _write_cache(project, stamps, rest, needed=True)
+    return Look(new, False, True)
+
+
+def _change_facts(machine: Machine, project: Project, facts: tuple[LearnedFact, ...]) -> Knowledge:
+    from holdfast.knowledge.merging import with_facts
+
+    caps = _caps(machine, project)
+    return store.change(project, lambda known: with_facts(known, facts, caps))
+
+
+def _facts(machine: Machine, project: Project) -> tuple[LearnedFact, ...]:
+
+    return tuple(session_facts(machine, project))
+
+
+def _same_files(project: Project, stamps: Stamps) -> Listed | bool:
+    """True when nothing that the last look rested on has changed; else the names, where they had to be asked for."""
+    index = index_stamp(project.root)
+    if index and index == stamps.index and head_of(project.root) == stamps.head:
+        return _is_unchanged(project, stamps)
+    found = listed(project.root)
+    if (found.digest, found.head) == (stamps.listing, stamps.head) and _is_unchanged(project, stamps):
+        return True
+    return found
+
+
+def _write_cache(project: Project, stamps: Stamps, rest: bytes, *, needed: bool) -> None:
+    try:
+        store.write_cache(project, msgspec.json.encode(stamps) + b"\n\n" + rest)
+    except StoreError:
+        if needed:
+            raise  # else the next look takes longer, and that is all
+
+
+def _may_be_kept(name: str, clean: Callable[[str], str]) -> bool:
+    """Neither two lines nor a token; only a long run of signs is worth the look, for there may be 100,000 names."""
+    return "\n" not in name and (not _LONG_RUN.search(name) or clean(name) == name)
+
+
+def _writable(remembered: object, clean: Callable[[str], str]) -> object:
+    """Without names that are not UTF-8 or hold a token: what cannot be written down is looked at again."""
+    from holdfast.knowledge.checkout import printable
+    from holdfast.knowledge.scan import Remembered
+
+    assert isinstance(remembered, Remembered)
+    return Remembered(
+        listing=remembered.listing,
+        head=remembered.head,
+        configs={n: stamp for n, stamp in remembered.configs.items() if _may_be_kept(n, clean)},
+        files={n: known for n, known in remembered.files.items() if printable(n) and _may_be_kept(n, clean)},
+        looked=remembered.looked,
+        version=remembered.version,
+    )
+
+
+def _decoded(head: bytes) -> Stamps:
+    try:
+        return msgspec.json.decode(head, type=Stamps) if head else Stamps()
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Stamps()
+
+
+def _is_unchanged(project: Project, before: Stamps) -> bool:
+    """Whether a look would find what the last one found, the names and the commit being the same."""
+    if before.version != _CACHE_VERSION:
+        return False
+    top = os.fsencode(f"{project.root}/")
+    numbers = iter(before.stamps)
+    for name in before.names.encode("latin-1").split(b"\n") if before.names else ():
+        try:
+            found = os.lstat(top + name)
+            now = (found.st_mtime_ns, found.st_size)
+        except OSError:
+            now = (-1, -1)
+        if (next(numbers, None), next(numbers, None)) != now:
+            return False
+    return True
+
+
+def _memory_stamps(project: Project) -> tuple[tuple[str, int, int], ...]:
+    """Of what facts come from."""
+    found = []
+    places = [project.capture, project.memory.parent.parent / "config.toml", project.window / "config.toml"]
+    folder = project.memory / "projects"
+    names = sorted(os.listdir(folder)) if folder.is_dir() else []
+    for path in [*places, *(folder / name / "reference.md" for name in names)]:
+        try:
+            status = os.stat(path)
+            found.append((path.name, status.st_mtime_ns, status.st_size))
+        except OSError:
+            continue
+    return tuple(found)
+
+
+def _caps(machine: Machine, project: Project) -> Caps:
+    settings = machine.settings(project)
+    return Caps(settings.know_conventions, settings.know_patterns, settings.know_facts, settings.know_files)
+
+
+# --- what may be written down ----------------------------------------------------------------------------
+
+
+def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
+    """Commands, commit messages and names of a repository can hold a secret like any other text, or what was forgotten.
+
+    A path is named as it is or not at all.
+    """
+    texts = [text for one in items.conventions for text in (one.pattern, one.example)]
+    texts += [evidence.field for one in items.conventions for evidence in one.evidence]
+    texts += [one.path for one in items.files]
+    machine.look_over(texts)
+    clean: Callable[[str], str] = Denied(project.memory).cleaner(machine.clean)
+
+    def fit(path: str) -> bool:
+        return clean(path) == path
+
+    conventions = tuple(
+        replace(
+            one,
+            pattern=clean(one.pattern),
+            example=clean(one.example),
+            evidence=tuple(
+                replace(evidence, field=clean(evidence.field))
+                for evidence in one.evidence
+                if fit(evidence.path)
+            ),
+        )
+        for one in items.conventions
+    )
+    patterns = tuple(replace(one, files=tuple(filter(fit, one.files))) for one in items.patterns)
+    notes = tuple(
+        replace(one, neighbours=tuple(filter(fit, one.neighbours))) for one in items.files if fit(one.path)
+    )
+    facts = tuple(replace(one, statement=clean(one.statement)) for one in items.facts)
+    return replace(items, conventions=conventions, patterns=patterns, files=notes, facts=facts)
+
+
+# Facts that sessions showed or a person kept, for what is known of the repository: each once, with who says
+# so.
+
+_LEFT_OUT = frozenset({"result", "id"})  # of one moment, or of use to one query only
+_MOST_RECORDS = 2000
+
+
+def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
+    """Verified facts of every project of this repository, and what sessions showed; each statement once."""
+    if not project.memory.is_dir():
+        return
+    told: dict[tuple[str, ...], list[Fact]] = {}
+    retired: set[tuple[str, ...]] = set()
+    for fact, is_retired in _told(machine, project):
+        key = LearnedFact(category="", statement=fact.text).key
+        if is_retired:
+            retired.add(key)
+        elif fact.category not in _LEFT_OUT:
+            told.setdefault(key, []).append(fact)
+    from holdfast.memory.state import telling_checks
+
+    every = [fact for facts in told.values() for fact in facts]
+    telling = {fact.id for fact in telling_checks(every, [fact for fact in every if not fact.session])}
+    latest: dict[tuple[str, str], float] = {}
+    for facts in told.values():
+        for fact in facts:
+            if fact.command:
+                asked = (str(fact.category), fact.command)
+                latest[asked] = max(latest.get(asked, 0.0), _when(fact))
+    for key, facts in told.items():
+        if key in retired or not any(fact.id in telling for fact in facts):
+            continue
+        first = min(facts, key=lambda fact: fact.at or float("inf"))
+        newest = max(facts, key=_when)
+        sources = tuple(dict.fromkeys(fact.session for fact in facts if fact.session)) or ("user",)
+        sure = 1 - 0.4 * 0.6 ** (len(sources) - 1)
+        if any(fact.verified_at for fact in facts):
+            sure = 1 - (1 - sure) * 0.7
+        if newest.command and latest[str(newest.category), newest.command] > _when(newest):
+            sure *= 0.5  # the same question was answered otherwise since
+        yield LearnedFact(
+            category=str(first.category),
+            statement=first.text,
+            session=first.session,
+            timestamp=_iso(first.at),
+            confidence=round(sure, 2),
+            sources=sources,
+            confirmed=_when(newest),
+        )
+
+
+def _told(machine: Machine, project: Project) -> Iterable[tuple[Fact, bool]]:
+    from holdfast.briefing.projects import known_projects, memory_of
+    from holdfast.sessions.store import CaptureStore
+
+    dismissed: set[str] = set()
+    for name in known_projects(project) or [""]:
+        memory = memory_of(machine, project, name)
+        dismissed |= memory.dismissed()
+        for kept in memory.facts().reference.facts:
+            yield kept.fact, kept.retired_at is not None
+            for old in kept.was:
+                yield old, True
+    if not project.capture.exists():
+        return
+    for record in CaptureStore.glimpse(project.capture, _records, _NONE):
+        yield from ((fact, False) for fact in record.harvest.facts if fact.id not in dismissed)
+
+
+_NONE: list[DistilledSession] = []
+
+
+def _records(capture: CaptureStore) -> list[DistilledSession]:
+    return capture.records(_MOST_RECORDS)
+
+
+def _when(fact: Fact) -> float:
+    return max(fact.at or 0.0, fact.verified_at or 0.0)
+
+
+def _iso(at: float | None) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at else ""

@@ -1,0 +1,322 @@
+"""Gathers what the figures on memory's worth are counted over: records, the trace of what was told, and the files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path, PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.briefing.explain import Injection, injections
+from holdfast.core import files
+from holdfast.core.errors import HoldfastError, StoreError
+from holdfast.core.names import inside
+from holdfast.ledger.roi import Asking, Evidence, Kept, Roi, SessionFacts, Stumble, Subject, ToldFacts, roi_of
+from holdfast.ledger.rows import read_ledger
+from holdfast.memory.merging import merge
+from holdfast.memory.store import answers_given
+from holdfast.model.events import DistilledSession
+from holdfast.model.memory import Question
+from holdfast.sessions.cost import cost_of_record
+from holdfast.sessions.keywords import keywords
+from holdfast.sessions.store import CaptureStore, Stamp
+from holdfast.store.project import Project
+
+# How much there is: lines and bytes of the memory by what they hold, and bytes of the transcripts it came
+# from.
+
+HISTORIES, REFERENCE, MANUALS, STATE, TRACKER = (
+    "session histories",
+    "reference data",
+    "operating manuals",
+    "session state",
+    "decision tracker",
+)
+CATEGORIES = {
+    HISTORIES: "log.md and archive/*.md",
+    REFERENCE: "reference.md",
+    MANUALS: "style.md",
+    STATE: "current.md",
+    TRACKER: "open-questions.md",
+}
+
+
+class Amount(Struct):
+    """What the files of one category hold."""
+
+    files: int = 0
+    lines: int = 0
+    bytes: int = 0
+
+
+class Amounts(Struct):
+    """`problems` names files that could not be counted, and why."""
+
+    by_category: dict[str, Amount]
+    problems: list[str] = []
+
+
+class Transcripts(Struct, frozen=True):
+    """`unmeasured` are sessions inside a database: how many bytes of it are theirs nobody says."""
+
+    files: int = 0
+    bytes: int = 0
+    unmeasured: int = 0
+
+
+def memory_amounts(project: Project) -> Amounts:
+    """All projects of the repository together."""
+    found = Amounts({category: Amount() for category in CATEGORIES})
+    for category, path in _places(project.memory, found.problems):
+        try:
+            data = files.read(_inside(project.memory, path))
+        except HoldfastError as error:
+            found.problems.append(error.line())
+            continue
+        if data is not None:
+            amount = found.by_category[category]
+            amount.files += 1
+            amount.lines += len(data.splitlines())
+            amount.bytes += len(data)
+    return found
+
+
+def transcripts_read(project: Project) -> Transcripts:
+    """The files that were read, at the size they had then."""
+    nothing: dict[str, tuple[Stamp, str]] = {}
+    stamps = CaptureStore.glimpse(project.capture, lambda store: store.stamps(), nothing)
+    # A part of a file is named behind a `#`; its stamp is a count of messages, not of bytes.
+    sizes = [stamp.size for key, (stamp, _) in stamps.items() if "#" not in PurePath(key).name]
+    return Transcripts(len(sizes), sum(sizes), len(stamps) - len(sizes))
+
+
+def _places(memory: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
+    yield STATE, memory / "current.md"
+    yield MANUALS, memory / "style.md"
+    for folder in _below(memory / "projects", problems):
+        yield HISTORIES, folder / "log.md"
+        yield REFERENCE, folder / "reference.md"
+        yield TRACKER, folder / "open-questions.md"
+        for path in _below(folder / "archive", problems):
+            if path.suffix == ".md":
+                yield HISTORIES, path
+
+
+def _below(folder: Path, problems: list[str]) -> list[Path]:
+    if folder.is_symlink():
+        problems.append(f"{folder}: it is a link, and memory is not read elsewhere.")
+        return []
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _inside(memory: Path, path: Path) -> Path:
+    if path.is_symlink():
+        raise StoreError("it is a link, and memory is not read elsewhere", where=str(path))
+    return inside(memory, path)
+
+
+ALL = 1_000_000_000
+MOST_WORDS = 40  # keywords of a session's goal and tasks together
+_BEGAN = ("startup", "clear", None)
+# What a start digest says of the work to go on with: `Next (by the user): …`, `To do (high): …`, `Open: …`.
+_TO_GO_ON_WITH = re.compile(r"(?:Next|To do|Open(?: question)?)\b[^:]{0,60}:\s*")
+_PATH = re.compile(r"[\w@+-][\w./@+-]*\w")
+_NUMBERS = re.compile(r"\d+")
+
+
+def roi(project: Project, since: datetime | None = None) -> Roi:
+    """What memory saved in this project, as far as it can be counted. Reads only."""
+    every = injections(project)
+    trace = [entry for entry in every if entry.lines and entry.session]
+    records = _records(project)
+    begins = _beginning(project, every)
+    amounts, read = memory_amounts(project), transcripts_read(project)
+    start = since.timestamp() if since is not None else None
+    told = _told(trace, start)
+    ever_told = {entry.session for entry in trace}
+    heard = {facts.session for facts in told}
+    sessions = [
+        _facts(record, _was_told(record, ever_told, begins), with_subject=record.session in heard)
+        for record in records
+    ]
+    offered = [answer for answer in answers_given(project) if start is None or answer.at >= start]
+    return roi_of(
+        Evidence(
+            sessions=sessions,
+            told=told,
+            questions=_askings(records),
+            offered=len(offered),
+            kept=_kept(amounts),
+            transcript_files=read.files,
+            transcript_bytes=read.bytes,
+            since=start,
+            notes=_notes(sessions, told, amounts, read),
+        )
+    )
+
+
+def _records(project: Project) -> list[DistilledSession]:
+    """In time order; those without a date first. What was forgotten is not counted, wherever it may still lie."""
+    try:
+        forgotten = {entry.session for entry in read_ledger(project).entries if entry.forgotten}
+    except HoldfastError:
+        forgotten = set()  # the ledger's own commands complain of it
+    unread: list[DistilledSession] | None = None
+    found = CaptureStore.glimpse(project.capture, lambda store: store.records(ALL), unread)
+    if found is None:
+        if project.capture.exists():  # no sessions would be a number that was not counted
+            raise StoreError("cannot be read", where=str(project.capture), fix="Run holdfast doctor")
+        return []
+    kept = [record for record in found if record.session not in forgotten]
+    return sorted(kept, key=lambda record: (record.started or 0.0, record.session))
+
+
+def _facts(record: DistilledSession, told: bool | None, *, with_subject: bool) -> SessionFacts:
+    used = [model.usage for model in record.models]
+    # What lies outside the project is not of the project, and other machines name it in another way.
+    files = [touch for touch in record.files if not os.path.isabs(touch.path) and ":" not in touch.path[:3]]
+    return SessionFacts(
+        session=record.session,
+        at=record.started,
+        told=told,
+        cost_usd=cost_of_record(record),
+        minutes=None if record.active_s is None else record.active_s / 60,
+        tokens=sum(usage.prompt_tokens + usage.output for usage in used) if used else None,
+        new_input=sum(usage.input + usage.cache_write for usage in used) if used else None,
+        tasks=len(record.tasks),
+        failed=sum(task.status == "failed" for task in record.tasks),
+        opened=frozenset(touch.path for touch in files if touch.reads),
+        changed=frozenset(touch.path for touch in files if touch.edits),
+        stumbles=tuple(Stumble(folded(end.tried), bool(end.instead)) for end in record.harvest.dead_ends),
+        subject=_subject(record) if with_subject else Subject(),
+    )
+
+
+def folded(command: str) -> str:
+    """The same for commands that differ only in case, spacing and numbers."""
+    return _NUMBERS.sub("#", " ".join(command.casefold().split()))
+
+
+def _subject(record: DistilledSession) -> Subject:
+    said = "\n".join([record.goal, *(task.title for task in record.tasks)])
+    words = {*record.keywords, *keywords(said, MOST_WORDS)}
+    return Subject(frozenset(words), frozenset(touch.path for touch in record.files))
+
+
+# --- what sessions were told ---------------------------------------------------------------------------
+
+
+def _told(trace: Iterable[Injection], since: float | None) -> list[ToldFacts]:
+    by_session: dict[str, list[Injection]] = {}
+    for entry in trace:
+        if since is None or ((at := _moment(entry.time)) is not None and at >= since):
+            by_session.setdefault(entry.session or "", []).append(entry)
+    return [
+        ToldFacts(
+            session=session,
+            tokens=sum(max(entry.tokens, 0) for entry in entries),
+            bytes=sum(len(line.text.encode("utf-8", "replace")) for entry in entries for line in entry.lines),
+            opening=tuple(
+                subject
+                for entry in entries
+                if entry.event == "SessionStart" and entry.source in _BEGAN
+                for line in entry.lines
+                if (subject := to_go_on_with(line.text)) is not None
+            ),
+        )
+        for session, entries in by_session.items()
+    ]
+
+
+def to_go_on_with(line: str) -> Subject | None:
+    """What a line of a start digest leaves to be done; None for a line that only informs."""
+    label = _TO_GO_ON_WITH.match(line)
+    if label is None:
+        return None
+    rest = line[label.end() :]
+    paths = [word for word in _PATH.findall(rest) if "/" in word or "." in word]
+    return Subject(frozenset(keywords(rest)), frozenset(paths))
+
+
+def _beginning(project: Project, trace: Iterable[Injection]) -> float | None:
+    """From when the trace is whole: it is bounded, and once it was turned over its beginning may be lost."""
+    if not (project.memory / "why.jsonl.1").exists():
+        return None
+    return min((at for entry in trace if (at := _moment(entry.time)) is not None), default=None)
+
+
+def _was_told(record: DistilledSession, told: set[str | None], begins: float | None) -> bool | None:
+    if record.session in told:
+        return True
+    return None if begins is not None and (record.started is None or record.started < begins) else False
+
+
+def _moment(time: str) -> float | None:
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+# --- the rest ------------------------------------------------------------------------------------------
+
+
+def _askings(records: Sequence[DistilledSession]) -> list[list[Asking]]:
+    """The questions of all sessions, grouped by what they ask."""
+    starts: Mapping[str, float | None] = {record.session: record.started for record in records}
+    asked = [
+        replace(question, session=record.session)
+        for record in records
+        for question in record.harvest.questions
+    ]
+
+    def asking(question: Question) -> Asking:
+        at = question.at if question.at is not None else starts[question.session]
+        answered = (
+            (question.answered_at if question.answered_at is not None else at) if question.answer else None
+        )
+        return Asking(question.session, at, answered)
+
+    return [[asking(question) for question in merged.sources] for merged in merge(asked).merged]
+
+
+def _kept(amounts: Amounts) -> list[Kept]:
+    return [
+        Kept(
+            category=name, named=CATEGORIES[name], files=amount.files, lines=amount.lines, bytes=amount.bytes
+        )
+        for name, amount in amounts.by_category.items()
+    ]
+
+
+def _notes(
+    sessions: Sequence[SessionFacts], told: Sequence[ToldFacts], amounts: Amounts, read: Transcripts
+) -> list[str]:
+    notes = []
+    known = {session.session for session in sessions}
+    if waiting := sum(facts.session not in known for facts in told):
+        notes.append(
+            f"{_count(waiting, 'session')} told something and not captured yet: in the injected tokens only."
+        )
+    if unknown := sum(session.told is None for session in sessions):
+        notes.append(
+            f"{_count(unknown, 'session')} older than the trace of what was told (why.jsonl is bounded): whether "
+            "with or without memory is not known, so in neither group."
+        )
+    if read.unmeasured:
+        notes.append(
+            f"{_count(read.unmeasured, 'session')} read from a database, whose bytes are not counted as transcripts."
+        )
+    if sessions:
+        notes.append(
+            "Records do not say which calls came before the first edit; files opened and not changed stand in."
+        )
+    return notes + [f"Not counted: {problem}" for problem in amounts.problems]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,63 @@
+"""What a project knows after `holdfast init`: sessions by agent, what they taught, and what the next one is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec import Struct
+
+from holdfast.agents.registry import IMPORTERS
+from holdfast.briefing.prepare import prepare
+from holdfast.briefing.start import Line, briefings_of
+from holdfast.flows.lessons import read_lessons
+from holdfast.flows.questions import read_decisions, read_questions
+from holdfast.knowledge import store
+from holdfast.ledger.rows import read_ledger, rows
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, branch_of
+from holdfast.store.switches import enable
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """Counts of what is kept, and `told`: what a session that starts here now hears first."""
+
+    sessions: int
+    agents: dict[str, int]
+    decisions: int
+    facts: int
+    questions: int
+    lessons: int
+    proposed: int
+    conventions: int
+    patterns: int
+    told: tuple[Line, ...]
+
+
+def begin(machine: Machine, project: Project) -> Known:
+    """Enables the project, prepares what its hooks read, and says what there is."""
+    enable(project)
+    briefings = briefings_of(machine, project)
+    prepare(machine, project, briefings)
+    digests = briefings.digests
+    told = digests.get(("startup", branch_of(project.root))) or digests.get(("startup", ""), ())
+    entries = rows(read_ledger(project))
+    reference = read_decisions(machine).reference
+    lessons = read_lessons(machine, project).lessons
+    now = store.load(project).now
+    return Known(
+        sessions=len(entries),
+        agents=dict(Counter(title_of(entry.agent) for entry in entries).most_common()),
+        decisions=len(reference.decisions),
+        facts=sum(1 for one in reference.facts if one.retired_at is None),
+        questions=sum(1 for one in read_questions(machine).questions if one.open),
+        lessons=sum(1 for one in lessons if one.state == "active"),
+        proposed=sum(1 for one in lessons if one.state == "candidate"),
+        conventions=len(now.conventions),
+        patterns=len(now.patterns),
+        told=tuple(told),
+    )
+
+
+def title_of(agent: str | None) -> str:
+    """An agent's name as people write it."""
+    return next((one.title for one in IMPORTERS if one.agent == agent), agent or "unknown")

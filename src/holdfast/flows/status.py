@@ -1,0 +1,133 @@
+"""Where a project stands: what is kept, what came last, what is waiting to be read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from holdfast.agents.registry import IMPORTERS
+from holdfast.briefing.explain import why_silent, why_uncaptured
+from holdfast.briefing.recovery import state_of
+from holdfast.flows.find_transcripts import Found, discovered, of_project
+from holdfast.flows.hosts import HOSTS, agents_here, hooked
+from holdfast.flows.import_sessions import recorded_here, unread
+from holdfast.guard.hidden_text import path_text
+from holdfast.ledger.rows import read_ledger, rows
+from holdfast.memory.current import Current
+from holdfast.memory.current_digest import steps_of
+from holdfast.model.events import DistilledSession
+from holdfast.model.ledger import LedgerEntry
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, branch_of
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    project: str
+    root: str
+    ledger: str
+    shared: bool
+    sessions: int
+    last: LedgerEntry | None
+    open_items: tuple[str, ...]
+    next: tuple[str, ...]
+    todo: int
+    questions: int
+    waiting: int
+    problems: int
+    candidates: int  # lessons that nobody has looked through yet
+    silent: str  # why a session started here would be told nothing
+    uncaptured: str  # why it would be told something, but leave nothing
+
+
+class AgentSeen(Struct, frozen=True, kw_only=True):
+    """`sessions` are all that were found, `here` those of this project.
+
+    `host` says whether hooks can be installed, `wired` whether they are.
+    """
+
+    agent: str
+    title: str
+    found: bool
+    folders: tuple[str, ...]
+    sessions: int
+    here: int
+    last: datetime | None
+    importer: bool
+    host: bool
+    wired: bool
+
+
+def status_of(machine: Machine, project: Project) -> Status:
+    ledger = read_ledger(project)
+    known = rows(ledger)
+    latest = latest_record(project)
+    state = state_of(project).current if project.memory.is_dir() else Current()
+    branch = branch_of(project.root)
+    return Status(
+        project=path_text(project.name),
+        root=path_text(str(project.root)),
+        ledger=path_text(str(project.window / "ledger.md")),
+        shared=project.shared,
+        sessions=len(known),
+        last=known[-1] if known else None,
+        open_items=latest.open_items if latest else (),
+        next=tuple(step.text for step in steps_of(state, branch or None)),
+        todo=sum(1 for item in state.todo if not branch or item.branch in (branch, "")),
+        questions=sum(1 for question in state.questions if question.open),
+        waiting=_waiting(machine, project),
+        problems=len(ledger.problems),
+        candidates=_candidates(machine, project),
+        silent=why_silent(machine, project, machine.cwd),
+        uncaptured=why_uncaptured(project, machine.cwd),
+    )
+
+
+def _candidates(machine: Machine, project: Project) -> int:
+    if not (project.memory / "lessons").is_dir():
+        return 0
+    from holdfast.flows.lessons import read_lessons
+
+    return sum(1 for one in read_lessons(machine, project).lessons if one.state == "candidate")
+
+
+def latest_record(project: Project) -> DistilledSession | None:
+    return CaptureStore.glimpse(project.capture, lambda store: next(iter(store.records(1)), None), None)
+
+
+def _waiting(machine: Machine, project: Project) -> int:
+    """Transcripts of this project that are new or have grown since they were read."""
+    return len(unread(project, recorded_here(machine, project)))
+
+
+def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
+    seen = []
+    used = agents_here(machine, project)
+    ours = hooked(machine, project)
+    for importer in IMPORTERS:
+        folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
+        found = discovered(machine, (importer,), {}, project).found
+        latest = max((_last_seen(item) for item in found), default=0.0)
+        seen.append(
+            AgentSeen(
+                agent=importer.agent,
+                title=importer.title,
+                found=bool(found)
+                or (bool(folders) and bool(list(importer.roots(machine.places()))))
+                or importer.agent in used,
+                folders=tuple(str(folder) for folder in folders),
+                sessions=len(found),
+                here=len(of_project(found, project, ())),
+                last=datetime.fromtimestamp(latest).astimezone() if latest else None,
+                importer=True,
+                host=importer.agent in HOSTS,
+                wired=importer.agent in ours,
+            )
+        )
+    return seen
+
+
+def _last_seen(item: Found) -> float:
+    """When a session was last written to, or began where a file holds several."""
+    return (item.glance.started or 0.0) if item.glance.part else item.mtime_ns / 1e9

@@ -1,0 +1,203 @@
+"""Shows hidden text: what a person would not see on the screen is written out as an escape."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from holdfast.core.fence import imitates
+
+TYPE_CHECKING = False
+
+
+# What most lines of ours are made of: they are told to be harmless before a pattern could be compiled.
+_PLAIN = frozenset(" –—…·×→≥≤•?").union(map(chr, range(0x20, 0x7F)))
+_ZERO_WIDTH_NON_JOINER = "\u200c"
+_ZERO_WIDTH_JOINER = "\u200d"
+_TEXT_AND_EMOJI_STYLE = "\ufe0e\ufe0f"
+_KEYCAP = "\u20e3"
+_BLACK_FLAG = "\U0001f3f4"
+# The three flags that are spelt with tag characters: England, Scotland, Wales.
+_FLAG_TAGS = tuple(
+    "".join(chr(0xE0000 + ord(c)) for c in region) + "\U000e007f" for region in ("gbeng", "gbsct", "gbwls")
+)
+# Scripts in which the joiners change how a word is written.
+_JOINING_SCRIPTS = (
+    (0x0600, 0x08FF),
+    (0x0900, 0x0DFF),
+    (0x0F00, 0x109F),
+    (0x1780, 0x18AF),
+    (0x1A20, 0x1CFF),
+    (0xFB50, 0xFDFF),
+)
+_EMOJI = (
+    (0x203C, 0x203C),
+    (0x2049, 0x2049),
+    (0x2122, 0x2139),
+    (0x2190, 0x2BFF),
+    (0x3030, 0x303D),
+    (0x1F000, 0x1FBFF),
+)
+_IDEOGRAPHS = ((0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
+# Format characters by category, but drawn: number signs of Arabic and its neighbours.
+_DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+
+
+@cache
+def _suspect() -> re.Pattern[str]:
+    """Every character that may be hidden; most texts hold none and are done with one pass."""
+    import re
+
+    return re.compile(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+        "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+        "\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+        "\U000e0000-\U000e0fff]"
+    )
+
+
+def visible(text: str) -> str:
+    """The text with every hidden character as `\\x1b`, `\\u200b` or `\\U000e0041`; the rest is untouched."""
+    return text if _PLAIN.issuperset(text) else _suspect().sub(_shown, text)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether `visible` would change this text."""
+    return any(_is_hidden(match) for match in _suspect().finditer(text))
+
+
+def _shown(match: re.Match[str]) -> str:
+    char = match[0]
+    if not _is_hidden(match):
+        return char
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _is_hidden(match: re.Match[str]) -> bool:
+    char, text, at = match[0], match.string, match.start()
+    before = text[at - 1] if at else ""
+    after = text[at + 1 : at + 2]
+    if char == "\r":
+        return after != "\n"
+    if char in _DRAWN:
+        return False
+    if char == _ZERO_WIDTH_JOINER and _is_emoji_end(before) and _within(after, _EMOJI):
+        return False
+    if char in {_ZERO_WIDTH_JOINER, _ZERO_WIDTH_NON_JOINER}:
+        return not (_is_joining(before) and _is_joining(after))
+    if "\ufe00" <= char <= "\ufe0f":
+        return not _is_style(char, before, after)
+    if "\U000e0100" <= char <= "\U000e01ef":
+        return not _within(before, _IDEOGRAPHS)
+    if "\U000e0020" <= char <= "\U000e007f":
+        return not _is_in_flag(text, at)
+    return True
+
+
+def _is_style(char: str, before: str, after: str) -> bool:
+    """One selector after a sign that has two looks; a row of them carries a message."""
+    import unicodedata
+
+    if not before or _is_selector(before):
+        return False
+    if before in "0123456789#*":
+        return char in _TEXT_AND_EMOJI_STYLE and after == _KEYCAP
+    if char in _TEXT_AND_EMOJI_STYLE:
+        return _within(before, _EMOJI) or before in "©®" or unicodedata.category(before)[0] == "S"
+    return _within(before, _IDEOGRAPHS) or unicodedata.category(before) == "Sm"
+
+
+def _is_selector(char: str) -> bool:
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+
+
+def _is_emoji_end(char: str) -> bool:
+    return char == "\ufe0f" or _within(char, _EMOJI)
+
+
+def _is_joining(char: str) -> bool:
+    import unicodedata
+
+    return _within(char, _JOINING_SCRIPTS) and unicodedata.category(char)[0] in "LM"
+
+
+def _is_in_flag(text: str, at: int) -> bool:
+    flag = text.rfind(_BLACK_FLAG, max(0, at - 6), at)
+    return flag >= 0 and any(text.startswith(tags, flag + 1) for tags in _FLAG_TAGS)
+
+
+def _within(char: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return bool(char) and any(low <= ord(char) <= high for low, high in ranges)
+
+
+def path_text(path: str) -> str:
+    """A path that can be stored and printed: bytes that are no text are shown as escapes."""
+    return path if path.isprintable() else path.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+# What a lesson must not hold: text that nobody sees, and lines that speak as holdfast or as the agent's host.
+
+LONGEST_TARGET = 300
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+@cache
+def _tags() -> re.Pattern[str]:
+    """Marks by which hosts and models tell who speaks. Names of components are written with capitals."""
+    return re.compile(
+        r"</?(?:system|assistant|human)(?:[-_][a-z]+)*(?:\s[^>]*)?>"
+        r"|</?(?:antml:)?(?:tool_(?:use|calls?|results?)|function_(?:calls?|results?)|invoke)(?:\s[^>]*)?>"
+        r"|<\|[a-z_]{2,30}\|>|\[/?INST\]"
+    )
+
+
+def why_refused(text: str) -> tuple[int, str] | None:
+    """The line to blame and what is wrong with it; None for a text that shows all that it says, as what it is."""
+    text = text.removeprefix("\ufeff")
+    if not has_hidden(text) and not imitates(text) and not _tags().search(text):
+        return None
+    for number, line in enumerate(text.split("\n"), 1):
+        if reason := why_line_refused(line):
+            return number, reason
+    return None
+
+
+def why_line_refused(line: str) -> str:
+    """What is wrong with one line; '' when nothing is."""
+    line = line.removesuffix("\r")
+    if has_hidden(line):
+        sign = next((char for char in line if visible(char) != char), "\u200d")
+        return f"hidden text ({visible(sign) if visible(sign) != sign else f'U+{ord(sign):04X}'})"
+    if imitates(line):
+        return "it imitates holdfast's own marks"
+    if found := _tags().search(line):
+        return f"it imitates a mark of the agent's host ({found[0][:40]})"
+    return ""
+
+
+@cache
+def _orders() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
+        r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
+        r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",
+        re.IGNORECASE,
+    )
+
+
+def instructs(text: str) -> bool:
+    """Whether words of a tool speak to whoever reads them, instead of saying what is wrong."""
+    return bool(_orders().search(text))
+
+
+def why_target_refused(target: str) -> str:
+    """Why something cannot be depended on: a fingerprint stays inside the repository; '' when it does."""
+    path = target.partition("#")[0].replace("\\", "/")
+    if not path or len(target) > LONGEST_TARGET:
+        return "it names no file"
+    if path.startswith(("/", "~")) or _DRIVE.match(path) or ".." in path.split("/"):
+        return "it leads out of the repository"
+    return "it holds hidden characters" if has_hidden(target) or not target.isprintable() else ""

@@ -1,0 +1,346 @@
+"""Secrets that a name gives away: `api_key = "…"`, `FOO_TOKEN=…`, `--password …`, in any notation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from holdfast.guard.not_secret import Finding, words
+from holdfast.guard.secret_values import Strength, Style, classify, is_secret, is_shouted, without_scheme
+
+_LONGEST_NAME = 80
+_LONGEST_VALUE = 20_000
+_JUDGED = 200
+
+
+@cache
+def _name_part() -> re.Pattern[str]:
+    """Sought in lower-cased text: the parts that secrets' names have in common."""
+    # Literals only: a set among the alternatives makes the sweep three times slower.
+    return re.compile(
+        "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
+        "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig".replace("?", r"\?")
+    )
+
+
+def find_names(lowered: str) -> list[re.Match[str]]:
+    """All places where a secret's name may stand; one sweep serves several rules."""
+    return list(_name_part().finditer(lowered))
+
+
+@cache
+def _after_name() -> re.Pattern[str]:
+    """From the end of a name to the beginning of its value; group 1 is the rest of the name."""
+    return re.compile(
+        r"""
+        ([\w-]{0,40}+)
+        (?P<close>(?:\\{0,8}+["'`*\])]){0,4}+)
+        (?:
+            # the type, as in password: str = / var token string = / token?: string =
+            (?:[ \t]{1,8}[&*\[\]\w]{1,12}(?=[ \t]{1,4}=[ \t]))?
+            [ \t]{0,20}+ (?:\??:[ \t]{0,4}[\w.\[\]|&?<>', \t]{1,40}?(?==))?
+            (?P<assign>:=|=>|={1,3}(?!>)|!==?|->|\?\?=|\|\|=|\?=|\+=|<-|:(?!:)) \*{0,2}+
+          | ,? \s{0,60}+ (?P<pair>\\{0,4}["']?(?:value|Value|VALUE)\\{0,4}["']?[ \t]{0,8}[:=])
+          | [ \t]{0,8} (?P<fallback>\|\||\?\?|or\b) (?=[ \t]{0,4}["'`])
+          | [ \t]{0,8}+ (?P<comma>,)
+          | (?P<call>\()
+          | (?P<element>>|</\w{1,20}>\s{0,40}<\w{1,20}>)
+          | [ \t]{1,40}+ (?P<cell>\|) (?=[ \t])
+        )
+        """,
+        re.VERBOSE,
+    )
+
+
+@cache
+def _before_value() -> re.Pattern[str]:
+    """Blanks, a line break before a quote, a block scalar's mark, a wrapper's call, and the opening quote."""
+    return re.compile(
+        r"""
+        (?:[ \t]{0,20}+(?:\\{0,4}(?:\r?\n|\\n)[ \t]{0,40}(?=\\{0,8}["'`]))?)
+        (?:[|>][+-]?\d?[ \t]*\r?\n[ \t]{1,40})?
+        (?P<wrapper>\(\s{0,20}|(?:new\s)?[A-Za-z_][\w.:]{0,40}\((?:\w{1,20}\s?[=:]\s?)?(?=\\{0,8}["'`]))?
+        (?P<prefix>[fFrRbBuU@&]{1,2}(?=["']))?
+        (?P<quote>\\{0,8}(?:\"\"\"|'''|["'`]))?
+        """,
+        re.VERBOSE,
+    )
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    """An unquoted value: to the next blank, quote or angle."""
+    return re.compile(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
+
+
+@cache
+def _cut() -> re.Pattern[str]:
+    """Where an unquoted value ends before its run does: at the next name, or at a closer."""
+    return re.compile(
+        r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
+    )
+
+
+@cache
+def _name_first() -> re.Pattern[str]:
+    """A value that is itself a name with a value, which is judged on its own."""
+    return re.compile(r"([A-Za-z_-]{3,40}+)[=:]")
+
+
+@cache
+def _name_tail() -> re.Pattern[str]:
+    """The beginning of the name, read backwards from where its telling part starts."""
+    return re.compile(r"[\w.-]{0,80}+")
+
+
+class _Runs:
+    """Unquoted values of one text; names inside one long run share its end instead of measuring it again."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = 0
+
+    def at(self, start: int) -> tuple[int, int] | None:
+        if start >= self._end:
+            found = _run().match(self._text, start)
+            self._end = found.end() if found else 0
+        return (start, self._end) if self._end > start else None
+
+
+def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[Finding]:
+    """Every value that its name calls a secret and that looks like one."""
+    runs = _Runs(text)
+    done = 0
+    last_value = -1
+    for hit in names:
+        link = _after_name().match(text, hit.end()) if hit.start() >= done else None
+        opening = _before_value().match(text, link.end()) if link else None
+        if not link or not opening or opening.end() == last_value:
+            continue
+        name = _full_name(text, hit.start(), link.end(1))
+        # `AWS::IAM::AccessKey` names a type.
+        strength = None if text.endswith("::", 0, link.end(1) - len(name)) else classify(name)
+        if not strength:
+            continue
+        last_value = opening.end()
+        style = _notation(text, hit.start(), name, link, opening)
+        span = _quoted(text, opening) if opening["quote"] else None
+        span = span or runs.at(opening.end())
+        finding = _judge(text, span, strength, style) if span and style else None
+        if finding:
+            yield finding
+            done = finding.end
+
+
+def _full_name(text: str, telling: int, end: int) -> str:
+    head = text[max(0, telling - _LONGEST_NAME) : telling][::-1]
+    match = _name_tail().match(head)
+    name = (match[0][::-1] if match else "") + text[telling:end]
+    if name.lower() != "key":
+        return name
+    # Alone it says little; in prose and tables the word before it says which key it is.
+    qualifier = re.search(r"[A-Za-z]{3,12} \Z", text[max(0, telling - 13) : telling])
+    return (qualifier[0] if qualifier else "") + name
+
+
+def _notation(
+    text: str, telling: int, name: str, link: re.Match[str], opening: re.Match[str]
+) -> Style | None:
+    """How the name and the value are joined decides how much the value must prove."""
+    style: Style = "quoted" if opening["quote"] else "bare"
+    if style == "quoted" and opening["wrapper"] and opening["wrapper"][0] != "(":
+        style = "call"
+    if link["assign"]:
+        if style == "bare" and link["assign"] in {"=", ":"}:
+            flagged = text[max(0, telling - len(name)) : telling].startswith("--")
+            tight = link["assign"] == "=" and text[link.end() : link.end() + 1] not in {" ", "\t"}
+            if tight and is_shouted(name.lstrip("-.")):
+                return "env"
+            return "option" if tight or flagged or link["assign"] == ":" else "bare"
+        if style == "bare" and link["assign"] in {"==", "===", "!=", "!==", "->", "=>", "<-"}:
+            return None
+        return style
+    if link["comma"]:
+        return (
+            "call" if style != "bare" and _is_argument(text, link.end(1) - len(name), link, opening) else None
+        )
+    if link["call"]:
+        return "call" if style != "bare" and _is_setter(name) else None
+    if link["fallback"]:
+        return "call" if style != "bare" else None
+    if link["element"]:
+        return "option" if style == "bare" and link["close"] in {"", '"', "'"} else None
+    # A report's column says PASS; only longer names head a secret.
+    return None if link["cell"] and len(name) < 6 else style
+
+
+def _is_argument(text: str, start: int, link: re.Match[str], opening: re.Match[str]) -> bool:
+    """`define("DB_PASSWORD", "…")`, `["--token", "…"]`; but not two neighbours in a list of words."""
+    if not link["close"] or "\n" in opening[0]:
+        return False
+    before = text[max(0, start - 12) : start].rstrip("\\\"'` \t")
+    return before.endswith("(") or text.startswith("-", start)
+
+
+def _is_setter(name: str) -> bool:
+    """`setPassword("…")`, `.token("…")`; but not `splitpasswd("…")` or `should_pass("…")`."""
+    method = name.rsplit(".", 1)[-1].lower().replace("_", "")
+    return method.startswith(("set", "with", "use", "add")) or method in _SETTERS
+
+
+_SETTERS = words(
+    "password passwd pwd passphrase token apikey secret apitoken accesstoken bearertoken bearerauth authtoken "
+    "secretkey clientsecret credentials"
+)
+
+
+def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
+    """The inside of a quoted value; None without a closing quote where one would be expected."""
+    quote = opening["quote"]
+    start = opening.end()
+    limit = min(len(text), start + _LONGEST_VALUE)
+    end = text.find(quote, start, limit)
+    if len(quote) == 1:
+        while end > start and text[end - 1] == "\\" and not text.endswith("\\\\", start, end):
+            end = text.find(quote, end + 1, limit)
+    if end < 0:
+        return None
+    several_lines = text.find("\n", start, end) >= 0
+    if several_lines and len(quote) < 3 and not _is_dense(text[start:end]):
+        return None
+    return start, end
+
+
+def _is_dense(value: str) -> bool:
+    """A secret over several lines: no blanks inside its lines, none of them short but the last."""
+    lines = value.split("\n")
+    whole = all(len(line.split()) <= 1 for line in lines)
+    return whole and all(len(line.strip()) >= 16 for line in lines[:-1])
+
+
+def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -> Finding | None:
+    """Only the beginning is looked at closely: a long run with many names in it is asked for each of them."""
+    start, end = span
+    start += without_scheme(text[start : min(end, start + 20)])
+    trimmed = style in {"bare", "option"}
+    if trimmed and (another := _name_first().match(text, start, end)) and classify(another[1]):
+        return None
+    window_end = min(end, start + _JUDGED)
+    value_end = _trimmed(text, start, window_end) if trimmed else window_end
+    if not is_secret(text[start:value_end], strength, style):
+        return None
+    if value_end == window_end:
+        value_end = _trimmed(text, start, end) if trimmed else end
+    return Finding("password" if strength == "password" else "secret", start, value_end)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """Without the code around it: `f(password=abc, x)`, `?token=abc&user=x`, `Password=abc;Database=x`."""
+    cut = _cut().search(text[start:end])
+    if cut:
+        end = start + cut.start()
+    while end > start and text[end - 1] in ",;":
+        end -= 1
+    return end
+
+
+# Secrets that somebody simply told: `the password is …`, `use … as the token`.
+
+_LOOK_BACK = 160
+
+
+@cache
+def _subject() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
+        r"senha|wachtwoord)s?|"
+        r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
+    )
+
+
+@cache
+def _predicate() -> re.Pattern[str]:
+    """What leads from the subject to the value: `… for the admin account is now: "`."""
+    return re.compile(
+        r"""[)"'`*]{0,3}
+        (?P<whom>[ \t]{1,3}(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied)\b
+           [^\n.:;=|"'`]{0,60}?)?
+        (?:[ \t]{1,3}
+           (?P<verb>(?:is|was|are|will\ be|should\ be|ist|lautet|est|es|war|é|(?:changed|set)\ to|became)\b
+                   |[-–—](?=\ ))
+           (?:[ \t]{1,3}(?:now|still|currently|simply|just|(?:set|changed)\ to|as\ follows|actually))?
+          |(?(whom)(?=:)|(?=[ \t]{1,3}["'`(]?[^\s])))
+        [ \t]{0,3}[:=]?[ \t\n]{0,4}[*]{0,2}["'`“‘«(]?""",
+        re.VERBOSE,
+    )
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
+
+
+@cache
+def _between() -> re.Pattern[str]:
+    return re.compile(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
+
+
+@cache
+def _key_of() -> re.Pattern[str]:
+    """Which keys are secrets: many are not."""
+    return re.compile(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
+
+
+def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> Iterator[Finding]:
+    """Passwords and tokens told in plain words, before or after the word for them."""
+    done = 0
+    for name in names:
+        start = name.start()
+        subject = _subject().match(lowered, start) if start >= done else None
+        if not subject or (subject[0] == "key" and not _key_of().search(lowered[max(0, start - 12) : start])):
+            continue
+        is_told: Callable[[str], bool] = _is_told_token if subject["machine"] else _is_told_password
+        kind = "secret" if subject["machine"] else "password"
+        before = _told_before(text, start, is_told)
+        if before:
+            yield Finding(kind, *before)
+        predicate = _predicate().match(text, subject.end())
+        value = _word().match(text, predicate.end()) if predicate else None
+        if not predicate or not value:
+            continue
+        if is_told(value[0]) and (predicate["verb"] or _is_told_token(value[0], 8)):
+            yield Finding(kind, value.start(), value.end())
+            done = value.end()
+
+
+def _is_told_password(value: str) -> bool:
+    return not _another_name().match(value) and is_secret(value, "password", "prose")
+
+
+def _is_told_token(value: str, fewest: int = 12) -> bool:
+    return len(value) >= fewest and not _another_name().match(value) and is_secret(value, "secret", "option")
+
+
+@cache
+def _another_name() -> re.Pattern[str]:
+    """`password user=bob`: the next word is an assignment of its own."""
+    return re.compile(r"[\w.-]{1,40}=[^=]")
+
+
+def _told_before(text: str, position: int, is_told: Callable[[str], bool]) -> tuple[int, int] | None:
+    start = max(0, position - _LOOK_BACK)
+    ahead = text[start:position]
+    joint = max(ahead.rfind(" is "), ahead.rfind(" as "), ahead.rfind(" for "))
+    if joint < 6:
+        return None
+    rest = ahead[joint + 1 :].partition(" ")[2]
+    if not _between().fullmatch(rest):
+        return None
+    words = ahead[:joint].split()
+    value = words[-1].strip("\"'`“”‘’«»<>(),") if words else ""
+    constant = value.isupper() and "_" in value
+    if len(value) < 6 or constant or not any(char.isdigit() for char in value) or not is_told(value):
+        return None
+    at = start + ahead.rindex(value, 0, joint)
+    return at, at + len(value)

@@ -1,0 +1,63 @@
+"""Notices a compaction where the host does not tell: its transcript says that a summary has replaced the history.
+
+Gemini CLI calls its hook for that before every request, whether it compacts or not, so nobody listens there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.hooks import host_protocol
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from holdfast.core.place import Place
+    from holdfast.hooks.host_protocol import Call
+    from holdfast.hooks.prepared import Prepared
+    from holdfast.hooks.prompt import Heard
+    from holdfast.hooks.start_lines import Told
+
+MOST_READ = 32 << 20  # what came in since the last prompt, if it is no more
+REPLACED, SUMMARY = b'{"$set":{"messages":', b"<state_snapshot>"
+
+
+def lost(prepared: Prepared, call: Call, found: Place, heard: Heard) -> Told | None:
+    """What a session is to be told again, if it was compacted since its last prompt; it has heard nothing then."""
+    from holdfast.hooks.emit import entry
+    from holdfast.hooks.start_lines import choose
+    from holdfast.hooks.trace import explain
+
+    if heard.read is None or not happened(call.text("transcript_path"), heard.read):
+        return None
+    told = choose(prepared, found.memory, {**call.payload, "source": "compact"}, found.branch())
+    heard.lines, heard.files = {line for line, _ in told.lines}, set()
+    lines = [{"text": line, "reason": why} for line, why in told.lines]
+    about = {**entry(call, found), "event": host_protocol.START, "source": "compact"}
+    nothing = {"nothing": told.nothing} if told.nothing else {}
+    explain(found.memory, {**about, "tokens": told.tokens, "lines": lines, **nothing})
+    return told
+
+
+def happened(path: str, since: int) -> bool:
+    """Whether a transcript says so after the first `since` bytes."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(since)
+            data = file.read(MOST_READ)
+    except (OSError, ValueError):
+        return False
+    start = data.find(REPLACED)
+    while start >= 0:
+        end = data.find(b"\n", start)
+        if data.find(SUMMARY, start, end if end >= 0 else len(data)) >= 0:
+            return True
+        start = data.find(REPLACED, start + 1)
+    return False
+
+
+def read_so_far(call: Call) -> dict[str, object]:
+    """How far a transcript has come, for the trace."""
+    try:
+        return {"read": os.stat(call.text("transcript_path")).st_size}
+    except (OSError, ValueError):
+        return {}

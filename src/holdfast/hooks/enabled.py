@@ -1,0 +1,23 @@
+"""Whether memory is enabled where an agent works, told without the application."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core import place
+from holdfast.hooks.hook import switched_off
+from holdfast.hooks.prepared import Prepared, Unreadable
+
+
+def enabled_at(directory: str, env: dict[str, str]) -> bool:
+    """False where an agent is to see nothing of us. What cannot be read is left to the application to explain."""
+    if switched_off(env):
+        return False
+    found = place.find(directory, place.home_of(env))
+    if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
+        return False
+    try:
+        prepared = Prepared(found.memory)
+        return prepared.enabled(found) and not prepared.excluded([directory])
+    except Unreadable:
+        return True

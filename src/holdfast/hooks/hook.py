@@ -1,0 +1,124 @@
+"""Answers one event of a host: prints what the host expects or nothing, and always ends in time with exit code 0."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from holdfast.core import place
+from holdfast.hooks import host_protocol, trace
+from holdfast.hooks.host_protocol import MOMENT, PROMPT, Call
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from _thread import LockType
+    from typing import BinaryIO
+
+DEADLINE_S = 3.0
+BEGUN = time.monotonic()
+LAST_WORD_S = 0.2
+MOST_PAYLOAD = 64 << 20
+at_work: list[tuple[place.Place, str]] = []  # where this hook is, and at which event, once that is known
+
+
+def run(arguments: list[str]) -> None:
+    """The whole process: no exit code but 0, no traceback, no longer than the deadline."""
+    import _thread
+    import gc
+
+    gc.disable()  # the process ends before cycles could matter, and looking for them takes a part of its time
+    _thread.start_new_thread(end_in_time, ())
+    code = 0
+    try:
+        code = main(arguments, sys.stdin.buffer, sys.stdout.buffer, dict(os.environ))
+        sys.stdout.buffer.flush()
+    except BaseException:
+        pass
+    os._exit(code)  # nothing is left to be torn down, and that takes time
+
+
+def end_in_time() -> None:
+    time.sleep(DEADLINE_S)
+    if at_work:
+        import _thread
+
+        said = _thread.allocate_lock()
+        said.acquire()
+        _thread.start_new_thread(_last_word, (said,))  # what holds the hook may hold this as well
+        said.acquire(timeout=LAST_WORD_S)
+    os._exit(0)
+
+
+def _last_word(said: LockType) -> None:
+    found, event = at_work[0]
+    trace.log(found.memory, f"{event}: not done within {DEADLINE_S:.0f} seconds, nothing was said")
+    said.release()
+
+
+def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str, str]) -> int:
+    raw = stdin.read(MOST_PAYLOAD)
+    host, theirs = [*arguments, "", ""][:2]
+    event = host_protocol.event_of(host, theirs)
+    if not event or switched_off(env) or (event == PROMPT and host_protocol.NO_PROMPT in raw):
+        return 0  # some clients ask again with nothing after each tool's answer
+    found = None
+    try:
+        if event == MOMENT and not _worth_a_look(raw, host, env):
+            return 0
+        payload, problem = parse(raw)
+        call = Call(host_protocol.speaker(host, payload, env), theirs, event, payload)
+        directories = directories_of(call, env)
+        found = place.find(directories[0], place.home_of(env))
+        if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
+            return 0
+        if arguments[2:] and _leaves_it(host, found.root, env):
+            return 0
+        at_work.append((found, event))
+        from holdfast.hooks.respond import respond
+
+        answer = respond(call, problem, directories, found, env, BEGUN + DEADLINE_S)
+    except BaseException as error:
+        from holdfast.hooks.emit import confess
+
+        confess(found, event, error)
+        return 0
+    if answer:
+        stdout.write(answer)
+    return 0
+
+
+def _worth_a_look(raw: bytes, host: str, env: dict[str, str]) -> bool:
+    from holdfast.hooks.prefilter import may_be_known
+
+    return may_be_known(raw, host, env)
+
+
+def _leaves_it(host: str, root: str, env: dict[str, str]) -> bool:
+    from holdfast.hooks.plugged import leaves_it_to_settings
+
+    return leaves_it_to_settings(host, root, env)
+
+
+def switched_off(env: dict[str, str]) -> bool:
+    return env.get("HOLDFAST", "").lower() in ("off", "0", "false") or env.get("CI", "").lower() in (
+        "true",
+        "1",
+    )
+
+
+def parse(raw: bytes) -> tuple[dict[str, object], str]:
+    from holdfast.core.bare_json import loads
+
+    try:
+        payload = loads(raw)
+    except (ValueError, RecursionError) as error:
+        return {}, f"payload: {error}"
+    return (payload, "") if isinstance(payload, dict) else ({}, "payload: not an object")
+
+
+def directories_of(call: Call, env: dict[str, str]) -> list[str]:
+    """Where the session belongs, and where it is now: an agent may have changed into another project meanwhile."""
+    found = [host_protocol.project_of(call.host, env), call.text("cwd")]
+    known = [directory for directory in found if os.path.isabs(directory)]
+    return known or [os.getcwd()]

@@ -1,0 +1,213 @@
+"""At the moment of a tool call: the remedy of a known stumble, the answer to a question that was answered before.
+
+Nothing is decided on anybody's behalf: the call goes on as it would have.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core.shell_calls import Call, calls
+from holdfast.hooks import trace
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.core.place import Place
+    from holdfast.hooks.host_protocol import Call as HostCall
+    from holdfast.hooks.prepared import Prepared
+
+    Line = tuple[str, str]  # text and reason
+
+SHELL, ASK = "Bash", "AskUserQuestion"
+MOST_TOKENS = 1_200  # in a session, whatever it is told at
+MOST_LINES = 2  # at one call
+MOST_QUESTIONS = 4
+LONGEST_QUESTION = 1_000
+NOTED = " · holdfast: answered so before"
+
+
+def respond(prepared: Prepared, call: HostCall, directories: list[str], found: Place) -> bytes:
+    """What the host is to be told beside the call's result; nothing in almost every case."""
+    payload = call.payload
+    tool, given = payload.get("tool_name"), payload.get("tool_input")
+    if not isinstance(given, dict):
+        return b""
+    changed = None
+    if tool == SHELL:
+        if call.afterwards and not call.failed():
+            return b""
+        lines = _remedies(prepared, given.get("command"), directories[-1], found.root)
+    elif tool == ASK and not payload.get("agent_id"):
+        answers = _answers(prepared, given, payload, found)
+        lines = [(row["text"], row["reason"]) for _, row in answers]
+        changed = None if call.afterwards else _noted(given, answers)
+    else:
+        return b""
+    if not lines:
+        return b""
+    if not call.heard:
+        lines = []
+    return _told(lines, changed, tool, call, found)
+
+
+# --- commands ------------------------------------------------------------------------------------------
+
+
+def _remedies(prepared: Prepared, command: object, cwd: str, root: str) -> list[Line]:
+    if not isinstance(command, str) or not command:
+        return []
+    found: dict[str, str] = {}
+    for call in calls(command):
+        for row in prepared.moments(SHELL, call.words[0]):
+            if len(found) < MOST_LINES and fits(row, call, cwd, root):
+                found[row["text"]] = row["reason"]
+    return list(found.items())
+
+
+def fits(row: dict[str, Any], call: Call, cwd: str, root: str) -> bool:
+    """Whether a call is the one that failed. Its program is the row's key already.
+
+    `flag`: an option that the program does not know, wherever it runs. `program`: there is none of that name.
+    `word` and `path`: a target, a module, a file that is not there, so the place counts. `whole`: nothing is known
+    of why, so it must be the same words.
+    """
+    rule, token, needs = row["rule"], row["token"], row["needs"]
+    if rule == "whole":
+        return call.words[1:] == needs and not call.ready and _is_at(row["place"], call, cwd, root)
+    if not _in_order(needs, call.words[1:]):
+        return False
+    if rule == "flag":
+        return token in call.words
+    if call.ready:
+        return False
+    if rule == "program":
+        return True
+    named = token in call.words or any(token in word.split(",") for word in call.words if "," in word)
+    if not named or not _is_at(row["place"], call, cwd, root):
+        return False
+    return rule == "word" or (rule == "path" and not os.path.lexists(os.path.join(_where(call, cwd), token)))
+
+
+def _in_order(needed: list[str], words: list[str]) -> bool:
+    rest = iter(words)
+    return all(word in rest for word in needed)
+
+
+def _where(call: Call, cwd: str) -> str:
+    return os.path.join(cwd, os.path.expanduser(call.directory)) if call.directory else cwd
+
+
+def _is_at(place: str, call: Call, cwd: str, root: str) -> bool:
+    """Whether a call runs in the folder of the project in which it failed."""
+    return place_of(_where(call, cwd), root) == place
+
+
+def place_of(folder: str, root: str) -> str:
+    """A folder as it is called from the project's root: '' is the root itself."""
+    folder, root = os.path.realpath(folder), os.path.realpath(root)
+    if folder == root:
+        return ""
+    return folder[len(root) + 1 :] if folder.startswith(root + os.sep) else folder
+
+
+# --- questions -----------------------------------------------------------------------------------------
+
+
+def _answers(
+    prepared: Prepared, given: dict[Any, Any], payload: dict[str, object], found: Place
+) -> list[tuple[int, dict[str, Any]]]:
+    """The questions of a call that were answered, by their number, each with the row that answers it."""
+    asked = given.get("questions")
+    if not isinstance(asked, list):
+        return []
+    answered = []
+    for number, one in enumerate(asked[:MOST_QUESTIONS]):
+        text = one.get("question") if isinstance(one, dict) else None
+        if isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION:
+            session = payload.get("session_id")
+            project = prepared.project_of(session if isinstance(session, str) else "", found.branch())
+            row = _answer(prepared, text, project)
+            if row is not None:
+                answered.append((number, row))
+    return answered
+
+
+def _answer(prepared: Prepared, text: str, project: str) -> dict[str, Any] | None:
+    exact = prepared.moments(ASK, folded(text), project)
+    if exact:
+        return exact[0]
+    others = prepared.moments(ASK, None, project)
+    if not others:
+        return None
+    # Only now, for it takes as long to load as all of the above; and a person is to be asked, who takes longer.
+    from holdfast.core.likeness import Likeness, asks_for, compare_signatures, signature
+
+    wanted, kind = signature(text.rstrip(" ?")), asks_for(text)
+    for row in others:
+        known = row["needs"][0]
+        if asks_for(known) == kind:
+            verdict = compare_signatures(signature(known.rstrip(" ?")), wanted)
+            if verdict.likeness is Likeness.SAME:
+                return row
+    return None
+
+
+def folded(text: str) -> str:
+    """As `model/memory.py` folds words for an id."""
+    return " ".join(text.casefold().split()).rstrip(".!?;: ")
+
+
+def _noted(given: dict[Any, Any], answers: list[tuple[int, dict[str, Any]]]) -> dict[Any, Any] | None:
+    """The questions with a word beside the choice that was made before; None where none of the choices is it.
+
+    Context reaches the model after the person has answered; this the person sees before.
+    """
+    changed = False
+    questions = list(given["questions"]) if answers else []
+    for number, row in answers:
+        options = questions[number].get("options")
+        if not isinstance(options, list) or not all(isinstance(option, dict) for option in options):
+            continue
+        noted = [
+            {**option, "description": f"{_text(option.get('description'))}{NOTED} [{row['id']}]"}
+            if folded(_text(option.get("label"))) == folded(row["token"])
+            else option
+            for option in options
+        ]
+        if noted != options:
+            questions[number] = {**questions[number], "options": noted}
+            changed = True
+    return {**given, "questions": questions} if changed else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# --- telling -------------------------------------------------------------------------------------------
+
+
+def _told(
+    lines: list[Line], changed: dict[Any, Any] | None, tool: str, call: HostCall, found: Place
+) -> bytes:
+    """The lines that are new to this session, or to the subagent that makes the call, as long as they fit."""
+    from holdfast.hooks.emit import entry, is_first, spoken
+    from holdfast.hooks.start_lines import Told, fitting
+
+    session, agent = call.text("session_id"), call.text("agent_id")
+    heard = trace.heard(found.memory, session, agent=agent)
+    new = [line for line in lines if line[0] not in heard]
+    kept, _ = fitting(new, max(0, MOST_TOKENS - trace.spent(found.memory, session))) if new else ([], 0)
+    if kept and not is_first(kept, call, found):
+        kept = []
+    if not kept and changed is None:
+        return b""
+    told = Told(kept)
+    if kept:
+        lines_told = [{"text": text, "reason": reason} for text, reason in kept]
+        about = {**entry(call, found), "source": "", "tool": tool, "agent": agent}
+        # Written before it is told: what cannot be explained is not told.
+        trace.explain(found.memory, {**about, "tokens": told.tokens, "lines": lines_told})
+    return spoken(told, call, {"updatedInput": changed} if changed is not None else {})

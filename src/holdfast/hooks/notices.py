@@ -1,0 +1,167 @@
+"""What a person is told in the host, and the model is not: a session beyond its like, a budget used up, and what
+changed around a session since it began. Each once; the figures were prepared, the files are only looked at.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.hooks import host_protocol, trace
+from holdfast.hooks.emit import entry, is_first, is_time, seen
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.core.place import Place
+    from holdfast.hooks.host_protocol import Call
+    from holdfast.hooks.prepared import Prepared
+
+    Line = tuple[str, str]  # text and reason
+
+SAID = "said"  # a folder of the memory: what was told once
+MOST_NAMED = 4
+LARGEST = 256 * 1024  # of a file whose content is compared
+
+
+def begun(prepared: Prepared, call: Call, found: Place) -> None:
+    """How things stand as a session begins; one that was compacted goes on from where it began."""
+    if call.text("source") != "compact" and call.text("session_id") and call.host in host_protocol.SHOWS:
+        _keep(seen(found.memory, call), _standing(prepared, found))
+
+
+def due(prepared: Prepared, call: Call, found: Place) -> list[Line]:
+    """What there is to say now; whoever asks has to say it, for it is not offered again."""
+    if call.host not in host_protocol.SHOWS or not call.text("session_id"):
+        return []
+    return _alerts(prepared, call, found) + _changes(prepared, call, found)
+
+
+def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
+    if not prepared.meta.get("alerts"):  # as nearly always
+        return []
+    from holdfast.core.bare_json import loads
+
+    session = call.text("session_id")
+    lines: list[Line] = []
+    beyond = []
+    for alert in loads(prepared.meta["alerts"]):
+        if alert["session"] == session:
+            beyond.append(alert["text"])
+        elif not alert["session"] and _first(found, alert["key"]):
+            lines.append((alert["text"], "a budget of the personal configuration is used up"))
+    if beyond and _first(found, f"{trace.session_name(session)}.beyond"):
+        lines.insert(
+            0, (f"this session: {'; '.join(beyond)}", "it is beyond nine of ten sessions of its like")
+        )
+    return lines
+
+
+def _first(found: Place, name: str) -> bool:
+    """Whether nobody has said this yet, which from now on somebody has: hooks may run side by side."""
+    folder = os.path.join(found.memory, SAID)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    safe = "".join(
+        sign if sign.isascii() and (sign.isalnum() or sign in ".-") else "-" for sign in name[:120]
+    )
+    try:
+        os.close(os.open(os.path.join(folder, safe), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+# --- what changed ---------------------------------------------------------------------------------------
+
+
+def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
+    path = seen(found.memory, call)
+    if not is_time(path):
+        return []
+    from holdfast.core.bare_json import loads
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            before = loads(file.read())
+        now = _standing(prepared, found, before)
+        changed = _named(before, now)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return []  # it began before anybody looked, or what was kept is torn
+    _keep(path, now)
+    if not changed:
+        return []
+    more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+    text = f"changed since this session began: {', '.join(changed[:MOST_NAMED])}{more}"
+    lines = [(text, "files around the session are not what they were (holdfast context says more)")]
+    return lines if is_first(lines, call, found) else []
+
+
+def _standing(prepared: Prepared, found: Place, before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The instruction files by their names, the branch, and what is known of the repository."""
+    from holdfast.core.bare_json import loads
+
+    known = before["files"] if before is not None else {}
+    files = {}
+    for shown, path in loads(prepared.meta.get("watched") or "[]"):
+        mark = _mark(os.path.join(found.root, path), known.get(shown))
+        if mark is not None:
+            files[shown] = mark
+    return {"branch": found.branch(), "knowledge": prepared.meta.get("knowledge", ""), "files": files}
+
+
+def _mark(path: str, before: list[Any] | None) -> list[Any] | None:
+    """Size, time and a sum of the content: a checkout may write the same file anew."""
+    try:
+        status = os.stat(path)
+        if before is not None and before[:2] == [status.st_size, status.st_mtime_ns]:
+            return before
+        with open(path, "rb") as file:
+            data = file.read(LARGEST)
+    except OSError:
+        return None
+    from binascii import crc32
+
+    return [status.st_size, status.st_mtime_ns, crc32(data)]
+
+
+def _named(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    old, new = before["files"], now["files"]
+    changed = []
+    for name in [*new, *(name for name in old if name not in new)]:
+        if name not in old:
+            changed.append(f"{name} is new")
+        elif name not in new:
+            changed.append(f"{name} is gone")
+        elif old[name][2] != new[name][2] or old[name][0] != new[name][0]:
+            changed.append(name)
+    if before["branch"] != now["branch"]:
+        changed.insert(0, f"branch {before['branch'] or 'none'} → {now['branch'] or 'none'}")
+    if before["knowledge"] != now["knowledge"] and before["knowledge"]:
+        changed.append("what is known of the repository")
+    return changed
+
+
+def _keep(path: str, standing: dict[str, Any]) -> None:
+    from holdfast.core.bare_json import dumps
+
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        os.mkdir(os.path.dirname(path), 0o700)
+    except FileExistsError:
+        pass
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(dumps(standing))
+    os.replace(temporary, path)
+
+
+# --- saying it ------------------------------------------------------------------------------------------
+
+
+def said(answer: bytes, lines: list[Line], call: Call, found: Place) -> bytes:
+    """A hook's answer with these lines for the person; written down first, as all that is told."""
+    shown = [{"text": text, "reason": reason} for text, reason in lines]
+    trace.explain(found.memory, {**entry(call, found), "tokens": 0, "lines": [], "shown": shown})
+    return host_protocol.with_notice(answer, "\n".join(f"holdfast: {text}" for text, _ in lines))

@@ -1,0 +1,49 @@
+"""Whether a host's own settings have our hooks as well: then those of a plugin leave it to them, and nothing is said
+twice. Only a plugin's hooks ask.
+"""
+
+from __future__ import annotations
+
+import os
+
+WORD = "plugin"
+OURS = b"hook_entry.py"
+MOST = 1 << 20
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# The variable that moves a host's folder, that folder in the home directory, files in it, and files in a repository.
+PLACES = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", ("settings.json",), (".claude/settings.local.json",)),
+    "codex": ("CODEX_HOME", ".codex", ("hooks.json",), (".codex/hooks.json",)),
+    "gemini": ("", ".gemini", ("settings.json",), (".gemini/settings.json",)),
+    "copilot": (
+        "COPILOT_HOME",
+        ".copilot",
+        ("hooks/holdfast.json",),
+        (".github/copilot/settings.local.json",),
+    ),
+}
+
+
+def leaves_it_to_settings(host: str, root: str, env: dict[str, str]) -> bool:
+    if host not in PLACES:
+        return False
+    variable, folder, own, shared = PLACES[host]
+    home = env.get("GEMINI_CLI_HOME") if host == "gemini" else None
+    home = home or env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    base = env.get(variable) or os.path.join(home, folder)
+    mark = f" {host} ".encode()
+    mine = (os.path.join(os.path.expanduser(base), name) for name in own)
+    if any(OURS in text and mark in text for text in map(_text, mine)):
+        return True
+    # A repository's may have been written for another machine, or in order to silence us: it must name this very hook.
+    here = os.path.join(_PACKAGE, "hot", "hook_entry.py").replace("\\", "/")
+    texts = [_text(os.path.join(root, name)) for name in shared]
+    return any(here.encode() in text.replace(b"\\\\", b"/") and mark in text for text in texts)
+
+
+def _text(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(MOST)
+    except OSError:
+        return b""

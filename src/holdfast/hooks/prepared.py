@@ -1,0 +1,166 @@
+"""Reads `<memory>/hot.db`, which the application wrote: switches and texts. docs/hot-path.md has its tables."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.core.place import Place
+
+FORMAT = "1"
+NAME = "hot.db"
+MOMENT = ("rule", "token", "needs", "place", "text", "reason", "id")
+MOST_MOMENTS = 500
+
+
+class Unreadable(Exception):
+    """The prepared file is broken, or of a format that this hook does not know."""
+
+
+class Prepared:
+    """An open prepared file. It is replaced as a whole, never written in place, so no lock is needed."""
+
+    def __init__(self, memory: str) -> None:
+        # Imported here: in a project that is not enabled nothing is to be read, and nothing to be paid.
+        sqlite = _sqlite()
+        self._error = sqlite.Error
+        path = os.path.join(memory, NAME).replace("\\", "/")
+        for sign, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+            path = path.replace(sign, code)
+        slash = "" if path.startswith("/") else "/"
+        try:
+            self.db = sqlite.connect(f"file:{slash}{path}?mode=ro&immutable=1", uri=True, timeout=0.2)
+            self.meta = dict(self.db.execute("SELECT key, value FROM meta").fetchall())
+        except sqlite.Error as error:
+            raise Unreadable(str(error)) from error
+        if self.meta.get("format") != FORMAT:
+            raise Unreadable(f"format {self.meta.get('format')!r}, this hook reads {FORMAT}")
+
+    def enabled(self, found: Place) -> bool:
+        """Enabled on this machine, and in this very place: an identity can come with a download."""
+        if self.meta.get("enabled") != "1":
+            return False
+        return found.known({path for (path,) in self._rows("SELECT path FROM place")})
+
+    def excluded(self, directories: list[str]) -> bool:
+        try:
+            patterns = self._rows("SELECT regex, start FROM exclude")
+        except Unreadable:  # prepared by an older holdfast
+            patterns = self._rows("SELECT regex, '' FROM exclude")
+        flat = [directory.replace("\\", "/") for directory in directories]
+        near = [regex for regex, start in patterns if any(directory.startswith(start) for directory in flat)]
+        if not near:
+            return False
+        import re
+
+        return any(re.match(regex, directory) for regex in near for directory in flat)
+
+    def off(self, directories: list[str]) -> tuple[bool, bool]:
+        """Whether capture and injection are switched off in any of these directories or above it."""
+        capture = inject = False
+        for path, no_capture, no_inject in self._rows("SELECT path, capture, inject FROM off"):
+            base = path.rstrip("/\\")
+            if any(d == path or d.startswith((base + "/", base + "\\")) for d in directories):
+                capture, inject = capture or bool(no_capture), inject or bool(no_inject)
+        return capture, inject
+
+    def digest(self, source: str, branch: str) -> list[tuple[str, str]]:
+        """Lines with their reasons for this branch, else for every branch."""
+        rows = self._rows(
+            "SELECT text, reasons FROM digest WHERE source = ? AND branch IN (?, '') ORDER BY branch DESC LIMIT 1",
+            (source, branch),
+        )
+        if not rows or not rows[0][0]:
+            return []
+        from holdfast.core.bare_json import loads
+
+        texts, reasons = rows[0][0].split("\n"), loads(rows[0][1])
+        return list(zip(texts, reasons + [""] * len(texts), strict=False))
+
+    def since(self, at: float, session: str, branch: str, begun: bool = False) -> list[tuple[str, str]]:
+        """What others did after a time in this session's project: this branch first, the newest first.
+
+        `begun`: only what also began after that time.
+        """
+        rows = self._rows(
+            f"SELECT text, reason FROM since WHERE {'began' if begun else 'at'} > ? AND session != ? "
+            "AND project IN ('', ?) "
+            "ORDER BY branch NOT IN ('', ?), at DESC LIMIT 100",
+            (at, session, self.project_of(session, branch), branch),
+        )
+        return _texts(rows)
+
+    def last_of(self, session: str) -> float | None:
+        """When a session was last seen at work, if that is known."""
+        ((at,),) = self._rows("SELECT max(at) FROM since WHERE session = ? AND session != ''", (session,))
+        return at if isinstance(at, float) else None
+
+    def own(self, session: str) -> list[tuple[str, str]]:
+        """What this session has left open so far."""
+        return _texts(
+            self._rows(
+                "SELECT text, reason FROM own WHERE session = ? ORDER BY position LIMIT 100", (session,)
+            )
+        )
+
+    def moments(self, tool: str, key: str | None, project: str = "") -> list[dict[str, Any]]:
+        """What is known of a tool's calls with this key, the newest first; None: of all its calls.
+
+        A file that an older holdfast prepared has no such table: the next stop prepares it again.
+        """
+        from holdfast.core.bare_json import loads
+
+        one = "AND key = ? " if key is not None else ""
+        try:
+            rows = self._rows(
+                f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {one}AND project IN ('', ?) "
+                f"ORDER BY position LIMIT {MOST_MOMENTS}",
+                # A payload may hold half of a character pair, which SQLite does not take.
+                (tool, *([key.encode("utf-8", "replace").decode()] if key is not None else []), project),
+            )
+        except Unreadable as error:
+            if "no such table" in str(error):
+                return []
+            raise
+        found = [dict(zip(MOMENT, row, strict=True)) for row in rows if all(isinstance(c, str) for c in row)]
+        for row in found:
+            row["needs"] = loads(row["needs"])
+            row["text"] = row["text"].partition("\n")[0]
+        return found
+
+    def project_of(self, session: str, branch: str) -> str:
+        rows = self._rows("SELECT project FROM since WHERE session = ? AND project != '' LIMIT 1", (session,))
+        rows = rows or self._rows(
+            "SELECT name FROM project WHERE branch IN (?, '') ORDER BY branch DESC LIMIT 1", (branch,)
+        )
+        return rows[0][0] if rows else ""
+
+    def _rows(self, query: str, values: tuple[str | float, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            rows: list[tuple[Any, ...]] = self.db.execute(query, values).fetchall()
+            return rows
+        except self._error as error:
+            raise Unreadable(str(error)) from error
+
+
+def _sqlite() -> Any:
+    """SQLite without what Python adds to it, dates above all: those take longer to load than the rest to be read."""
+    try:
+        import _sqlite3
+    except ImportError:  # an interpreter that is built in another way
+        import sqlite3
+
+        return sqlite3
+    return _sqlite3
+
+
+def _texts(rows: list[tuple[Any, ...]]) -> list[tuple[str, str]]:
+    """Only what is text, and of it only one line: SQLite lets a column hold anything."""
+    return [
+        (text.partition("\n")[0], reason if isinstance(reason, str) else "")
+        for text, reason in rows
+        if isinstance(text, str) and text
+    ]

@@ -1,0 +1,372 @@
+"""What a prompt is told: files that like sessions worked on, and facts about what it asks for; mostly nothing.
+
+The class of the prompt decides first, then how likely each file is. `recall --as-prompt` asks here as well, so that it
+shows what the hook would say.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core.words import LONGEST_PROMPT, command_in, words
+from holdfast.hooks import trace
+from holdfast.hooks.classify import UNSURE, WORK, classify
+from holdfast.hooks.classify_words import ASSENT, word_set
+from holdfast.hooks.start_lines import Told, count_tokens
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Sequence
+
+    Lines = list[tuple[str, str]]  # text and reason
+
+MOST_TOKENS = 200
+MOST_IN_SESSION = 1_200
+FACT_TOKENS = 40
+MOST_FACTS = 2
+# The smallest chance that is worth a line. Files under later prompts cost five times what those under the first do
+# (5.9% of all calls against 1.2%), so a first prompt's file must be five times as likely to pay for the same tokens.
+# The level was chosen together with the commands that are told beside them, over six histories (docs/benchmarks.md).
+FIRST_BAR, LATER_BAR = 0.06, 0.012
+# A question amid work is answered from files as well, if less often (docs/adr/0011).
+ASIDE_BAR = 0.04
+FACT_SHARE = 0.6  # of what a fact says, by rarity, that the prompt must say too
+HEADING = "Likely files:"
+OURS = "[holdfast "
+CODE, LOOKING = "code-gen", "exploration"
+ASKING = "qa"
+AT_WORK = (CODE, LOOKING)
+CLASSED = (*AT_WORK, ASKING)
+_NO = word_set("no nope n wait stop false hm hmm")
+
+
+class Heard:
+    """What a session was told before: files and lines since its last compaction, tokens and prompts in all.
+
+    `kind` is the class of its last prompt that had one: what goes on with it has the same. `worked` when one of them
+    was work on code or a look at it. `read` is how long its transcript was then, where that is looked at.
+    """
+
+    def __init__(self) -> None:
+        self.lines: set[str] = set()
+        self.files: set[str] = set()
+        self.tokens = 0
+        self.prompted = False
+        self.kind = ""
+        self.worked = False
+        self.read: int | None = None
+
+
+class Answered(Told):
+    """Also the class that was decided on, and the files that the lines stand for."""
+
+    def __init__(self, kind: str, lines: Lines, nothing: str = "", files: Sequence[str] = ()) -> None:
+        super().__init__(lines, nothing)
+        self.kind = kind
+        self.files = list(files)
+        self.changed = False  # something that a lesson depends on: the child has to look at it
+
+
+def choose(
+    db: sqlite3.Connection,
+    prompt: str,
+    session: str,
+    heard: Heard,
+    root: str | None,
+    earlier: Sequence[Collection[str]] | None = None,
+    most: int = MOST_TOKENS,
+    project: str = "",
+    branch: str = "",
+    cwd: str = "",
+) -> Answered:
+    """The lines for a prompt. `root` is the checkout in which files must exist; None where there is none to look at.
+    `cwd` is where in it the agent is, if that is known.
+
+    Facts are those of `project`, one of the repository's; '' where it has but one.
+
+    `earlier` are the words of the session's prompts so far; None: those that were captured. `branch` is checked out.
+    """
+    text = prompt.strip()
+    if not text:
+        return Answered("", [], "the prompt is empty")
+    if text.startswith(OURS):
+        return Answered("", [], "the prompt is holdfast's own text")
+    kind, _ = class_of(text, heard.kind)  # why is said in words of the prompt, which nobody has redacted
+    command = command_in(text)
+    if command and _is_known(db, command):
+        kind = kind if kind in AT_WORK else LOOKING  # what sessions did with it says which files
+    elif command:
+        text = text[len(command) :].strip()  # its name says what kind of work it is, not which files
+    if kind not in AT_WORK and not (kind == ASKING and heard.worked):
+        return Answered(kind, [], f"the prompt is {kind}, not work on code")
+    if not text:
+        return Answered(kind, [], "a command without words of its own")
+    budget = min(most, MOST_IN_SESSION - heard.tokens)
+    if budget <= 0:
+        return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
+    lines: Lines = []
+    left_out, changed = 0, False
+    if kind == CODE:
+        from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
+
+        said = _said(db, text)
+        lessons = lessons_for(db, text, said, heard.lines, root, budget)
+        budget -= sum(count_tokens(line) for line, _ in lessons.lines)
+        told_now = heard.lines.union(line for line, _ in lessons.lines)
+        facts = _facts(db, text, said, told_now, min(FACT_TOKENS, budget), project)
+        budget -= sum(count_tokens(line) for line, _ in facts)
+        lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
+    aside = ASIDE_BAR if kind == ASKING else 0.0
+    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, aside, cwd)
+    nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
+    told = Answered(kind, lines + pointers, nothing, files)
+    told.left_out, told.changed = left_out, changed
+    return told
+
+
+def class_of(text: str, last: str) -> tuple[str, str]:
+    """The class by which a prompt is answered, and why. `last` is that of the session's prompt before it.
+
+    Unsure between work on code and a look at it: files are told for either. Assent ("yes"), and what says nothing of
+    its own kind ("all four", "the other one"), goes on with what came before; thanks and questions do not.
+    """
+    kind, sure, why = classify(text)
+    if kind != "other":
+        return kind, why
+    if why.startswith(WORK):
+        return LOOKING, why
+    if last in CLASSED and (sure == UNSURE or _assents(text)):
+        return last, f"goes on with a prompt that was {last}"
+    return kind, why
+
+
+def _is_known(db: sqlite3.Connection, command: str) -> bool:
+    """Whether sessions here were given a command of the client before."""
+    return bool(db.execute("SELECT 1 FROM word WHERE word = ?", (command,)).fetchall())
+
+
+def _assents(text: str) -> bool:
+    said = text.lower().replace(",", " ").replace(".", " ").replace("!", " ").split()
+    return 0 < len(said) < 6 and all(word in ASSENT and word not in _NO for word in said)
+
+
+def _pointers(
+    db: sqlite3.Connection,
+    text: str,
+    session: str,
+    heard: Heard,
+    root: str | None,
+    budget: int,
+    earlier: Sequence[Collection[str]] | None,
+    branch: str,
+    least: float,
+    cwd: str,
+) -> tuple[Lines, list[str]]:
+    from holdfast.hooks.postings import Postings
+    from holdfast.hooks.ranking import named_files, rank
+
+    postings = Postings(db)
+    if not postings.sessions:
+        return [], []
+    own = postings.number(session) if session else -1
+    touched = postings.touched_by(own) if own >= 0 else []
+    before = postings.earlier(session) if earlier is None and session else list(earlier or ())
+    later = bool(before) or heard.prompted
+    bar = max(least, LATER_BAR if later else FIRST_BAR)
+    top = None if root is None else os.path.realpath(root)
+    named = named_files(postings, text, [folder for folder in (top, cwd) if folder])
+    ranked = rank(postings, text, before, touched, bar, own, later, branch, named)
+    likely = {}
+    folders: dict[str, str] = {}
+    for one in ranked:
+        if one.path not in heard.files and (top is None or is_file(top, one.path, folders)):
+            likely[one.path] = one
+            if len(likely) == CONSIDERED:
+                break
+    files = fitting(list(likely), budget - count_tokens(HEADING))
+    if not files:
+        return [], []
+    lines = [
+        (
+            line,
+            f"{likely[path].why}; {likely[path].chance:.0%} likely" if path else "folder of what is below it",
+        )
+        for line, path in path_lines(files)
+    ]
+    return [(HEADING, "what the lines below it are"), *lines], files
+
+
+def _said(db: sqlite3.Connection, text: str) -> set[str]:
+    """The telling words of a prompt."""
+    ((empty,),) = db.execute("SELECT empty FROM asked_meta").fetchall()
+    return set(words(text[:LONGEST_PROMPT], frozenset(empty.split())))
+
+
+def _facts(
+    db: sqlite3.Connection,
+    text: str,
+    said: Collection[str],
+    heard: Collection[str],
+    budget: int,
+    project: str,
+) -> Lines:
+    """The few facts of which the prompt says most."""
+    asked = "SELECT text, reason, words FROM prompt_fact WHERE ? IN ('', project)"
+    rows = db.execute(asked, (project,)).fetchall()
+    found = []
+    told = "\n".join([*heard, ""])
+    for line, reason, weighed in rows:
+        weights = {
+            word: float(weight) for word, _, weight in (part.partition(":") for part in weighed.split())
+        }
+        shared = [word for word in weights if word in said]
+        share = sum(weights[word] for word in shared) / (sum(weights.values()) or 1.0)
+        if len(shared) > 1 and share >= FACT_SHARE and line not in text and not _is_said(line, told):
+            found.append((share, line, f"{reason}; {', '.join(sorted(shared)[:3])}"))
+    kept: Lines = []
+    for _, line, reason in sorted(found, key=lambda one: (-one[0], one[1]))[:MOST_FACTS]:
+        cost = count_tokens(line)
+        if cost <= budget:
+            budget -= cost
+            kept.append((line, reason))
+    return kept
+
+
+def _is_said(line: str, told: str) -> bool:
+    """Whether a session was told this, or in other words the command that it names."""
+    if f"{line}\n" in told:
+        return True
+    named = line.split("`")[1] if line.count("`") > 1 else ""
+    return bool(named) and any(f"{named}{end}" in told for end in ("`", "\n"))
+
+
+def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
+    """A file inside the checkout, whose real path is given; not through a link that leads out of it.
+
+    `folders` collects where folders really are: to follow links takes a look at each folder on the way, for every file.
+    """
+    try:
+        whole = os.path.join(top, path)
+        if not os.path.isfile(whole):
+            return False
+        if folders is None or os.path.islink(whole):
+            real = os.path.realpath(whole, strict=True)
+        else:
+            folder = os.path.dirname(whole)
+            if folder not in folders:
+                folders[folder] = os.path.realpath(folder, strict=True) + os.sep
+            real = folders[folder]
+        return real.startswith(top.rstrip(os.sep) + os.sep)
+    except (OSError, ValueError):
+        return False
+
+
+def heard_by(memory: str, session: str) -> Heard:
+    """From the trace; a torn or foreign line says nothing."""
+    found = Heard()
+    compacted = False
+    total = 0
+    for entry in trace.told_to(memory, session):
+        try:
+            total = max(total, int(entry.get("total", 0)))
+            found.tokens += int(entry["tokens"])
+            found.prompted |= entry["event"] == "UserPromptSubmit"
+            if found.read is None and isinstance(entry.get("read"), int):
+                found.read = entry["read"]
+            if not found.kind and entry.get("class") in CLASSED:
+                found.kind = entry["class"]
+            found.worked |= entry.get("class") in AT_WORK
+            if not compacted and not entry.get("agent"):
+                found.lines.update(line["text"] for line in entry["lines"])
+                found.files.update(entry.get("files", ()))
+            compacted |= entry.get("source") == "compact"
+        except (ValueError, LookupError, TypeError, AttributeError):
+            continue
+    found.tokens = max(found.tokens, total)  # older lines may be gone
+    return found
+
+
+# Paths as lines within a budget: in full, and those of one folder under its name where that is shorter.
+
+CONSIDERED = 40  # more than a budget ever holds
+_MOST_FOLDERS = 4
+
+
+def fitting(paths: Sequence[str], budget: int) -> list[str]:
+    """As many as the budget holds when written by `path_lines`, the first ones first."""
+    paths = paths[:CONSIDERED]
+    folders = _folders(paths)
+    left = budget
+    taken: list[str] = []
+    opened = {""}
+    for path in paths:
+        folder = folders[path]
+        cost = count_tokens(_line(path, folder))
+        cost += 0 if folder in opened else count_tokens(_heading(folder))
+        if cost <= left:
+            left -= cost
+            opened.add(folder)
+            taken.append(path)
+    # Fewer files may share no folder: then they are written out, which must fit as well.
+    while taken and sum(count_tokens(line) for line, _ in path_lines(taken)) > budget:
+        taken.pop()
+    return taken
+
+
+def path_lines(paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Each line with the path that it stands for; '' for a folder's name, under which its files are listed."""
+    folders = _folders(paths)
+    lines: list[tuple[str, str]] = []
+    for folder in sorted(set(folders.values())):
+        if folder:
+            lines.append((_heading(folder), ""))
+        lines += [(_line(path, folder), path) for path in paths if folders[path] == folder]
+    return lines
+
+
+def _heading(folder: str) -> str:
+    return f"in {folder}/"
+
+
+def _line(path: str, folder: str) -> str:
+    return f"  {path[len(folder) + 1 :]}" if folder else path
+
+
+def _folders(paths: Sequence[str]) -> dict[str, str]:
+    """For each path the folder that it is listed under, '' for none: those whose names, said once, save most.
+
+    A folder is left in what is listed: a bare name could be any file's.
+    """
+    chosen = dict.fromkeys(paths, "")
+    left = list(chosen)
+    sizes: dict[str, int] = {}
+    for _ in range(_MOST_FOLDERS):
+        holding: dict[str, int] = {}
+        for path in left:
+            end = path.find("/")
+            last = path.rfind("/")
+            while 0 <= end < last:
+                folder = path[:end]
+                holding[folder] = holding.get(folder, 0) + 1
+                end = path.find("/", end + 1)
+        best, most = "", 0
+        for folder, count in holding.items():
+            if count > 1:
+                if folder not in sizes:
+                    sizes[folder] = count_tokens(folder)
+                # Its name and a stroke each time; `in`, name and stroke once.
+                saved = (sizes[folder] + 1) * count - sizes[folder] - 2
+                if (saved, folder) > (most, best) and saved > 0:
+                    best, most = folder, saved
+        if not best:
+            break
+        inside = [path for path in left if path.startswith(best + "/") and "/" in path[len(best) + 1 :]]
+        chosen.update(dict.fromkeys(inside, best))
+        left = [path for path in left if not chosen[path]]
+    return chosen

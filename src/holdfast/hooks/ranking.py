@@ -1,0 +1,356 @@
+"""Which files the work that a prompt asks for will touch, judged by the sessions that were asked alike.
+
+Similarity (BM25 of the prompt, and more faintly of the session's earlier prompts, over the words of past sessions)
+times recency times co-change. It runs over the prepared tables, in hooks and in the application alike, and reads only
+what the prompt's own words lead to.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+from holdfast.core.words import LONGEST_PROMPT, ON, as_written, branch_words, command_in, names_file, words
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from holdfast.hooks.postings import Postings
+
+
+# A file that is pointed to, and why: which sessions touched it, and what they were asked with as well.
+
+
+class Reasons:
+    """What speaks for files, worked out for those that are told only."""
+
+    def __init__(
+        self, postings: Postings, query: dict[str, float], likeness: dict[int, float], prompt: str
+    ) -> None:
+        self._postings = postings
+        self._query = query
+        self._likeness = likeness
+        self._written = as_written([prompt[:LONGEST_PROMPT]], postings.empty)
+        self.named: Collection[str] = ()
+
+    def speaker(self, path: str) -> int:
+        touches = self._postings.touches(path)
+        return max(touches, key=lambda number: (self._likeness.get(number, 0.0), number), default=-1)
+
+    def session(self, path: str) -> str:
+        """The session that speaks most for a file; '' where only git knows it."""
+        number = self.speaker(path)
+        return "" if number < 0 else self._postings.session(number)
+
+    def why(self, path: str) -> str:
+        if path in self.named:
+            return "the prompt names it"
+        touches = self._postings.touches(path)
+        if not touches:
+            return "changes together with likely files"
+        edits = sum(touches.values())
+        did = f"edited in {edits}" if edits else f"read in {len(touches)}"
+        shared = ", ".join(self._shared(self.speaker(path)))
+        return f"{did} of {self._postings.sessions} sessions" + (f"; {shared}" if shared else "")
+
+    def _shared(self, number: int) -> list[str]:
+        """The most telling words that a session was asked with as well."""
+        found = [word for word in self._query if number in self._postings.holding(word)]
+        telling = sorted(found, key=lambda word: (-self._query[word] * self._postings.rarity(word), word))
+        return [self._written.get(word, word) for word in telling[:3]]
+
+
+class Pointed:
+    """A file with its chance: how often files with this standing were touched in the histories that the weights were
+    fitted on."""
+
+    __slots__ = ("_reasons", "chance", "path")
+
+    def __init__(self, path: str, chance: float, reasons: Reasons) -> None:
+        self.path = path
+        self.chance = chance
+        self._reasons = reasons
+
+    @property
+    def why(self) -> str:
+        return self._reasons.why(self.path)
+
+    @property
+    def session(self) -> str:
+        return self._reasons.session(self.path)
+
+
+# Files that a prompt names by less than their path: "clean.go", "checkpoint/temporary.go".
+
+CHANCE = 0.5  # of those that 22 histories named so, 68 of 134 were touched (docs/benchmarks.md)
+_AROUND = "`'\"()[]{}<>,;:!?*.…“”‘’"
+_MOST_SAID, _MOST_MEANT = 12, 2
+_LONGEST, _LONGEST_ENDING = 200, 8
+
+
+def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
+    """The paths that are meant, in the order in which the prompt says them.
+
+    `folders` are the checkout and where the agent is in it: what can be opened from there as it is said needs no path.
+    """
+    found: dict[str, None] = {}
+    said = said_names(prompt)
+    for name in said:
+        if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
+            continue
+        meant = postings.ending_with(name, _MOST_MEANT + 1)
+        if len(meant) <= _MOST_MEANT and not any(path in prompt for path in meant):
+            found.update(dict.fromkeys(meant))
+    return list(found)
+
+
+def said_names(prompt: str) -> list[str]:
+    """What looks like the name of a file, or like the last parts of a path."""
+    found: dict[str, None] = {}
+    if "." not in prompt:
+        return []
+    for piece in prompt[:LONGEST_PROMPT].split():
+        if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
+            continue  # half a character (a lone surrogate) is none that a database could look for
+        name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
+        stem, dot, ending = name.rpartition("/")[2].rpartition(".")
+        if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
+            found[name] = None
+            if len(found) == _MOST_SAID:
+                break
+    return list(found)
+
+
+# Flat optima: half or twice of most stays within the noise (docs/benchmarks.md).
+_SATURATION, _LENGTH = 1.2, 0.75  # BM25's own
+_EARLIER, _EARLIER_FADES = 0.5, 0.7  # what the prompts before this one still weigh
+_BRANCH_WORD, _SAME_BRANCH = 0.3, 0.5  # what the words of a branch's name weigh, and being the same one
+_READ = 0.5  # of an edit
+_EVERYWHERE = 0.3  # damps files that every session touches
+_HALF_LIFE = 60  # sessions
+_RECENT_HALF_LIFE, _LATELY = 5, 60
+_FADES = [0.5 ** (back / _RECENT_HALF_LIFE) for back in range(_LATELY)]
+_TOGETHER = 0.5  # how much a file gains that always changes with one that is already certain
+_SEEDS = 5
+_MANY_WORDS = 4  # shared with one session: then it is alike, however much else the prompt says
+_SHARE, _SHARE_OF_ONE = 0.12, 0.25  # of what the prompt says, by rarity, when a few words or one are shared
+_EARLIER_PROMPTS = 8
+_SESSIONS = 80  # the likest ones; what the others add changes no place that is told
+_CANDIDATES = 130
+MOST = 100  # several times what a briefing holds: some of them may be gone
+
+
+class Weights:
+    """A log-linear reading of what speaks for a file, fitted so that the sum is a chance (docs/benchmarks.md).
+
+    `likeness`: ln of the score in relation to the best file's; `named`: share of the file's own name that the prompt
+    says; `gap`: ln of 1 + sessions since it was touched; `recent`: how often of late; `told`: ln of 1 + files that the
+    prompt names itself, for then it needs no others; `mass`: ln of what the prompt says that is known here; `written`:
+    ln of 1 + BM25 of the prompt over the names that were written into the file.
+    """
+
+    def __init__(
+        self,
+        base: float,
+        likeness: float,
+        named: float,
+        gap: float,
+        recent: float,
+        told: float,
+        mass: float,
+        written: float = 0.0,
+    ) -> None:
+        self.base = base
+        self.likeness = likeness
+        self.named = named
+        self.gap = gap
+        self.recent = recent
+        self.told = told
+        self.mass = mass
+        self.written = written
+
+
+# A first prompt says little of where the work will lead: what was worked on lately counts for more than later on.
+FIRST = Weights(
+    base=-1.27, likeness=0.613, named=0.613, gap=-0.174, recent=0.348, told=-0.32, mass=-0.192, written=0.212
+)
+LATER = Weights(base=-0.76, likeness=0.85, named=0.255, gap=-0.0255, recent=0.085, told=-0.286, mass=-0.214)
+
+
+def rank(
+    postings: Postings,
+    prompt: str,
+    earlier: Sequence[Collection[str]] = (),
+    touched: Collection[str] = (),
+    least: float = 0.0,
+    own: int = -1,
+    later: bool | None = None,
+    branch: str = "",
+    named: Collection[str] = (),
+) -> list[Pointed]:
+    """Files by how likely the work touches them, the likeliest first; nothing when no past session is like it.
+
+    `named` are those that the prompt means by name (hooks/ranking.py): they come before all others.
+
+    `earlier` are the words of this session's prompts so far, oldest first, `touched` its files, and `own` its number
+    among the sessions, which says nothing about itself. `least` is the smallest chance that is worth a line; `later`
+    says that this is not the first prompt, even though the earlier ones are not known. `branch` is checked out: its
+    name says what the work is about, and sessions on it did the same work.
+    """
+    query = _query(words(prompt[:LONGEST_PROMPT], postings.empty), earlier)
+    if command := command_in(prompt):
+        query[command] = 1.0
+    for word in branch_words(branch, postings.empty):
+        query[word] = max(query.get(word, 0.0), _SAME_BRANCH if word.startswith(ON) else _BRANCH_WORD)
+    postings.load(query)
+    likeness = _likeness(postings, query, own)
+    reasons = Reasons(postings, query, likeness, prompt)
+    reasons.named = named
+    meant = [Pointed(path, CHANCE, reasons) for path in named if path not in touched]
+    if not _is_known(postings, query, likeness):
+        return meant
+    scores = _with_companions(postings, touched, _scores(postings, query, likeness))
+    best = max(scores.values(), default=0.0)
+    told = {path for path in scores if names_file(prompt, path)}
+    weights = LATER if (later if later is not None else earlier) else FIRST
+    mass = sum(weight * postings.rarity(word) for word, weight in query.items() if postings.holding(word))
+    fixed = weights.base + weights.told * math.log1p(len(told)) + weights.mass * math.log1p(mass)
+    left_out = told.union(touched, named)
+    odds = {
+        path: fixed + _standing(postings, weights, query, path, score / best)
+        for path, score in scores.items()
+        if score and path not in left_out
+    }
+    if weights.written:
+        for path, alike in _written(postings, words(prompt[:LONGEST_PROMPT], postings.empty), odds).items():
+            odds[path] += weights.written * math.log1p(alike)
+    bar = math.log(least / (1 - least)) if 0 < least < 1 else -math.inf
+    kept = [path for path in odds if odds[path] >= bar]
+    ranked = sorted(kept, key=lambda path: (-odds[path], path))[:MOST]
+    return meant + [Pointed(path, round(1 / (1 + math.exp(-odds[path])), 4), reasons) for path in ranked]
+
+
+def _query(said: Iterable[str], earlier: Sequence[Collection[str]]) -> dict[str, float]:
+    query = dict.fromkeys(said, 1.0)
+    weight = _EARLIER
+    for before in list(reversed(earlier))[:_EARLIER_PROMPTS]:
+        for word in before:
+            query[word] = max(query.get(word, 0.0), weight)
+        weight *= _EARLIER_FADES
+    return query
+
+
+def _likeness(postings: Postings, query: dict[str, float], own: int) -> dict[int, float]:
+    found: dict[int, float] = {}
+    longer = postings.longer(_LENGTH, _SATURATION)
+    for word, weight in query.items():
+        worth = weight * postings.rarity(word) * (_SATURATION + 1)
+        for number, count in postings.holding(word).items():
+            found[number] = found.get(number, 0.0) + worth * count / (count + longer[number])
+    found.pop(own, None)
+    return found
+
+
+def _is_known(postings: Postings, query: dict[str, float], likeness: dict[int, float]) -> bool:
+    """Whether some past session was asked for something like it: a shared everyday word is not enough."""
+    if not likeness:
+        return False
+    closest = max(likeness, key=lambda number: (likeness[number], number))
+    shared = [word for word in query if closest in postings.holding(word)]
+    whole = sum(weight * postings.rarity(word) for word, weight in query.items())
+    share = sum(query[word] * postings.rarity(word) for word in shared) / whole
+    return len(shared) >= _MANY_WORDS or share >= (_SHARE if len(shared) > 1 else _SHARE_OF_ONE)
+
+
+def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, float]) -> dict[str, float]:
+    newest = postings.sessions - 1
+    # Squared: the most similar sessions count, not the many that share a word.
+    values = {
+        number: alike * alike * 0.5 ** ((newest - number) / _HALF_LIFE) for number, alike in likeness.items()
+    }
+    likest = sorted(values, key=lambda number: (-values[number], number))[:_SESSIONS]
+    raw: dict[int, float] = {}
+    for number, files in postings.files(likest):
+        value = values[number]
+        for file in files:
+            raw[file >> 1] = raw.get(file >> 1, 0.0) + (value if file & 1 else value * _READ)
+    scores: dict[str, float] = {}
+    best = sorted(raw, key=lambda file: (-raw[file], file))[:_CANDIDATES]
+    for file, path in zip(best, postings.paths(best), strict=True):
+        said = 0.0
+        for word in postings.words_of(path)[0]:
+            if word in query:
+                said += query[word]
+        scores[path] = raw[file] * (1 + said) / (1 + len(postings.marks(path))) ** _EVERYWHERE
+    return scores
+
+
+def _written(postings: Postings, said: Iterable[str], paths: Collection[str]) -> dict[str, float]:
+    """BM25 of what a prompt says over the words that sessions wrote into files; each word counts once a file."""
+    found: dict[str, float] = {}
+    numbered = {path: postings.written_into(path) for path in paths}
+    for files in postings.writing(set(said)):
+        held = len(files)
+        rarity = math.log(1 + (postings.known_files - held + 0.5) / (held + 0.5))
+        for path, (file, many) in numbered.items():
+            if file in files:
+                longer = 1 - _LENGTH + _LENGTH * many / postings.written_average
+                found[path] = found.get(path, 0.0) + rarity * (_SATURATION + 1) / (1 + _SATURATION * longer)
+    return found
+
+
+def _with_companions(
+    postings: Postings, touched: Collection[str], scores: dict[str, float]
+) -> dict[str, float]:
+    """Files that change with the likeliest ones, or with what the session already touched, gain by it."""
+    seeds = dict.fromkeys(touched, 1.0)
+    best = max(scores.values(), default=0.0)
+    for path in sorted(scores, key=lambda path: (-scores[path], path))[:_SEEDS]:
+        seeds.setdefault(path, scores[path] / best)
+    gains: dict[str, float] = {}
+    for seed, path, often in postings.together(seeds):
+        gains[path] = max(gains.get(path, 0.0), seeds[seed] * often)
+    for seed in sorted(touched):
+        for path, often in _touched_with(postings, seed).items():
+            gains[path] = max(gains.get(path, 0.0), often)
+    joined = dict(scores)
+    for path, gain in gains.items():
+        joined[path] = scores.get(path, 0.0) * (1 + _TOGETHER * gain) + best * gain * _TOGETHER / 4
+    return joined
+
+
+def _touched_with(postings: Postings, seed: str) -> dict[str, float]:
+    """How often sessions that touched one file touched another."""
+    numbers = sorted(postings.touches(seed))[-_SESSIONS:]
+    counts: dict[int, int] = {}
+    for _, files in postings.files(numbers):
+        for file in files:
+            counts[file >> 1] = counts.get(file >> 1, 0) + 1
+    often = sorted(counts, key=lambda file: (-counts[file], file))[:MOST]
+    found = zip(often, postings.paths(often), strict=True)
+    return {path: counts[file] / (1 + len(numbers)) for file, path in found if path != seed}
+
+
+def _standing(
+    postings: Postings, weights: Weights, query: dict[str, float], path: str, relative: float
+) -> float:
+    marks = postings.marks(path)
+    newest = postings.sessions - 1
+    gap = newest - (marks[-1] >> 1) if marks else newest
+    recent = 0.0
+    for mark in reversed(marks):
+        back = newest - (mark >> 1)
+        if back >= _LATELY:
+            break
+        recent += _FADES[back]
+    own = postings.words_of(path)[1]
+    named = sum(query.get(word, 0.0) for word in own) / len(own) if own else 0.0
+    standing: float = (
+        weights.likeness * math.log(relative + 0.001)
+        + weights.named * named
+        + weights.gap * math.log1p(gap)
+        + weights.recent * recent
+    )
+    return standing

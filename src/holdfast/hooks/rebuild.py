@@ -1,0 +1,85 @@
+"""Has what was prepared made anew where it cannot be read or is too old; as long as a hook may wait, and beyond.
+
+The child that does it is not stopped when the hook has to answer: it is done for the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from holdfast.core.processes import CAPTURE, ISOLATED, detach
+from holdfast.hooks import trace
+from holdfast.hooks.host_protocol import MOMENT, PROMPT
+from holdfast.hooks.prepared import Prepared, Unreadable
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.core.place import Place
+    from holdfast.hooks.host_protocol import Call
+
+RENEWED_S = 2.0
+RESERVE_S = 0.5  # of the hook's time, for the answer
+NOTHING = "what was prepared could not be read; hook.log says why, and it is being made anew"
+
+
+def opened_again(
+    error: Unreadable,
+    call: Call,
+    found: Place,
+    until: float,
+    envelope: Mapping[str, object],
+    env: dict[str, str],
+) -> Prepared | None:
+    """What was made anew; None where that takes too long. Nothing is lost then: the envelope says where to look."""
+    from holdfast.hooks.emit import confess, entry
+
+    confess(found, call.event, error)
+    if not _is_enabled(found):
+        return None
+    if call.event in (MOMENT, PROMPT):  # somebody waits for these; what is made anew is there for the next
+        if call.event == PROMPT:
+            detach([*CAPTURE, found.memory, found.root, "prepare"], env)
+        return None
+    prepare_now(found, until, env, "prepare")
+    try:
+        return Prepared(found.memory)
+    except Unreadable:
+        pass
+    if call.text("session_id") and not call.payload.get("agent_id"):
+        trace.post(found.memory, {**envelope})  # whether this directory is to be captured the child finds out
+    detach([*CAPTURE, found.memory, found.root], env)
+    trace.explain(found.memory, {**entry(call, found), "tokens": 0, "lines": [], "nothing": NOTHING})
+    return None
+
+
+def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> bool:
+    """Whether it was done by then. Whoever does it goes on in any case."""
+    import subprocess
+
+    command = [sys.executable, *ISOLATED, *CAPTURE, found.memory, found.root, *only]
+    nothing = subprocess.DEVNULL
+    child = subprocess.Popen(
+        command, env=env, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=os.name != "nt"
+    )
+    try:
+        child.wait(max(0.0, min(RENEWED_S, until - RESERVE_S - time.monotonic())))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _is_enabled(found: Place) -> bool:
+    """As the application wrote it down; `hot.db` is made of this."""
+    from holdfast.core.bare_json import loads
+
+    try:
+        with open(os.path.join(found.memory, "switches.json"), encoding="utf-8") as file:
+            switches = loads(file.read())
+        marks = {*switches["places"], *switches.get("marks", ())}
+        return switches["enabled"] is True and found.known(marks)
+    except (OSError, ValueError, LookupError, TypeError):
+        return False

@@ -1,0 +1,223 @@
+"""What an event of a host leads to: what is said, what is left for the child to capture, what is made anew."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.core import place
+from holdfast.hooks import host_protocol, trace
+from holdfast.hooks.host_protocol import MOMENT, PROMPT, START, STOP, Call
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from holdfast.core.place import Place
+    from holdfast.hooks.prepared import Prepared
+    from holdfast.hooks.prompt import Heard
+    from holdfast.hooks.start_lines import Told
+
+MOST_CONTEXT = 9_000  # characters; Claude Code takes 9,900 and puts longer ones into a file
+
+
+def respond(
+    call: Call, problem: str, directories: list[str], found: Place, env: dict[str, str], until: float
+) -> bytes:
+    """The answer to an event; `until` is when it has to be given."""
+    event, payload = call.event, call.payload
+    prepared = _opened(call, directories, found, env, until)
+    if prepared is None or not prepared.enabled(found):
+        return b""
+    if problem:
+        trace.log(found.memory, f"{event}: {problem}")
+        return b""
+    if payload.get("agent_id") and event != MOMENT:
+        return b""
+    stale = prepared.meta.get("config") != place.stamp(os.path.join(place.home_of(env), "config.toml"))
+    if prepared.excluded(directories):
+        if stale and event != MOMENT:  # perhaps it is no longer
+            from holdfast.core.processes import CAPTURE, detach
+
+            detach([*CAPTURE, found.memory, found.root], env)
+        return b""
+    no_capture, no_inject = prepared.off(directories)
+    if event == MOMENT:  # comes often: what there is to prepare again waits for the stop
+        if stale or no_inject:
+            return b""
+        from holdfast.hooks import moment
+
+        return moment.respond(prepared, call, directories, found)
+    answer = b""
+    if event == PROMPT:
+        wanted = False
+        if not no_inject:
+            try:
+                answer, wanted = _prompt(prepared, call, found, stale)
+                answer = _noticed(answer, prepared, call, found)
+            except Exception as error:  # the prompt goes on, and what could not be read is made anew
+                _fail(found, call, error)
+                stale = True
+        no_capture = True  # a stop says where to look; a prompt has nothing to add
+    elif event == START:
+        wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
+        if not no_capture:  # first of all: of a session that left no word nobody knows, should it be killed
+            trace.post(found.memory, _envelope(call, directories, env))
+        if not (no_capture and no_inject):
+            try:
+                if not (stale or no_inject):
+                    crashed = (
+                        not no_capture and wanted and trace.ended(found.memory, payload.get("session_id"))
+                    )
+                    prepared = _renewed(prepared, found, env, until, crashed)
+                answer = _start(prepared, call, found, _why_not(stale, no_inject))
+                _begin(prepared, call, found)
+            except Exception as error:  # a session that cannot be told anything is captured all the same
+                _fail(found, call, error)
+                stale = True
+    else:
+        wanted = not no_capture
+        if event == STOP and not (stale or no_inject):
+            answer = _noticed(b"", prepared, call, found)
+    if not no_capture and event != START:
+        trace.post(found.memory, _envelope(call, directories, env))
+    if wanted or stale:
+        from holdfast.core.processes import CAPTURE, detach
+
+        detach([*CAPTURE, found.memory, found.root], env)
+    return answer
+
+
+def _opened(
+    call: Call, directories: list[str], found: Place, env: dict[str, str], until: float
+) -> Prepared | None:
+    """What was prepared. Where it cannot be read it is made anew, or no stop would ever be captured again."""
+    from holdfast.hooks.prepared import Prepared, Unreadable
+
+    try:
+        return Prepared(found.memory)
+    except Unreadable as error:
+        from holdfast.hooks.rebuild import opened_again
+
+        return opened_again(error, call, found, until, _envelope(call, directories, env), env)
+
+
+def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float, crashed: bool) -> Prepared:
+    """Prepared again first where somebody edited current.md by hand, or on another day: old state is told as such.
+
+    Where a session ended without a word, it is captured first: what it left is what this one goes on from.
+    """
+    today = prepared.meta.get("prepared", "")[:10] == time.strftime("%Y-%m-%d", time.gmtime())
+    if (
+        not crashed
+        and today
+        and prepared.meta.get("current") == place.stamp(os.path.join(found.memory, "current.md"))
+    ):
+        return prepared
+    from holdfast.hooks.rebuild import prepare_now
+
+    if not prepare_now(found, until, env, *([] if crashed else ["prepare"])):
+        return prepared  # what was prepared last is better than nothing
+    return type(prepared)(found.memory)
+
+
+def _why_not(stale: bool, no_inject: bool) -> str:
+    if no_inject:
+        return "injection is switched off in this directory (holdfast on --inject)"
+    # Somebody may just have excluded this directory; only the application can read that file.
+    return "the personal configuration has changed and is being prepared again" if stale else ""
+
+
+def _start(prepared: Prepared, call: Call, found: Place, reason: str) -> bytes:
+    from holdfast.hooks.emit import say
+    from holdfast.hooks.start_lines import START_TOKENS, Told, choose, fitting
+
+    told = Told([], reason) if reason else choose(prepared, found.memory, call.payload, found.branch())
+    here = found.reachable(told.lines)
+    if here is not told.lines:
+        lines_here, less = fitting(here, START_TOKENS)
+        told = Told(lines_here, told.nothing, told.left_out + less)
+    if sum(len(line) for line, _ in told.lines) > MOST_CONTEXT:
+        told = Told([], "the digest is too long")
+    rest: dict[str, object] = {"left_out": told.left_out} if told.left_out else {}
+    return say(told, call, found, rest)
+
+
+def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[bytes, bool]:
+    """The answer, and whether something that a lesson depends on has changed: the child has to look at it."""
+    from holdfast.hooks.emit import say
+    from holdfast.hooks.prompt import Answered, choose, heard_by
+
+    prompt = call.text("prompt")
+    if not prompt.strip():
+        return b"", False
+    # A payload may hold half of a character pair, which SQLite does not take.
+    prompt = prompt.encode("utf-8", "replace").decode()
+    mine = call.text("session_id").encode("utf-8", "replace").decode()
+    heard = heard_by(found.memory, mine)
+    again, rest = (None, {}) if stale else _after_compaction(prepared, call, found, heard)
+    if stale:
+        told = Answered("", [], _why_not(stale, False))
+    else:
+        branch = found.branch()
+        project = prepared.project_of(mine, branch)
+        cwd = call.text("cwd")
+        told = choose(prepared.db, prompt, mine, heard, found.root, project=project, branch=branch, cwd=cwd)
+    rest |= {"class": told.kind, **({"files": told.files} if told.files else {})}
+    rest |= {"left_out": told.left_out} if told.left_out else {}
+    return say(told, call, found, rest, again), told.changed
+
+
+def _after_compaction(
+    prepared: Prepared, call: Call, found: Place, heard: Heard
+) -> tuple[Told | None, dict[str, object]]:
+    """What has to be told again where the host does not say that it forgot, and what the next prompt must know."""
+    if call.host not in host_protocol.UNTOLD_COMPACTION:
+        return None, {}
+    from holdfast.hooks.compaction import lost, read_so_far
+
+    return lost(prepared, call, found, heard), read_so_far(call)
+
+
+def _noticed(answer: bytes, prepared: Prepared, call: Call, found: Place) -> bytes:
+    from holdfast.hooks.emit import noticed
+
+    return noticed(answer, prepared, call, found)
+
+
+def _begin(prepared: Prepared, call: Call, found: Place) -> None:
+    from holdfast.hooks import notices
+    from holdfast.hooks.emit import confess
+
+    try:
+        notices.begun(prepared, call, found)
+    except Exception as error:  # the session is only not told what changes around it
+        confess(found, call.event, error)
+
+
+def _fail(found: Place, call: Call, error: Exception) -> None:
+    from holdfast.hooks.emit import fail
+
+    fail(found, call, error)
+
+
+def _envelope(call: Call, directories: list[str], env: dict[str, str]) -> dict[str, object]:
+    """Only where to look: no word of the conversation is written before it was redacted."""
+    wanted = {"session": "session_id", "transcript": "transcript_path"}
+    kept = {key: call.text(name)[:4096] for key, name in wanted.items()}
+    process = host_protocol.process_of(call.host, env)
+    return {
+        "host": call.host,
+        "event": call.event,
+        **kept,
+        "cwd": directories[-1][:4096],
+        "process": process,
+        **_attended(call.host, process),
+    }
+
+
+def _attended(host: str, process: int) -> dict[str, object]:
+    if host not in host_protocol.UNTOLD_HEADLESS or not process:
+        return {}
+    from holdfast.core.processes import is_headless
+
+    headless = is_headless(process)
+    return {} if headless is None else {"headless": headless}

@@ -1,0 +1,42 @@
+"""What `holdfast resume` answers, read from what was prepared; None when that is no longer what memory says."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core import place
+from holdfast.hooks import trace
+
+FORMAT = 1
+
+
+def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict[str, object] | None:
+    """Lines with their reasons for a branch, the one checked out when none is named, and their tokens.
+
+    None: the application must look itself.
+    """
+    import time
+
+    from holdfast.core.bare_json import loads
+
+    found = place.find(directory, place.home_of(env))
+    if found is None or trace.ended(found.memory):
+        return None
+    try:
+        with open(os.path.join(found.memory, "resume.json"), encoding="utf-8") as file:
+            prepared = loads(file.read())
+        if prepared["format"] != FORMAT or prepared["day"] != time.strftime("%Y-%m-%d", time.gmtime()):
+            return None
+        if prepared["current"] != place.stamp(os.path.join(found.memory, "current.md")):
+            return None
+        answers = prepared["told"]
+        answer = answers.get(
+            (found.branch() if found.private else "\n") if branch is None else branch, answers[""]
+        )
+        lines, tokens = list(answer["lines"]), int(answer["tokens"])
+        told_here = found.reachable([(line["text"], line["reason"]) for line in lines])
+        if any(text != line["text"] for line, (text, _) in zip(lines, told_here, strict=True)):
+            return None  # no link here yet: the application says where memory is, within the budget
+        return {"tokens": tokens, "lines": lines}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None

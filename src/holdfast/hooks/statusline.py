@@ -1,0 +1,122 @@
+"""One line for Claude Code's status line: what is open here, what the session was told, and what it costs so far.
+
+Run at every refresh, so it takes what was prepared and what the host says, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from holdfast.core import place
+from holdfast.hooks import trace
+from holdfast.hooks.hook import end_in_time, parse, switched_off
+
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.hooks.prepared import Prepared
+
+MOST_PAYLOAD = 1 << 20
+LEAST_TOLD = 0.01  # dollars; less is not worth a word
+MOST_TOLD = 1e6  # more is no cost but a fault, and would fill the line
+
+
+def run() -> None:
+    """The whole process: it ends in time with 0, and prints a line or nothing."""
+    import _thread
+
+    _thread.start_new_thread(end_in_time, ())
+    try:
+        line = line_for(sys.stdin.buffer.read(MOST_PAYLOAD), dict(os.environ))
+        if line:
+            sys.stdout.buffer.write(f"{line}\n".encode())
+            sys.stdout.buffer.flush()
+    except BaseException:
+        pass
+    os._exit(0)
+
+
+def line_for(raw: bytes, env: dict[str, str]) -> str:
+    payload, problem = parse(raw)
+    if problem or switched_off(env):
+        return ""
+    directory = _directory(payload)
+    found = place.find(directory, place.home_of(env))
+    if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
+        return ""
+    from holdfast.hooks.prepared import Prepared
+
+    prepared = Prepared(found.memory)
+    if not prepared.enabled(found) or prepared.excluded([directory]):
+        return ""
+    if prepared.off([directory])[1]:
+        return "holdfast: off here"
+    said = payload.get("session_id")
+    session = said if isinstance(said, str) else ""
+    parts = [
+        _open(prepared, found.branch()),
+        _told(found.memory, session),
+        *_amounts(prepared, payload, session),
+    ]
+    return f"holdfast: {' · '.join(part for part in parts if part) or 'nothing known here yet'}"
+
+
+def _directory(payload: dict[str, Any]) -> str:
+    """Where the session belongs, else where it is."""
+    workspace = payload.get("workspace")
+    places = workspace if isinstance(workspace, dict) else {}
+    for value in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
+        if isinstance(value, str) and os.path.isabs(value):
+            return value
+    return os.getcwd()
+
+
+def _open(prepared: Prepared, branch: str) -> str:
+    counts = _prepared(prepared, "open")
+    count = counts.get(branch, counts.get("", 0))
+    return f"{count} open" if count else ""
+
+
+def _told(memory: str, session: str) -> str:
+    count = trace.lines_told(memory, session)
+    return f"told {count} line{'s' if count != 1 else ''}" if count else ""
+
+
+def _amounts(prepared: Prepared, payload: dict[str, Any], session: str) -> list[str]:
+    """Cost as the host counts it, else as it was last read; time, which is that at work, only when it is unusual."""
+    kind, cost, minutes = (_prepared(prepared, "running").get(session) or ["", None, None])[:3]
+    told = payload.get("cost")
+    live = told.get("total_cost_usd") if isinstance(told, dict) else None
+    if isinstance(live, (int, float)) and not isinstance(live, bool) and 0 <= live < MOST_TOLD:
+        cost = live
+    usual = _prepared(prepared, "usual")
+    parts = []
+    if cost is not None and cost >= LEAST_TOLD:
+        most = _most(usual, "cost", kind)
+        text = f"${cost:,.2f}"
+        if most:
+            text += f" over p90 ${most:,.2f}!" if cost > most else f" (p90 ${most:,.2f})"
+        parts.append(text)
+    most = _most(usual, "time", kind)
+    if minutes is not None and most and minutes > most:
+        parts.append(f"{_duration(minutes)} over p90 {_duration(most)}!")
+    return parts
+
+
+def _duration(minutes: float) -> str:
+    return f"{minutes:,.0f}min" if minutes >= 1 else f"{minutes * 60:.0f}s"
+
+
+def _most(usual: dict[str, Any], what: str, kind: str) -> float:
+    known = usual.get(what) or {}
+    found = known.get(kind) or known.get("") or [0.0]
+    return float(found[0])
+
+
+def _prepared(prepared: Prepared, name: str) -> dict[str, Any]:
+    from holdfast.core.bare_json import loads
+
+    value = loads(prepared.meta.get(name) or "{}")
+    return value if isinstance(value, dict) else {}

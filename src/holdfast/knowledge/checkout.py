@@ -1,0 +1,178 @@
+"""The files of a checkout, for a scan: all names, a digest of them, and bounded, careful reading of one file.
+
+With git the names are what git tracks; in a repository where nothing is tracked yet, what it would not ignore; without
+git a bounded walk. Nothing that the repository's own configuration names is ever run.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import blake2b
+from pathlib import Path
+from threading import Timer
+
+from msgspec import Struct
+
+from holdfast.core.errors import UsageError
+from holdfast.core.git_output import walked
+
+MOST_NAMES = 400_000
+_MOST_BYTES = 60_000_000
+_SECONDS = 60.0
+LARGEST = 400_000  # a longer file is data or made by a tool
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false")
+
+
+class Listed(Struct, frozen=True):
+    """The names as they came, to be compared with those of last time before anything is made of them."""
+
+    raw: bytes
+    by: str  # git, walk
+    head: str
+    whole: bool = True
+
+    @property
+    def digest(self) -> str:
+        return blake2b(self.raw, digest_size=16).hexdigest()
+
+    def names(self) -> list[str]:
+        return [os.fsdecode(name) for name in self.raw.split(b"\0") if name][:MOST_NAMES]
+
+
+def listed(root: Path) -> Listed:
+    """The names of all files; UsageError where there is no work tree to look at."""
+    if _is_bare(root):
+        raise UsageError(
+            "is a bare repository: it has no files to look at", where=str(root), fix="Run this in a work tree"
+        )
+    if os.path.lexists(root / ".git"):
+        raw, whole = git(root, "ls-files", "-z")
+        if not raw:
+            raw, whole = git(root, "ls-files", "-z", "--others", "--exclude-standard")
+        if raw:
+            end = raw.rfind(b"\0") + 1
+            return Listed(raw[:end], "git", head_of(root), whole)
+    names = walked(root)
+    return Listed(b"\0".join(os.fsencode(name) for name in names) + b"\0", "walk", "", len(names) < 20_000)
+
+
+def git(
+    root: Path, *arguments: str, most: int = _MOST_BYTES, seconds: float = _SECONDS
+) -> tuple[bytes, bool]:
+    """What git prints, at most so much of it in so long a time; and whether that was all."""
+    import subprocess
+
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        process = subprocess.Popen(
+            ["git", *_SAFE, *arguments],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return b"", False
+    timer = Timer(seconds, process.kill)
+    timer.start()
+    try:
+        with process:
+            printed = process.stdout.read(most) if process.stdout else b""
+            rest = process.stdout.read(1) if process.stdout else b""
+            if rest:
+                process.kill()
+    finally:
+        timer.cancel()
+    return printed, not rest and process.returncode == 0
+
+
+def head_of(root: Path) -> str:
+    """The commit that is checked out, from git's own files where they are plain; '' before the first one."""
+    marker = root / ".git"
+    try:
+        if marker.is_dir():
+            head = (marker / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
+            if not head.startswith("ref: "):
+                return head
+            loose = marker / head[5:]
+            if loose.is_file():
+                return loose.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+    return (
+        git(root, "rev-parse", "--verify", "--quiet", "HEAD", most=200)[0].decode("ascii", "replace").strip()
+    )
+
+
+def index_stamp(root: Path) -> str:
+    """What changes with the list of tracked files: where it is the same, git need not be asked; '' without an index."""
+    marker = root / ".git"
+    try:
+        if marker.is_file():
+            pointer = marker.read_text(encoding="utf-8", errors="replace")
+            marker = (root / pointer.removeprefix("gitdir:").strip()).resolve()
+        found = os.stat(marker / "index")
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
+
+
+def _is_bare(root: Path) -> bool:
+    return (
+        not os.path.lexists(root / ".git")
+        and (root / "HEAD").is_file()
+        and (root / "objects").is_dir()
+        and (root / "refs").is_dir()
+    )
+
+
+class Stamp(Struct, frozen=True, array_like=True):
+    """What changes when a file changes."""
+
+    mtime: int
+    size: int
+
+
+def stamp_of(root: str, name: str) -> Stamp | None:
+    """None for what is gone, is a link, or is no regular file: such things are not read."""
+    try:
+        found = os.lstat(f"{root}/{name}")
+    except (OSError, ValueError):
+        return None
+    return Stamp(found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
+
+
+def bytes_of(root: Path, name: str, most: int = LARGEST) -> bytes | None:
+    """The content of a regular file inside the checkout; None when it is too large, binary, a link or gone."""
+    path = f"{root}/{name}"
+    try:
+        # Not blocked by a pipe that somebody put there, and not led out of the tree by a link.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            return None
+        data = os.read(descriptor, most + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None if b"\0" in data[:8000] else data
+
+
+def text_of(root: Path, name: str, most: int = LARGEST) -> str:
+    data = bytes_of(root, name, most)
+    return data.decode("utf-8-sig", "replace") if data else ""
+
+
+def printable(name: str) -> bool:
+    """Whether a name can be written down: one that is not UTF-8 cannot, and is counted but not named."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return name.isprintable()

@@ -1,0 +1,397 @@
+"""The sources that are known, loaded side by side; and what has changed between two loads.
+
+A source that fails or takes too long is an error of its own: what it said before stays.
+"""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from threading import Thread
+
+
+# What a source of live context is, and what it may look at.
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Value = dict[str, str]
+    """What a source found: named texts in its own order. Empty: there is nothing to say."""
+
+REST_S = 300.0
+"""How long a source that takes work is left alone after it was loaded, where nobody asked."""
+LONGEST_LINE = 300
+
+
+class Here:
+    """The place and the moment that sources are asked about; they read neither the clock nor the environment."""
+
+    __slots__ = ("cwd", "env", "home", "knowledge", "memory", "now", "root")
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        root: str,
+        home: str,
+        now: float,
+        env: Mapping[str, str],
+        memory: str = "",
+        knowledge: Callable[[], object] | None = None,
+    ) -> None:
+        self.cwd = cwd
+        self.root = root  # the top of the work tree, or the directory outside git
+        self.home = home
+        self.now = now
+        self.env = env
+        self.memory = memory  # the project's memory; '' where nothing was ever kept
+        self.knowledge = knowledge  # what is kept as knowledge of the repository, read when it is asked for
+
+
+class Source:
+    """One kind of context. `key` and `load` are its own; the rest has a plain form that a source may better."""
+
+    key = ""
+    rest = 0.0
+    whole = True
+    """Whether the last `load` found all there is. What was not told in time is asked for again, whatever the stamp."""
+
+    def stamp(self, here: Here) -> str:
+        """Cheap to get, and another one when `load` would give something else. '' is never the same."""
+        return ""
+
+    def load(self, here: Here) -> Value:
+        raise NotImplementedError
+
+    def summary(self, value: Value) -> str:
+        """One line."""
+        return "; ".join(f"{name} {text}" if text else name for name, text in value.items())
+
+    def render(self, value: Value) -> str:
+        """All of it."""
+        return "\n".join(f"{name}: {text}" for name, text in value.items())
+
+    def render_update(self, old: Value, new: Value) -> str:
+        """One line: what is different."""
+        return "; ".join(differences(old, new))
+
+    def render_removal(self, old: Value) -> str:
+        """One line: what is gone."""
+        return f"gone: {self.summary(old)}"
+
+
+def differences(old: Value, new: Value) -> list[str]:
+    """`name: was → is` for each text that differs."""
+    found = []
+    for name in [*new, *(name for name in old if name not in new)]:
+        was, now = old.get(name, ""), new.get(name, "")
+        if was != now:
+            found.append(f"{name}: {one_line(was, 80) or 'none'} → {one_line(now, 80) or 'none'}")
+    return found
+
+
+def one_line(text: str, limit: int = LONGEST_LINE) -> str:
+    flat = " ".join(text[: 4 * limit].split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# What the sources said at one moment, as it is kept until the next.
+
+FORMAT = 1
+
+
+class Entry:
+    """What one source said, the stamp it was valid for, and when that was."""
+
+    __slots__ = ("at", "stamp", "value")
+
+    def __init__(self, value: Value, stamp: str = "", at: float = 0.0) -> None:
+        self.value = value
+        self.stamp = stamp
+        self.at = at
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Entry) and (self.value, self.stamp) == (other.value, other.stamp)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Snapshot:
+    """The entries of one directory. Sources that had nothing to say are in it too, with their stamps."""
+
+    __slots__ = ("at", "entries", "place")
+
+    def __init__(self, place: str, at: float, entries: dict[str, Entry]) -> None:
+        self.place = place
+        self.at = at
+        self.entries = entries
+
+    def values(self) -> dict[str, Value]:
+        return {key: entry.value for key, entry in self.entries.items() if entry.value}
+
+
+def file_name(place: str) -> str:
+    """Worktrees share a memory, and each directory has its own context; the file itself says which one it is of."""
+    from binascii import crc32
+
+    return f"context-{crc32(place.encode('utf-8', 'surrogatepass')):08x}.json"
+
+
+def encode(snapshot: Snapshot) -> bytes:
+    import json
+
+    entries = {
+        key: {"value": entry.value, "stamp": entry.stamp, "at": entry.at}
+        for key, entry in snapshot.entries.items()
+    }
+    kept = {"format": FORMAT, "place": snapshot.place, "at": snapshot.at, "entries": entries}
+    return json.dumps(kept, separators=(",", ":")).encode()
+
+
+def decode(data: bytes, place: str) -> Snapshot | None:
+    """None for anything that is not a snapshot of this place: it is derived, and made again."""
+    import json
+
+    try:
+        kept = json.loads(data)
+        if kept["format"] != FORMAT or kept["place"] != place:
+            return None
+        entries = {str(key): _entry(entry) for key, entry in kept["entries"].items()}
+        return Snapshot(place, float(kept["at"]), entries)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+def _entry(kept: dict[str, object]) -> Entry:
+    value, at = kept["value"], kept["at"]
+    if not isinstance(value, dict) or not isinstance(at, float | int):
+        raise TypeError("no entry")
+    if not all(isinstance(text, str) for text in value.values()):
+        raise TypeError("no texts")
+    return Entry(value, str(kept["stamp"]), float(at))
+
+
+LIMIT_S = 5.0
+MOST_NAMES = 60
+LONGEST_TEXT = 32_000
+LONGEST_VALUE = 250_000
+ADDED, UPDATED, REMOVED = "added", "updated", "removed"
+
+
+class Change:
+    """One source's context is new, different or gone; `text` is the source's own line on it."""
+
+    __slots__ = ("key", "kind", "text", "value")
+
+    def __init__(self, kind: str, key: str, text: str, value: Value | None) -> None:
+        self.kind = kind
+        self.key = key
+        self.text = text
+        self.value = value  # what it is from now on; None when it is gone
+
+
+class Loaded:
+    """What all sources say now, in their order; and the errors of those that could not be asked."""
+
+    __slots__ = ("entries", "errors")
+
+    def __init__(self, entries: dict[str, Entry], errors: dict[str, str]) -> None:
+        self.entries = entries
+        self.errors = errors
+
+
+class _Outcome:
+    """Where a thread leaves what it found. One that comes too late leaves it where nobody looks."""
+
+    __slots__ = ("entry", "error")
+
+    def __init__(self) -> None:
+        self.entry: Entry | None = None
+        self.error = ""
+
+
+class Registry:
+    """Sources by key, in the order in which they were registered."""
+
+    def __init__(self, sources: Iterable[Source] = ()) -> None:
+        self._sources: dict[str, Source] = {}
+        self._busy: dict[str, Thread] = {}
+        self._loaded_at: dict[str, float] = {}  # by a clock that nobody can set
+        for source in sources:
+            self.register(source)
+
+    def register(self, source: Source) -> None:
+        key = source.key
+        if not key or not key.isascii() or not key.replace("/", "").replace("-", "").isalnum():
+            raise ValueError(f"a source's key is letters, digits, - and /, not {key!r}")
+        if key in self._sources:
+            raise ValueError(f"there is a source {key!r} already")
+        self._sources[key] = source
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self._sources)
+
+    def source(self, key: str) -> Source:
+        return self._sources[key]
+
+    def load_all(
+        self,
+        here: Here,
+        previous: Snapshot | None = None,
+        *,
+        clean: Callable[[str], str] | None = None,
+        limit: float = LIMIT_S,
+        patient: bool = False,
+    ) -> Loaded:
+        """Every source at once. `patient`: nobody asked, so those that take work are given their rest."""
+        from threading import Thread
+
+        before = previous.entries if previous else {}
+        outcomes = {key: _Outcome() for key in self._sources}
+        threads: dict[str, Thread] = {}
+        deadline = time.monotonic() + limit
+        for key, source in self._sources.items():
+            known = before.get(key)
+            if patient and known is not None and self._rests(source, known, here.now):
+                outcomes[key].entry = known
+            elif (busy := self._busy.get(key)) is not None and busy.is_alive():
+                outcomes[key].error = "is still busy from the last time"
+            else:
+                threads[key] = Thread(target=_ask, args=(source, here, known, outcomes[key]), daemon=True)
+                threads[key].start()
+        for key, thread in threads.items():
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                self._busy[key] = thread
+                outcomes[key] = late = _Outcome()
+                late.error = f"took longer than {limit:g} s"
+            else:
+                self._busy.pop(key, None)
+        return self._gathered(outcomes, before, clean)
+
+    def _gathered(
+        self,
+        outcomes: Mapping[str, _Outcome],
+        before: Mapping[str, Entry],
+        clean: Callable[[str], str] | None,
+    ) -> Loaded:
+        entries: dict[str, Entry] = {}
+        errors: dict[str, str] = {}
+        for key, outcome in outcomes.items():
+            known, entry = before.get(key), outcome.entry
+            if entry is not None and entry is not known:
+                self._loaded_at[key] = time.monotonic()
+                if clean is not None:
+                    entry = Entry(_cleaned(entry.value, clean, known), entry.stamp, entry.at)
+            if entry is not None:
+                entries[key] = entry
+                continue
+            error = one_line(outcome.error or "gave no answer")
+            errors[key] = clean(error) if clean is not None else error
+            if known is not None:
+                entries[key] = known
+        return Loaded(entries, errors)
+
+    def _rests(self, source: Source, known: Entry, now: float) -> bool:
+        if key_at := self._loaded_at.get(source.key):
+            return time.monotonic() - key_at < source.rest
+        return 0 <= now - known.at < source.rest  # a clock that was set back must not stop the refresh
+
+    def reconcile(self, previous: Snapshot | None, loaded: Loaded) -> list[Change]:
+        """What is new, different or gone, in the order of the sources; unknown ones, which are gone, last."""
+        before = previous.values() if previous else {}
+        changes: list[Change] = []
+        for key, source in self._sources.items():
+            entry, old = loaded.entries.get(key), before.get(key)
+            new = entry.value if entry else None
+            if new and old is None:
+                changes.append(Change(ADDED, key, _said(source.summary, new), new))
+            elif new and old is not None and new != old:
+                changes.append(Change(UPDATED, key, _said(source.render_update, old, new), new))
+            elif not new and old is not None:
+                changes.append(Change(REMOVED, key, _said(source.render_removal, old), None))
+        for key in sorted(set(before) - set(self._sources)):
+            changes.append(Change(REMOVED, key, "no longer a source", None))
+        return changes
+
+
+def apply(values: Mapping[str, Value], changes: Iterable[Change]) -> dict[str, Value]:
+    """The values after the changes: with those of `reconcile`, what was loaded."""
+    after = dict(values)
+    for change in changes:
+        if change.value is None:
+            after.pop(change.key, None)
+        else:
+            after[change.key] = change.value
+    return after
+
+
+def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> None:
+    """Runs in a thread of its own; whatever a source does, the others do not notice."""
+    try:
+        stamp = source.stamp(here)
+        if not isinstance(stamp, str):
+            raise TypeError(f"its stamp is of type {type(stamp).__name__}")
+        stamp = _hashed(stamp)
+        if known is not None and stamp and stamp == known.stamp:
+            outcome.entry = known
+        else:
+            value = _checked(source.load(here))
+            outcome.entry = Entry(value, stamp if source.whole else "", here.now)
+    except BaseException as error:
+        said = str(error) if isinstance(error, OSError | TypeError) else f"{type(error).__name__}: {error}"
+        outcome.error = said or type(error).__name__
+
+
+def _hashed(stamp: str) -> str:
+    """Stamps are kept, and may hold what was not cleaned: names of branches and files."""
+    try:
+        from _blake2 import blake2b  # `hashlib` would load all of OpenSSL
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if stamp else ""
+
+
+def _checked(value: object) -> Value:
+    """What a source gave, within bounds; TypeError when it is not named texts."""
+    if not isinstance(value, dict):
+        raise TypeError(f"gave {type(value).__name__} where named texts belong")
+    kept: Value = {}
+    room = LONGEST_VALUE
+    for name, text in value.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise TypeError("gave something that is not text")
+        if len(kept) == MOST_NAMES or room <= 0:
+            kept["…"] = f"{len(value) - len(kept)} more are left out"
+            break
+        limit = min(LONGEST_TEXT, room)
+        kept[one_line(name)] = text if len(text) <= limit else text[:limit] + "\n… (the rest is left out)"
+        room -= len(text)
+    return kept
+
+
+def _cleaned(value: Value, clean: Callable[[str], str], known: Entry | None) -> Value:
+    """Each text as it may be kept. What was kept before has been cleaned; looking again takes a while to get ready."""
+    done = {*known.value, *known.value.values()} if known else set()
+    return {
+        name if name in done else clean(name): text if text in done or text.isdigit() else clean(text)
+        for name, text in value.items()
+    }
+
+
+def _said(render: Callable[..., str], *values: Value) -> str:
+    """A source's own line; a source that cannot render still lets the change be known."""
+    try:
+        text = render(*values)
+        return one_line(text) if isinstance(text, str) else "changed"
+    except Exception as error:
+        return f"changed (its source cannot say how: {one_line(type(error).__name__, LONGEST_LINE // 2)})"

@@ -1,0 +1,326 @@
+"""Where the repository stands: branch, last commit, how many files are changed, what is half done."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from holdfast.core.checkout import Checkout, find_checkout
+from holdfast.core.git import MOST_BYTES, ask_git
+from holdfast.core.reading import first_line, is_file, is_inside, names_in, stamp_of
+from holdfast.knowledge.context import REST_S, Registry, Source, counted, differences, one_line
+from holdfast.knowledge.instructions import Found, InstructionsSource, TextFiles
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from holdfast.knowledge.context import Here, Value
+
+
+_LIMIT_S = 3.0  # all calls together stay below what a source is given
+_LOG_LIMIT_S = 1.0
+_STATUS = (
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "-z",
+    "--no-ahead-behind",
+    "--no-renames",
+    "--untracked-files=normal",
+    "--ignore-submodules=all",
+)
+_UNDER_WAY = (
+    ("MERGE_HEAD", "merge"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
+_SHORT_ID = 9
+NOT_COUNTED = "not counted"
+
+
+class GitSource(Source):
+    key = "core/git"
+
+    def __init__(self) -> None:
+        self._asked: tuple[Here, Value] | None = None
+
+    def stamp(self, here: Here) -> str:
+        checkout = find_checkout(here.root)
+        standing = _standing(here, checkout) if checkout else {}
+        self._asked = (here, standing)  # `load` follows at once where this stamp is new
+        return "|".join(standing.values()) or "no git"
+
+    def load(self, here: Here) -> Value:
+        if self._asked is None or self._asked[0] is not here:
+            self.stamp(here)
+        asked, self._asked = self._asked, None
+        standing = asked[1] if asked else {}
+        self.whole = True
+        if not standing.get("commit"):
+            return {name: text for name, text in standing.items() if text}
+        log = ("log", "-1", "--no-decorate", "--format=%cs%x00%s", standing["commit"], "--")
+        told = ask_git(here.root, log, here.env, _LOG_LIMIT_S)
+        self.whole = told is not None
+        date, _, subject = (told or b"").decode("utf-8", "replace").strip("\n").partition("\0")
+        standing["commit"] = standing["commit"][:_SHORT_ID]
+        return {name: text for name, text in {**standing, "date": date, "subject": subject}.items() if text}
+
+    def summary(self, value: Value) -> str:
+        parts = [value.get("branch") or "no branch"]
+        if commit := value.get("commit"):
+            when = f" of {value['date']}" if value.get("date") else ""
+            parts[0] += f" at {commit}{when}" + (f": {value['subject']}" if value.get("subject") else "")
+        elif value.get("changed") != NOT_COUNTED:
+            parts[0] += ", no commit yet"
+        parts += [f"{value['under way']} under way"] if value.get("under way") else []
+        return " · ".join([*parts, _changed(value)])
+
+    def render_update(self, old: Value, new: Value) -> str:
+        parts = []
+        if old.get("branch") != new.get("branch"):
+            parts.append(f"{old.get('branch') or 'no branch'} → {new.get('branch') or 'no branch'}")
+        if old.get("commit") != new.get("commit") and new.get("commit"):
+            parts.append(f"now at {new['commit']}: {new.get('subject', '')}")
+        if old.get("under way") != new.get("under way"):
+            done = f"{old.get('under way')} ended"
+            parts.append(f"{new['under way']} under way" if new.get("under way") else done)
+        if old.get("changed") != new.get("changed"):
+            parts.append(f"{_changed(new)} (was {old.get('changed', 'unknown')})")
+        return "; ".join(parts or differences(old, new))
+
+    def render_removal(self, old: Value) -> str:
+        return f"no longer a git repository (was on {old.get('branch') or 'no branch'})"
+
+
+def _changed(value: Value) -> str:
+    number = value.get("changed", NOT_COUNTED)
+    if number == "0":
+        return "clean"
+    return f"{counted(int(number), 'file')} changed" if number.isdigit() else f"changed files: {number}"
+
+
+def _standing(here: Here, checkout: Checkout) -> Value:
+    """One call of git; what it cannot tell in time is had more cheaply, or left unknown."""
+    branch, commit = checkout.head()
+    changed = NOT_COUNTED
+    told = ask_git(here.root, _STATUS, here.env, _LIMIT_S)
+    if told is not None:
+        number = 0
+        for line in told.split(b"\0"):
+            if line.startswith(b"# branch.oid "):
+                commit = line[13:].decode("ascii", "replace")
+            elif line.startswith((b"1 ", b"u ", b"? ")):
+                number += 1
+        commit = "" if commit == "(initial)" else commit
+        changed = str(number) if len(told) < MOST_BYTES else f"{number} or more"
+    elif not commit:  # a very large work tree, or a slow disk
+        found = ask_git(here.root, ("rev-parse", "--verify", "-q", "HEAD"), here.env, _LOG_LIMIT_S / 2)
+        commit = (found or b"").decode("ascii", "replace").strip()
+    under_way = [word for name, word in _UNDER_WAY if os.path.lexists(os.path.join(checkout.private, name))]
+    return {
+        "branch": branch,
+        "commit": commit,
+        "changed": changed,
+        "under way": under_way[0] if under_way else "",
+    }
+
+
+# What is known of the repository itself, in a few lines: conventions first, counts of the rest.
+
+FILE = "session.json"
+_MOST_CONVENTIONS = 12
+_LEAST_CONFIDENCE = 0.6
+_COUNTED = (("patterns", "pattern"), ("facts", "fact"), ("files", "file"))
+
+
+class KnowledgeSource(Source):
+    key = "knowledge"
+    rest = REST_S
+
+    def stamp(self, here: Here) -> str:
+        return (stamp_of(os.path.join(here.memory, FILE)) if here.memory else "") or "none"
+
+    def load(self, here: Here) -> Value:
+        known = here.knowledge() if here.knowledge else None
+        if not isinstance(known, dict):
+            return {}
+        value: Value = {}
+        conventions = [one for one in _listed(known, "conventions") if _confidence(one) >= _LEAST_CONFIDENCE]
+        conventions.sort(key=_confidence, reverse=True)
+        for one in conventions[:_MOST_CONVENTIONS]:
+            category, pattern = one_line(str(one.get("category", "")), 40), one.get("pattern")
+            if category and isinstance(pattern, str):
+                scope = one.get("scope")
+                said = one_line(f"{pattern} ({scope})" if scope and isinstance(scope, str) else pattern, 80)
+                value[category] = f"{value[category]}, {said}" if category in value else said
+        for name, noun in _COUNTED:
+            if number := len(_listed(known, name)):
+                value[name] = counted(number, noun)
+        return value
+
+    def summary(self, value: Value) -> str:
+        names = [name for name, _ in _COUNTED]
+        said = [f"{name} {text}" for name, text in value.items() if name not in names]
+        return "; ".join([*said, *(value[name] for name in names if name in value)])
+
+
+def _listed(known: dict[object, object], name: str) -> list[dict[str, object]]:
+    """What another part of holdfast, or another version of it, has written; only what has the expected shape."""
+    listed = known.get(name)
+    if isinstance(listed, dict):  # by path
+        listed = list(listed.values())
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _confidence(one: dict[str, object]) -> float:
+    value = one.get("confidence")
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+# What agents have noted for themselves about this project: read, never written.
+
+_MOST_NOTES = 20
+_LED_OUT = "a link that leads out of the agent's folder"
+
+
+class ClaudeMemory(TextFiles):
+    """`<config>/projects/<directory>/memory/`: MEMORY.md, and a file for each topic."""
+
+    key = "memory/claude-code"
+    rest = REST_S
+
+    def files(self, here: Here) -> list[Found]:
+        config = here.env.get("CLAUDE_CONFIG_DIR") or os.path.join(here.home, ".claude")
+        checkout = find_checkout(here.root)
+        # All work trees of a repository share what is noted in the first one.
+        roots = [checkout.first_tree] if checkout else []
+        folders = dict.fromkeys(_slug(path) for path in [*roots, here.root, here.cwd] if path)
+        found: list[Found] = []
+        for folder in folders:
+            found += _notes(os.path.join(config, "projects", folder, "memory"), here.home)
+        return found
+
+
+class CodexMemory(TextFiles):
+    """`$CODEX_HOME/memories/`: a summary and a register, for all projects; its raw material is left alone."""
+
+    key = "memory/codex"
+    rest = REST_S
+
+    def files(self, here: Here) -> list[Found]:
+        home = here.env.get("CODEX_HOME") or os.path.join(here.home, ".codex")
+        folder = os.path.join(home, "memories")
+        names = [name for name in ("memory_summary.md", "MEMORY.md") if is_file(os.path.join(folder, name))]
+        return [_found(folder, name, here.home) for name in names]
+
+
+def _notes(folder: str, home: str) -> list[Found]:
+    names = names_in(folder, (".md",), _MOST_NOTES)
+    names.sort(key=lambda name: name != "MEMORY.md")  # the one that Claude itself begins with
+    return [_found(folder, name, home) for name in names]
+
+
+def _found(folder: str, name: str, home: str) -> Found:
+    path = os.path.join(folder, name)
+    prefix = home.rstrip(os.sep) + os.sep
+    shown = f"~/{path[len(prefix) :]}" if path.startswith(prefix) else path
+    return Found(shown.replace(os.sep, "/"), path, "" if is_inside(path, folder) else _LED_OUT)
+
+
+def _slug(path: str) -> str:
+    """As Claude Code names the folder of a directory."""
+    return "".join(char if char.isascii() and char.isalnum() else "-" for char in path)
+
+
+# The sources that come with holdfast, and the small ones among them.
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_PARTS = ("night", "morning", "afternoon", "evening")  # six hours each
+_PINNED = (
+    ("python", ".python-version"),
+    ("node", ".nvmrc"),
+    ("node", ".node-version"),
+    ("ruby", ".ruby-version"),
+    ("rust", "rust-toolchain"),
+    ("java", ".java-version"),
+)
+
+
+class DateTimeSource(Source):
+    """Coarse, so that it changes four times a day and not with every look."""
+
+    key = "core/datetime"
+
+    def stamp(self, here: Here) -> str:
+        return "|".join(self.load(here).values())
+
+    def load(self, here: Here) -> Value:
+        local = time.localtime(here.now)
+        return {
+            "date": f"{local.tm_year:04d}-{local.tm_mon:02d}-{local.tm_mday:02d}",
+            "weekday": _DAYS[local.tm_wday],
+            "part of day": _PARTS[local.tm_hour // 6],
+            "zone": time.strftime("%z", local),
+        }
+
+    def summary(self, value: Value) -> str:
+        return " ".join(f"{value.get('weekday', '')} {value.get('date', '')}, {self._part(value)}".split())
+
+    def render_update(self, old: Value, new: Value) -> str:
+        if old.get("date") == new.get("date") and old.get("zone") == new.get("zone"):
+            return f"{old.get('part of day')} → {self._part(new)}"
+        return f"now {self.summary(new)}"
+
+    def _part(self, value: Value) -> str:
+        return f"{value.get('part of day', '')} (UTC{value.get('zone', '')})"
+
+
+class EnvironmentSource(Source):
+    key = "core/environment"
+
+    def stamp(self, here: Here) -> str:
+        return "\n".join(f"{name}={text}" for name, text in self.load(here).items())
+
+    def load(self, here: Here) -> Value:
+        value = {"directory": here.cwd}
+        if here.root != here.cwd:
+            value["project"] = here.root
+        if shell := here.env.get("SHELL") or here.env.get("COMSPEC"):
+            value["shell"] = os.path.basename(shell.replace("\\", "/"))
+        value["platform"] = _platform()
+        if surroundings := here.env.get("VIRTUAL_ENV") or here.env.get("CONDA_PREFIX"):
+            value["virtual environment"] = surroundings
+        for name, file in _PINNED:
+            if name not in value and (version := first_line(os.path.join(here.root, file))):
+                value[name] = version[:40]
+        return value
+
+    def summary(self, value: Value) -> str:
+        named = ("project", "virtual environment", *(name for name, _ in _PINNED))
+        return " · ".join(f"{name} {text}" if name in named else text for name, text in value.items())
+
+
+def _platform() -> str:
+    if not hasattr(os, "uname"):
+        return sys.platform
+    system = os.uname()
+    return f"{'macOS' if system.sysname == 'Darwin' else system.sysname} {system.machine}"
+
+
+def built_in() -> Registry:
+    """A registry of its own for each caller, who may add to it."""
+    return Registry(
+        (
+            DateTimeSource(),
+            EnvironmentSource(),
+            GitSource(),
+            InstructionsSource(),
+            KnowledgeSource(),
+            ClaudeMemory(),
+            CodexMemory(),
+        )
+    )

@@ -1,0 +1,151 @@
+"""Live context as it is shown: a line for each source and each change, or all of it as JSON."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from holdfast.guard.hidden_text import visible
+from holdfast.knowledge.context import one_line
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from holdfast.knowledge.context import Change, Entry, Loaded, Registry
+
+
+# What sources say as it may be kept and shown: cleaned by whoever knows the secrets here, and nothing hidden
+# in it.
+
+_COLOUR = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
+
+
+def shown_by(clean: Callable[[str], str]) -> Callable[[str], str]:
+    """A colour code ends in a letter, and would hide where a token begins."""
+    return lambda text: visible(clean(_COLOUR.sub(r"\g<0> ", text)))
+
+
+SIGNS = {"added": "+", "updated": "~", "removed": "-"}
+
+
+def rows(
+    registry: Registry, entries: Mapping[str, Entry], errors: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Key and one line for each source that has something to say or has failed."""
+    found = []
+    for key in registry.keys:
+        entry = entries.get(key)
+        said = _summary(registry, key, entry) if entry and entry.value else ""
+        if key in errors:
+            said = f"error: {errors[key]}" + (f" (before: {said})" if said else "")
+        if said:
+            found.append((key, said))
+    return found
+
+
+def _summary(registry: Registry, key: str, entry: Entry) -> str:
+    try:
+        return one_line(registry.source(key).summary(entry.value), 1000)
+    except Exception as error:
+        return f"error: it cannot be shown: {type(error).__name__}"
+
+
+def full_text(registry: Registry, key: str, entry: Entry | None) -> str:
+    """All that one source has to say; '' when that is nothing."""
+    if entry is None or not entry.value:
+        return ""
+    try:
+        return str(registry.source(key).render(entry.value))
+    except Exception as error:
+        return f"It cannot be shown: {type(error).__name__}"
+
+
+def as_json(
+    registry: Registry,
+    place: str,
+    entries: Mapping[str, Entry],
+    errors: Mapping[str, str],
+    changes: Sequence[Change],
+    since: float | None,
+    only: str = "",
+) -> dict[str, object]:
+    said = dict(rows(registry, entries, {}))
+    sources = [
+        {
+            "key": key,
+            "summary": said.get(key, ""),
+            "value": entries[key].value if key in entries else {},
+            "loaded": moment(entries[key].at) if key in entries else None,
+            "error": errors.get(key),
+        }
+        for key in registry.keys
+        if only in ("", key)
+    ]
+    return {
+        "directory": place,
+        "since": None if since is None else moment(since),
+        "sources": sources,
+        "changes": [change_as_json(change) for change in changes if only in ("", change.key)],
+    }
+
+
+def change_as_json(change: Change) -> dict[str, object]:
+    return {"kind": change.kind, "key": change.key, "text": change.text, "value": change.value}
+
+
+def dumped(value: object, indent: int | None = None) -> str:
+    """As JSON; with escapes where a terminal might obey or hide something."""
+    import json
+
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    plain = text.replace("\n", "").isprintable()
+    return text if plain else json.dumps(value, indent=indent)
+
+
+def moment(seconds: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def report(
+    registry: Registry,
+    loaded: Loaded,
+    changes: Sequence[Change],
+    since: float | None,
+    only: str = "",
+    width: int | None = None,
+) -> str:
+    """What a person is shown: all of one source; or a line of each, and what has changed if it was known before."""
+    if only:
+        text = full_text(registry, only, loaded.entries.get(only))
+        return f"{text}\n" if text else ""
+    text = table(rows(registry, loaded.entries, loaded.errors), width)
+    if since is None or not changes:
+        return text
+    lines = "".join(f"{change_line(change)}\n" for change in changes)
+    return f"{text}\nChanged since {clock(since, '%Y-%m-%d %H:%M')}\n{lines}"
+
+
+def change_line(change: Change) -> str:
+    return f"{SIGNS[change.kind]} {change.key}  {change.text}"
+
+
+def clock(seconds: float, form: str) -> str:
+    try:
+        return time.strftime(form, time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "an unknown time"
+
+
+def table(lines: Sequence[tuple[str, str]], width: int | None = None) -> str:
+    """Aligned plain text; cut to a terminal's width where there is one."""
+    first = max((len(key) for key, _ in lines), default=0)
+    shown = []
+    for key, said in lines:
+        room = None if width is None else max(width - first - 2, 20)
+        shown.append(f"{key:<{first}}  {said if room is None else one_line(said, room)}\n")
+    return "".join(shown)

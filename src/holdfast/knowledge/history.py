@@ -1,0 +1,287 @@
+"""One bounded pass over git's log: which files are hot, which change together, and how commits are written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import permutations
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.core.git_output import git_in_time
+from holdfast.knowledge.checkout import git
+from holdfast.knowledge.ground import convention
+from holdfast.model.knowledge import Convention, Evidence
+
+MOST_COMMITS = 600
+_MOST_BYTES = 12_000_000
+_SECONDS = 6.0
+_BULK = 40  # a commit that touches more says nothing about which files belong together
+_HALF_LIFE_DAYS = 90.0
+_MOST_NEIGHBOURS = 4
+_CONVENTIONAL = re.compile(
+    r"(?:feat|fix|chore|docs|refactor|test|tests|build|ci|perf|style|revert|deps|release|wip)(?:\([^)]+\))?!?: \S"
+)
+_SCOPED = re.compile(r"[\w./*{},-]+(?:, ?[\w./*-]+)*: \S")
+_TICKET = re.compile(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]")
+_BRACKET = re.compile(r"\[[^\]]+\] ?\S")
+_EMOJI = re.compile(r"(?::\w+:|[\U0001F300-\U0001FAFF\u2600-\u27BF])")
+_NUMBER = re.compile(r"\(#\d+\)\s*$")
+_NOISE = re.compile(
+    r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency"
+    r"|update .* to v?\d|auto-|\[bot\])"
+)
+# What commits begin with when they say what to do; nouns and past forms are not among them.
+_VERBS = frozenset(
+    """
+    add allow adjust align apply assert avoid backport build bump bring bind cache call catch change
+    check clarify clean cleanup close collapse combine compare compute configure consolidate convert
+    copy correct cover create cut declare decouple dedupe default define defer delete deprecate
+    detect disable display document do drop dump emit enable enforce ensure escape exclude expand
+    export expose extend extract fail fall fetch filter finish fix flush follow force format forward
+    free generate get give group guard handle hide hoist honor ignore implement import improve
+    include increase initialize inject inline insert install integrate introduce invert isolate join
+    keep kill let limit link lint list load lock log lower make mark match measure merge migrate
+    mock modernize modify mount move name normalize open optimize order override parse pass patch
+    persist pin pick polish port prefer prepare preserve prevent print propagate protect provide
+    publish pull push put raise read rebuild record reduce refactor refine refresh reject relax
+    release reload remove rename render reorder reorganize replace report require rerun reset
+    resolve respect restore restrict restructure retry return reuse revert rewrite rework route run
+    sanitize save scope select send separate set setup share show shorten simplify skip sort specify
+    speed split stabilize start stop store stream streamline strip suppress support switch sync tag
+    take test throw tighten track translate treat trigger trim truncate try tune turn tweak unify
+    unpin unwrap update upgrade use validate verify wait warn watch wire wrap write
+    """.split()  # noqa: SIM905
+)
+
+
+# What any change may touch says nothing about what belongs together.
+_EVERYWHERE = re.compile(
+    r"(?i)(?:^|/)(?:change(?:s|log)|news|history|release[-_ ]?notes)[\w.-]*$|\.lock$|(?:^|/)(?:package(?:-lock)?\.json|"
+    r"pnpm-lock\.yaml|pyproject\.toml|go\.(?:mod|sum)|Cargo\.toml|setup\.(?:cfg|py))$"
+)
+
+
+class History(Struct, frozen=True):
+    """What the log showed. `whole` is False where the pass was cut off by its bounds."""
+
+    commits: int = 0
+    subjects: tuple[str, ...] = ()
+    signed: int = 0
+    changes: dict[str, int] = {}
+    heat: dict[str, float] = {}
+    together: dict[str, tuple[str, ...]] = {}
+    whole: bool = True
+
+    def hot(self, names: set[str], most: int = 40) -> list[str]:
+        """Files that are changed again and again, and lately; at most a tenth of all."""
+        ranked = sorted((name for name in self.heat if name in names), key=lambda name: -self.heat[name])
+        changed = [name for name in ranked if self.changes[name] >= 3]
+        return changed[: max(3, min(most, len(names) // 10))]
+
+
+def history_of(root: Path, head: str) -> History:
+    if not head:
+        return History()
+    raw, whole = git(
+        root,
+        "log",
+        "--no-merges",
+        f"-n{MOST_COMMITS}",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--diff-filter=AMD",
+        "--format=%x02%ct%x01%s%x01%(trailers:key=Signed-off-by,valueonly)%x03",
+        "--name-only",
+        "-z",
+        most=_MOST_BYTES,
+        seconds=_SECONDS,
+    )
+    subjects: list[str] = []
+    changes: Counter[str] = Counter()
+    heat: dict[str, float] = {}
+    pairs: dict[str, Counter[str]] = {}
+    signed = newest = 0
+    entries = raw.split(b"\x02")[1:]
+    for entry in entries if whole else entries[:-1]:
+        head_part, _, files = entry.partition(b"\x03")
+        told = head_part.split(b"\x01")
+        if len(told) < 3 or not told[0].strip().isdigit():
+            continue
+        when = int(told[0])
+        newest = max(newest, when)
+        subjects.append(told[1].decode("utf-8", "replace").strip())
+        signed += bool(told[2].strip(b"\0 \n"))
+        names = [os.fsdecode(name) for name in files.strip(b"\n\0").split(b"\0") if name]
+        if not names or len(names) > _BULK:
+            continue
+        weight = 0.5 ** ((newest - when) / 86400 / _HALF_LIFE_DAYS)
+        for name in names:
+            name = name.lstrip("\n")
+            changes[name] += 1
+            heat[name] = heat.get(name, 0.0) + weight
+        if len(names) <= 12:
+            for name in names:
+                pairs.setdefault(name, Counter()).update(other for other in names if other != name)
+    return History(
+        commits=len(subjects),
+        subjects=tuple(subjects),
+        signed=signed,
+        changes=dict(changes),
+        heat=heat,
+        together={
+            name: _neighbours(found, changes, name) for name, found in pairs.items() if changes[name] >= 3
+        },
+        whole=whole,
+    )
+
+
+def _neighbours(found: Counter[str], changes: Counter[str], name: str) -> tuple[str, ...]:
+    """Those in at least three commits and a third of the commits with this file."""
+    close = [
+        other
+        for other, times in found.most_common(12)
+        if times >= 3 and times >= changes[name] / 3 and not _EVERYWHERE.search(other)
+    ]
+    return tuple(close[:_MOST_NEIGHBOURS])
+
+
+def commit_conventions(history: History) -> list[Convention]:
+    subjects = [subject for subject in history.subjects[:400] if subject and not _NOISE.match(subject)]
+    if len(subjects) < 5:
+        return []
+    total = len(subjects)
+    where = Evidence(".git", "log")
+    found: list[Convention] = []
+    parts: list[str] = []
+    conventional = sum(bool(_CONVENTIONAL.match(subject)) for subject in subjects)
+    numbered = sum(bool(_NUMBER.search(subject)) for subject in subjects)
+    prefix = None
+    for label, expression in (
+        ("Conventional Commits (type(scope): subject)", _CONVENTIONAL),
+        ("ticket first (ABC-123: subject)", _TICKET),
+        ("[area] subject", _BRACKET),
+        ("emoji first", _EMOJI),
+        ("area: subject", _SCOPED),
+    ):
+        keeping = [subject for subject in subjects if expression.match(subject)]
+        if len(keeping) >= 0.6 * total:
+            prefix = (label, len(keeping), keeping[0])
+            break
+    bodies = [re.sub(r"^(?:[^:]{1,40}: |\[[^\]]+\] ?|:\w+: ?)", "", s) for s in subjects]
+    imperative = sum(_is_imperative(body) for body in bodies)
+    if prefix:
+        parts.append(prefix[0])
+    if imperative >= 0.7 * total:
+        parts.append("imperative mood")
+    if numbered >= (0.5 if parts else 0.65) * total:
+        parts.append("(#PR) at the end")
+    if parts:
+        count = prefix[1] if prefix else imperative if imperative >= 0.7 * total else numbered
+        example = (
+            prefix[2]
+            if prefix
+            else next((s for s, b in zip(subjects, bodies, strict=True) if _is_imperative(b)), subjects[0])
+        )
+        found.append(
+            convention(
+                "commit_style",
+                ", ".join(parts),
+                (count + 1) / (total + 2),
+                where,
+                example=example[:90],
+                count=count,
+                counter=total - count,
+            )
+        )
+    elif conventional < 0.3 * total and not prefix:
+        found.append(
+            convention(
+                "commit_style",
+                "plain subject lines, no prefix",
+                0.6,
+                where,
+                example=subjects[0][:90],
+                count=total,
+            )
+        )
+    if history.signed >= 0.7 * history.commits:
+        found.append(
+            convention(
+                "commit_sign_off",
+                "Signed-off-by in every commit (DCO)",
+                0.9,
+                where,
+                count=history.signed,
+                counter=history.commits - history.signed,
+            )
+        )
+    return found
+
+
+def _is_imperative(subject: str) -> bool:
+    first = re.sub(r"[^\w-]", "", subject.split(" ")[0]).lower() if subject else ""
+    return first in _VERBS or first.partition("-")[2] in _VERBS
+
+
+# Which files of a checkout change together, by its latest commits.
+
+_COMMITS = 400
+_COCHANGE_SECONDS = 3.0
+_COCHANGE_MOST_BYTES = 2_000_000
+_MOST_FILES = 15  # a commit that touches more is a sweep and says nothing of any two
+_LEAST_COMMITS = 2
+
+
+def changed_together(root: Path) -> dict[str, dict[str, float]]:
+    """For a file, how often others were in its commits, from 0 to 1. Empty where there is no history to read."""
+    return together_in_time(root)[0]
+
+
+def together_in_time(root: Path) -> tuple[dict[str, dict[str, float]], bool]:
+    """The same, and whether git told it in time."""
+    if not os.path.lexists(root / ".git"):
+        return {}, True
+    commits, whole = _commits(root)
+    return companions(commits), whole
+
+
+def companions(commits: Iterable[frozenset[str]]) -> dict[str, dict[str, float]]:
+    alone: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    for files in commits:
+        alone.update(files)
+        if len(files) <= _MOST_FILES:
+            pairs.update(permutations(sorted(files), 2))
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for (one, other), count in pairs.items():
+        if count >= _LEAST_COMMITS:
+            found[one][other] = count / (alone[one] + 1)
+    return dict(found)
+
+
+def _commits(root: Path) -> tuple[list[frozenset[str]], bool]:
+    plainly = ("--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--name-only")
+    text, whole = git_in_time(
+        root,
+        "-c",
+        "log.showSignature=false",
+        "--no-pager",
+        "log",
+        f"-n{_COMMITS}",
+        *plainly,
+        "-z",
+        "--format=%x01",
+        seconds=_COCHANGE_SECONDS,
+        most_bytes=_COCHANGE_MOST_BYTES,
+    )
+    parts = [part.split(b"\0") for part in text.split(b"\x01")]
+    return [
+        frozenset(os.fsdecode(name.strip(b"\n")) for name in names if name.strip(b"\n"))
+        for names in parts
+        if names
+    ], whole

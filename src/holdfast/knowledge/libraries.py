@@ -1,0 +1,453 @@
+"""The library chosen for a job where several are common: from manifests, weighed by how many files import it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from holdfast.knowledge.ground import Ground, convention
+from holdfast.knowledge.manifests import is_aside, shown
+from holdfast.knowledge.source import Seen
+from holdfast.knowledge.tools import Use
+from holdfast.model.knowledge import Convention, Evidence
+
+if TYPE_CHECKING:
+    pass
+
+
+# Which package manager a repository is worked with, per language: by lock file, manifest and commands.
+
+_LOCKS = {
+    "uv.lock": ("python", "uv"),
+    "poetry.lock": ("python", "poetry"),
+    "pdm.lock": ("python", "pdm"),
+    "Pipfile.lock": ("python", "pipenv"),
+    "pixi.lock": ("python", "pixi"),
+    "package-lock.json": ("javascript", "npm"),
+    "npm-shrinkwrap.json": ("javascript", "npm"),
+    "yarn.lock": ("javascript", "yarn"),
+    "pnpm-lock.yaml": ("javascript", "pnpm"),
+    "bun.lock": ("javascript", "bun"),
+    "bun.lockb": ("javascript", "bun"),
+    "deno.lock": ("javascript", "deno"),
+    "Cargo.lock": ("rust", "cargo"),
+    "Gemfile.lock": ("ruby", "bundler"),
+    "composer.lock": ("php", "composer"),
+    "mix.lock": ("elixir", "mix"),
+    "go.sum": ("go", "go modules"),
+}
+_FILES = (
+    (r"(?:^|/)pixi\.toml$", "python", "pixi", 0.55),
+    (r"(?:^|/)environment\.ya?ml$", "python", "conda", 0.4),
+    (r"(?:^|/)Pipfile$", "python", "pipenv", 0.8),
+    (r"^requirements[\w.-]*\.txt$|^requirements/", "python", "pip", 0.6),
+    (r"^setup\.py$", "python", "pip", 0.3),
+    (r"(?:^|/)pnpm-workspace\.yaml$", "javascript", "pnpm", 0.9),
+    (r"(?:^|/)\.yarnrc\.yml$", "javascript", "yarn", 0.9),
+    (r"(?:^|/)bunfig\.toml$", "javascript", "bun", 0.6),
+    (r"(?:^|/)deno\.jsonc?$", "javascript", "deno", 0.6),
+    (r"(?:^|/)go\.mod$", "go", "go modules", 0.97),
+    (r"(?:^|/)Cargo\.toml$", "rust", "cargo", 0.97),
+    (r"^Gemfile$|^[\w.-]+\.gemspec$", "ruby", "bundler", 0.9),
+    (r"(?:^|/)pom\.xml$", "java", "maven", 0.9),
+    (r"(?:^|/)(?:build|settings)\.gradle(?:\.kts)?$", "java", "gradle", 0.9),
+    (r"^composer\.json$", "php", "composer", 0.9),
+    (r"^mix\.exs$", "elixir", "mix", 0.95),
+    (r"^conanfile\.txt$", "cpp", "conan", 0.9),
+    (r"^vcpkg\.json$", "cpp", "vcpkg", 0.9),
+    (r"(?:^|/)pubspec\.yaml$", "dart", "pub", 0.95),
+    (r"^Package\.swift$", "swift", "swift package manager", 0.95),
+    (r"\.csproj$", "csharp", "nuget", 0.9),
+    (r"^build\.sbt$", "scala", "sbt", 0.9),
+)
+_COMMANDS = (
+    (r"\buv (?:run|sync|add|pip|lock|venv|build|tool run)\b|\buvx ", "python", "uv"),
+    (r"\bpoetry (?:install|run|add|build)\b", "python", "poetry"),
+    (r"\bpdm (?:install|run|add|sync)\b", "python", "pdm"),
+    (r"\bpipenv (?:install|run)\b", "python", "pipenv"),
+    (r"\bhatch (?:run|env|test|build)\b", "python", "hatch"),
+    (r"\bpixi (?:run|install|add)\b", "python", "pixi"),
+    (r"\b(?:conda|mamba) (?:env )?(?:create|install|activate)\b", "python", "conda"),
+    (r"(?<!uv )\bpip3? install (?!-g)(?:.* )?(?:-e|-r|--editable|\.|\"\.|'\.)", "python", "pip"),
+    (r"\bpnpm (?:install|i\b|add|run|-r|test|build|--filter|exec)", "javascript", "pnpm"),
+    (r"\byarn(?: install| add| run| test| build| workspace|$)", "javascript", "yarn"),
+    (r"\bnpm (?:ci|install|i\b|run|test)(?! -g| --global)", "javascript", "npm"),
+    (r"\bbun (?:install|add|run)\b", "javascript", "bun"),
+)
+_WEIGHT = {"task": 3, "ci": 2, "hook": 2, "guide": 2, "readme": 2}
+_JS = ("javascript", "typescript")
+
+
+def _of(language: str) -> str:
+    return {"typescript": "javascript", "kotlin": "java", "c": "cpp"}.get(language, language)
+
+
+def package_managers(ground: Ground) -> list[Convention]:
+    from holdfast.knowledge.ground import convention
+
+    said = _said_in_commands(ground)
+    found: list[Convention] = []
+    at_top = {_LOCKS[name][0] for name in ground.locks if "/" not in name}
+    beside = [language for language in sorted(at_top) if language in map(_of, ground.languages.values())]
+    languages = list(dict.fromkeys([*map(_of, ground.main), *beside]))
+    for language in languages:
+        scores, evidence = _scores(ground, language)
+        counted = said.get(language, Counter())
+        total = sum(counted.values())
+        for name, times in counted.items():
+            if times >= 4 and times >= 0.3 * total:
+                places = _places(ground, language, name)
+                scores[name] = 1 - (1 - scores.get(name, 0.0)) * (1 - min(0.9, 0.5 + 0.4 * times / total))
+                evidence.setdefault(name, []).extend(places)
+        best = sorted(scores, key=lambda name: -scores[name])
+        for name in best[:2]:
+            second = name != best[0]
+            if scores[name] < 0.5 or (second and (scores[name] < 0.75 or scores[best[0]] > 0.95)):
+                continue
+            example = next((e.path for e in evidence[name]), "")
+            scope = shown(language) if len(languages) > 1 else ""
+            found.append(
+                convention(
+                    "package_manager", name, scores[name], *evidence[name], example=example, scope=scope
+                )
+            )
+    return found
+
+
+def _scores(ground: Ground, language: str) -> tuple[dict[str, float], dict[str, list[Evidence]]]:
+    scores: dict[str, float] = {}
+    evidence: dict[str, list[Evidence]] = {}
+
+    def add(name: str, weight: float, path: str, field: str = "") -> None:
+        scores[name] = 1 - (1 - scores.get(name, 0.0)) * (1 - weight)
+        evidence.setdefault(name, []).append(Evidence(path, field))
+
+    if language == "javascript":
+        for path, table in ground.tables("package.json")[:1]:
+            manager = str(table.get("packageManager") or "").partition("@")[0]
+            if manager:
+                add(manager, 0.97, path, "packageManager")
+    at_root = [
+        name for name in ground.locks if "/" not in name and _LOCKS[name.rpartition("/")[2]][0] == language
+    ]
+    nested = [name for name in ground.locks if _LOCKS[name.rpartition("/")[2]][0] == language]
+    for path in at_root or nested[:3]:
+        add(_LOCKS[path.rpartition("/")[2]][1], 0.95 if path in at_root else 0.6, path)
+    for pattern, said, name, weight in _FILES:
+        if said == language:
+            shown_by = next(
+                (one for one in [*ground.configs, *ground.everything] if re.search(pattern, one)), ""
+            )
+            if shown_by:
+                add(name, weight, shown_by)
+    for path, table in ground.tables("pyproject.toml")[:1] if language == "python" else ():
+        tool = table.get("tool", {})
+        backend = str(table.get("build-system", {}).get("build-backend", ""))
+        for name in ("uv", "poetry", "pdm", "pixi", "hatch"):
+            if name in tool:
+                add(name, 0.6 if name in ("poetry", "uv", "pdm") else 0.3, path, f"tool.{name}")
+        if backend.startswith("poetry"):
+            add("poetry", 0.4, path, "build-system.build-backend")
+    return scores, evidence
+
+
+def _said_in_commands(ground: Ground) -> dict[str, Counter[str]]:
+    said: dict[str, Counter[str]] = {}
+    for command in ground.commands:
+        for pattern, language, name in _COMMANDS:
+            if re.search(pattern, command.text):
+                said.setdefault(language, Counter())[name] += _WEIGHT[command.place]
+                break
+    return said
+
+
+def _places(ground: Ground, language: str, name: str) -> list[Evidence]:
+    pattern = next(p for p, said, own in _COMMANDS if (said, own) == (language, name))
+    found = [Evidence(c.path, c.field) for c in ground.commands if re.search(pattern, c.text)]
+    return list(dict.fromkeys(found))[:2]
+
+
+def script_runner(ground: Ground) -> str:
+    """`pnpm`, `yarn`, `bun run` or `npm run`, by what the scripts of package.json are run with."""
+    scores, _ = _scores(ground, "javascript")
+    best = max(scores, key=lambda name: scores[name], default="npm")
+    return {"pnpm": "pnpm", "yarn": "yarn", "bun": "bun run", "deno": "deno task"}.get(best, "npm run")
+
+
+def run_prefix(managers: list[Convention], language: str) -> str:
+    """What stands before a tool's name to run it in the project's environment."""
+    names = [found.pattern for found in managers if not found.scope or found.scope == shown(_of(language))]
+    if language == "python":
+        table = {"uv": "uv run ", "poetry": "poetry run ", "pdm": "pdm run ", "pipenv": "pipenv run ",
+                 "pixi": "pixi run ", "hatch": "hatch run "}  # fmt: skip
+    elif language in _JS:
+        table = {"pnpm": "pnpm ", "yarn": "yarn ", "npm": "npx ", "bun": "bunx "}
+    elif language == "ruby":
+        table = {"bundler": "bundle exec "}
+    else:
+        return ""
+    return next((table[name] for name in names if name in table), "npx " if language in _JS else "")
+
+
+def environment_prefix(ground: Ground) -> str:
+    """`.venv/bin/` where the project's own tasks call what lies there; '' elsewhere."""
+    if ground.leading != "python":
+        return ""
+    called = (
+        re.match(r"(?:\./)?(\.?venv/bin/)\w", command.text) for command in ground.commands if command.task
+    )
+    return next((found.group(1) for found in called if found), "")
+
+
+# job: dependency[=name shown], by language. The import is the dependency's name unless told after a colon.
+_JOBS = {
+    "python": """
+web_framework: fastapi django flask litestar sanic starlette tornado pyramid bottle aiohttp quart falcon
+http_client: httpx requests aiohttp urllib3 niquests
+orm: sqlalchemy sqlmodel django peewee tortoise-orm:tortoise pony beanie mongoengine
+cli: typer click argparse docopt fire cyclopts
+validation: pydantic attrs:attr marshmallow msgspec cerberus
+logging: structlog loguru
+serialization: orjson ujson msgpack pyyaml:yaml
+mocking: pytest-mock responses respx:respx freezegun requests-mock:requests_mock
+property_tests: hypothesis
+task_queue: celery dramatiq rq arq
+templates: jinja2 mako chevron
+async_runtime: anyio trio
+data_frames: pandas polars
+terminal: rich textual
+retries: tenacity backoff
+settings: pydantic-settings dynaconf python-dotenv:dotenv
+build_backend: -
+""",
+    "javascript": """
+web_framework: next nuxt @nestjs/core=nestjs fastify express hono koa @hapi/hapi=hapi elysia @sveltejs/kit=sveltekit astro @remix-run/react=remix
+ui_framework: react vue svelte solid-js=solid preact @angular/core=angular lit
+http_client: axios got ky node-fetch undici ofetch superagent
+orm: @prisma/client=prisma drizzle-orm=drizzle typeorm sequelize mongoose knex kysely @mikro-orm/core=mikro-orm
+validation: zod yup joi valibot ajv arktype io-ts typebox superstruct class-validator
+state_management: zustand redux @reduxjs/toolkit=redux-toolkit jotai recoil mobx pinia vuex xstate valtio
+data_fetching: @tanstack/react-query=tanstack-query swr @apollo/client=apollo urql @trpc/client=trpc
+router: react-router react-router-dom=react-router @tanstack/react-router=tanstack-router vue-router wouter
+styling: tailwindcss styled-components @emotion/react=emotion sass unocss @vanilla-extract/css=vanilla-extract
+cli: commander yargs cac citty @oclif/core=oclif meow clipanion gunshi
+logging: pino winston consola bunyan tslog loglevel
+terminal: ink chalk picocolors kleur
+dates: date-fns dayjs luxon moment
+test_helpers: @testing-library/react=testing-library @vue/test-utils=vue-test-utils @testing-library/dom=testing-library supertest
+mocking: msw sinon nock
+utilities: lodash lodash-es=lodash ramda radash es-toolkit remeda
+i18n: i18next react-intl next-intl vue-i18n
+forms: react-hook-form formik
+errors: neverthrow effect
+""",
+    "go": """
+router: github.com/go-chi/chi=chi github.com/gorilla/mux=gorilla/mux github.com/gin-gonic/gin=gin github.com/labstack/echo=echo github.com/gofiber/fiber=fiber github.com/julienschmidt/httprouter=httprouter
+http_client: github.com/go-resty/resty=resty github.com/hashicorp/go-retryablehttp=go-retryablehttp github.com/imroc/req=req
+orm: gorm.io/gorm=gorm entgo.io/ent=ent github.com/uptrace/bun=bun
+database: github.com/jackc/pgx=pgx github.com/jmoiron/sqlx=sqlx github.com/lib/pq=lib/pq modernc.org/sqlite=sqlite github.com/mattn/go-sqlite3=go-sqlite3
+cli: github.com/spf13/cobra=cobra github.com/urfave/cli=urfave/cli github.com/alecthomas/kong=kong github.com/peterbourgon/ff=ff github.com/alecthomas/kingpin=kingpin
+configuration: github.com/spf13/viper=viper github.com/knadh/koanf=koanf github.com/kelseyhightower/envconfig=envconfig github.com/caarlos0/env=caarlos0/env
+logging: log/slog=slog github.com/sirupsen/logrus=logrus go.uber.org/zap=zap github.com/rs/zerolog=zerolog github.com/charmbracelet/log=charmbracelet/log
+test_helpers: github.com/stretchr/testify=testify gotest.tools/v3=gotest.tools github.com/onsi/gomega=gomega github.com/google/go-cmp=go-cmp github.com/matryer/is=is github.com/alecthomas/assert=alecthomas/assert
+mocking: go.uber.org/mock=gomock github.com/golang/mock=gomock github.com/vektra/mockery=mockery
+rpc: google.golang.org/grpc=grpc connectrpc.com/connect=connect
+terminal: github.com/charmbracelet/bubbletea=bubbletea github.com/rivo/tview=tview github.com/charmbracelet/lipgloss=lipgloss
+dependency_injection: go.uber.org/fx=fx github.com/google/wire=wire
+validation: github.com/go-playground/validator=validator
+""",
+    "rust": """
+web_framework: axum actix-web:actix_web rocket warp poem
+http_client: reqwest ureq isahc
+async_runtime: tokio async-std:async_std smol
+cli: clap argh structopt bpaf
+error_library: anyhow thiserror eyre color-eyre:color_eyre miette snafu
+serialization: serde
+logging: tracing log slog
+orm: diesel sea-orm:sea_orm
+database: sqlx rusqlite
+parallelism: rayon
+test_helpers: rstest proptest insta assert_cmd pretty_assertions wiremock mockall
+terminal: ratatui crossterm
+dates: chrono jiff time
+""",
+    "java": """
+web_framework: org.springframework.boot=spring-boot:org.springframework io.quarkus=quarkus io.micronaut=micronaut io.javalin=javalin io.ktor=ktor
+orm: spring-boot-starter-data-jpa=spring-data-jpa:org.springframework.data jakarta.persistence=jpa:jakarta.persistence hibernate-core=hibernate:org.hibernate mybatis:org.mybatis jooq:org.jooq org.jetbrains.exposed=exposed
+boilerplate: lombok:lombok
+test_helpers: assertj-core=assertj:org.assertj truth:com.google.common.truth hamcrest:org.hamcrest testcontainers:org.testcontainers
+mocking: mockito-core=mockito:org.mockito mockk:io.mockk wiremock:com.github.tomakehurst
+logging: slf4j-api=slf4j:org.slf4j log4j-core=log4j:org.apache.logging
+json: jackson-databind=jackson:com.fasterxml.jackson gson:com.google.gson moshi:com.squareup.moshi
+http_client: okhttp:okhttp3 retrofit:retrofit2
+cli: picocli
+mapping: mapstruct:org.mapstruct
+""",
+    "ruby": """
+web_framework: rails sinatra hanami grape roda
+orm: activerecord sequel rom
+http_client: faraday httparty http rest-client typhoeus
+background_jobs: sidekiq resque good_job solid_queue delayed_job
+test_helpers: factory_bot_rails=factory_bot factory_bot shoulda-matchers
+mocking: webmock vcr mocha
+authorization: pundit cancancan
+authentication: devise
+web_server: puma unicorn
+database: pg mysql2 sqlite3 trilogy
+cli: thor
+""",
+    "cpp": """
+test_helpers: gtest=GoogleTest:gtest catch2=Catch2:catch2 doctest
+logging: spdlog glog
+formatting: fmt
+json: nlohmann_json=nlohmann/json:nlohmann rapidjson
+""",
+}
+_JOBS["typescript"] = _JOBS["javascript"]
+_JOBS["kotlin"] = _JOBS["java"]
+_JOBS["c"] = _JOBS["cpp"]
+_STANDARD = {"log/slog": "go", "argparse": "python"}  # chosen though no manifest names it
+_OF_TESTS = frozenset({"test_helpers", "mocking", "property_tests", "e2e_tool"})
+_SEVERAL = frozenset({"test_helpers", "mocking", "terminal", "error_library", "database", "serialization"})
+
+
+def library_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
+    found: list[Convention] = []
+    done: set[tuple[str, str]] = set()
+    for language in ground.main[:3]:
+        files = {path: one.imports for path, one in seen.items() if one.language == language}
+        program = {path: imports for path, imports in files.items() if not seen[path].is_test}
+        if not files:
+            continue
+        for line in _JOBS.get(language, "").strip().splitlines():
+            job, _, names = line.partition(": ")
+            among = files if job in _OF_TESTS else program
+            for made in _chosen(ground, job, names.split(), among, language):
+                if (made.category, made.pattern) not in done:
+                    done.add((made.category, made.pattern))
+                    found.append(made)
+    return found
+
+
+def _chosen(
+    ground: Ground, job: str, names: list[str], files: Mapping[str, tuple[str, ...]], language: str
+) -> list[Convention]:
+    uses: list[tuple[int, str, Evidence, str]] = []
+    for word in names:
+        named, _, module = word.partition(":")
+        dependency, _, label = named.partition("=")
+        module = module or dependency
+        where = ground.dependency(
+            dependency, *(f"{dependency}/v{n}" for n in range(2, 12) if language == "go")
+        )
+        if where is None and _STANDARD.get(dependency) != language:
+            continue
+        importing = [
+            path for path, imports in files.items() if any(_is_from(name, module) for name in imports)
+        ]
+        if where is None and _STANDARD.get(dependency) == language and len(importing) >= 3:
+            where = Evidence(importing[0])
+        if where is not None and (importing or where.path.count("/") == 0):
+            # A Gemfile requires what it names: no file of the program need do so.
+            count = len(importing) or int(where.path == "Gemfile")
+            uses.append((count, label or dependency, where, importing[0] if importing else ""))
+    uses.sort(key=lambda use: -use[0])
+    most = uses[0][0] if uses else 0
+    made = []
+    for count, label, where, example in uses[: 4 if job in _SEVERAL else 1]:
+        others = sum(use[0] for use in uses if use[1] != label) if job not in _SEVERAL else 0
+        few = count < 2 if job in _SEVERAL else count < 0.25 * most
+        if count == 0 or (few and most > 1) or count < 0.6 * (count + others):
+            continue  # named and hardly imported, or one of several: no choice was made
+        if count == 1 and (
+            others or "/" in where.path or not (job in _OF_TESTS or ground.runs_with(where.field))
+        ):
+            continue
+        confidence = 0.6 + 0.38 * (count + 1) / (count + others + 2)
+        evidence = [where, *([Evidence(example)] if example else [])]
+        rest = ", ".join(use[1] for use in uses if use[1] != label and use[0])
+        scope = shown(language) if len(ground.main) > 1 else ""
+        made.append(
+            convention(job, label, confidence if count > 1 else 0.6, *evidence, count=count, counter=others, scope=scope,
+                       example=f"{where.path}: {where.field}" + (f" (beside {rest})" if rest and others else ""))
+        )  # fmt: skip
+    return made
+
+
+def _is_from(name: str, module: str) -> bool:
+    """Whether an import is of a module: `serde::de`, `@scope/x/sub`, `org.assertj.core`, `httpx`."""
+    plain = module.replace("-", "_") if "/" not in module and "." not in module else module
+    return name in (plain, module) or (
+        name.startswith((plain, module))
+        and name[len(plain) : len(plain) + 1] in "/.:"
+        and len(name) > len(plain)
+    )
+
+
+# The command that runs one test, by the runner in use and the way the project's environment is entered.
+
+
+def single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
+    found: list[Convention] = []
+    done: set[str] = set()
+    for use in uses:
+        if use.tool.category != "test_runner":
+            continue
+        language = next((one for one in ground.main if one in use.tool.languages), "")
+        if not language or language in done:
+            continue
+        done.add(language)
+        prefix = environment_prefix(ground) if language == "python" else ""
+        prefix = prefix or run_prefix(managers, language)
+        gradle = "./gradlew" if "gradlew" in ground.everything else "gradle"
+        maven = "./mvnw" if "mvnw" in ground.everything else "mvn"
+        names = {one.pattern for one in managers}
+        own = [name for name in ground.tests if ground.languages[name] == language]
+        test = min(own, key=_clearness, default="")
+        pattern = {
+            "pytest": f"{prefix}pytest path/to/test_file.py::test_name",
+            "unittest": f"{prefix}python -m unittest path.to.test_module.TestClass.test_name",
+            "vitest": f"{prefix}vitest run <path> -t <name>",
+            "jest": f"{prefix}jest <path> -t <name>",
+            "mocha": f"{prefix}mocha <path> --grep <name>",
+            "ava": f"{prefix}ava <path> --match <name>",
+            "node --test": "node --test <path>",
+            "borp": f"{prefix}borp <path>",
+            "tap": f"{prefix}tap <path>",
+            "bun test": "bun test <path> -t <name>",
+            "deno test": "deno test <path> --filter <name>",
+            "go test": "go test ./path/to/package -run TestName",
+            "gotestsum": "go test ./path/to/package -run TestName",
+            "ginkgo": "ginkgo --focus <name> ./path/to/package",
+            "cargo test": "cargo test <name>",
+            "cargo nextest": "cargo nextest run <name>",
+            "RSpec": f"{prefix}rspec path/to/file_spec.rb:LINE",
+            "minitest": "bin/rails test path/to/file_test.rb:LINE"
+            if "bin/rails" in ground.names
+            else f"{prefix}ruby -Ilib -I{test.partition('/')[0] or 'test'} {test or 'path/to/file_test.rb'}",
+            "JUnit": f"{gradle} test --tests ClassName.method"
+            if "gradle" in names
+            else f"{maven} test -Dtest=ClassName#method",
+            "PHPUnit": "vendor/bin/phpunit --filter testName path/to/Test.php",
+            "ExUnit": "mix test path/to/file_test.exs:LINE",
+            "CTest": "ctest -R <name>",
+            "dotnet test": "dotnet test --filter FullyQualifiedName~Name",
+            "flutter test": "flutter test path/to/file_test.dart",
+            "dart test": "dart test path/to/file_test.dart",
+            "swift test": "swift test --filter Name",
+        }.get(use.tool.name)
+        if pattern:
+            scope = shown(language) if len(ground.main) > 1 else ""
+            evidence = [*use.evidence[:2], *([Evidence(test)] if test else [])]
+            found.append(
+                convention("run_single_test", pattern, use.score * 0.95, *evidence, example=test, scope=scope)
+            )
+    return found[:3]
+
+
+def _clearness(test: str) -> tuple[bool, bool, int]:
+    """Smaller for a test that shows at a glance where tests lie and what they are called."""
+    named = re.search(r"(?i)test[_.]|[_.]test|tests?\.|spec", test.rpartition("/")[2])
+    return is_aside(test), not named, test.count("/")

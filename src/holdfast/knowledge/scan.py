@@ -1,0 +1,324 @@
+"""A look at a whole checkout: what its files, manifests, tests, code and history show, within bounds that are said.
+
+Reading everything is not needed to see how things are done: of very many sources an even sample is read, chosen by
+name so that the same tree gives the same sample. What is configured and what is hot is always looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from holdfast.knowledge.checkout import LARGEST, Listed, Stamp, bytes_of, printable, stamp_of
+from holdfast.knowledge.code_style import style_conventions
+from holdfast.knowledge.ground import Ground
+from holdfast.knowledge.history import History, commit_conventions, history_of
+from holdfast.knowledge.idioms import idiom_conventions
+from holdfast.knowledge.libraries import library_conventions, package_managers
+from holdfast.knowledge.manifests import READ_LANGUAGES, evenly, is_aside, is_test, language_of
+from holdfast.knowledge.naming import naming_conventions, tree_reader
+from holdfast.knowledge.organisation import organisation_conventions
+from holdfast.knowledge.source import Seen, look_at
+from holdfast.knowledge.tasks import task_conventions
+from holdfast.knowledge.testing import testing_conventions
+from holdfast.knowledge.tools import tool_conventions, tools_in_use
+from holdfast.model.knowledge import SCAN, Convention, FileNote, Items, Looked, Pattern
+
+# Structures that recur in the code: from the signs that files show, with the files that show them.
+
+_MOST_FILES = 12
+
+
+class Shape(Struct, frozen=True):
+    """A structure: which signs show it (all groups are needed, one sign of each), in tests or in the program."""
+
+    name: str
+    description: str
+    signs: tuple[str, ...]
+    with_: tuple[str, ...] = ()  # also needed somewhere in the repository
+    tests: bool | None = None
+    least: int = 2
+    path: str = ""  # or shown by the file's name
+    share: float = 0.01  # of the files: a word here and there is chance
+
+
+_SHAPES = (
+    Shape("handler-middleware", "HTTP handlers use middleware chains", ("middleware", "filter", "before_action"), ("handler", "route", "controller"), False, 2),
+    Shape("route-handlers", "Requests are routed to handlers that are declared beside their routes", ("route", "controller", "handler"), (), False, 2),
+    Shape("repository", "Storage is behind repositories or stores", ("repository",), (), False, 3, r"(?i)(?:repository|_repo|_store|Store)\.\w+$"),
+    Shape("service-layer", "Logic lives in services", ("service",), (), False, 3, r"(?:[a-z]Service|_service|[.-]service)s?\.\w+$", 0.03),
+    Shape("command-registration", "Each command is declared and registered with the command line's parser", ("command", "clap", "command_table"), (), False, 2),
+    Shape("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), ("registry_type",), False, 3, "", 0.02),
+    Shape("table-driven-tests", "Tests run a table of cases", ("table_test", "parametrize", "each", "rstest", "parameterized"), (), True, 3, "", 0.08),
+    Shape("fixtures", "Tests get what they need from shared fixtures", ("fixture", "let", "before", "factory"), (), True, 2, "", 0.1),
+    Shape("mocked-collaborators", "Tests replace collaborators by mocks", ("mock",), (), True, 3, "", 0.1),
+    Shape("snapshot-tests", "Results are compared with stored snapshots", ("snapshot",), (), True, 2),
+    Shape("dependency-injection", "Collaborators are handed in, by constructor or container", ("depends", "injectable", "injected_constructor", "autowired_field"), (), False, 3),
+    Shape("functional-options", "Constructors take functional options", ("options",), (), False, 2),
+    Shape("builder", "Values are put together by builders", ("builder",), (), False, 3),
+    Shape("state-machine", "States are an enumeration, and code switches on it", ("state", "reducer"), (), False, 3, "", 0.03),
+    Shape("interfaces", "Collaborators are described by interfaces or protocols", ("protocol", "interface", "trait_objects"), (), False, 3),
+    Shape("data-models", "Data is declared as typed models", ("base_model", "dataclass", "struct", "entity", "model"), (), False, 4),
+    Shape("custom-errors", "Errors are types of the project's own", ("own_errors", "sentinel", "error_derive"), (), False, 2),
+    Shape("hooks-and-components", "The interface is made of components, shared logic of hooks", ("hook",), ("component",), False, 2),
+    Shape("concerns", "Shared behaviour of models and controllers is in concerns", ("concern",), (), False, 2),
+    Shape("call-objects", "Operations are objects with one call method", ("callable",), (), False, 3, "", 0.05),
+)  # fmt: skip
+
+
+def find_patterns(seen: Mapping[str, Seen]) -> list[Pattern]:
+    present = {sign for one in seen.values() for sign in one.signs}
+    program = sum(not one.is_test for one in seen.values())
+    tests = len(seen) - program
+    found: list[Pattern] = []
+    for shape in _SHAPES:
+        if shape.with_ and not present.intersection(shape.with_):
+            continue
+        expression = re.compile(shape.path) if shape.path else None
+        weights = {
+            path: sum(one.signs.get(sign, 0) for sign in shape.signs)
+            for path, one in seen.items()
+            if (shape.tests is None or one.is_test == shape.tests)
+            and (
+                any(sign in one.signs for sign in shape.signs)
+                or (expression is not None and expression.search(path) is not None)
+            )
+        }
+        among = tests if shape.tests else program
+        if len(weights) < max(shape.least, shape.share * among):
+            continue
+        files = sorted((path for path in weights if printable(path)), key=lambda path: (-weights[path], path))
+        repeated = sum(weights.values()) / len(weights)
+        confidence = min(0.95, 0.5 + 0.04 * min(len(weights), 8) + 0.05 * min(repeated, 3))
+        found.append(
+            Pattern(
+                name=shape.name,
+                description=shape.description,
+                files=tuple(files[:_MOST_FILES]),
+                count=len(weights),
+                confidence=round(confidence, 2),
+                by=SCAN,
+            )
+        )
+    return sorted(found, key=lambda pattern: -pattern.confidence)
+
+
+MOST_READ = 600
+MOST_BYTES = 5_000_000
+MOST_PARSED = 200
+LONGEST_LOOK = 60_000  # of a long file this much is looked at: its style is the same further down
+MOST_NOTES = 200
+
+Progress = Callable[[str, int, int], None]
+
+
+class Known(Struct, array_like=True):
+    """What a file showed when it had this stamp."""
+
+    stamp: Stamp
+    seen: Seen | None
+
+
+class Remembered(Struct):
+    """What a scan leaves for the next: where everything it rests on is unchanged, so is what it found."""
+
+    listing: str = ""
+    head: str = ""
+    configs: dict[str, tuple[int, int] | None] = {}
+    files: dict[str, Known] = {}
+    looked: Looked = Looked()
+    version: int = 0
+
+
+VERSION = 2  # raise it when the same files would show something else
+
+
+class Scanned(Struct, frozen=True):
+    items: Items
+    looked: Looked
+    remembered: Remembered
+
+
+def scan(root: Path, listed: Listed, before: Remembered, progress: Progress = lambda *_: None) -> Scanned:
+    names = listed.names()
+    ground = Ground(root, names)
+    progress("history", 0, 0)
+    history = history_of(root, listed.head)
+    hot = set(
+        history.hot({name for name in history.heat if language_of(name) in READ_LANGUAGES} & set(names))
+    )
+    chosen = _chosen(ground, hot)
+    files = _read(root, ground, chosen, before, progress)
+    seen = _main_part_first({name: known.seen for name, known in files.items() if known.seen is not None})
+    parsed = _with_trees(root, seen, hot)
+    progress("conventions", 0, 0)
+    conventions = _conventions(ground, seen, history)
+    looked = Looked(
+        listed=len(names),
+        sources=len(ground.languages),
+        read=len(seen),
+        commits=history.commits,
+        listed_by=listed.by,
+        trees=parsed,
+        notes=tuple(_notes(listed, ground, chosen, history)),
+    )
+    remembered = Remembered(listed.digest, listed.head, ground.present(), files, looked, VERSION)
+    items = Items(
+        conventions=tuple(conventions),
+        patterns=tuple(find_patterns(seen)),
+        files=tuple(_file_notes(root, seen, history, hot)),
+    )
+    return Scanned(items, looked, remembered)
+
+
+def _chosen(ground: Ground, hot: set[str]) -> list[str]:
+    """The sources to read: all where they are few, else an even share of each language, tests and program apart."""
+    main = set(ground.main)
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for name, language in ground.languages.items():
+        if language in main and not is_aside(name):
+            groups.setdefault((language, is_test(name, language)), []).append(name)
+    total = sum(map(len, groups.values()))
+    chosen = set(hot)
+    for names in groups.values():
+        share = MOST_READ if total <= MOST_READ else max(20, MOST_READ * len(names) // total)
+        chosen.update(evenly(sorted(names), share))
+    return sorted(chosen)
+
+
+def _read(
+    root: Path, ground: Ground, chosen: list[str], before: Remembered, progress: Progress
+) -> dict[str, Known]:
+    top = str(root)
+    files: dict[str, Known] = {}
+    stamps = {name: stamp for name in chosen if (stamp := stamp_of(top, name)) is not None}
+    sizes = sum(min(stamp.size, LONGEST_LOOK) for stamp in stamps.values())
+    longest = max(4000, LONGEST_LOOK * MOST_BYTES // max(sizes, MOST_BYTES))
+    known = before.files if before.version == VERSION else {}
+    for number, (name, stamp) in enumerate(stamps.items()):
+        if number % 50 == 0:
+            progress("files", number, len(stamps))
+        old = known.get(name)
+        if old is not None and old.stamp == stamp:
+            files[name] = old
+            continue
+        data = bytes_of(root, name) if stamp.size <= LARGEST else None
+        language = ground.languages.get(name) or language_of(name)
+        looked_at = look_at(name, language, _head(data, longest)) if data else None
+        files[name] = Known(stamp, looked_at)
+    return files
+
+
+def _main_part_first(seen: dict[str, Seen]) -> dict[str, Seen]:
+    """What shows a convention is best seen where most of the program is, and not in a script beside it."""
+    tops = Counter(name.partition("/")[0] for name, one in seen.items() if not one.is_test)
+    home = tops.most_common(1)[0][0] if tops else ""
+    return dict(sorted(seen.items(), key=lambda item: item[0].partition("/")[0] != home))
+
+
+def _head(data: bytes, most: int) -> bytes:
+    return data if len(data) <= most else data[: data.rfind(b"\n", 0, most) + 1] or data[:most]
+
+
+def _with_trees(root: Path, seen: dict[str, Seen], hot: set[str]) -> bool:
+    """Declared names from the syntax tree for a share of the files, where the parser is installed."""
+    reader = tree_reader()
+    if reader is None:
+        return False
+    for name in evenly(sorted(seen), MOST_PARSED // 2):
+        data = bytes_of(root, name)
+        found = reader(name, seen[name].language, data.decode("utf-8", "replace")) if data else None
+        if found is not None:
+            seen[name] = structs.replace(
+                seen[name],
+                functions=found.functions[:60],
+                classes=found.classes[:60],
+                complexity=found.complexity,
+            )
+    return True
+
+
+def _conventions(ground: Ground, seen: dict[str, Seen], history: History) -> list[Convention]:
+    managers = package_managers(ground)
+    uses = tools_in_use(ground)
+    tools: dict[str, set[str]] = {}
+    for use in uses:
+        tools.setdefault(use.tool.category, set()).add(use.tool.name)
+    program = {name: one for name, one in seen.items() if not is_aside(name)}
+    every = [
+        *managers,
+        *tool_conventions(uses),
+        *task_conventions(ground, uses, managers),
+        *testing_conventions(ground, program),
+        *style_conventions(ground, program, tools),
+        *naming_conventions(ground, program),
+        *organisation_conventions(ground),
+        *commit_conventions(history),
+        *idiom_conventions(ground, program),
+        *library_conventions(ground, program),
+    ]
+    unique: dict[tuple[str, ...], Convention] = {}
+    for one in every:
+        known = unique.get(one.key)
+        if known is None or known.confidence < one.confidence:
+            unique[one.key] = one
+    return [one for one in unique.values() if not _is_vaguer(one, unique)]
+
+
+def _is_vaguer(one: Convention, every: dict[tuple[str, ...], Convention]) -> bool:
+    """`JUnit` where `JUnit 5` is told."""
+    return any(
+        category == one.category and pattern.startswith(f"{one.pattern} ")
+        for category, _, pattern in every
+        if category == "test_runner"
+    )
+
+
+def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) -> list[str]:
+    notes = []
+    if not listed.whole:
+        notes.append("the list of files was cut off at its bound")
+    if ground.sampled:
+        notes.append(
+            f"naming and layout from an even sample of {len(ground.names):,} of {ground.total:,} own files"
+        )
+    if len(chosen) < len(ground.languages):
+        notes.append(
+            f"code style from an even sample of {len(chosen)} of {len(ground.languages)} source files"
+        )
+    if history.commits and not history.whole:
+        notes.append(f"history from the last {history.commits} commits, as far as they were read in time")
+    return notes
+
+
+def _file_notes(root: Path, seen: dict[str, Seen], history: History, hot: set[str]) -> list[FileNote]:
+    """Hot files first, then the most complex: what is worth a word before it is opened."""
+    ranked = sorted(
+        (name for name in seen if printable(name)),
+        key=lambda name: (name not in hot, -history.heat.get(name, 0.0) * 3 - seen[name].complexity, name),
+    )[:MOST_NOTES]
+    reader = tree_reader()
+    notes = []
+    for at, name in enumerate(ranked):
+        one = seen[name]
+        complexity = one.complexity
+        if reader is not None and at < MOST_PARSED // 2 and (data := bytes_of(root, name)):
+            found = reader(name, one.language, data.decode("utf-8", "replace"))
+            complexity = found.complexity if found else complexity
+        notes.append(
+            FileNote(
+                path=name,
+                language=one.language,
+                complexity=complexity,
+                is_test=one.is_test,
+                is_hot=name in hot,
+                changes=history.changes.get(name, 0),
+                neighbours=tuple(other for other in history.together.get(name, ()) if printable(other)),
+                by=SCAN,
+            )
+        )
+    return notes

@@ -1,0 +1,292 @@
+"""What a project is made of: main language and framework, from a checkout or from a session's traces."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.core.git_output import LEFT_OUT, file_names
+from holdfast.core.patterns import late
+from holdfast.knowledge.frameworks import (
+    DEPENDENCIES,
+    FAMILIES,
+    LANGUAGE_OF_EXTENSION,
+    LIGHT_LANGUAGES,
+    LOOKING_COMMANDS,
+    NOT_FROM_DEV,
+    PLAIN_PROJECTS,
+    TELLING_COMMANDS,
+    TELLING_PATHS,
+)
+from holdfast.knowledge.manifests import Manifest, manifest_language, read_manifest
+
+
+class Stack(Struct, frozen=True):
+    """The main language and the framework, with what they were seen in. None: no evidence."""
+
+    project_type: str | None = None
+    framework: str | None = None
+    evidence: tuple[str, ...] = ()
+
+
+_SIDE_FOLDERS = frozenset(
+    {"docs", "doc", "website", "site", "www", "examples", "example", "samples", "e2e", "bench", "benchmarks"}
+    | {
+        "fixtures",
+        "testdata",
+        "test",
+        "tests",
+        "spec",
+        "__tests__",
+        "templates",
+        "template",
+        "scripts",
+        "tools",
+    }
+)
+_GENERATED = late(
+    r"\.min\.(?:js|css)$|\.d\.ts$|\.pb\.\w+$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.freezed\.dart$|\.generated\.\w+$"
+    r"|[._-]bundle\.js$|\.designer\.cs$|_generated\.go$|\.lock$",
+    re.IGNORECASE,
+)
+_DEEPEST_MANIFEST = 4
+_MOST_MANIFESTS = 80
+_ROOT_MANIFEST_COUNTS = 2.0
+_IN_EVERY_PROJECT = frozenset({"docs", "html", "docker", "latex"})  # touching such a file says nothing
+_FEW_DOCUMENTS = 10
+_PATH_WEIGHT = 3.0
+_MOST_COMMANDS = 2000
+_LONGEST_COMMAND = 2000
+_EVIDENCE = 8
+_PATHS = [(late(pattern), language, framework) for pattern, language, framework in TELLING_PATHS]
+_PLAIN = [(late(pattern), language, framework) for pattern, language, framework in PLAIN_PROJECTS]
+
+
+def stack_of(root: Path) -> Stack:
+    """The stack of the checkout at `root`. A folder that cannot be read has none."""
+    names = file_names(root)
+    kept = [name for name in names if not _is_left_out(name)]
+    manifests = _manifests(root, kept)
+    at_root = [manifest for manifest in manifests if not manifest.folder]
+    weights = _weights(kept)
+    for member in {member for manifest in at_root for member in _family(manifest.language)}:
+        weights[member] *= _ROOT_MANIFEST_COUNTS
+    has_typescript = _has_typescript(kept, at_root)
+    language = _main_language(weights, has_typescript) or _announced(at_root, weights)
+    language = language or _plain_type(kept, weights)
+    if language is None:
+        return Stack()
+    found = _framework_of_manifests(language, manifests, kept) or _framework_of_paths(language, kept)
+    framework, seen_in = found or (_plain_framework(kept, language), "")
+    evidence = [manifest.path for manifest in at_root if manifest.language in _family(language)]
+    return Stack(language, framework or language, _evidence([seen_in, *evidence, _counted(kept, language)]))
+
+
+def stack_from_evidence(
+    paths: Sequence[str], commands: Sequence[str], cited_dependencies: Sequence[str] = ()
+) -> Stack:
+    """The same judgement without a checkout: from files touched, commands run, dependencies named."""
+    touched = [path.replace("\\", "/") for path in dict.fromkeys(paths)]
+    weights = _weights(touched, factor=_PATH_WEIGHT)
+    spoken = _commands_said(commands)
+    cited = _cited(cited_dependencies)
+    for said, count in Counter(filter(None, map(manifest_language, touched))).items():
+        weights[said] += min(count, 10)
+    for (said, _), count in spoken.items():
+        weights[said] += min(count, 10)
+    for said, _ in cited:
+        weights[said] += 2
+    language = _main_language(weights, weights["typescript"] > 0) or _plain_type(touched, weights)
+    if language is None or language in _IN_EVERY_PROJECT:
+        return Stack()
+    family = _family(language)
+    ran = [framework for (said, framework), _ in spoken.most_common() if framework and said in family]
+    named = [framework for said, framework in cited if said in family]
+    by_path = _framework_of_paths(language, touched)
+    framework = next(iter([*ran, *named]), None) or (by_path[0] if by_path else None)
+    said_by = [f"command: {item}" for item in ran[:1]] + [f"dependency: {item}" for item in named[:1]]
+    evidence = [*said_by, by_path[1] if by_path else "", _counted(touched, language)]
+    fallback = _plain_framework(touched, language) or language
+    return Stack(language, framework or fallback, _evidence(evidence))
+
+
+def _is_left_out(name: str) -> bool:
+    folders = name.lower().split("/")[:-1]
+    return bool(LEFT_OUT.intersection(folders)) or bool(_GENERATED.search(name))
+
+
+def _weights(names: Iterable[str], factor: float = 1.0) -> defaultdict[str, float]:
+    """How much of each language there is; what lies beside the program counts less."""
+    weights: defaultdict[str, float] = defaultdict(float)
+    headers = 0.0
+    for name in names:
+        extension = name.rpartition(".")[2].lower() if "." in name.rpartition("/")[2] else ""
+        language = LANGUAGE_OF_EXTENSION.get(extension)
+        if language is None:
+            continue
+        aside = bool(_SIDE_FOLDERS.intersection(name.lower().split("/")[:-1]))
+        weight = factor * LIGHT_LANGUAGES.get(language, 1.0) * (0.25 if aside else 1.0)
+        if extension == "h":
+            headers += weight
+        else:
+            weights[language] += weight
+    if headers:
+        weights["cpp" if weights["cpp"] > weights["c"] else "c"] += headers
+    return weights
+
+
+def _family(language: str) -> frozenset[str]:
+    return next((family for family in FAMILIES if language in family), frozenset({language}))
+
+
+def _main_language(weights: dict[str, float], has_typescript: bool) -> str | None:
+    """The strongest language of the strongest family; None when there is no program."""
+    programs = {language: weight for language, weight in weights.items() if weight > 0}
+    if not any(language not in LIGHT_LANGUAGES or language == "shell" for language in programs):
+        return None
+    totals = {
+        language: sum(weight for other, weight in programs.items() if other in _family(language))
+        for language in programs
+    }
+    best = max(sorted(programs), key=lambda language: (totals[language], programs[language]))
+    if best in {"typescript", "javascript"}:
+        typed, untyped = programs.get("typescript", 0.0), programs.get("javascript", 0.0)
+        return (
+            "typescript" if typed > untyped or (has_typescript and typed >= 0.3 * untyped) else "javascript"
+        )
+    return best
+
+
+def _has_typescript(names: Sequence[str], at_root: Sequence[Manifest]) -> bool:
+    asked = any("typescript" in manifest.names | manifest.dev_names for manifest in at_root)
+    return asked or any(re.search(r"(?:^|/)tsconfig[\w.-]*\.json$", name) for name in names)
+
+
+def _plain_type(names: Sequence[str], weights: dict[str, float]) -> str | None:
+    for pattern, language, _ in _PLAIN:
+        if any(pattern.search(name) for name in names):
+            return language
+    light = {language: weight for language, weight in weights.items() if weight > 0}
+    return max(sorted(light), key=lambda language: light[language]) if light else None
+
+
+def _plain_framework(names: Sequence[str], project_type: str) -> str | None:
+    for pattern, language, framework in _PLAIN:
+        if language == project_type and any(pattern.search(name) for name in names):
+            return framework
+    return None
+
+
+def _announced(at_root: Sequence[Manifest], weights: dict[str, float]) -> str | None:
+    """What the manifest says of a project whose code is still to come; beside many documents it is a tool."""
+    many_documents = weights.get("docs", 0.0) > _FEW_DOCUMENTS * LIGHT_LANGUAGES["docs"]
+    return at_root[0].language if at_root and not many_documents else None
+
+
+def _manifests(root: Path, names: Sequence[str]) -> list[Manifest]:
+    """The manifests of the root, then those of its parts; docs, examples and tests are skipped."""
+    paths = [
+        name
+        for name in names
+        if name.count("/") <= _DEEPEST_MANIFEST
+        and manifest_language(name)
+        and not _SIDE_FOLDERS.intersection(name.lower().split("/")[:-1])
+    ]
+    paths.sort(key=lambda name: (name.count("/"), name))
+    return [found for path in paths[:_MOST_MANIFESTS] if (found := read_manifest(root, path))]
+
+
+def _framework_of_manifests(
+    language: str, manifests: Sequence[Manifest], names: Sequence[str]
+) -> tuple[str, str] | None:
+    """By the root's dependencies; else what most parts use; else what the root's developers use."""
+    family = _family(language)
+    own = [manifest for manifest in manifests if manifest.language in family]
+    for manifest in own:
+        found = _framework_in(language, manifest.names) if not manifest.folder else None
+        if found:
+            return found, f"{found} in {manifest.path}"
+    votes: Counter[str] = Counter()
+    place: dict[str, str] = {}
+    for manifest in own:
+        if manifest.folder:
+            found = _framework_in(language, manifest.names)
+            found = found or _framework_in(language, manifest.dev_names, dev=True)
+            if found:
+                sources = sum(name.startswith(manifest.folder + "/") for name in names)
+                votes[found] += 1000 + min(sources, 999)
+                place.setdefault(found, manifest.path)
+    if votes:
+        found = max(sorted(votes), key=lambda framework: votes[framework])
+        return found, f"{found} in {place[found]}"
+    for manifest in own:
+        found = _framework_in(language, manifest.dev_names, dev=True) if not manifest.folder else None
+        if found:
+            return found, f"{found} in {manifest.path}"
+    return None
+
+
+def _framework_in(language: str, names: frozenset[str], dev: bool = False) -> str | None:
+    for key, framework in DEPENDENCIES.get(language, ()):
+        if dev and framework in NOT_FROM_DEV:
+            continue
+        if key in names or any(name.startswith((key + "/", key + ".")) for name in names):
+            return framework
+    return None
+
+
+def _framework_of_paths(language: str, names: Sequence[str]) -> tuple[str, str] | None:
+    family = _family(language)
+    central = [name for name in names if not _SIDE_FOLDERS.intersection(name.lower().split("/")[:-1])]
+    for pattern, said, framework in _PATHS:
+        if said in family:
+            for name in central:
+                if pattern.search(name):
+                    return framework, f"{framework} by {name.rpartition('/')[2]}"
+    return None
+
+
+def _commands_said(commands: Sequence[str]) -> Counter[tuple[str, str]]:
+    """What each command says of the stack; the first rule that fits speaks for it."""
+    said: Counter[tuple[str, str]] = Counter()
+    for command in commands[:_MOST_COMMANDS]:
+        parts = [part.strip() for part in re.split(r"[;&|\n]+", command[:_LONGEST_COMMAND])]
+        line = "; ".join(part for part in parts if part and part.split()[0] not in LOOKING_COMMANDS)
+        if telling := _told_by(line):
+            said[telling] += 1
+    return said
+
+
+@lru_cache(maxsize=4096)  # sessions of one project run the same commands
+def _told_by(line: str) -> tuple[str, str] | None:
+    for pattern, language, framework in TELLING_COMMANDS:
+        if pattern.search(line):
+            return language, framework
+    return None
+
+
+def _cited(names: Sequence[str]) -> list[tuple[str, str]]:
+    if not names:
+        return []
+    cited = frozenset(name.lower() for name in names)
+    return [
+        (language, framework)
+        for language in DEPENDENCIES
+        if language not in {"javascript", "kotlin", "scala", "groovy", "c", "fsharp", "vb"}
+        and (framework := _framework_in(language, cited))
+    ]
+
+
+def _counted(names: Sequence[str], language: str) -> str:
+    count = sum(LANGUAGE_OF_EXTENSION.get(name.rpartition(".")[2].lower()) == language for name in names)
+    return f"{count} {language} file{'s' * (count != 1)}" if count else ""
+
+
+def _evidence(items: Iterable[str]) -> tuple[str, ...]:
+    printable = (item.encode("utf-8", "replace").decode("utf-8") for item in items if item)
+    return tuple(dict.fromkeys(printable))[:_EVIDENCE]

@@ -1,0 +1,294 @@
+"""`session.json` of a memory: the knowledge of a repository under the key `knowledge`, and whatever else stands there.
+
+Written whole or not at all, under a lock, on what is there at that moment. Keys that are not ours stay; an item that
+cannot be read is kept as it is under `unreadable`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import files
+from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.model.knowledge import (
+    Convention,
+    FileNote,
+    Items,
+    Knowledge,
+    LearnedFact,
+    Looked,
+    Pattern,
+    usefulness,
+)
+from holdfast.store.project import Project
+
+FORMAT = 1
+FILE = "session.json"
+CACHE = "scan.cache"
+_KINDS: tuple[tuple[str, type], ...] = (
+    ("conventions", Convention),
+    ("patterns", Pattern),
+    ("facts", LearnedFact),
+    ("files", FileNote),
+)
+_OWN = frozenset(
+    {"conventions", "patterns", "facts", "files", "archive", "looked", "scanned_at", "unreadable"}
+)
+
+
+def known(project: Project) -> bool:
+    """Whether anything was ever kept."""
+    return (project.memory / FILE).exists()
+
+
+def load(project: Project) -> Knowledge:
+    """What is known; nothing where nothing was ever kept. StoreError when the file is no JSON object."""
+    path = project.memory / FILE
+    return _decoded(_document(files.read(path), str(path)))[0]
+
+
+def change(project: Project, decide: Callable[[Knowledge], Knowledge]) -> Knowledge:
+    """Puts what `decide` makes of the stored knowledge in its place; the new one."""
+    path = project.memory / FILE
+    with files.lock(project.lock("knowledge")) as held:
+        before = files.read(path)
+        document = _document(before, str(path))
+        number = document.get("format", FORMAT)
+        if not isinstance(number, int) or number > FORMAT:
+            raise FormatTooNew(
+                f"was written by a newer holdfast (format {number}, this one knows {FORMAT})",
+                where=str(path),
+                fix="Upgrade holdfast",
+            )
+        known, unreadable = _decoded(document)
+        new = decide(known)
+        if new != known or before is None:
+            data = (
+                msgspec.json.format(msgspec.json.encode(_encoded(document, new, unreadable)), indent=1)
+                + b"\n"
+            )
+            files.replace_held(held, path, data, files.digest(before))
+    return new
+
+
+def _document(data: bytes | None, where: str) -> dict[str, Any]:
+    if data is None or not data.strip():
+        return {}
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"is not JSON: {error}",
+            where=where,
+            fix="Correct it, or move it away: holdfast know scan makes a new one",
+        ) from error
+    if not isinstance(document, dict):
+        raise StoreError("holds no JSON object", where=where, fix="Move it away")
+    return document
+
+
+def _decoded(document: dict[str, Any]) -> tuple[Knowledge, list[Any]]:
+    own = document.get("knowledge")
+    own = own if isinstance(own, dict) else {}
+    unreadable = list(own.get("unreadable") or []) if isinstance(own.get("unreadable"), list) else []
+    archive = own.get("archive")
+    now = _items(own, unreadable)
+    old = _items(archive if isinstance(archive, dict) else {}, unreadable)
+    looked = _converted(own.get("looked"), Looked)
+    scanned = own.get("scanned_at")
+    known = Knowledge(
+        now=now,
+        archive=old,
+        looked=looked if isinstance(looked, Looked) else Looked(),
+        scanned_at=float(scanned) if isinstance(scanned, int | float) else 0.0,
+    )
+    return known, unreadable
+
+
+def _items(table: dict[str, Any], unreadable: list[Any]) -> Items:
+    kinds: dict[str, tuple[Any, ...]] = {}
+    for kind, struct in _KINDS:
+        found = []
+        values = table.get(kind)
+        for value in values if isinstance(values, list) else []:
+            item = _converted(value, struct)
+            if item is None:
+                unreadable.append({"kind": kind, "item": value})
+            else:
+                found.append(item)
+        kinds[kind] = tuple(found)
+    return Items(**kinds)
+
+
+def _converted(value: Any, struct: type) -> Any:
+    try:
+        return msgspec.convert(value, struct)
+    except (msgspec.ValidationError, TypeError):
+        return None
+
+
+def _encoded(document: dict[str, Any], new: Knowledge, unreadable: list[Any]) -> dict[str, Any]:
+    before = document.get("knowledge")
+    foreign = (
+        {key: value for key, value in before.items() if key not in _OWN} if isinstance(before, dict) else {}
+    )
+    own: dict[str, Any] = {
+        **msgspec.to_builtins(new.now),
+        "archive": msgspec.to_builtins(new.archive),
+        "looked": msgspec.to_builtins(new.looked),
+        "scanned_at": new.scanned_at,
+        **({"unreadable": unreadable} if unreadable else {}),
+        **foreign,
+    }
+    return {**document, "format": FORMAT, "knowledge": own}
+
+
+# --- what a scan leaves for the next; derived --------------------------------------------------------------
+
+
+def read_cache(project: Project) -> bytes:
+    """What the last scan left; empty when there is nothing to go by."""
+    try:
+        return files.read(project.memory / CACHE) or b""
+    except StoreError:
+        return b""
+
+
+def write_cache(project: Project, data: bytes) -> None:
+    files.replace(project.memory / CACHE, data, project.lock("knowledge"), files.ANYTHING)
+
+
+def touch_cache(project: Project) -> None:
+    """Says that the checkout was looked at, and nothing had changed."""
+    with contextlib.suppress(OSError):
+        os.utime(project.memory / CACHE)
+
+
+# Knowledge as markdown for a system prompt: the most useful first, whole items only, and what was left out is
+# said.
+
+TITLE = "## Project Knowledge"
+SECTIONS = ("Conventions", "Patterns", "Facts", "Files")
+_SHORT_SESSION = 12
+_LONGEST_FILES = 20  # more notes on files than a prompt can use
+_EVERY = {
+    "Conventions": 3,
+    "Facts": 2,
+    "Patterns": 1,
+    "Files": 1,
+}  # how sections take turns when room is scarce
+
+
+class Line(Struct, frozen=True):
+    section: str
+    text: str
+
+
+def render(items: Items, most: int | None = None) -> str:
+    """At most so many characters, the last line break included; all of it when no bound is given."""
+    lines = list(_lines(items))
+    if most is None:
+        return _written(lines, {})
+    chosen: list[Line] = []
+    for line in lines:
+        if len(_written([*chosen, line], _left_out(items, [*chosen, line]))) <= most:
+            chosen.append(line)
+    text = _written(chosen, _left_out(items, chosen))
+    return text if len(text) <= most else ""
+
+
+def _lines(items: Items) -> Iterator[Line]:
+    """All items, the sections taking turns: with little room each has its best."""
+    facts = sorted(items.facts, key=lambda fact: (-fact.confidence, -fact.confirmed))
+    patterns = sorted(items.patterns, key=lambda pattern: (-pattern.confidence, pattern.name))
+    notes = sorted(items.files, key=lambda note: (not note.is_hot, -note.changes, -note.complexity))[
+        :_LONGEST_FILES
+    ]
+    waiting = {
+        "Conventions": [convention_line(one) for one in sorted(items.conventions, key=usefulness)],
+        "Facts": [fact_line(one) for one in facts],
+        "Patterns": [pattern_line(one) for one in patterns],
+        "Files": [file_line(one) for one in notes if one.is_hot or one.complexity],
+    }
+    while any(waiting.values()):
+        for section, turns in _EVERY.items():
+            for text in waiting[section][:turns]:
+                yield Line(section, text)
+            del waiting[section][:turns]
+
+
+def _left_out(items: Items, chosen: list[Line]) -> dict[str, int]:
+    counts = {
+        "Conventions": len(items.conventions),
+        "Patterns": len(items.patterns),
+        "Facts": len(items.facts),
+    }
+    counts["Files"] = min(len(items.files), _LONGEST_FILES)
+    for line in chosen:
+        counts[line.section] -= 1
+    return {section: count for section, count in counts.items() if count > 0}
+
+
+def _written(lines: list[Line], left_out: dict[str, int]) -> str:
+    parts = [TITLE]
+    for section in SECTIONS:
+        own = [line.text for line in lines if line.section == section]
+        if own:
+            parts += [f"### {section}", *own]
+    if left_out:
+        told = ", ".join(
+            f"{count} {section.lower() if count != 1 else section.lower()[:-1]}"
+            for section, count in left_out.items()
+        )
+        parts.append(f"(left out: {told})")
+    elif not lines:
+        parts.append("(nothing known yet)")
+    return "\n".join(parts) + "\n"
+
+
+def convention_line(one: Convention) -> str:
+    scope = f" ({one.scope})" if one.scope else ""
+    sure = f"confidence: {one.confidence:.2f}"
+    files = len({evidence.path for evidence in one.evidence})
+    if one.counter:
+        sure += f", {one.count:,} of {one.count + one.counter:,}"
+    elif files:
+        sure += f", {_files(files)}"
+    return f"- {title(one.category)}{scope}: {_flat(one.pattern)} ({sure})"
+
+
+def pattern_line(one: Pattern) -> str:
+    name = one.name[:1].upper() + one.name[1:]
+    shown = _files(one.count or len(one.files))
+    return f"- {_flat(name)}: {_flat(one.description)} ({shown}, confidence: {one.confidence:.2f})"
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'s' * (count != 1)}"
+
+
+def fact_line(one: LearnedFact) -> str:
+    session = f" (session {one.session[:_SHORT_SESSION]})" if one.session else ""
+    return f"- [{one.category}] {_flat(one.statement)}{session}"
+
+
+def file_line(one: FileNote) -> str:
+    words = [one.language, "test" if one.is_test else "", f"complexity {one.complexity}"]
+    words.append(f"hot, {one.changes} changes" if one.is_hot else "")
+    beside = f"; changes with {', '.join(one.neighbours[:2])}" if one.neighbours else ""
+    return f"- {one.path} ({', '.join(filter(None, words))}{beside})"
+
+
+def title(category: str) -> str:
+    words = category.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

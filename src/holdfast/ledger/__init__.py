@@ -1,0 +1,1 @@
+"""Ledger rows to markdown and back, and the figures and advice that rest on them."""

@@ -1,0 +1,97 @@
+"""A ledger as columns: the values of all its rows field by field, where figures are wanted and no single row.
+
+What `ledger_md` says of entries is said here of columns: which rows count, and which of two ledgers are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import compress
+
+from holdfast.ledger.cells import TOKEN_FIELDS, CellReader
+from holdfast.ledger.tables import Problem, read_tables
+
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.ledger.tables import Header
+
+    Columns = dict[str, list[Any]]
+
+FORGOTTEN = "forgotten"
+_NOTHING: dict[str, tuple[str, ...]] = {"goal": (), "failures": ()}
+# What figures are made of, and what tells which rows count.
+FIGURES = (
+    *("session", "recorded", "outcome", "model", "tasks", "failed", "cost_usd", "duration_s", "framework"),
+    *("failures", "skipped", "project_type", "agent", "kind", *TOKEN_FIELDS),
+)
+
+
+class _ColumnReader(CellReader):
+    """Adds the values under one header to the columns that are wanted."""
+
+    def __init__(self, header: Header, columns: Columns) -> None:
+        super().__init__(header)
+        self._columns = columns
+        named = [column.field if column else "" for column in self.assigned]
+        self._absent = [field for field in columns if field not in named]
+        # A cell that cannot be read spoils its row, whether it is wanted or not; a text always can.
+        self._needed = [
+            (place, read, columns.get(named[place]))
+            for place, (column, read) in enumerate(zip(self.assigned, self.readers, strict=True))
+            if named[place] in columns or (column and not column.sure)
+        ]
+
+    def take(self, cells: Sequence[Sequence[str]], rows: int) -> None:
+        found = [(into, read(cells[place])) for place, read, into in self._needed]
+        for into, values in found:
+            if into is not None:
+                into += values
+        for field in self._absent:
+            self._columns[field] += [_NOTHING.get(field)] * rows
+
+
+def read_columns(data: bytes, name: str, fields: Iterable[str] = FIGURES) -> tuple[Columns, list[Problem]]:
+    """The fields of every row that can be read, tombstones too. LedgerError when the file is no ledger."""
+    columns: Columns = {field: [] for field in fields}
+    found = read_tables(data, name, lambda header: _ColumnReader(header, columns))
+    return columns, found.problems
+
+
+def joined(shown: Columns, own: Columns) -> Columns:
+    """The rows of two ledgers, each once: those of the second that the first does not have are added to it."""
+    if not own["session"]:
+        return shown
+    known = set(shown["session"])
+    if known.isdisjoint(own["session"]) and len(set(own["session"])) == len(own["session"]):
+        more = own
+    else:
+        there = set(_keys(shown))
+        last = {key: row for row, key in enumerate(_keys(own)) if key not in there}
+        more = {field: [values[row] for row in last.values()] for field, values in own.items()}
+    for field, values in shown.items():
+        values += more[field]
+    return shown
+
+
+def _keys(columns: Columns) -> Iterable[tuple[str, datetime | None, str | None]]:
+    return zip(columns["session"], columns["recorded"], columns["outcome"], strict=True)
+
+
+def counted(columns: Columns) -> Columns:
+    """One row per session: the latest recorded, later lines winning ties; forgotten is final."""
+    sessions = columns["session"]
+    if len(set(sessions)) == len(sessions) and FORGOTTEN not in columns["outcome"]:
+        return columns
+    recorded = columns["recorded"]
+    rows: dict[str, int] = {}
+    for row, session in enumerate(sessions):
+        known = rows.get(session)
+        if known is None or (recorded[row] or LONG_AGO) >= (recorded[known] or LONG_AGO):
+            rows[session] = row
+    gone = set(compress(sessions, [outcome == FORGOTTEN for outcome in columns["outcome"]]))
+    kept = [row for session, row in rows.items() if session not in gone]
+    return {field: [values[row] for row in kept] for field, values in columns.items()}

@@ -1,0 +1,267 @@
+"""Which model for a goal, in a sentence with its trade-off; or that past sessions do not say, and what they do say.
+
+Nothing is left to chance, and ties go to the model used more. A model that no session used is never named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from holdfast.ledger.similar import (
+    FEWEST_OF_MODEL,
+    Alike,
+    Believed,
+    Candidate,
+    Goal,
+    beliefs,
+    failed,
+    similar,
+)
+from holdfast.model.ledger import LedgerEntry
+
+Objective = Literal["balanced", "cost", "risk", "time"]
+OBJECTIVES: tuple[Objective, ...] = ("balanced", "cost", "risk", "time")
+FEWEST_SESSIONS = (
+    10  # judged ones in all, below which everything is noise; and of a model taken for its price
+)
+SURE = 0.9  # the chance of being the better one, from which on one model is preferred to another
+WORTH_SAYING = 0.02  # of a hundred sessions two fail less: below that nobody would notice
+WORTH_PAYING = 0.9  # what a success must cost of another's, to be called cheaper
+MOST_NAMED = 3
+
+
+class Recommendation(Struct, frozen=True, kw_only=True):
+    """`model` is None where the evidence does not single one out; `sentence` says it in words either way."""
+
+    goal: Goal
+    objective: Objective
+    model: str | None
+    leaning: str | None  # the better one by the estimate, however little that says
+    sentence: str
+    missing: str
+    chance: float | None
+    better_than: tuple[str, ...]
+    not_told_apart: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    like: tuple[Alike, ...]
+    sessions: int
+    left_out: int  # sessions whose model or result is not known
+
+
+class _Choice(Struct, frozen=True):
+    """The one that leads by the objective, those it is clearly better than, and those it may not be."""
+
+    lead: Believed
+    beaten: Sequence[Believed]
+    open: Sequence[Believed]
+    chosen: Believed | None
+
+
+def recommend(
+    goal: Goal,
+    entries: Sequence[LedgerEntry],
+    objective: Objective = "balanced",
+    meaning: Sequence[float] = (),
+) -> Recommendation:
+    like = similar(goal, entries, meaning)
+    judged = [entry for entry in entries if entry.model and failed(entry) is not None]
+    believed = beliefs(goal, judged, like)
+    missing = _missing(judged, believed, objective)
+    choice = _choose(believed, objective) if not missing else None
+    best = choice.chosen if choice else None
+    first = best or (choice.lead if choice else None)
+    ordered = sorted(believed, key=lambda one: (one is not first, _order(one, objective)))
+    if choice is None:
+        sentence = f"Not enough evidence: {missing}"
+    else:
+        sentence = _sentence(best, believed) if best else _undecided(choice, objective)
+    return Recommendation(
+        goal=goal,
+        objective=objective,
+        model=best.candidate.model if best else None,
+        leaning=ordered[0].candidate.model if ordered else None,
+        sentence=sentence,
+        missing=missing,
+        chance=_least_chance(choice, objective),
+        better_than=tuple(one.candidate.model for one in choice.beaten) if choice else (),
+        not_told_apart=tuple(one.candidate.model for one in choice.open) if choice else (),
+        candidates=tuple(one.candidate for one in ordered),
+        like=tuple(like),
+        sessions=len(judged),
+        left_out=len(entries) - len(judged),
+    )
+
+
+def _missing(judged: Sequence[LedgerEntry], believed: Sequence[Believed], objective: Objective) -> str:
+    if len(judged) < FEWEST_SESSIONS:
+        return (
+            f"{len(judged)} session{'s' if len(judged) != 1 else ''} with a known model and result, "
+            f"at least {FEWEST_SESSIONS} are needed."
+        )
+    if not believed:
+        return f"no model has {FEWEST_OF_MODEL} sessions or more."
+    if len(believed) == 1:
+        return f"only {believed[0].candidate.model} was used {FEWEST_OF_MODEL} times or more, so there is no choice."
+    if objective in ("cost", "time"):
+        known = [one for one in believed if one.per_success(_what(objective)) is not None]
+        if len(known) < 2:
+            of = f"{len(known)} model{'s' if len(known) != 1 else ''}"
+            return f"the {objective} is known of {of}, at least 2 are needed."
+    return ""
+
+
+# --- the choice ------------------------------------------------------------------------------------------
+
+
+def _what(objective: Objective) -> Literal["cost", "time"]:
+    return "time" if objective == "time" else "cost"
+
+
+def _order(one: Believed, objective: Objective) -> tuple[float, float, int, str]:
+    """The best first; of equal ones the safer, then the one used more, then by name."""
+    own = one.candidate
+    value: float | None = own.failure_rate
+    if objective in ("cost", "time"):
+        value = one.per_success(_what(objective))
+    return (value if value is not None else float("inf"), own.failure_rate, -own.sessions, own.model)
+
+
+def _choose(believed: Sequence[Believed], objective: Objective) -> _Choice:
+    ordered = sorted(believed, key=lambda one: _order(one, objective))
+    lead = _lead(ordered, objective)
+    others = [one for one in ordered if one is not lead]
+    if objective in ("cost", "time"):
+        what = _what(objective)
+        others = [one for one in others if one.per_success(what) is not None]
+        beaten = [one for one in others if _clearly_cheaper(lead, one, what)]
+    else:
+        beaten = [one for one in others if _clearly_safer(lead, one)]
+    left = [one for one in others if one not in beaten]
+    chosen = lead if not left else _cheapest_of_alike(lead, left) if objective == "balanced" else None
+    return _Choice(lead, beaten, left, chosen)
+
+
+def _lead(ordered: Sequence[Believed], objective: Objective) -> Believed:
+    """The best; where failures differ by less than anybody would notice, the one used most of those."""
+    first = ordered[0]
+    if objective in ("cost", "time"):
+        return first
+    alike = [
+        one for one in ordered if one.candidate.failure_rate - first.candidate.failure_rate < WORTH_SAYING
+    ]
+    return min(alike, key=lambda one: (-one.candidate.sessions, _order(one, objective)))
+
+
+def _clearly_safer(one: Believed, other: Believed) -> bool:
+    gain = other.candidate.failure_rate - one.candidate.failure_rate
+    return gain >= WORTH_SAYING and one.safer_than(other) >= SURE
+
+
+def _clearly_cheaper(one: Believed, other: Believed, what: Literal["cost", "time"]) -> bool:
+    own, others = one.per_success(what), other.per_success(what)
+    if own is None or others is None or not others:
+        return False
+    return own <= WORTH_PAYING * others and one.takes_less_than(other, what) >= SURE
+
+
+def _cheapest_of_alike(lead: Believed, rivals: Sequence[Believed]) -> Believed | None:
+    """Of those that fail about as little as the one that leads: the one whose success clearly costs least.
+
+    A model is not taken for its price on the word of a few sessions, nor for failing more, if only by the estimate.
+    """
+    alike = [
+        one
+        for one in (lead, *rivals)
+        if one.per_success("cost") is not None
+        and one.candidate.sessions >= FEWEST_SESSIONS
+        and one.candidate.failure_rate - lead.candidate.failure_rate <= WORTH_SAYING
+    ]
+    alike.sort(key=lambda one: _order(one, "cost"))
+    if len(alike) < 2 or lead not in alike:
+        return None
+    first = alike[0]
+    dearer = [one for one in alike[1:] if one.per_success("cost") != first.per_success("cost")]
+    return first if dearer and all(_clearly_cheaper(first, one, "cost") for one in dearer) else None
+
+
+def _least_chance(choice: _Choice | None, objective: Objective) -> float | None:
+    """The chance that the one that leads is really better than whoever comes nearest."""
+    if choice is None:
+        return None
+    others = [*choice.beaten, *choice.open]
+    if objective in ("cost", "time"):
+        return min((choice.lead.takes_less_than(one, _what(objective)) for one in others), default=None)
+    return min((choice.lead.safer_than(one) for one in others), default=None)
+
+
+# --- in words --------------------------------------------------------------------------------------------
+
+
+def _sentence(best: Believed, believed: Sequence[Believed]) -> str:
+    """The seed's form: the model, its trade-off against the one used most otherwise, and what that rests on."""
+    rival = min((one for one in believed if one is not best), key=lambda one: -one.candidate.sessions)
+    own, other = best.candidate, rival.candidate
+    trade = [_compared_risk(best, rival)]
+    if own.cost is not None and other.cost is not None:
+        trade.insert(0, f"{_compared(own.cost, other.cost)} cost")
+    evidence = f"{_sessions(own.like)} like this" if own.like else "no session quite like this"
+    return (
+        f"{own.model} ({', '.join(trade)}, against {other.model}): fails {own.failure_rate:.0%} to "
+        f"{other.failure_rate:.0%}{_price(own, other)}; {evidence}, {own.sessions} in all."
+    )
+
+
+def _compared_risk(own: Believed, other: Believed) -> str:
+    if _clearly_safer(own, other):
+        return "lower risk"
+    return "higher risk" if _clearly_safer(other, own) else "no clear difference in risk"
+
+
+def _compared(own: float, other: float) -> str:
+    return "lower" if own < other * 0.9 else "higher" if own > other * 1.1 else "the same"
+
+
+def _price(own: Candidate, rival: Candidate) -> str:
+    if own.cost_per_success is None or rival.cost_per_success is None:
+        return ""
+    return f", ${own.cost_per_success:,.2f} to ${rival.cost_per_success:,.2f} per success"
+
+
+def _undecided(choice: _Choice, objective: Objective) -> str:
+    """What can be said although no model stands out."""
+    lead = choice.lead.candidate
+    near = min(choice.open, key=lambda one: _order(one, objective)).candidate
+    if not choice.beaten:
+        return (
+            f"No clear difference: {_figure(lead, objective)} and {_figure(near, objective)}, which "
+            f"{lead.sessions} and {near.sessions} sessions cannot tell apart. Use the one you like."
+        )
+    better = {"cost": "cheaper", "time": "quicker"}.get(objective, "safer")
+    return (
+        f"No single best: {_figure(lead, objective)} and leads, clearly {better} than "
+        f"{_named(choice.beaten)}; not told apart from {_named(choice.open)}."
+    )
+
+
+def _figure(own: Candidate, objective: Objective) -> str:
+    if objective == "cost":
+        return f"{own.model} costs ${own.cost_per_success or 0.0:,.2f} per success"
+    if objective == "time":
+        return f"{own.model} takes {own.minutes_per_success or 0.0:,.0f}min per success"
+    return f"{own.model} fails {own.failure_rate:.0%}"
+
+
+def _named(some: Sequence[Believed]) -> str:
+    """The most used ones by name, with what that rests on."""
+    ordered = sorted((one.candidate for one in some), key=lambda one: (-one.sessions, one.model))
+    names = [f"{one.model} ({_sessions(one.sessions)})" for one in ordered[:MOST_NAMED]]
+    if len(ordered) > MOST_NAMED:
+        return f"{', '.join(names)} and {len(ordered) - MOST_NAMED} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _sessions(number: int) -> str:
+    return f"{number} session{'s' if number != 1 else ''}"

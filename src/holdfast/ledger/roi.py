@@ -1,0 +1,431 @@
+"""What memory saved, counted from what it is handed: no figure without its formula and n, and no guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from holdfast.ledger.stats import FEWEST_FOR_DIFFERENCE as FEWEST
+from holdfast.ledger.stats import (
+    Difference,
+    Failures,
+    Figure,
+    Spread,
+    rate_shift,
+    ratio,
+    share,
+    shift,
+    spread,
+)
+
+# What memory's worth is counted over: values only, handed in by whoever has read them.
+
+ENOUGH_WORDS = 2  # that a line and a session have in common, for the session to have gone on from it
+
+
+class Subject(Struct, frozen=True):
+    """What a text or a session is about: its telling words, and the paths it names."""
+
+    words: frozenset[str] = frozenset()
+    paths: frozenset[str] = frozenset()
+
+    def continues(self, line: Subject) -> bool:
+        return bool(self.paths & line.paths) or len(self.words & line.words) >= ENOUGH_WORDS
+
+
+class Stumble(Struct, frozen=True):
+    command: str
+    resolved: bool
+
+
+class SessionFacts(Struct, frozen=True, kw_only=True):
+    """One session. None is unknown; `told` is None where the trace of what sessions were told is gone."""
+
+    session: str
+    at: float | None
+    told: bool | None
+    cost_usd: float | None = None
+    minutes: float | None = None
+    tokens: int | None = None
+    new_input: int | None = None  # tokens that the model read for the first time
+    tasks: int = 0
+    failed: int = 0
+    opened: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+    stumbles: tuple[Stumble, ...] = ()
+    subject: Subject = Subject()
+
+    @property
+    def touched(self) -> frozenset[str]:
+        return self.opened | self.changed
+
+
+class ToldFacts(Struct, frozen=True, kw_only=True):
+    """What one session was told in all; `opening` is what it was told at its start to go on with, line by line."""
+
+    session: str
+    tokens: int
+    bytes: int
+    opening: tuple[Subject, ...] = ()
+
+
+class Asking(Struct, frozen=True):
+    """One time that a question was asked; the askings of one group ask the same in other words."""
+
+    session: str
+    at: float | None
+    answered_at: float | None
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """What the files of one category hold."""
+
+    category: str
+    named: str
+    files: int
+    lines: int
+    bytes: int
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """All that is counted over. `sessions` are in time order and `since` says which of them are asked about."""
+
+    sessions: Sequence[SessionFacts] = ()
+    told: Sequence[ToldFacts] = ()
+    questions: Sequence[Sequence[Asking]] = ()
+    offered: int = 0
+    kept: Sequence[Kept] = ()
+    transcript_files: int = 0
+    transcript_bytes: int = 0
+    since: float | None = None
+    notes: Sequence[str] = ()
+
+    def wanted(self, at: float | None) -> bool:
+        return self.since is None or (at is not None and at >= self.since)
+
+
+# What came up again although it was known: questions, files, dead ends; and what was taken up where it was
+# left.
+
+STAGES = ((1, 5), (6, 10), (11, None))
+
+
+class Questions(Struct, frozen=True, kw_only=True):
+    offered: Figure
+    asked_again: Figure
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """Re-explaining in the sessions of one stage, by their number in time order."""
+
+    sessions: str
+    n: int
+    files: Figure
+    dead_ends: Figure
+
+
+def repeated_questions(evidence: Evidence) -> Questions:
+    again = asked = 0
+    for group in evidence.questions:
+        for asking in group:
+            if evidence.wanted(asking.at):
+                asked += 1
+                again += _was_answered(asking, group)
+    return Questions(
+        offered=Figure(
+            value=evidence.offered,
+            n=evidence.offered + again,
+            formula="lines of answered.jsonl: a question met with the answer on record; n with those asked again",
+        ),
+        asked_again=Figure(
+            value=again,
+            n=asked,
+            formula="questions asked, in these or other words, after another session had their answer; n asked in all",
+        ),
+    )
+
+
+def _was_answered(asking: Asking, group: Sequence[Asking]) -> bool:
+    return asking.at is not None and any(
+        other.session != asking.session and other.answered_at is not None and other.answered_at < asking.at
+        for other in group
+    )
+
+
+class _Counts(Struct):
+    sessions: int = 0
+    files: int = 0
+    known_files: int = 0
+    dead_ends: int = 0
+    repeated: int = 0
+
+
+def re_explaining(evidence: Evidence) -> tuple[Stage, ...]:
+    """The first session has nothing before it, so nothing of it can be a repetition and it is not counted."""
+    counts: Mapping[int, _Counts] = {first: _Counts() for first, _ in STAGES}
+    touched: set[str] = set()
+    resolved: set[str] = set()
+    for number, session in enumerate(evidence.sessions, 1):
+        if evidence.wanted(session.at):
+            own = counts[next(first for first, last in STAGES if last is None or number <= last)]
+            own.sessions += 1
+            if number > 1:
+                own.files += len(session.opened)
+                own.known_files += len(session.opened & touched)
+                commands = {stumble.command for stumble in session.stumbles}
+                own.dead_ends += len(commands)
+                own.repeated += len(commands & resolved)
+        touched |= session.touched
+        resolved |= {stumble.command for stumble in session.stumbles if stumble.resolved}
+    return tuple(_stage(first, last, counts[first], len(evidence.sessions)) for first, last in STAGES)
+
+
+def _stage(first: int, last: int | None, own: _Counts, sessions: int) -> Stage:
+    name = f"{first}–{last}" if last else f"{first}+"
+    needed = last or first
+    nothing = f"not enough sessions yet: {sessions} of {needed}" if sessions < needed else "nothing to count"
+    complete = sessions >= needed
+    files = share(
+        own.known_files,
+        own.files,
+        "files opened that an earlier session had opened or changed / files opened",
+        nothing,
+    )
+    dead_ends = share(
+        own.repeated,
+        own.dead_ends,
+        "dead ends whose command an earlier session had resolved / dead ends",
+        nothing,
+    )
+    if not complete:
+        files, dead_ends = (
+            Figure(value=None, n=figure.n, formula=figure.formula, note=nothing)
+            for figure in (files, dead_ends)
+        )
+    return Stage(sessions=name, n=own.sessions, files=files, dead_ends=dead_ends)
+
+
+def continued(evidence: Evidence) -> Figure:
+    subjects = {session.session: session.subject for session in evidence.sessions}
+    began = [told for told in evidence.told if told.opening and told.session in subjects]
+    went_on = sum(any(subjects[told.session].continues(line) for line in told.opening) for told in began)
+    return Figure(
+        value=went_on if began else None,
+        n=len(began),
+        formula="sessions whose goal, tasks or files share a path, or two keywords, with a `Next`, `To do` or `Open` "
+        "line they were told at their start / captured sessions that were told such a line",
+        note="" if began else "no captured session was told at its start what to go on with",
+    )
+
+
+OBSERVED = (
+    "This is an observation, not an experiment: sessions with and without memory differ in more than memory "
+    "(when they were, who worked on what)."
+)
+
+
+# --- what comes out ------------------------------------------------------------------------------------
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    sessions: Figure
+    cost: Spread
+    minutes: Spread
+    tokens: Spread
+    opened: Spread
+    failures: Figure
+
+
+class Differences(Struct, frozen=True, kw_only=True):
+    cost: Difference | None
+    minutes: Difference | None
+    tokens: Difference | None
+    opened: Difference | None
+    failures: Difference | None
+
+
+class Sessions(
+    Struct, frozen=True, kw_only=True, rename={"with_memory": "with", "without_memory": "without"}
+):
+    with_memory: Group
+    without_memory: Group
+    difference: Differences | None
+
+
+class Injected(Struct, frozen=True, kw_only=True):
+    tokens: Figure
+    per_session: Spread
+    share: Figure
+
+
+class Lines(Struct, frozen=True, kw_only=True):
+    category: str
+    files: int
+    value: int
+    n: int
+    formula: str
+
+
+class Compression(Struct, frozen=True, kw_only=True):
+    transcripts: Figure
+    kept: Figure
+    told: Figure
+    ratio: Figure
+    told_ratio: Figure
+
+
+class Roi(Struct, frozen=True, kw_only=True):
+    sessions: Sessions
+    injected: Injected
+    lines: tuple[Lines, ...]
+    compression: Compression
+    questions: Questions
+    re_explaining: tuple[Stage, ...]
+    continued: Figure
+    notes: tuple[str, ...]
+
+
+def roi_of(evidence: Evidence) -> Roi:
+    return Roi(
+        sessions=_sessions(evidence),
+        injected=_injected(evidence),
+        lines=tuple(
+            Lines(
+                category=kept.category,
+                files=kept.files,
+                value=kept.lines,
+                n=kept.files,
+                formula=f"lines of {kept.named}, in all projects of this repository",
+            )
+            for kept in evidence.kept
+        ),
+        compression=_compression(evidence),
+        questions=repeated_questions(evidence),
+        re_explaining=re_explaining(evidence),
+        continued=continued(evidence),
+        notes=(*([OBSERVED] if evidence.told else ()), *evidence.notes),
+    )
+
+
+# --- sessions with and without -------------------------------------------------------------------------
+
+_WITH = "sessions with a line in why.jsonl that told them something"
+_WITHOUT = (
+    "all other sessions: before the hooks, with them switched off, of other agents, or with nothing to tell"
+)
+
+
+def _sessions(evidence: Evidence) -> Sessions:
+    wanted = [session for session in evidence.sessions if evidence.wanted(session.at)]
+    told = [session for session in wanted if session.told]
+    others = [session for session in wanted if session.told is False]
+    enough = min(len(told), len(others)) >= FEWEST
+    return Sessions(
+        with_memory=_group(told, _WITH),
+        without_memory=_group(others, _WITHOUT),
+        difference=_differences(told, others) if enough else None,
+    )
+
+
+def _group(sessions: Sequence[SessionFacts], formula: str) -> Group:
+    failures = _failures(sessions)
+    return Group(
+        sessions=Figure(value=len(sessions), n=len(sessions), formula=formula),
+        cost=spread(
+            (session.cost_usd for session in sessions),
+            "dollars per session of known cost, by the price table",
+        ),
+        minutes=spread(
+            (session.minutes for session in sessions), "active minutes per session, pauses left out"
+        ),
+        tokens=spread(
+            (session.tokens for session in sessions),
+            "tokens per session: input, output, cache reads and cache writes",
+        ),
+        opened=spread(map(_only_opened, sessions), "files that a session opened and did not change"),
+        failures=share(
+            failures.failed, failures.tasks, "failed tasks / tasks of all these sessions", "no tasks yet"
+        ),
+    )
+
+
+def _differences(told: Sequence[SessionFacts], others: Sequence[SessionFacts]) -> Differences:
+    return Differences(
+        cost=shift((s.cost_usd for s in told), (s.cost_usd for s in others)),
+        minutes=shift((s.minutes for s in told), (s.minutes for s in others)),
+        tokens=shift((s.tokens for s in told), (s.tokens for s in others)),
+        opened=shift(map(_only_opened, told), map(_only_opened, others)),
+        failures=rate_shift(_failures(told), _failures(others)),
+    )
+
+
+def _only_opened(session: SessionFacts) -> float | None:
+    """None where no file was touched: some agents do not record what they read."""
+    return len(session.opened - session.changed) if session.touched else None
+
+
+def _failures(sessions: Iterable[SessionFacts]) -> Failures:
+    judged = [session for session in sessions if session.tasks]
+    return Failures(sum(s.tasks for s in judged), sum(s.failed for s in judged), len(judged))
+
+
+# --- what it cost, what is kept ------------------------------------------------------------------------
+
+
+def _injected(evidence: Evidence) -> Injected:
+    tokens = [told.tokens for told in evidence.told]
+    by_session = {told.session: told.tokens for told in evidence.told}
+    # Where less was recorded as read than was injected, the record of tokens is not whole.
+    known = [
+        (by_session[session.session], session.new_input)
+        for session in evidence.sessions
+        if session.session in by_session
+        and session.new_input
+        and session.new_input >= by_session[session.session]
+    ]
+    return Injected(
+        tokens=Figure(value=sum(tokens), n=len(tokens), formula="sum of the tokens in why.jsonl; n sessions"),
+        per_session=spread(tokens, "tokens in why.jsonl for each session that was told something"),
+        share=Figure(
+            value=sum(own for own, _ in known) / sum(read for _, read in known) if known else None,
+            n=len(known),
+            formula="injected tokens / tokens that the model read for the first time (input + cache writes), "
+            "over sessions told something whose tokens are recorded",
+            note="" if known else "no session that was told something has recorded its tokens",
+        ),
+    )
+
+
+def _compression(evidence: Evidence) -> Compression:
+    kept_bytes = sum(kept.bytes for kept in evidence.kept)
+    kept_files = sum(kept.files for kept in evidence.kept)
+    told = spread([told.bytes for told in evidence.told], "")
+    typical = round(told.value) if told.value else 0
+    read = evidence.transcript_bytes
+    return Compression(
+        transcripts=Figure(
+            value=read,
+            n=evidence.transcript_files,
+            formula="bytes of the transcript files, as they were when read",
+        ),
+        kept=Figure(
+            value=kept_bytes, n=kept_files, formula="bytes of the files whose lines are counted above"
+        ),
+        told=Figure(
+            value=typical if told.n else None,
+            n=told.n,
+            formula="median bytes that a session was told, of those told something",
+            note="" if told.n else "no session was told anything yet",
+        ),
+        ratio=ratio(
+            read, kept_bytes, evidence.transcript_files, "transcript bytes / bytes kept", "nothing kept yet"
+        ),
+        told_ratio=ratio(
+            read,
+            typical,
+            told.n,
+            "transcript bytes / bytes that a session is told (median)",
+            "no session was told anything yet",
+        ),
+    )

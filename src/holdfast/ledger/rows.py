@@ -1,0 +1,296 @@
+"""The ledger as its users meet it: rows with filters, one session explained, rows added by hand, sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core import files
+from holdfast.core.errors import LedgerError, NameRefused, NotFound, StoreError, UsageError
+from holdfast.ledger.markdown import LedgerFile, current, parse_ledger
+from holdfast.ledger.store import ProjectLedger, missing_rows
+from holdfast.model.ledger import LedgerEntry
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project, git, git_complaint
+
+if TYPE_CHECKING:
+    from holdfast.model.events import DistilledSession
+
+
+# What only one of these needs is loaded there: figures over many rows are to be had at once.
+
+
+class Filter(Struct, frozen=True):
+    agent: str | None = None
+    model: str | None = None
+    since: datetime | None = None
+    last: int | None = None
+    framework: str | None = None
+    goal: tuple[str, ...] = ()
+
+
+def open_ledger(project: Project) -> ProjectLedger:
+    return ProjectLedger(project)
+
+
+def read_ledger(project: Project) -> LedgerFile:
+    return open_ledger(project).read()
+
+
+def rows(ledger: LedgerFile, wanted: Filter | None = None) -> list[LedgerEntry]:
+    """The rows that count, oldest first, as far as the filter lets them through."""
+    return select(current(ledger.entries), wanted or Filter())
+
+
+def select(entries: Sequence[LedgerEntry], wanted: Filter) -> list[LedgerEntry]:
+    found = [
+        entry
+        for entry in entries
+        if (wanted.agent is None or entry.agent == wanted.agent)
+        and (wanted.model is None or wanted.model in (entry.model or ""))
+        and (wanted.since is None or (entry.timestamp is not None and entry.timestamp >= wanted.since))
+        and (wanted.framework is None or (entry.framework or "").lower() == wanted.framework.lower())
+        and (not wanted.goal or set(wanted.goal) <= {word.lower() for word in entry.goal})
+    ]
+    return found[-wanted.last :] if wanted.last else found
+
+
+def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
+    """A row by its session id or the beginning of it."""
+    exact = [entry for entry in entries if entry.session == session]
+    close = exact or [entry for entry in entries if session and entry.session.startswith(session)]
+    if not close:
+        raise NotFound(
+            f"no session {session!r} in the ledger", fix="holdfast ledger list shows what there is"
+        )
+    if len(close) > 1:
+        raise NotFound(
+            f"{session!r} fits {len(close)} sessions: {', '.join(entry.session for entry in close[:3])} …",
+            fix="Give more of the id",
+        )
+    return close[0]
+
+
+def record_of(project: Project, session: str) -> DistilledSession | None:
+    """What local state knows of a session beyond its row."""
+    from holdfast.sessions.store import CaptureStore
+
+    return CaptureStore.glimpse(project.capture, lambda store: store.record(session), None)
+
+
+def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEntry:
+    """Writes a row given by hand. Without a session id it gets one from its content and the moment."""
+    from hashlib import blake2b
+
+    from holdfast.core.names import safe_name
+    from holdfast.store.denied import Denied
+
+    moment, clean = machine.now(), machine.clean
+    if entry.session:
+        session = safe_name(entry.session)
+        if clean(session) != session:
+            raise NameRefused("the session id looks like a secret", fix="Choose another name for it")
+        gone = {known.session for known in read_ledger(project).entries if known.forgotten}
+        if session in gone | Denied(project.memory).sessions:
+            raise UsageError(f"session {session!r} was forgotten and stays so", fix="Choose another id")
+    else:
+        seed = f"{entry}{moment.isoformat()}".encode("utf-8", "replace")
+        session = f"s-{blake2b(seed, digest_size=5).hexdigest()}"
+    if entry.failed is not None and entry.tasks is not None and entry.failed > entry.tasks:
+        raise UsageError(
+            f"{entry.failed} failed tasks of {entry.tasks}", fix="--failed cannot exceed --tasks"
+        )
+    if entry.failed is not None and len(entry.failures) > entry.failed:
+        raise UsageError(
+            f"{len(entry.failures)} reasons for {entry.failed} failed tasks",
+            fix="Give one --failure for each",
+        )
+    written = replace(
+        entry,
+        session=session,
+        model=clean(entry.model) if entry.model else entry.model,
+        provider=clean(entry.provider) if entry.provider else entry.provider,
+        agent=clean(entry.agent) if entry.agent else entry.agent,
+        framework=clean(entry.framework) if entry.framework else entry.framework,
+        project_type=clean(entry.project_type) if entry.project_type else entry.project_type,
+        timestamp=entry.timestamp or moment,
+        recorded=moment,
+    )
+    project.prepare()
+    open_ledger(project).append([written])
+    return written
+
+
+SHARED_FILES = (".holdfast/ledger.md", ".holdfast/.gitignore", ".holdfast/.gitattributes")
+
+
+def share(project: Project) -> list[str]:
+    """Makes the ledger a tracked file; the commit is left to its owner. Returns what was staged."""
+    if not git(project.root, "rev-parse", "--git-dir"):
+        raise UsageError(
+            "this project is not in a git repository", where=str(project.root), fix="Run git init first"
+        )
+    open_ledger(project).share()
+    _git_or_fail(project, "add", "--force", *SHARED_FILES)
+    return list(SHARED_FILES)
+
+
+def unshare(project: Project) -> bool:
+    """Whether git's history holds it: what was only staged leaves nothing behind."""
+    committed = bool(git(project.root, "ls-tree", "--name-only", "HEAD", "--", SHARED_FILES[0]))
+    _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *SHARED_FILES)
+    open_ledger(project).unshare()
+    return committed
+
+
+def commit(project: Project, *, dry_run: bool = False) -> str:
+    """Commits the shared ledger and nothing else, under the message that the seed shows. Returns the message."""
+    if project.window_ledger is None or not git(project.root, "ls-files", "--", SHARED_FILES[0]):
+        raise UsageError("the ledger is not tracked in git", fix="holdfast ledger share makes it so")
+    before = git(project.root, "show", f"HEAD:./{SHARED_FILES[0]}")
+    known = {entry.session for entry in parse_ledger(before.encode(), "HEAD").entries} if before else set()
+    new = [entry for entry in rows(read_ledger(project)) if entry.session not in known]
+    if not git(project.root, "status", "--porcelain", "--", *SHARED_FILES):
+        raise UsageError(
+            "the ledger has nothing new to commit", fix="holdfast import reads sessions that have no row yet"
+        )
+    message = commit_message(new)
+    if not dry_run:
+        _git_or_fail(project, "add", "--force", *SHARED_FILES)
+        _git_or_fail(project, "commit", "--quiet", "--message", message, "--", *SHARED_FILES)
+    return message
+
+
+def commit_message(new: Sequence[LedgerEntry]) -> str:
+    """`Session: <goal> (<model>, <n> tasks, $<cost>)`; several sessions get a line each below one that counts them."""
+    lines = [_subject(entry) for entry in new]
+    if not lines:
+        return "Session ledger: rows corrected"
+    if len(lines) == 1:
+        return lines[0]
+    return f"Sessions: {len(lines)} more in the ledger\n\n" + "\n".join(lines)
+
+
+def _subject(entry: LedgerEntry) -> str:
+    goal = " ".join(" ".join(entry.goal).split()) or "no goal recorded"
+    model = " ".join((entry.model or "").split()) or "unknown model"
+    tasks = "? tasks" if entry.tasks is None else f"{entry.tasks} task{'s' if entry.tasks != 1 else ''}"
+    cost = "$?" if entry.cost_usd is None else f"${entry.cost_usd:.2f}"
+    return f"Session: {goal} ({model}, {tasks}, {cost})"
+
+
+def _git_or_fail(project: Project, *arguments: str) -> None:
+    if trouble := git_complaint(project.root, *arguments):
+        raise StoreError(
+            f"git {arguments[0]} failed: {trouble}", where=str(project.root), fix="Mend that and try again"
+        )
+
+
+# Several ledgers as one: those of other repositories for a team's view, and files of other clones to be taken
+# in.
+
+_NAMES = ("model", "provider", "agent", "framework", "project_type", "kind", "complexity", "outcome")
+_FIX = "Name a ledger.md, or a repository that has .holdfast/ledger.md"
+
+
+class Merged(Struct, frozen=True, kw_only=True):
+    files: tuple[str, ...]
+    added: int
+    known: int
+    forgotten: int
+    problems: tuple[str, ...]
+
+
+def read_all(
+    machine: Machine, project: Project, places: Sequence[str], wanted: Filter
+) -> tuple[list[LedgerEntry], list[str]]:
+    """The rows that count of this project, or of the places named, each session once; and what could not be read."""
+    if not places:
+        ledger = read_ledger(project)
+        return select(current(ledger.entries), wanted), [problem.message for problem in ledger.problems]
+    entries: list[LedgerEntry] = []
+    problems: list[str] = []
+    for place in places:
+        ledger = _read(machine, place)
+        entries += ledger.entries
+        problems += [problem.message for problem in ledger.problems]
+    return select(current(entries), wanted), problems
+
+
+def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
+    """Takes in the rows that this project does not know yet. A row is told by its session and when it was recorded."""
+    from holdfast.store.denied import Denied
+
+    entries: list[LedgerEntry] = []
+    problems: list[str] = []
+    paths = []
+    for place in places:
+        paths.append(str(path_of(machine, place)))
+        ledger = _read(machine, place)
+        entries += ledger.entries
+        problems += [problem.message for problem in ledger.problems]
+    known = read_ledger(project).entries
+    unseen = missing_rows(entries, known)
+    gone = Denied(project.memory).sessions | {
+        entry.session for entry in (*known, *entries) if entry.forgotten
+    }
+    # What was forgotten anywhere does not come back; that it was forgotten is taken in.
+    kept = [entry for entry in unseen if entry.forgotten or entry.session not in gone]
+    new, refused = _cleaned(machine, kept)
+    if new:
+        project.prepare()
+        open_ledger(project).append(new)
+    return Merged(
+        files=tuple(paths),
+        added=len(new),
+        known=len(missing_rows(entries, ())) - len(unseen),
+        forgotten=len(unseen) - len(kept),
+        problems=(*problems, *refused),
+    )
+
+
+def _cleaned(machine: Machine, entries: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], list[str]]:
+    """Another clone may have been less careful than this one: what looks like a secret goes, or its whole row."""
+    clean = cache(machine.clean)
+    kept, refused = [], []
+    for entry in entries:
+        if clean(entry.session) != entry.session:
+            refused.append("a row whose session id looks like a secret is left out")
+            continue
+        named = {name: clean(value) for name in _NAMES if (value := getattr(entry, name))}
+        goal, failures = (tuple(map(clean, words)) for words in (entry.goal, entry.failures))
+        extra = tuple((clean(name), clean(value)) for name, value in entry.extra)
+        kept.append(replace(entry, **named, goal=goal, failures=failures, extra=extra))
+    return kept, refused
+
+
+def check_beside_goal(machine: Machine, places: Sequence[str]) -> None:
+    """A goal without quotation marks leaves its other words where ledgers are named."""
+    for place in places:
+        if not (machine.cwd / Path(place).expanduser()).exists():
+            raise UsageError(
+                f"{place!r} is no folder and no ledger",
+                fix='A goal of several words goes in "quotation marks"',
+            )
+
+
+def path_of(machine: Machine, place: str) -> Path:
+    named = (machine.cwd / Path(place).expanduser()).absolute()
+    for path in (named, named / ".holdfast" / "ledger.md", named / "ledger.md"):
+        if path.is_file():
+            return path
+    raise NotFound("no ledger here", where=str(named), fix=_FIX)
+
+
+def _read(machine: Machine, place: str) -> LedgerFile:
+    path = path_of(machine, place)
+    try:
+        return parse_ledger(files.read(path) or b"", str(path))
+    except LedgerError as error:  # a file of somebody else's, which is not to be moved away for us
+        raise LedgerError(error.problem, where=error.where, fix=_FIX) from error

@@ -1,0 +1,373 @@
+"""Commands that do a job here: those that sessions had to find, and nothing that they type unaided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from holdfast.core.words import count_tokens
+from holdfast.lessons.grounds import Exists, depends_on, evidence_of, slug
+from holdfast.model.events import Lived
+from holdfast.model.lesson import Fingerprint, Lesson, Ran
+
+MOST_OF_A_PURPOSE = 2
+MOST_TESTS = 3
+# Sessions that are watched before it is said what agents know as it is; until then what did a job is proposed.
+YOUNG = 4
+KNOWN_ANYWAY = 3
+UNUSED = (
+    20  # sessions in a row, and half of all: what nobody called since may be no longer of this repository
+)
+FINDERS = 2  # sessions that had to find a command: one that looked may have looked for something else
+_LABELS = {
+    "test": "tests",
+    "one test": "one test",
+    "build": "build",
+    "lint": "lint",
+    "types": "type check",
+    "format": "format",
+    "generate": "generate",
+    "setup": "set up",
+    "run": "run",
+    "check": "check",
+}
+_TASK = re.compile(
+    r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run"
+    r"|(?:pnpm|yarn)(?: --filter \S+)?(?! (?:exec|dlx|install|add|i|test)\b)) [\w:.-]+\Z"
+)
+_DEFAULT = re.compile(  # what anybody tries first: the tool's own word for it, nothing of this repository
+    r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|(?:npm|pnpm|yarn|bun) (?:test|install|i)|yarn"
+    r"|pytest|make|mix (?:test|compile|format)|(?:flutter|dart) (?:test|analyze|format)|dotnet (?:build|test)"
+    r"|(?:npx |bunx )?(?:tsc --noEmit|prettier --write)|gofmt -w|ruff (?:check|format)|(?:uv|poetry) (?:sync|install)"
+    r"|bundle(?: install)?|composer install|swift (?:build|test)|gradle (?:build|test)|mvn (?:test|package))"
+    r"(?: (?:\./\.\.\.|\.|-o \S+|<path>|-run <name>|<name>))*"
+)
+_SCRIPT = re.compile(
+    r"\b(?:npm|pnpm|yarn|bun) run |\b(?:pnpm|yarn) (?!exec|dlx|install|add|i\b|-)(?=[\w:.-]+\Z)"
+)
+_THROUGH = re.compile(r"\b(?:npx|bunx|uvx|(?:pnpm|yarn|npm) (?:exec|dlx)(?: --)?|\./node_modules/\.bin/)\s*")
+_FOLDER = re.compile(r"cd (\S+) && ")
+_OF_ONE_FILE = re.compile(r"<(?:path|name)>")
+Uses = list[tuple[Lived, Ran]]
+
+
+class Commands(NamedTuple):
+    """What does the jobs here: commands that had to be found, those that sessions ran at once, and rules for those
+    that are no longer defined, or that nobody calls any more."""
+
+    found: list[Lesson]
+    usual: list[Lesson]
+    undefined: list[str]
+
+
+def command_lessons(lived: Sequence[Lived], exists: Exists) -> Commands:
+    """For each job the commands that most sessions did it with, the most used first."""
+    number_of = {session.session: number for number, session in enumerate(lived)}
+    gone = _Gone(lived)
+    ranked = sorted(
+        _by_form(lived).items(), key=lambda pair: (-len(pair[1]), -number_of[pair[1][-1][0].session], pair[0])
+    )
+    tasks = {(purpose, _place(command)) for (purpose, command), _ in ranked if _TASK.match(command)}
+    kept: dict[str, list[tuple[str, Uses]]] = {}
+    undefined: list[str] = []
+    for (purpose, command), uses in ranked:
+        known = kept.setdefault(purpose, [])
+        last = number_of[uses[-1][0].session]
+        if gone.since(command, last) or len(lived) - last > max(UNUSED, len(lived) / 2):
+            undefined.append(_rule_for(purpose, command))
+        elif _tells(purpose, command, uses, known) and not _stands_in(purpose, command, tasks):
+            known.append((command, uses))
+    chosen = ((purpose, *one) for purpose, known in kept.items() for one in _best(purpose, known))
+    most = sorted(chosen, key=lambda one: -len(one[2]))
+    young = len(lived) < YOUNG
+    found: list[Lesson] = []
+    usual: list[Lesson] = []
+    for purpose, command, uses in most:
+        lesson = of_command(purpose, command, uses, exists)
+        (found if _had_to_be_found(uses, young=young) else usual).append(lesson)
+    return Commands(found, usual, undefined)
+
+
+class _Gone:
+    """Tasks that a session called in vain, and programs that it did not find: with which session that last was."""
+
+    def __init__(self, lived: Sequence[Lived]) -> None:
+        self._tasks: dict[str, int] = {}
+        self._programs: dict[str, int] = {}
+        for number, session in enumerate(lived):
+            for stumble in session.experience.stumbles:
+                if stumble.cause in ("task", "command", "target"):
+                    self._tasks[stumble.tried] = number
+                elif stumble.cause == "program":
+                    self._programs[stumble.token] = number
+
+    def since(self, command: str, used: int) -> bool:
+        """Whether a command that was last used in this session was not there any more in a later one."""
+        program = _FOLDER.sub("", command).partition(" ")[0]
+        return max(self._tasks.get(command, -1), self._programs.get(program, -1)) > used
+
+
+def _by_form(lived: Sequence[Lived]) -> dict[tuple[str, str], Uses]:
+    """What did each job, by the form that most sessions called it in: `npm run x` and `pnpm x` are one task."""
+    forms: dict[tuple[str, str], dict[str, Uses]] = {}
+    for session in lived:
+        for ran in session.experience.commands:
+            same = forms.setdefault((ran.purpose, _form(ran.command)), {})
+            same.setdefault(ran.command, []).append((session, ran))
+    result: dict[tuple[str, str], Uses] = {}
+    for (purpose, _), spelled in forms.items():
+        best = max(spelled, key=lambda command: (len(spelled[command]), spelled[command][-1][1].at or 0.0))
+        seen: dict[str, tuple[Lived, Ran]] = {}
+        for command in sorted(spelled, key=lambda one: one != best):
+            for session, ran in spelled[command]:
+                seen.setdefault(session.session, (session, ran))
+        order = {session.session: number for number, session in enumerate(lived)}
+        result[purpose, best] = sorted(seen.values(), key=lambda use: order[use[0].session])
+    return result
+
+
+def _form(command: str) -> str:
+    return _THROUGH.sub("x ", _SCRIPT.sub("run ", command))
+
+
+def _place(command: str) -> str:
+    found = _FOLDER.match(command)
+    return found[1] if found else ""
+
+
+def _stands_in(purpose: str, command: str, tasks: set[tuple[str, str]]) -> bool:
+    """Whether the repository has a task for what a bare tool was called for; one file's test is another job."""
+    if _TASK.match(command) or (purpose in ("test", "one test") and _OF_ONE_FILE.search(command)):
+        return False
+    return (purpose, _place(command)) in tasks
+
+
+def is_task(command: str) -> bool:
+    """Whether a command calls a task that the repository defines."""
+    return bool(_TASK.match(command))
+
+
+def is_default(command: str) -> bool:
+    """Whether it is what anybody tries first, and nothing of this repository."""
+    return bool(_DEFAULT.fullmatch(command))
+
+
+def same_place(command: str, other: str) -> bool:
+    return _place(command) == _place(other)
+
+
+def _rule_for(purpose: str, command: str) -> str:
+    return f"{_LABELS.get(purpose, purpose)}: `{command}`"
+
+
+def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]) -> bool:
+    """Whether a command is worth a word beside those that more sessions used."""
+    if _DEFAULT.fullmatch(command) and purpose != "test":
+        return False  # which tests there are is worth a word; that Go builds with `go build` is not
+    if len(uses) == 1 and not _TASK.match(command):
+        return sum(ran.worked for _, ran in uses) > 1 and not known
+    beside = next((len(others) for other, others in known if _TASK.match(other)), 0)
+    return purpose in ("test", "one test") or 2 * len(uses) >= beside or bool(_TASK.match(command))
+
+
+def _had_to_be_found(uses: Uses, *, young: bool) -> bool:
+    """Whether telling a command saves a call: half of the sessions that ran it looked it up or tried another first.
+
+    While few sessions are known nobody can tell: what did a job is proposed until three ran it at once.
+    """
+    watched = [ran.sought for _, ran in uses if ran.sought is not None]
+    if young or not watched:
+        return len(watched) < KNOWN_ANYWAY or 10 * sum(watched) >= len(watched)
+    return sum(watched) >= FINDERS and 2 * sum(watched) >= len(watched)
+
+
+def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]:
+    """The most used, without what anybody would try first where there is something else."""
+    own = [one for one in known if not _DEFAULT.fullmatch(one[0])]
+    return (own or known)[: MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE]
+
+
+def purpose_named(label: str) -> str:
+    """What a command is for, by the word that rules use for it."""
+    return next((purpose for purpose, name in _LABELS.items() if name == label), label)
+
+
+def of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], exists: Exists) -> Lesson:
+    label = _LABELS.get(purpose, purpose)
+    return Lesson(
+        name=slug("one-test" if purpose == "one test" else "", command),
+        description=f"{label}: the command that works here",
+        rules=(_rule_for(purpose, command),),
+        kind="command",
+        fingerprint=tuple(Fingerprint(target=target) for target in depends_on(command, exists)),
+        captured_at=uses[-1][1].at or uses[-1][0].ended,
+        evidence=evidence_of(
+            (session.session, ran.at or session.ended, f"{command}: {ran.line or 'worked'} ({ran.worked} ×)")
+            for session, ran in uses
+        ),
+    )
+
+
+# The commands with which sessions here test, lint and build: for each job the one that most of the latest
+# ones used.
+
+FEWEST = 3  # sessions that ran something: before that nobody can say what is usual
+HALF_LIFE = 30  # sessions
+LEAST = 0.1
+MOST = 5
+GONE = ("task", "command", "target")  # causes of a stumble that say that what was tried is not defined
+JOBS = {
+    "test": "test",
+    "check": "check",
+    "lint": "lint",
+    "format": "format",
+    "build": "build",
+    "types": "types",
+    "one test": "one test",
+    "run": "run",
+    "generate": "generate",
+}
+_OF_A_FILE = " <path>"
+_ELSEWHERE = re.compile(r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*")  # a place of one machine
+
+
+class InUse(Struct, frozen=True, kw_only=True):
+    """A command with the chance that the next session runs it, and in how many it worked."""
+
+    job: str
+    command: str
+    chance: float
+    sessions: int
+
+
+def in_use(lived: Sequence[Lived]) -> list[InUse]:
+    """Of the sessions, oldest first, one command for each job, the likeliest first; [] where too few ran any."""
+    if sum(bool(session.experience.commands) for session in lived) < FEWEST:
+        return []
+    weights: dict[tuple[str, str], float] = {}
+    counts: dict[tuple[str, str], int] = {}
+    last: dict[str, int] = {}
+    gone: dict[str, int] = {}
+    misplaced: set[str] = set()  # programs that fail in the wrong folder
+    whole = 1.0  # as if one more session had run nothing: what one of two did is no certainty
+    for number, session in enumerate(lived):
+        weight = 0.5 ** ((len(lived) - 1 - number) / HALF_LIFE)
+        whole += weight
+        for key in {(ran.purpose, ran.command) for ran in session.experience.commands if ran.worked}:
+            weights[key] = weights.get(key, 0.0) + weight
+            counts[key] = counts.get(key, 0) + 1
+            last[key[1]] = number
+        for stumble in session.experience.stumbles:
+            if stumble.cause in GONE:
+                gone[stumble.tried] = number
+            elif stumble.cause == "place":
+                misplaced.add(_program(stumble.tried))
+    usable: dict[str, list[InUse]] = {}
+    for (job, command), weight in sorted(weights.items(), key=lambda pair: (-pair[1], pair[0])):
+        chance = weight / whole
+        if (
+            job in JOBS
+            and chance >= LEAST
+            and gone.get(command, -1) <= last[command]
+            and _tells_job(job, command)
+        ):
+            one = InUse(job=job, command=command, chance=chance, sessions=counts[job, command])
+            usable.setdefault(job, []).append(one)
+    best = [_chosen(job, _placed(found, misplaced)) for job, found in usable.items()]
+    return sorted(best, key=lambda one: -one.chance)[:MOST]
+
+
+def _tells_job(job: str, command: str) -> bool:
+    """Not of one machine or one moment, nor what everybody knows how to do with one file or one test."""
+    return not of_one_machine(command) and (job not in ("one test", "format") or not is_default(command))
+
+
+def _placed(found: Sequence[InUse], misplaced: Collection[str]) -> Sequence[InUse]:
+    """Where a program works in its folder only: those that say the folder. A shell that was there did not have to."""
+    program = _program(found[0].command)
+    said = [one for one in found if one.command.startswith("cd ") and _program(one.command) == program]
+    return said if program in misplaced and said else found
+
+
+def _program(command: str) -> str:
+    return command.rpartition("&& ")[2].partition(" ")[0]
+
+
+def of_one_machine(command: str) -> bool:
+    """Whether a command names a place outside the repository, or lacks what was taken out of it."""
+    return "REDACTED" in command or _ELSEWHERE.search(command) is not None
+
+
+def _chosen(job: str, found: Sequence[InUse]) -> InUse:
+    """Of one job's commands, the likeliest first: that one, or what stands for it."""
+    first = found[0]
+    if not is_task(first.command) and not (job == "test" and _OF_A_FILE in first.command):
+        tasks = (one for one in found if is_task(one.command) and same_place(one.command, first.command))
+        return next(tasks, first)
+    whole = first.command.removesuffix(_OF_A_FILE)
+    return next((one for one in found if one.command == whole and 2 * one.chance >= first.chance), first)
+
+
+# Which lessons a session hears at its start, whatever it is asked: stumbles that recur, and commands for
+# every job.
+
+STUMBLE_BUDGET = 100  # contracts: of what a session is told at its start
+STUMBLES = ("stumble", "pitfall")
+START_HALF_LIFE = 30  # sessions
+# What fewer of the latest sessions met costs every start more than it saves; it is told where it happens.
+LEAST_MET = 0.03
+
+
+def strong_stumbles(lessons: Iterable[Lesson], budget: int = STUMBLE_BUDGET) -> list[str]:
+    """Rules that two sessions or more met, the most frequent first, within a budget of tokens."""
+    strong = [lesson for lesson in lessons if lesson.kind in STUMBLES and lesson.strong]
+    strong.sort(key=by_worth)
+    return within([rule for lesson in strong for rule in lesson.rules], budget)
+
+
+def lately_met(lesson: Lesson, sessions: Sequence[str]) -> float:
+    """The share of these sessions, oldest first, that met a stumble; the latest count most.
+
+    1.0 for what somebody wrote, and for what sessions taught that are not known here.
+    """
+    places = {session: place for place, session in enumerate(sessions)}
+    met = [places[session] for session in lesson.sessions if session in places]
+    if len(met) < len(lesson.sessions) or not met:
+        return 1.0
+    weights = [float(0.5 ** (back / START_HALF_LIFE)) for back in range(len(sessions))][::-1]
+    return sum(weights[place] for place in met) / sum(weights)
+
+
+def by_worth(lesson: Lesson) -> tuple[object, ...]:
+    """Frequent ones first; of equals those that name a remedy, then the newest."""
+    remedied = any("→" in rule for rule in lesson.rules)
+    return -len(lesson.sessions), not remedied, -(lesson.captured_at or 0.0), lesson.name
+
+
+def opening(lessons: Sequence[Lesson], budget: int) -> list[str]:
+    """Stumbles that recur in half of the budget; commands in the other half, the most used first; what is left is for
+    what one session met, the newest first."""
+    told = strong_stumbles(lessons, budget // 2)
+    commands = sorted(
+        (lesson for lesson in lessons if lesson.kind == "command"), key=lambda lesson: -len(lesson.sessions)
+    )
+    doing = within([rule for lesson in commands for rule in lesson.rules], budget // 2)
+    once = [lesson for lesson in lessons if lesson.kind in STUMBLES and not lesson.strong]
+    once.sort(key=lambda lesson: -(lesson.captured_at or 0.0))
+    left = budget - sum(count_tokens(line) for line in (*told, *doing))
+    return [*told, *within([rule for lesson in once for rule in lesson.rules], left), *doing]
+
+
+def within(rules: Iterable[str], budget: int) -> list[str]:
+    """Rules that fit, in their order; one that is too long does not keep out the next."""
+    told: list[str] = []
+    left = budget
+    for rule in rules:
+        tokens = count_tokens(f"- {rule}")
+        if tokens <= left:
+            told.append(f"- {rule}")
+            left -= tokens
+    return told

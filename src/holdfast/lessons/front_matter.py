@@ -1,0 +1,241 @@
+"""The YAML block at the top of a markdown file: read, and changed key by key so that all other bytes stay.
+
+    ---
+    name: testing          # what a person wrote here
+    fingerprint:
+      - tests/
+    ---
+
+A key keeps its lines until its value changes; a list loses and gains only the items that differ.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.core import yaml as yaml_safe
+from holdfast.core.yaml import Value
+
+_FENCE = re.compile(r"---[ \t]*\r?\n?")
+_END = re.compile(r"(?:---|\.\.\.)[ \t]*\r?\n?")
+_PLAIN = re.compile(r"(?!\.\w)[\w./](?:[\w ./#@+()=,*'~-]*[\w./)*~])?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
+# What a reader that types its values would take for something else than a text.
+_NO_TEXT = re.compile(
+    r"[-+]?[\d._]+(?:[eE][-+]?\d+)?|0[xXoObB]\w*|[-+]?\d[\d_]*|\d{4}-\d\d?-\d\d?.*"
+    r"|y|n|yes|no|on|off|true|false|null|nan|inf",
+    re.IGNORECASE,
+)
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff0-\uffff\U000e0000-\U000e0fff]"
+)
+
+
+class FrontMatterError(ValueError):
+    """What is wrong with the block, and in which line of the file."""
+
+    def __init__(self, problem: str, line: int) -> None:
+        self.problem = problem
+        self.line = line
+        super().__init__(f"line {line}: {problem}")
+
+
+class FrontMatter(Struct, frozen=True, kw_only=True):
+    """A file in its parts, which put together are the file: `opening` `block` `closing` `body`."""
+
+    opening: str
+    block: str
+    closing: str
+    body: str
+    values: Mapping[str, Value]
+
+    @property
+    def newline(self) -> str:
+        return "\r\n" if (self.opening or self.body).partition("\n")[0].endswith("\r") else "\n"
+
+
+def parse(text: str) -> FrontMatter:
+    """The parts of a file; one without such a block is all body. FrontMatterError when the block cannot be read."""
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    lines = _lines(text.removeprefix(mark))
+    if not lines or not _FENCE.fullmatch(lines[0]):
+        return FrontMatter(opening="", block="", closing="", body=text, values={})
+    end = next((number for number, line in enumerate(lines[1:], 1) if _END.fullmatch(line)), 0)
+    if not end:
+        raise FrontMatterError("the block of keys that begins with --- never ends", 1)
+    block = "".join(lines[1:end])
+    return FrontMatter(
+        opening=mark + lines[0],
+        block=block,
+        closing=lines[end],
+        body="".join(lines[end + 1 :]),
+        values=_load(block),
+    )
+
+
+def _load(block: str) -> dict[str, Value]:
+    try:
+        values = yaml_safe.load(block)
+    except yaml_safe.YamlError as error:
+        raise FrontMatterError(error.problem, error.line + 1) from None
+    if values == "":
+        return {}
+    if not isinstance(values, dict):
+        raise FrontMatterError("no keys with values, such as name: testing", 2)
+    return values
+
+
+def _lines(text: str) -> list[str]:
+    """Line by line, as editors count: only a line feed ends one."""
+    return [line for line in re.split(r"(?<=\n)", text) if line]
+
+
+# --- changing ------------------------------------------------------------------------------------------
+
+
+def edit(file: FrontMatter, values: Mapping[str, Value | None]) -> str:
+    """The file's block with these values; None takes a key away. Keys that say it already keep their bytes."""
+    changed = {key: value for key, value in values.items() if file.values.get(key) != value}
+    if not changed:
+        return file.block
+    lines = _lines(file.block)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += file.newline
+    written: list[str] = []
+    done = 0
+    for entry in _entries(file.block) if file.block else ():
+        written += lines[done : entry.first]
+        if entry.key in changed:
+            written += _rewritten(entry, lines, changed.pop(entry.key))
+        else:
+            written += lines[entry.first : entry.end]
+        done = entry.end
+    written += lines[done:]
+    for key, value in changed.items():
+        written += [] if value is None else _rendered(key, value)
+    block = "".join(line if line.endswith("\n") else line + file.newline for line in written)
+    if file.block:  # what holds no word but ours is read as we wrote it, and loading YAML takes a while
+        _require(block, {**file.values, **values})
+    return block
+
+
+def _require(block: str, values: Mapping[str, Value | None]) -> None:
+    """Somebody's YAML may have ways that lines cannot follow: then nothing is written."""
+    if _load(block) != {key: value for key, value in values.items() if value is not None}:
+        raise FrontMatterError("holdfast cannot change this block: write one key per line", 1)
+
+
+class _Entry(Struct, frozen=True):
+    """One key: its lines from `first` up to `end`; comments below it are nobody's. `items` are those of a list."""
+
+    key: str
+    first: int
+    end: int
+    items: tuple[tuple[int, int], ...] = ()
+
+
+def _entries(block: str) -> list[_Entry]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    node = yaml.compose(block, Loader=loader)
+    if node is None:
+        return []
+    if getattr(node, "flow_style", True):
+        raise FrontMatterError("holdfast cannot change keys in braces: write one key per line", 2)
+    lines = _lines(block)
+    starts = [key.start_mark.line for key, _ in node.value]
+    stops = [*starts[1:], len(lines)]
+    return [
+        _Entry(key.value, first, end := _own_end(lines, first, stop), _items(value, lines, end))
+        for (key, value), first, stop in zip(node.value, starts, stops, strict=True)
+    ]
+
+
+def _items(value: Any, lines: Sequence[str], end: int) -> tuple[tuple[int, int], ...]:
+    """The lines of each item of a list that has them to itself; none when it is written otherwise."""
+    if type(value).__name__ != "SequenceNode" or value.flow_style:
+        return ()
+    starts = [item.start_mark.line for item in value.value]
+    if len(set(starts)) < len(starts) or any(not lines[n].lstrip().startswith("- ") for n in starts):
+        return ()
+    return tuple(
+        (first, _own_end(lines, first, stop)) for first, stop in zip(starts, [*starts[1:], end], strict=True)
+    )
+
+
+def _own_end(lines: Sequence[str], first: int, stop: int) -> int:
+    """Blank lines and comments at the end belong to nobody."""
+    while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].lstrip().startswith("#")):
+        stop -= 1
+    return stop
+
+
+def _rewritten(entry: _Entry, lines: Sequence[str], value: Value | None) -> list[str]:
+    if value is None:
+        return []
+    if not entry.items or not isinstance(value, list):
+        return _rendered(entry.key, value)
+    now = _load("".join(lines[entry.first : entry.end])).get(entry.key)
+    if not isinstance(now, list) or len(now) != len(entry.items):
+        return _rendered(entry.key, value)
+    first = lines[entry.items[0][0]]
+    indent = first[: len(first) - len(first.lstrip())]
+    written = list(lines[entry.first : entry.items[0][0]])
+    keys = [json.dumps(item, sort_keys=True) for item in now]
+    new = [json.dumps(item, sort_keys=True) for item in value]
+    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, keys, new, False).get_opcodes():
+        if tag in ("replace", "insert"):
+            written += [line for item in value[new_from:new_to] for line in _item(item, indent)]
+        for number in range(old_from, old_to):
+            start, end = entry.items[number]
+            after = entry.items[number + 1][0] if number + 1 < len(entry.items) else entry.end
+            written += lines[start if tag == "equal" else end : after]
+    return written
+
+
+# --- writing values ------------------------------------------------------------------------------------
+
+
+def _rendered(key: str, value: Value) -> list[str]:
+    if isinstance(value, str):
+        return [f"{scalar(key)}: {scalar(value)}"]
+    if isinstance(value, list):
+        return [f"{scalar(key)}:", *(line for item in value for line in _item(item, "  "))]
+    return [f"{scalar(key)}:", *(f"  {scalar(name)}: {_leaf(item)}" for name, item in value.items())]
+
+
+def _item(value: Value, indent: str) -> list[str]:
+    if not isinstance(value, dict):
+        return [f"{indent}- {_leaf(value)}"]
+    fields = [f"{scalar(name)}: {_leaf(item)}" for name, item in value.items()]
+    return [f"{indent}{'  ' if number else '- '}{field}" for number, field in enumerate(fields)]
+
+
+def _leaf(value: Value) -> str:
+    # Deeper than our own values go: JSON is YAML too.
+    return scalar(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
+
+
+def scalar(text: str) -> str:
+    """A text as one line of YAML that every reader takes for this text, as plain as it can be."""
+    if _DATE.fullmatch(text):
+        return text
+    if _PLAIN.fullmatch(text) and " #" not in text and not _NO_TEXT.fullmatch(text):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTABLE.sub(_escape, quoted)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,178 @@
+"""What a rule depends on: the manifest, and the field of it, that a command is defined by; the file it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from holdfast.core.shell import Simple, simple_commands, unquoted
+from holdfast.model.lesson import LessonEvidence
+
+# What a lesson is called, and the evidence that it carries.
+
+LONGEST_NAME = 48
+_SLUG = re.compile(r"[a-z0-9]+")
+
+
+def evidence_of(items: Iterable[tuple[str, float | None, str]]) -> tuple[LessonEvidence, ...]:
+    """One line for each session, the newest of them."""
+    by_session: dict[str, LessonEvidence] = {}
+    for session, at, line in items:
+        by_session[session] = LessonEvidence(session=session, at=at, line=line)
+    return tuple(by_session.values())
+
+
+def slug(*texts: str) -> str:
+    """A name for a file: lower case, words joined by hyphens."""
+    words = _SLUG.findall(" ".join(texts).casefold())
+    name = ""
+    for word in words:
+        if len(name) + len(word) + 1 > LONGEST_NAME:
+            break
+        name = f"{name}-{word}" if name else word
+    return name or "lesson"
+
+
+def is_registration(rule: str) -> bool:
+    """A rule of this kind: git's history is not asked each time, so it is not unlearned by silence."""
+    return rule.startswith("a new `") and "` is registered in `" in rule
+
+
+Exists = Callable[[str], bool]
+MOST = 3
+
+_TASK = "{task}"
+# For each program: the words before a task's name, and where that task is defined, the first that exists.
+_PLACES: dict[str, tuple[str, ...]] = {
+    "mise": (
+        f"mise.toml#tasks.{_TASK}",
+        f".mise.toml#tasks.{_TASK}",
+        f"mise-tasks/{_TASK}",
+        f".mise/tasks/{_TASK}",
+        f".config/mise/tasks/{_TASK}",
+    ),
+    "npm": (f"package.json#scripts.{_TASK}",),
+    "pnpm": (f"package.json#scripts.{_TASK}",),
+    "yarn": (f"package.json#scripts.{_TASK}",),
+    "bun": (f"package.json#scripts.{_TASK}",),
+    "composer": (f"composer.json#scripts.{_TASK}",),
+    "deno": (f"deno.json#tasks.{_TASK}", f"deno.jsonc#tasks.{_TASK}"),
+    "make": ("Makefile", "makefile", "GNUmakefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "turbo": ("turbo.json",),
+    "nx": ("nx.json",),
+    "hk": ("hk.pkl",),
+    "lefthook": ("lefthook.yml",),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "go": ("go.mod",),
+    "cargo": ("Cargo.toml",),
+    "uv": ("pyproject.toml",),
+    "poetry": ("pyproject.toml",),
+    "pytest": ("pyproject.toml", "pytest.ini", "setup.cfg"),
+    "ruff": ("ruff.toml", "pyproject.toml"),
+    "mypy": ("mypy.ini", "pyproject.toml"),
+    "golangci-lint": (".golangci.yaml", ".golangci.yml", ".golangci.toml"),
+    "biome": ("biome.json", "biome.jsonc"),
+    "vitest": ("vitest.config.ts", "package.json"),
+    "jest": ("jest.config.js", "jest.config.ts", "package.json"),
+    "tsc": ("tsconfig.json",),
+    "gradlew": ("build.gradle", "build.gradle.kts"),
+    "gradle": ("build.gradle", "build.gradle.kts"),
+    "mvn": ("pom.xml",),
+    "flutter": ("pubspec.yaml",),
+    "dart": ("pubspec.yaml",),
+    "dotnet": ("global.json",),
+    "mix": ("mix.exs",),
+}
+_RUN = frozenset(["run", "r", "run-script", "task"])
+_BUILT_IN = frozenset(
+    ["install", "ci", "i", "add", "test", "start", "exec", "x", "dlx", "tasks", "trust", "use"]
+)
+_THROUGH = frozenset(["npx", "bunx", "pnpx", "uvx"])
+_OWN_TESTS = frozenset(["bun", "deno"])  # their `test` is their own runner, whatever the manifest says
+_MANAGERS = frozenset(["npm", "pnpm", "yarn", "bun"])
+_ONE_OF_MANY = frozenset(["--filter", "-F", "--workspace", "-w", "workspace", "-r", "--recursive"])
+_PLACE_FLAGS = frozenset(["--prefix", "-C", "--cwd", "--dir"])
+_NAME = re.compile(r"[\w:.@/-]+")
+
+
+def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
+    """The manifests, fields and directories behind a command that are known to be there."""
+    found: list[str] = []
+    for part in simple_commands(command.replace("…", "").replace("<", "").replace(">", "")):
+        if part.directory and exists(f"{part.directory}/"):
+            found.append(f"{part.directory}/")
+        found += _of_part(part, exists)
+    return tuple(dict.fromkeys(found))[:MOST]
+
+
+# Where a linter's rules are chosen, by how it names them.
+_CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"clippy::"), ("clippy.toml", ".clippy.toml", "Cargo.toml")),
+    (re.compile(r"\w+/\w+[A-Z]"), ("biome.json", "biome.jsonc")),
+    (re.compile(r"SC\d+"), (".shellcheckrc",)),
+    (re.compile(r"[A-Z]{1,4}\d{3,4}"), ("ruff.toml", ".ruff.toml", "pyproject.toml")),
+    (
+        re.compile(r"(?=.*[-/])[@\w/-]+"),
+        (
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.ts",
+            ".eslintrc.json",
+            ".eslintrc.js",
+            ".eslintrc",
+        ),
+    ),
+    (re.compile(r"[a-z]\w*"), (".golangci.yaml", ".golangci.yml", ".golangci.toml")),
+)
+
+
+def enforced_by(rule: str, exists: Exists) -> tuple[str, ...]:
+    """The configuration in which a rule of a linter is chosen, where it is there."""
+    for name, places in _CHOSEN_IN:
+        if name.match(rule):
+            return tuple(place for place in places if exists(place))[:1]
+    return ()
+
+
+def _of_part(part: Simple, exists: Exists) -> list[str]:
+    words = [unquoted(word) for word in part.words]
+    if words[0] in _THROUGH:
+        words = words[1:]
+    if words[:1] and words[0].startswith(("./", "scripts/", "bin/")):
+        path = words[0].removeprefix("./")
+        return [path] if exists(path) else []
+    program = words[0].rpartition("/")[2] if words else ""
+    if program in _MANAGERS and _ONE_OF_MANY & set(words):
+        return []  # defined by a package whose place the command does not say
+    words, elsewhere = _without_place(words)
+    folder = "/".join(filter(None, (part.directory, elsewhere)))
+    task = _task(words)
+    for place in _PLACES.get(program, ()):
+        file, mark, field = place.partition("#")
+        if _TASK in file and not task:
+            continue
+        file = file.replace(_TASK, task.replace(":", "/"))
+        path = f"{folder}/{file}" if folder else file
+        if exists(path):
+            return [f"{path}#{field.replace(_TASK, task)}" if mark and task else path]
+    return []
+
+
+def _without_place(words: list[str]) -> tuple[list[str], str]:
+    """A command without the flag that says where it runs, and that place."""
+    for place, word in enumerate(words[:-1]):
+        if word in _PLACE_FLAGS and not words[place + 1].startswith(("-", "/", "~")):
+            return [*words[:place], *words[place + 2 :]], words[place + 1].strip("/").removeprefix("./")
+    return words, ""
+
+
+def _task(words: list[str]) -> str:
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    if plain and plain[0] in _RUN:
+        plain = plain[1:]
+    elif plain and plain[0] in _BUILT_IN and (plain[0] not in ("test", "start") or words[0] in _OWN_TESTS):
+        return ""
+    return plain[0] if plain and _NAME.fullmatch(plain[0]) else ""

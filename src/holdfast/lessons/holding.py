@@ -1,0 +1,272 @@
+"""Whether a stumble still holds: later sessions in which the failing call worked, or its remedy failed, weaken it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core.shell import name_of, names, simple_commands, unquoted
+from holdfast.model.events import Lived
+from holdfast.model.lesson import LessonKind, Stumble
+from holdfast.sessions.command_words import subject_of
+from holdfast.sessions.failing_calls import slip_of
+from holdfast.sessions.failure_wording import excerpt
+
+# A stumble that several sessions met, as it is merged and told.
+
+
+class Seen(Struct, frozen=True):
+    """One stumble in one session."""
+
+    session: str
+    at: float | None
+    stumble: Stumble
+    agent: str = ""
+
+
+class Recurring(Struct, frozen=True, kw_only=True):
+    """A cause, every session that met it (oldest first), and the remedy that most of them found."""
+
+    cause: str
+    subject: str
+    tokens: tuple[str, ...]
+    tried: str
+    failed: str
+    instead: str
+    seen: tuple[Seen, ...]
+    others: tuple[str, ...] = ()  # what helped as well, in other places
+    only: str = ""  # the agent whose sessions met it, where others did not
+
+    @property
+    def sessions(self) -> int:
+        return len({one.session for one in self.seen})
+
+    @property
+    def agents(self) -> frozenset[str]:
+        return frozenset(one.agent for one in self.seen)
+
+    @property
+    def at(self) -> float | None:
+        return max((one.at for one in self.seen if one.at is not None), default=None)
+
+    @property
+    def key(self) -> str:
+        return f"{self.cause}|{self.subject}|{','.join(self.tokens)}"
+
+
+HARDLY = 3  # sessions that speak as loud as one
+_CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
+_SWITCHES_VERSION = re.compile(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")
+
+
+LATEST = 10  # sessions that show which machine is worked on
+_LEADS_AWAY = re.compile(r"[/~]|export PATH=[/~]")  # a place of one machine
+_ON_A_MACHINE = frozenset(["program", "tool", "glob", "engine", "managed", "untrusted"])
+_OF_A_PLATFORM = names(
+    "cat grep egrep sed awk date find ls readlink realpath stat xargs head tail sort tar cp mv mktemp base64 split"
+)
+_MACHINE = re.compile(r"(/(?:Users|home)/[^/]+|[A-Za-z]:[\\/]Users[\\/][^\\/]+|/[^/]+|[A-Za-z]:)")
+
+
+def machine_of(cwd: str) -> str:
+    """Whose machine a session ran on, as far as its folder tells: a name at home, else the folder at the top."""
+    match = _MACHINE.match(cwd)
+    return match[1] if match else ""
+
+
+def _of_the_machine(item: Recurring) -> bool:
+    """What another machine may have, or lack: programs, shells, and options of the tools that systems bring."""
+    return item.cause in _ON_A_MACHINE or (item.cause == "flag" and item.subject in _OF_A_PLATFORM)
+
+
+class Touched:
+    """Which files sessions read or wrote, and when they last did."""
+
+    def __init__(self, lived: Sequence[Lived]) -> None:
+        self._paths: dict[str, list[int]] = {}
+        self.number = {session.session: number for number, session in enumerate(lived)}
+        for number, session in enumerate(lived):
+            for touch in session.files:
+                self._paths.setdefault(touch.path, []).append(number)
+                folder = touch.path.rpartition("/")[0]
+                while folder:
+                    known = self._paths.setdefault(f"{folder}/", [])
+                    if not known or known[-1] != number:
+                        known.append(number)
+                    folder = folder.rpartition("/")[0]
+
+    def times(self, path: str, after: int) -> int:
+        """In how many sessions after that one the path, or something in it, was there."""
+        found = {*self._paths.get(path, ()), *self._paths.get(f"{path}/", ())}
+        return sum(1 for number in found if number > after)
+
+
+def still(item: Recurring, lived: Sequence[Lived], touched: Touched) -> Recurring | None:
+    """The stumble as strong as it is after sessions in which the failing call worked."""
+    met = {one.session for one in item.seen}
+    last = max(touched.number[session] for session in met)
+    if _of_the_machine(item):
+        latest = {machine_of(session.cwd) for session in lived[-LATEST:]}
+        if latest.isdisjoint(machine_of(session.cwd) for session in lived if session.session in met):
+            return None  # the machine that it was met on is not worked on any more
+        if _LEADS_AWAY.match(item.instead):
+            found = {one.session for one in item.seen if one.stumble.instead == item.instead}
+            if latest.isdisjoint(machine_of(one.cwd) for one in lived if one.session in found):
+                item = replace(item, instead="")
+    if item.cause in ("path", "folder"):
+        against = touched.times(item.tokens[0].rstrip("/"), last)
+    elif (
+        item.cause == "program" and not _LEADS_AWAY.match(item.instead) and _comes_and_goes(item, lived, met)
+    ):
+        return None
+    elif item.cause in _CONTRADICTED_BY_USE:
+        against = sum(1 for session in lived[last + 1 :] if _uses(session, item))
+    elif item.cause == "blocked":
+        against = _went_through(item, lived[last + 1 :])
+    elif item.cause == "engine":
+        against = sum(1 for session in lived[last + 1 :] if _runs_as_it_is(session, item.subject))
+    else:
+        against = 0
+    against += sum(
+        1
+        for session in lived[last + 1 :]
+        if item.instead and any(other.tried == item.instead for other in session.experience.stumbles)
+    )
+    left = len(met) - against
+    if left <= 0:
+        return None
+    if not against:
+        return item
+    kept = sorted(met, key=lambda session: touched.number[session])[-left:]
+    return replace(item, seen=tuple(one for one in item.seen if one.session in kept))
+
+
+def _went_through(item: Recurring, later: Sequence[Lived]) -> int:
+    """In how many later sessions of the same agents what a hook refused was called, and not refused.
+
+    What went through at times in sessions that met it is refused for more than its name: only many speak against it.
+    """
+    if not item.tokens:
+        return 0
+    called = sum(
+        1
+        for session in later
+        if session.agent in item.agents and any(_calls(session, token) for token in item.tokens)
+    )
+    return called // HARDLY if any(one.stumble.sometimes for one in item.seen) else called
+
+
+def _calls(session: Lived, token: str) -> bool:
+    for command in session.commands:
+        if token.split()[0] in command and any(
+            part.words and not part.variables and f"{subject_of(part)} ".startswith(f"{token} ")
+            for part in simple_commands(command)
+        ):
+            return True
+    return False
+
+
+def _comes_and_goes(item: Recurring, lived: Sequence[Lived], met: Collection[str]) -> bool:
+    """Whether a program was there in as many sessions as missed it, since it was first missed: by how PATH was set."""
+    first = min(number for number, session in enumerate(lived) if session.session in met)
+    used = sum(1 for session in lived[first + 1 :] if session.session not in met and _uses(session, item))
+    return used >= len(met)
+
+
+def _runs_as_it_is(session: Lived, program: str) -> bool:
+    """Whether a session did a job with a tool without choosing the version that runs it."""
+    jobs = (part for one in session.experience.commands for part in simple_commands(one.command))
+    did = any(part.words and part.program == program for part in jobs)
+    return did and not any(
+        program in command and _SWITCHES_VERSION.search(command) for command in session.commands
+    )
+
+
+def _uses(session: Lived, item: Recurring) -> bool:
+    token = item.tokens[0]
+    for command in session.commands:
+        if token not in command:
+            continue
+        for part in simple_commands(command):
+            if not part.words:
+                continue
+            if item.cause == "program":
+                if name_of(part.words[0]) == token:
+                    return True
+            elif any(_is(word, token) for word in part.words[1:]) and subject_of(part, token) == item.subject:
+                return True
+    return False
+
+
+def _is(word: str, token: str) -> bool:
+    text = unquoted(word)
+    return text == token or text.partition("=")[0] == token or token in text.split(",")
+
+
+# What came of a rule that a session was told: it was followed, what happened speaks against it, or neither.
+
+Came = Literal["used", "contradicted", ""]
+_QUOTED = re.compile(r"`([^`]+)`")
+_GAP = re.compile(r"<[a-z]+>|…")
+_CHANGE = re.compile(r"cd \S+ && ")
+_ARROW = "→"
+
+
+class Call(Struct, frozen=True):
+    """A call as it ended: `command` of a shell, or the `paths` that were touched. `ok` is None where nobody says."""
+
+    at: float | None
+    command: str
+    ok: bool | None
+    output: str = ""
+    paths: tuple[str, ...] = ()
+
+
+def came_of(rule: str, kind: LessonKind, calls: Iterable[Call]) -> Came:
+    """Of the calls after a rule was told. What speaks against it counts more than what followed it."""
+    before, arrow, after = rule.partition(_ARROW)
+    wanted = [_words(text) for text in _QUOTED.findall(after if arrow else rule)]
+    failing = [_words(text) for text in _QUOTED.findall(before)] if arrow else []
+    if kind in ("stumble", "pitfall") and not arrow:
+        return ""  # "there is no `x` here": what was not done leaves no trace
+    used = False
+    for call in calls:
+        runs = [_unquoted(part.words) for part in simple_commands(call.command)] if call.command else []
+        followed = any(_is_subsequence(words, run) for words in wanted for run in runs) or any(
+            _touches(words, call) for words in wanted
+        )
+        if followed and call.ok is False and slip_of(call.command, excerpt(call.output), call.at):
+            return "contradicted"
+        if followed:
+            used = True
+        elif call.ok and arrow and len(runs) == 1 and runs[0] in failing:
+            return "contradicted"
+    return "used" if used else ""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The words by which a quoted command or path is known again, whatever stands in its gaps."""
+    return tuple(word for word in _CHANGE.sub("", text).split() if not _GAP.search(word))
+
+
+def _unquoted(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(unquoted(word) for word in words)
+
+
+def _is_subsequence(words: Sequence[str], run: Sequence[str]) -> bool:
+    """The same program with all these words in their order; others may stand between."""
+    if not words or not run or words[0] != run[0]:
+        return False
+    rest = iter(run)
+    return all(word in rest for word in words)
+
+
+def _touches(words: Sequence[str], call: Call) -> bool:
+    """A rule that names one file is followed by whoever reads or edits it."""
+    if len(words) != 1 or "/" not in words[0] or call.ok is False:
+        return False
+    return any(path == words[0] or path.endswith(f"/{words[0]}") for path in call.paths)

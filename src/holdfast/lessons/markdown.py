@@ -1,0 +1,416 @@
+"""Lessons as markdown: a block of keys, then a bullet for each rule; what a person wrote beside them stays.
+
+    ---
+    name: testing
+    description: Test runner and file convention
+    fingerprint:
+      - package.json#scripts.test
+    captured-at: 2026-05-05
+    ---
+    - vitest, tests/**/*.test.ts, run via `npm test`
+
+The keys above are all a person needs to write, and none of them is required. `id`, `kind`, `digests`, `sources` and
+`evidence` are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from typing import cast, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core.yaml import Value
+from holdfast.lessons import front_matter
+from holdfast.lessons.front_matter import FrontMatter, FrontMatterError
+from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence, LessonKind
+from holdfast.store.line_grammar import parse_time, render_time
+from holdfast.store.removal import Removal
+
+# The body of a lesson: its bullets among whatever else a person wrote there.
+
+_BULLET = re.compile(r"[-*+][ \t]+(\S.*)")
+_NESTED = re.compile(r"[ \t]+[-*+][ \t]+(\S.*)")
+_CONTINUED = re.compile(r"(?:[ ]{2}|\t)[ \t]*(\S.*)")
+_RULER = re.compile(r"[-*+_ \t]+")
+_CODE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+class Rule(Struct, frozen=True):
+    """A bullet: its text, and its lines from `first` up to `end`."""
+
+    text: str
+    first: int
+    end: int
+
+
+def rules_of(body: str) -> list[Rule]:
+    """The bullets, outside code and comments. What is indented below one belongs to it."""
+    lines = [line.rstrip("\r") for line in body.split("\n")]
+    rules: list[Rule] = []
+    number = 0
+    while number < len(lines):
+        skipped = _past_other(lines, number)
+        if skipped > number:
+            number = skipped
+            continue
+        bullet = _BULLET.fullmatch(lines[number])
+        number += 1
+        if bullet is None or _RULER.fullmatch(bullet[1]):
+            continue
+        first, words = number - 1, [bullet[1]]
+        while number < len(lines):
+            nested, more = _NESTED.fullmatch(lines[number]), _CONTINUED.fullmatch(lines[number])
+            if nested is None and more is None:
+                break
+            words.append(f"; {nested[1]}" if nested else f" {more[1]}" if more else "")
+            number += 1
+        rules.append(Rule(one_line("".join(words)), first, number))
+    return rules
+
+
+def _past_other(lines: Sequence[str], number: int) -> int:
+    """Where code or a comment that begins in this line ends; the line itself when neither begins."""
+    if code := _CODE.match(lines[number]):
+        fence = code[1]
+        for end in range(number + 1, len(lines)):
+            closing = _CODE.match(lines[end])
+            if closing and closing[1].startswith(fence) and not lines[end].strip().strip(fence[0]):
+                return end + 1
+        return len(lines)
+    if lines[number].lstrip().startswith("<!--"):
+        for end in range(number, len(lines)):
+            if "-->" in lines[end]:
+                return end + 1
+        return len(lines)
+    return number
+
+
+def with_rules(body: str, rules: Sequence[str], newline: str) -> str:
+    """The body with these rules: bullets that stay keep their bytes, and everything else does."""
+    found = rules_of(body)
+    old = [rule.text for rule in found]
+    if list(dict.fromkeys(old)) == list(rules):
+        return body
+    lines = body.split("\n")
+    ending = "\r" if newline == "\r\n" else ""
+    written: list[str] = []
+    done = 0
+    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(
+        None, old, list(rules), False
+    ).get_opcodes():
+        if tag in ("replace", "insert"):
+            if old_from < len(found):
+                written += lines[done : found[old_from].first]
+                done = max(done, found[old_from].first)
+            elif found:  # behind the last one
+                written += lines[done : found[-1].end]
+                done = max(done, found[-1].end)
+            written += [f"- {rule}{ending}" for rule in rules[new_from:new_to]]
+        for rule in found[old_from:old_to]:
+            written += lines[done : rule.first]
+            written += lines[rule.first : rule.end] if tag == "equal" else []
+            done = rule.end
+    written += lines[done:] or [""]
+    return "\n".join(written)
+
+
+KINDS: tuple[str, ...] = get_args(LessonKind)
+_HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")
+_FENCED = ("---\n", "---\n")
+
+
+class LessonError(ValueError):
+    """Why a file is no lesson, and the line to blame."""
+
+    def __init__(self, problem: str, line: int = 1) -> None:
+        self.problem = problem
+        self.line = line
+        super().__init__(f"line {line}: {problem}")
+
+
+class LessonFile(Struct, frozen=True, kw_only=True):
+    """A file as it was read. `doubts` are values that were not understood, and are left as they stand."""
+
+    lesson: Lesson
+    front: FrontMatter
+    doubts: tuple[str, ...] = ()
+
+
+def normal(lesson: Lesson) -> Lesson:
+    """The lesson as a file can hold it: every text on one line, each session once without words, those last."""
+    rules = dict.fromkeys(filter(None, map(one_line, lesson.rules)))
+    evidence = [
+        replace(item, session=one_line(item.session), line=one_line(item.line)) for item in lesson.evidence
+    ]
+    told = [item for item in dict.fromkeys(evidence) if item.line or item.at is not None]
+    named = {item.session for item in told}
+    bare = [
+        item
+        for item in dict.fromkeys(evidence)
+        if item not in told and item.session and item.session not in named
+    ]
+    prints = {
+        one_line(item.target): one_line(item.digest) for item in lesson.fingerprint if item.target.strip()
+    }
+    return replace(
+        lesson,
+        description=one_line(lesson.description),
+        rules=tuple(rules),
+        fingerprint=tuple(Fingerprint(target=target, digest=digest) for target, digest in prints.items()),
+        evidence=(*told, *bare),
+    )
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
+def parse_lesson(text: str, name: str) -> LessonFile:
+    """A file called `<name>.md`. LessonError when it cannot be one; the name of the file is the lesson's."""
+    try:
+        front = front_matter.parse(text)
+    except FrontMatterError as error:
+        raise LessonError(error.problem, error.line) from None
+    rules = tuple(dict.fromkeys(rule.text for rule in rules_of(front.body)))
+    if not rules:
+        raise LessonError("no rule: a lesson has lines that begin with a dash", text.count("\n") or 1)
+    values, doubts = _Values(front.values), []
+    own = values.text("name")
+    if own and own.casefold() != name.casefold():
+        doubts.append(f"it calls itself {own[:60]!r}; the name of the file counts")
+    lesson = Lesson(
+        name=name,
+        description=values.text("description") or _heading(front.body),
+        rules=rules,
+        kind=cast("LessonKind", values.text("kind") if values.text("kind") in KINDS else "other"),
+        fingerprint=values.fingerprint(),
+        captured_at=values.moment("captured-at"),
+        evidence=values.evidence(),
+        seldom=values.text("met") == "once",
+    )
+    return LessonFile(lesson=lesson, front=front, doubts=(*doubts, *values.doubts))
+
+
+class _Values:
+    """The keys of a block, each read as what it should be; what it is not becomes a doubt."""
+
+    def __init__(self, values: dict[str, Value] | object) -> None:
+        self._values = cast("dict[str, Value]", values)
+        self.doubts: list[str] = []
+
+    def text(self, key: str) -> str:
+        value = self._values.get(key, "")
+        if isinstance(value, str):
+            return one_line(value)
+        self.doubts.append(f"{key} should be one line of text")
+        return ""
+
+    def texts(self, key: str) -> list[str]:
+        value = self._values.get(key, "")
+        if isinstance(value, str):
+            return [one_line(value)] if value.strip() else []
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return list(dict.fromkeys(line for item in value if (line := one_line(str(item)))))
+        self.doubts.append(f"{key} should be a list of texts")
+        return []
+
+    def moment(self, key: str) -> float | None:
+        written = self.text(key)
+        try:
+            return _moment(written) if written else None
+        except ValueError:
+            self.doubts.append(f"{key} should be a date such as 2026-05-05")
+            return None
+
+    def fingerprint(self) -> tuple[Fingerprint, ...]:
+        digests = self._values.get("digests", "")
+        if not isinstance(digests, dict):
+            if digests:
+                self.doubts.append("digests should have a key for each fingerprint")
+            digests = {}
+        found = {target: digests.get(target, "") for target in self.texts("fingerprint")}
+        return tuple(
+            Fingerprint(target=target, digest=digest if isinstance(digest, str) else "")
+            for target, digest in found.items()
+        )
+
+    def evidence(self) -> tuple[LessonEvidence, ...]:
+        written = self._values.get("evidence", "")
+        items = written if isinstance(written, list) else []
+        if written and not items:
+            self.doubts.append("evidence should be a list")
+        told = [item for value in items if (item := self._one(value)) is not None]
+        named = {item.session for item in told}
+        bare = [LessonEvidence(session=name) for name in self.texts("sources") if name not in named]
+        return (*dict.fromkeys(told), *bare)
+
+    def _one(self, value: Value) -> LessonEvidence | None:
+        if isinstance(value, str):
+            return LessonEvidence(session="", line=one_line(value)) if value.strip() else None
+        if isinstance(value, list):
+            self.doubts.append("evidence should name a session and a line")
+            return None
+        own = _Values(value)
+        item = LessonEvidence(session=own.text("session"), at=own.moment("at"), line=own.text("line"))
+        self.doubts += own.doubts
+        return item if item.line or item.at is not None else None
+
+
+def _moment(written: str) -> float:
+    try:
+        known = parse_time(written)
+    except ValueError:
+        known = None
+    if known is None:
+        moment = datetime.fromisoformat(written)
+        known = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return known
+
+
+def _heading(body: str) -> str:
+    """What a person wrote above the bullets, where no description is given."""
+    for line in body.split("\n"):
+        if found := _HEADING.fullmatch(line.rstrip("\r")):
+            return one_line(found[1])
+    return ""
+
+
+# --- writing -------------------------------------------------------------------------------------------
+
+
+def render_lesson(lesson: Lesson) -> str:
+    """A new file."""
+    return rewrite_lesson(None, lesson)
+
+
+def rewrite_lesson(file: LessonFile | None, lesson: Lesson) -> str:
+    """The file with another lesson in it. LessonError when that cannot be done without losing a person's words."""
+    lesson = normal(lesson)
+    if not lesson.rules:
+        raise LessonError("a lesson without a rule")
+    front = file.front if file else FrontMatter(opening="", block="", closing="", body="", values={})
+    known = file.lesson if file else None
+    try:
+        block = front_matter.edit(front, _changed(lesson, known))
+    except FrontMatterError as error:
+        raise LessonError(error.problem, error.line) from None
+    body = with_rules(front.body, lesson.rules, front.newline)
+    if not block and not front.opening:
+        return body
+    opening, closing = (front.opening, front.closing) if front.opening else _FENCED
+    text = f"{opening}{block}{closing}{body}"
+    if parse_lesson(text, lesson.name).lesson != lesson:
+        raise LessonError("holdfast cannot change this file without losing what stands in it")
+    return text
+
+
+def _changed(lesson: Lesson, known: Lesson | None) -> dict[str, Value | None]:
+    """The keys whose meaning differs from what the file says: the others keep a person's way of writing them."""
+    now, before = _keys(lesson), _keys(known) if known else {}
+    return {key: value for key, value in now.items() if value != before.get(key)}
+
+
+def _keys(lesson: Lesson) -> dict[str, Value | None]:
+    digests: Value = {item.target: item.digest for item in lesson.fingerprint if item.digest}
+    told = [item for item in lesson.evidence if item.line or item.at is not None]
+    return {
+        "name": lesson.name,
+        "description": lesson.description or None,
+        "fingerprint": [item.target for item in lesson.fingerprint] or None,
+        "captured-at": None if lesson.captured_at is None else _date(lesson.captured_at),
+        "id": lesson.id,
+        "kind": None if lesson.kind == "other" else lesson.kind,
+        "met": "once" if lesson.seldom else None,
+        "digests": digests or None,
+        "sources": list(lesson.sessions) or None,
+        "evidence": [_evidence(item) for item in told] or None,
+    }
+
+
+def _evidence(item: LessonEvidence) -> Value:
+    fields = {
+        "session": item.session,
+        "at": "" if item.at is None else render_time(item.at),
+        "line": item.line,
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _date(at: float) -> str:
+    """As the seed writes it where it is a day, else to the second."""
+    return render_time(at).removesuffix(" 00:00")
+
+
+# A lesson without what is to be forgotten: rules, sessions and words go, a person's other lines stay.
+
+
+def forget_in_lesson(text: str, removal: Removal, name: str) -> str:
+    """What is left of the file; '' when nothing of the lesson is. A file that is no lesson is a person's prose."""
+    try:
+        file = parse_lesson(text, name)
+    except LessonError:
+        return removal.prose(text)
+    left = _left_of(file.lesson, removal)
+    if left is None:
+        removal.hits += 1
+        return ""
+    written = text if left == file.lesson else _rewritten(file, left)
+    return _prose(written, left, removal)
+
+
+def names_it(name: str, removal: Removal) -> bool:
+    """Whether the name of a lesson says what is to be forgotten."""
+    return removal.phrases.found_in(name) or removal.phrases.found_in(
+        name.replace("-", " ").replace("_", " ")
+    )
+
+
+def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
+    evidence = tuple(item for item in lesson.evidence if item.session not in removal.sessions)
+    forgotten = len(lesson.sessions) - len({item.session for item in evidence if item.session})
+    only_theirs = forgotten and not any(item.session for item in evidence)
+    if lesson.id in removal.ids or only_theirs or names_it(lesson.name, removal):
+        return None
+    removal.hits += forgotten
+    rules = tuple(rule for rule in lesson.rules if not _is_gone(rule, removal, from_session=bool(forgotten)))
+    if not rules:
+        return None
+    removal.hits += len(lesson.rules) - len(rules)
+    return replace(
+        lesson,
+        rules=rules,
+        description=removal.trace(lesson.description) if forgotten else removal.text(lesson.description),
+        evidence=tuple(replace(item, line=removal.text(item.line)) for item in evidence),
+    )
+
+
+def _is_gone(rule: str, removal: Removal, *, from_session: bool) -> bool:
+    """With a hole in it a rule would say something else, so it goes whole."""
+    return removal.phrases.found_in(rule) or (from_session and removal.traces(rule))
+
+
+def _rewritten(file: LessonFile, left: Lesson) -> str:
+    try:
+        return rewrite_lesson(file, left)
+    except LessonError:  # whatever a person wrote beside it goes along: it cannot be told apart
+        return render_lesson(left)
+
+
+def _prose(text: str, lesson: Lesson, removal: Removal) -> str:
+    """The rest of the file is a person's own. Where a hole would make it unreadable, the lesson alone is kept."""
+    left = removal.prose(text)
+    if left == text:
+        return text
+    try:
+        parse_lesson(left, lesson.name)
+    except LessonError:
+        return render_lesson(lesson)
+    return left

@@ -1,0 +1,132 @@
+"""Where new files are registered: a file that commits change whenever they add one to a folder, and that names them.
+
+Both are asked for. Files that merely change together name each other seldom; a list that names everything in a folder
+is changed whenever something is added to it. What the compiler asks for by itself is no news.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.core.git_output import git_output
+from holdfast.lessons.fingerprint_content import Unreadable, read_regular
+
+COMMITS = 1000
+FEWEST = 3  # commits that added one, and files that are there
+MOST = 0.75  # of the commits that added one changed the list
+NAMED = 0.8  # of the files that are there are named in it
+RARE = 0.1  # of all commits at most: what every commit changes is no list
+_LARGE = 40  # files of a commit that says nothing: a move, a vendored tree
+_SECONDS, _BYTES = 5.0, 8 << 20
+_MOST_CONTENT = 1 << 20
+_PLAIN = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*")
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|testdata|fixtures|e2e|snapshots)/|_test\.|\.test\.|\.spec\.|/test_|^test_"
+)
+_NO_LIST = re.compile(
+    r"(?:^|/)(?:CHANGELOG|CHANGES|README|HISTORY)[^/]*$|\.lock$|lock\.(?:json|ya?ml)$|\.sum$|(?:^|/)(?:mod|lib|main)\.rs$"
+    r"|\.(?:png|svg|jpg|gif|snap)$",
+    re.IGNORECASE,
+)
+_NO_NAME = frozenset(
+    ["index", "mod", "__init__", "main", "lib", "types", "utils", "readme", "common", "helpers"]
+)
+
+
+class Registration(Struct, frozen=True, kw_only=True):
+    """`together` of the `added` commits that put a file into the folder changed the list, which names `named` of the
+    `there` files that are in it."""
+
+    folder: str
+    ending: str
+    registry: str
+    together: int
+    added: int
+    named: int
+    there: int
+
+
+class _Commit(Struct, frozen=True):
+    added: tuple[str, ...]
+    changed: frozenset[str]
+
+
+def registrations(root: Path) -> list[Registration]:
+    """What the latest commits and the files that are there show; the most certain first."""
+    commits = _commits(root)
+    often = Counter(path for commit in commits for path in commit.changed)
+    adding: dict[tuple[str, str], list[_Commit]] = {}
+    for commit in commits:
+        for kind in dict.fromkeys(filter(None, map(_kind, commit.added))):
+            adding.setdefault(kind, []).append(commit)
+    found = []
+    for (folder, ending), those in adding.items():
+        if len(those) < FEWEST:
+            continue
+        together = Counter(path for commit in those for path in commit.changed)
+        for path, count in together.items():
+            likely = count >= max(FEWEST, MOST * len(those)) and often[path] <= max(
+                RARE * len(commits), count
+            )
+            if likely and not _NO_LIST.search(path) and not _TEST.search(path):
+                named, there = _naming(root, folder, ending, path)
+                if there >= FEWEST and named >= NAMED * there:
+                    found.append(
+                        Registration(
+                            folder=folder, ending=ending, registry=path,
+                            together=count, added=len(those), named=named, there=there,
+                        )
+                    )  # fmt: skip
+    return sorted(found, key=lambda one: (-one.together, -one.named, one.folder, one.registry))
+
+
+def _kind(path: str) -> tuple[str, str] | None:
+    """The folder and the ending of a file that may be one of several."""
+    folder, _, name = path.rpartition("/")
+    stem, _, ending = name.rpartition(".")
+    return (folder, ending) if folder and stem and not _TEST.search(path) else None
+
+
+def _commits(root: Path) -> list[_Commit]:
+    words = ("log", "--no-merges", f"-n{COMMITS}", "--name-status", "-M", "--diff-filter=AM", "--format=%x01")
+    printed = git_output(root, *words, seconds=_SECONDS, most_bytes=_BYTES).decode("utf-8", "replace")
+    commits = []
+    for block in printed.split("\x01")[1:]:
+        by_status: dict[str, list[str]] = {"A": [], "M": []}
+        for line in block.split("\n"):
+            status, _, path = line.partition("\t")
+            if status in by_status and _PLAIN.fullmatch(path):
+                by_status[status].append(path)
+        if len(by_status["A"]) + len(by_status["M"]) <= _LARGE:
+            commits.append(_Commit(tuple(by_status["A"]), frozenset(by_status["M"])))
+    return commits
+
+
+def _naming(root: Path, folder: str, ending: str, registry: str) -> tuple[int, int]:
+    """How many files of a folder a list names, and how many there are."""
+    try:
+        content = read_regular(str(root / registry), _MOST_CONTENT).decode("utf-8", "replace")
+        stems = _stems([path.name for path in (root / folder).iterdir()], ending, registry.rpartition("/")[2])
+    except (OSError, ValueError, Unreadable):
+        return 0, 0
+    text = _plain(content)
+    named = sum(re.search(rf"(?<![a-z0-9]){re.escape(stem)}(?![a-z0-9])", text) is not None for stem in stems)
+    return named, len(stems)
+
+
+def _stems(names: Sequence[str], ending: str, registry: str) -> list[str]:
+    wanted = (
+        name for name in names if name.endswith(f".{ending}") and name != registry and not _TEST.search(name)
+    )
+    stems = (_plain(name[: -len(ending) - 1]) for name in wanted)
+    return [stem for stem in stems if len(stem) > 2 and stem not in _NO_NAME]
+
+
+def _plain(text: str) -> str:
+    """`LineShadow`, `line-shadow` and `line_shadow` are one name."""
+    return text.lower().replace("-", "").replace("_", "")

@@ -1,0 +1,1 @@
+"""What a project remembers as markdown: state, log, facts, decisions, questions; merged and superseded."""

@@ -1,0 +1,366 @@
+"""log.md: one entry per session, read by a person in ten lines; entries out of text and into it.
+
+An entry begins with its heading and ends with a comment that names the session in full. One that has no end
+was torn by a crash: it is reported and left alone. What stands between entries is a person's, and the lines
+`<!-- session ID · forgotten -->`, one for each session that was forgotten: whatever else is said of it does not
+count, and it is not logged again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from holdfast.model.events import DistilledSession
+from holdfast.model.memory import LogEntry, OpenItem
+from holdfast.sessions.harvest_decisions import PLAN_TO_DO, plan_title
+from holdfast.sessions.harvest_prose import capitalised, plain, sentences, statements
+from holdfast.sessions.harvest_reports import tells_what_is_left
+from holdfast.sessions.prose import prose_of, without_escapes
+from holdfast.store import line_grammar as md
+from holdfast.store.line_grammar import Form, Problem
+
+_HEADING = re.compile(r"## (?:\d{4}-\d\d-\d\d \d\d:\d\d|undated) · ")
+_LABEL = re.compile(r"- \*\*([A-Z][a-z ]+):\*\*(?: (.*))?")
+_END = re.compile(r"<!-- session (.*) · at ([^ ].*) -->")
+_FORGOTTEN = re.compile(r"<!-- session (.*) · forgotten -->")
+_SHORT = 8
+_SORT_OF_ID = re.compile(r"[a-z]{1,10}[-_]")  # what all ids of an agent begin with tells none of them apart
+
+_TEXTS = {"Context": "context", "Outcome": "outcome", "Summary": "summary"}
+_ITEMS: dict[str, tuple[str, Form[Any]]] = {
+    "Decisions": ("decisions", md.DECISION),
+    "Findings": ("findings", md.FINDING),
+    "Dead ends": ("dead_ends", md.DEAD_END),
+    "Questions": ("questions", md.QUESTION),
+    "Open items": ("open_items", md.OPEN_ITEM),
+}
+_LISTS = {"Files": "files", "Commits": "commits"}
+_LAST = {"Transcript": "transcript"}
+
+
+class Block(Struct, frozen=True):
+    """Lines `start` up to `stop`, counted from 0: an entry with all that follows it up to the next.
+
+    The entry itself ends before the line `end`; one that was torn has no end of its own.
+    """
+
+    start: int
+    stop: int
+    entry: LogEntry | None
+    end: int = 0
+
+
+class LogFile(Struct):
+    """A log as read, every entry in the order of the file. `preamble` is what stands above the first."""
+
+    lines: list[str]
+    blocks: list[Block] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    forgotten: set[str] = field(default_factory=set)
+
+    @property
+    def entries(self) -> list[LogEntry]:
+        return [block.entry for block in self.blocks if block.entry is not None]
+
+    def text(self, block: Block) -> str:
+        return "".join(self.lines[block.start : block.stop])
+
+    @property
+    def preamble(self) -> str:
+        return "".join(self.lines[: self.blocks[0].start] if self.blocks else self.lines)
+
+
+def latest(entries: Iterable[LogEntry]) -> list[LogEntry]:
+    """One entry per session: the last one counts, in the place of the first."""
+    found: dict[str, LogEntry] = {}
+    for entry in entries:
+        found[entry.session] = entry
+    return list(found.values())
+
+
+# --- writing -------------------------------------------------------------------------------------------
+
+
+def render_beginning(project: str) -> str:
+    return (
+        f"# Log of {md.encode(project)}\n\n"
+        "What each session did and why, oldest first; times are UTC. holdfast only adds to this file.\n"
+    )
+
+
+def render_entry(entry: LogEntry) -> str:
+    """The lines of one entry, with the blank line that sets it off."""
+    heading = [md.render_minute(entry.at), md.encode(entry.agent), heading_name(entry.session)]
+    heading += [md.encode(entry.branch)] if entry.branch else []
+    lines = ["", f"## {' · '.join(_undotted(part) for part in heading)}", ""]
+    lines += _labelled(_TEXTS, entry)
+    known = _known(entry)
+    for label, (name, form) in _ITEMS.items():
+        items = getattr(entry, name)
+        if items:
+            lines += [f"- **{label}:**", *(f"  - {form.render(item, known)}" for item in items)]
+    for label, name in _LISTS.items():
+        if values := getattr(entry, name):
+            lines.append(f"- **{label}:** {md.encode_list(values)}")
+    lines += _labelled(_LAST, entry)
+    lines.append(f"{end_prefix(entry.session)}{md.render_time(entry.at)} -->")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def end_prefix(session: str) -> str:
+    """How the last line of a session's entry begins: what to look for without reading a whole archive."""
+    return f"<!-- session {_undotted(md.encode(session))} · at "
+
+
+def forgotten_line(session: str) -> str:
+    """What stands in the place of a session's entries when it was forgotten."""
+    return f"<!-- session {_undotted(md.encode(session))} · forgotten -->"
+
+
+def heading_name(session: str) -> str:
+    """A session as headings name it: all that a torn entry tells."""
+    sort = _SORT_OF_ID.match(session)
+    return _undotted(md.encode(session[: _SHORT + (sort.end() if sort else 0)]))
+
+
+def _labelled(names: dict[str, str], entry: LogEntry) -> list[str]:
+    return [
+        f"- **{label}:** {md.encode(value)}"
+        for label, name in names.items()
+        if (value := getattr(entry, name))
+    ]
+
+
+def _undotted(cell: str) -> str:
+    return cell.replace("·", "\\u00b7")
+
+
+def _known(entry: LogEntry) -> dict[str, object]:
+    """What items need not repeat: it stands in the entry's heading."""
+    return {"session": entry.session, "at": entry.at}
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
+def parse_log(text: str, where: str = "log.md") -> LogFile:
+    """Every entry that can be read; a problem for each line that cannot."""
+    lines = _split(text)
+    log = LogFile(lines)
+    starts = [number for number, line in enumerate(lines) if _HEADING.match(line)]
+    for start, stop in zip(starts, [*starts[1:], len(lines)], strict=False):
+        reader = _Reader(log, where)
+        entry = reader.read(start, stop)
+        log.blocks.append(Block(start, stop, entry, reader.end))
+    for line in lines if "forgotten -->" in text else ():
+        if found := _FORGOTTEN.fullmatch(line.rstrip("\r\n")):
+            log.forgotten.add(md.decode(found[1]))
+    return log
+
+
+def _split(text: str) -> list[str]:
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop().removesuffix("\n")
+    return [*lines, last] if last else lines
+
+
+class _Reader:
+    def __init__(self, log: LogFile, where: str) -> None:
+        self.log = log
+        self.where = where
+        self.end = 0
+
+    def read(self, start: int, stop: int) -> LogEntry | None:
+        lines = [line.rstrip("\r\n") for line in self.log.lines[start:stop]]
+        end = next((n for n, line in enumerate(lines) if _END.fullmatch(line)), None)
+        self.end = stop if end is None else start + end + 1
+        if end is None:
+            self._report(
+                start, "the entry breaks off before its end", "The next capture of it is added below"
+            )
+            return None
+        try:
+            values = self._identity(lines[0], lines[end])
+        except ValueError as error:
+            self._report(start, f"the entry cannot be read: {error}")
+            return None
+        known = {"session": values["session"], "at": values["at"]}
+        self._fill(values, known, lines[1:end], start + 1)
+        return LogEntry(**values)
+
+    def _identity(self, heading: str, end: str) -> dict[str, Any]:
+        parts = [md.decode(part) for part in heading.removeprefix("## ").split(" · ")]
+        if len(parts) not in (3, 4):
+            raise ValueError("its heading is not: time · agent · session · branch")
+        found = cast("re.Match[str]", _END.fullmatch(end))
+        branch = parts[3] if len(parts) == 4 else ""
+        return {
+            "agent": parts[1],
+            "branch": branch,
+            "session": md.decode(found[1]),
+            "at": md.parse_time(found[2]),
+        }
+
+    def _fill(self, values: dict[str, Any], known: dict[str, object], lines: list[str], first: int) -> None:
+        under: tuple[str, Form[Any]] | None = None
+        for number, line in enumerate(lines, first):
+            label = _LABEL.fullmatch(line)
+            try:
+                if label:
+                    under = _ITEMS.get(label[1])
+                    self._take(values, label[1], label[2] or "", known)
+                elif under and line.startswith("  - "):
+                    name, form = under
+                    values[name] = (*values.get(name, ()), form.parse(line[4:], known))
+                elif line.strip():
+                    raise ValueError("a line that is no part of an entry")
+            except (ValueError, OverflowError) as error:
+                self._report(number, str(error))
+
+    def _take(self, values: dict[str, Any], label: str, cell: str, known: dict[str, object]) -> None:
+        text_name = _TEXTS.get(label) or _LAST.get(label)
+        if text_name:
+            values[text_name] = md.decode(cell)
+        elif label in _LISTS:
+            values[_LISTS[label]] = md.decode_list(cell)
+        elif label not in _ITEMS:
+            raise ValueError(f"the label {label!r} is unknown")
+        elif cell:
+            name, form = _ITEMS[label]
+            values[name] = (*values.get(name, ()), form.parse(cell, known))
+
+    def _report(self, number: int, what: str, fix: str = "It is left as it is") -> None:
+        self.log.problems.append(md.problem(self.where, number + 1, what, fix))
+
+
+# A session as the project's log keeps it: short enough that a person reads it in ten lines.
+
+MOST_CONTEXT = 220
+MOST_SUMMARY = 300
+MOST_ITEMS = 4
+MOST_FILES = 8
+MOST_COMMITS = 6
+MOST_READ = 4_000
+_DRAWN = ("───", "━━━", "═══")  # lines across the page, around a heading
+_LEAST_SAID = 25  # characters: "fix it" alone tells nobody what
+_ENOUGH_SAID = 90
+_INTRODUCES = 60  # a longer line that ends with a colon says something itself
+_MARKS = re.compile(r"^(?:[#>*•-]+|\d+[.)])\s+")
+_EMPTY_WORDS = re.compile(
+    r"(?:(?:all )?(?:done|perfect|great|excellent|good|fixed|sure|certainly|yes|ok(?:ay)?|summary)\b"
+    r"(?:[.!:,]+\s*|\s+[–—-]\s+|\s*\Z))+",
+    re.IGNORECASE,
+)
+_COMMAND_ALONE = re.compile(r"/[\w:.-]+")  # of the client: how, and not what
+_DATA = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
+_NAME_ALONE = re.compile(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
+_NO_RESULT = re.compile(
+    r"(?:(?:let me|i['’]ll|i will|i['’]m|i am|now|next,? i|first,? i|would you|do you|let['’]s|here(?:['’]s| is| are)"
+    r"|you['’]re welcome|glad|understood)\b)",
+    re.IGNORECASE,
+)
+
+
+def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | None = None) -> LogEntry:
+    """What happened, why, and what is left. A session that nothing dates is dated now, when it became known.
+
+    `left`: what it left open as the state has it, so that a to-do is worded alike, and has one id, in both.
+    """
+    harvest = record.harvest
+    open_items = harvest.open_items if left is None else left
+    at = next((moment for moment in (record.started, record.ended) if moment is not None), now)
+    return LogEntry(
+        session=record.session,
+        agent=record.agent,
+        at=at,
+        branch=record.branch,
+        context=("(headless) " if record.headless else "") + goal_line(record, MOST_CONTEXT),
+        outcome=_outcome(record),
+        decisions=tuple(replace(item, at=at) for item in harvest.decisions[:MOST_ITEMS]),
+        findings=tuple(replace(item, at=at) for item in harvest.findings[:MOST_ITEMS]),
+        dead_ends=tuple(replace(item, at=at) for item in harvest.dead_ends[:MOST_ITEMS]),
+        questions=tuple(replace(item, at=at) for item in harvest.questions[:MOST_ITEMS]),
+        open_items=tuple(
+            replace(item, at=at, branch="", session=record.session) for item in open_items[:MOST_ITEMS]
+        ),
+        files=_files(record),
+        commits=harvest.commits[-MOST_COMMITS:],
+        summary=summary_line(record.final_message, MOST_SUMMARY),
+        transcript=record.sources[0] if record.sources else "",
+    )
+
+
+def goal_line(record: DistilledSession, most: int) -> str:
+    """What the session was about: the first words of a person that say something."""
+    for prompt in record.prompts or (record.goal,):
+        line = _first_said(prompt)
+        says = len(line) >= _LEAST_SAID and not _COMMAND_ALONE.fullmatch(line)
+        if says or (line and len(record.prompts) < 2):
+            return cut(line, most)
+    return cut(" ".join(record.goal.split()), most)
+
+
+def _first_said(prompt: str) -> str:
+    """The first line, with those after it while it only introduces them; of a plan to implement its title."""
+    if plan := PLAN_TO_DO.match(prompt):
+        title = plan_title(prompt[plan.end() :].lstrip().partition("\n")[0])
+        if title:
+            return f"Implement the plan: {plain(title)}"
+    said = ""
+    for line in prose_of(prompt).lines:
+        said = f"{said} {_MARKS.sub('', plain(line))}".strip()
+        if len(said) >= _LEAST_SAID and not (said.endswith(":") and len(said) <= _INTRODUCES):
+            break
+    return said.rstrip(":")
+
+
+def summary_line(message: str, most: int) -> str:
+    """The first sentences of an agent's last words that say what was done."""
+    said = ""
+    if _DATA.match(message):
+        return ""  # what a program was answered is no account of the work
+    for statement in statements(without_escapes(message[:MOST_READ])):
+        words = statement.text.lstrip("-–—•* ")
+        if not said and (empty := _EMPTY_WORDS.match(words)):
+            words = words[empty.end() :]
+        if not words or words.endswith((":", "?")) or _NO_RESULT.match(words):
+            continue
+        if _NAME_ALONE.fullmatch(words) or any(line in words for line in _DRAWN):
+            continue
+        if tells_what_is_left(statement):
+            continue
+        said = f"{said}{' ' if said.endswith(('.', '!')) else '; '}{words}" if said else words
+        if len(said) >= _ENOUGH_SAID:
+            break
+    return cut(capitalised(said), most)
+
+
+def task_line(title: str, most: int) -> str:
+    """A request as something to do: its first sentence, not the whole prompt."""
+    line = _first_said(title) or " ".join(title.split())
+    return cut(next(iter(sentences(line)), line) if len(line) > _ENOUGH_SAID else line, most)
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters, ending with a whole word."""
+    if len(text) <= most:
+        return text
+    head = text[:most]
+    return f"{head[: head.rfind(' ')] if ' ' in head[most // 2 :] else head}…"
+
+
+def _outcome(record: DistilledSession) -> str:
+    why = " ".join(without_escapes(record.outcome_why).split())
+    return f"{record.outcome} ({cut(why, 120)})" if why else record.outcome
+
+
+def _files(record: DistilledSession) -> tuple[str, ...]:
+    """Those of the repository that were changed, the most worked on first."""
+    own = (touch for touch in record.files if touch.edits and not touch.path.startswith(("/", "~", "..")))
+    edited = sorted(own, key=lambda touch: -touch.edits)
+    return tuple(touch.path for touch in edited[:MOST_FILES])

@@ -1,0 +1,317 @@
+"""The state after sessions: what is next on each branch, what is left to do, what was done, what keeps failing.
+
+Derived from the state before and the sessions' records, so that what a person or an agent put there stays, and
+a session that is captured again replaces only what it had said itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from holdfast.core.patterns import late
+from holdfast.memory.current import Check, Current, Done, NextStep, by_session
+from holdfast.memory.current_digest import GO_ON
+from holdfast.memory.log import cut, goal_line, summary_line, task_line
+from holdfast.model.events import DistilledSession, TaskResult
+from holdfast.model.ledger import FailureReason
+from holdfast.model.memory import Fact, FactCategory, OpenItem
+from holdfast.sessions.harvest_facts import check_in
+from holdfast.sessions.harvest_reports import is_chore
+from holdfast.sessions.harvest_state import alike, words_of
+from holdfast.sessions.harvest_stumbles import bare
+from holdfast.sessions.tasks import ON_THE_LIST, TICKED
+from holdfast.store.line_grammar import render_minute
+
+# Which commands that verify are worth keeping: `go build ./...` says it all, `go build ./cmd/x/` was for a
+# moment.
+
+_ALL = frozenset((".", "./", "./...", "...", "*", "**"))
+_NAMES_A_FILE = late(r"[\w-]+\.(?!\.)[A-Za-z]{1,5}\Z")
+_ELSEWHERE = late(r"\s*cd\s+[\"']?(?:/|~|[A-Za-z]:|\$)")
+
+
+def telling_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]:
+    """The new facts without checks of a part that others make needless. What is known already is said again."""
+    kept = list(known)
+    ids = {fact.id for fact in kept}
+    checks = [fact for fact in (*kept, *new) if check_in(fact)]
+    whole = {_runner(fact) for fact in checks if not of_a_part(fact.command)}
+    seen = Counter(fact.id for fact in new)
+    chosen: dict[tuple[str, ...], Fact] = {}
+    for fact in checks:
+        before = chosen.get(_runner(fact))
+        if before is None or (before.id not in ids and _worth(fact, seen) > _worth(before, seen)):
+            chosen[_runner(fact)] = fact
+
+    def tells(fact: Fact) -> bool:
+        if fact.id in ids or not check_in(fact) or not of_a_part(fact.command):
+            return True
+        return _runner(fact) not in whole and chosen[_runner(fact)].id == fact.id
+
+    return [fact for fact in new if tells(fact)]
+
+
+def of_a_part(command: str) -> bool:
+    """Whether a check names files or folders, or was made in a place of one machine."""
+    return bool(_ELSEWHERE.match(command)) or any(map(_is_place, bare(command).split()[1:]))
+
+
+def _is_place(word: str) -> bool:
+    if word.startswith("-") or word in _ALL:
+        return False
+    return "/" in word or _NAMES_A_FILE.search(word) is not None
+
+
+def _runner(fact: Fact) -> tuple[str, ...]:
+    """What is checked and by whom: the program and its verb, without options, places and where it lies."""
+    words = bare(fact.command).split()
+    verbs: list[str] = []
+    for word in words[1:]:
+        if word.startswith("-") or word in _ALL or _is_place(word):
+            break
+        verbs.append(word)
+    program = words[0].rpartition("/")[2] if words else ""
+    return (check_in(fact), program, *verbs)
+
+
+def _worth(fact: Fact, seen: Counter[str]) -> tuple[int, int, float]:
+    """More sessions, then fewer and wider places, then newer."""
+    named = sum(word.strip("./").count("/") + 1 for word in bare(fact.command).split()[1:] if _is_place(word))
+    return seen[fact.id], -named, fact.verified_at or fact.at or 0.0
+
+
+MOST_TODO = 12
+MOST_OF_A_SESSION = 4
+LAPSES_AFTER = 3  # sessions that worked on the branch and did not come back to what an earlier one left
+MOST_DONE = 6
+MOST_BRANCHES = 6
+MOST_STUMBLES = 6
+MOST_CHECKS = 5
+LONGEST = 180
+LONGEST_REQUEST = 120  # a to-do says what, the log says the rest
+OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
+# Somebody stopped it, or the client did: where the list has it still, it is on the list.
+_STOPPED = frozenset({FailureReason.USER_REJECTED, FailureReason.INTERRUPTED, FailureReason.API_ERROR})
+UNFINISHED = frozenset({"partial", "failed", "abandoned"})
+
+_FOR_A_PROGRAM = late(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
+_NUMBERS = late(r"\d+")
+_FILE = late(r"\w\.\w{1,5}$")
+_FAILS = late(r"(\w+) fails: ")
+
+
+def advance(
+    before: Current,
+    records: Iterable[tuple[str, DistilledSession]],
+    dismissed: Collection[str] = (),
+) -> Current:
+    """The state with these sessions, each with its project, taken in, oldest first.
+
+    The repository's own project is ''. Who ran unattended leaves no next step.
+    """
+    state = before
+    for project, record in sorted(records, key=lambda pair: pair[1].started or 0.0):
+        if not record.headless:
+            state = _take(state, record, project, dismissed)
+    newest = max((item.at for item in state.done if item.at is not None), default=None)
+    return _trimmed(state, newest)
+
+
+def _take(state: Current, record: DistilledSession, project: str, dismissed: Collection[str]) -> Current:
+    left = [replace(item, project=project) for item in open_items(record) if item.id not in dismissed]
+    deed = (_done(record, project),) if did_something(record) else ()
+    done = (*(item for item in state.done if item.session != record.session), *deed)
+    kept = [
+        item
+        for item in state.todo
+        if not _settled(item, record, project) and not (deed and _lapsed(item, deed[0], done))
+    ]
+    known = {item.id for item in kept}
+    return replace(
+        state,
+        todo=(*kept, *(item for item in left if item.id not in known)),
+        next=_next(state.next, record, project, left),
+        done=done,
+        checks=_checks(state.checks, record),
+    )
+
+
+def did_something(record: DistilledSession) -> bool:
+    """Whether there is a deed to tell: a host's helper that writes a title or a commit message leaves none.
+
+    Nor does a session in which nobody said a word but a command of ours or of the client.
+    """
+    if not goal_line(record, 100):
+        return False
+    return bool(record.tool_calls or record.files or len(record.prompts) > 1) or not _FOR_A_PROGRAM.match(
+        record.goal
+    )
+
+
+def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
+    """What a session left behind, the first to do first: what still fails, what it said, what its list had left.
+
+    A request is none of it: whoever made it knows how it ended, and the next step says so where it was not done.
+    """
+    every = record.harvest.open_items
+    urgent = [item for item in every if item.priority == "high"]
+    said = [item for item in every if item.priority != "high" and item.why != ON_THE_LIST]
+    listed = [item for item in every if item.priority != "high" and item.why == ON_THE_LIST]
+    found: list[OpenItem] = []
+    for item in [*urgent, *said, *_unfinished(record), *listed]:
+        if not any(alike(words_of(item.text), words_of(known.text)) for known in found):
+            at = to_minute(item.at or record.ended)
+            found.append(replace(item, branch=record.branch, session=record.session, at=at))
+    return tuple(found[:MOST_OF_A_SESSION])
+
+
+def _unfinished(record: DistilledSession) -> list[OpenItem]:
+    """What the agent's own list had left, without what is part of any work, and what it ticked off itself."""
+    asked = {_folded(prompt)[:40] for prompt in record.prompts}
+    return [
+        OpenItem(text=task_line(task.title, LONGEST_REQUEST), why=_why(task), owner="agent", at=task.at)
+        for task in record.tasks
+        if task.status in ("failed", "skipped")
+        and task.title
+        and task.reason not in _STOPPED
+        and not task.evidence.startswith(TICKED)
+        and not is_chore(task.title)
+        and not task.title.startswith("/")  # a command of the client: a request, and never a step of a list
+        and _folded(task.title)[:40] not in asked
+    ]
+
+
+def _why(task: TaskResult) -> str:
+    return task.reason.replace("_", " ") if task.reason not in ("", "unknown") else "not finished"
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def to_minute(at: float | None) -> float | None:
+    """Times as people write them: nobody wants to read milliseconds."""
+    return None if at is None else at // 60 * 60
+
+
+def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
+    """Whether a session has done what was open, or says anew itself what it leaves open."""
+    if item.session == record.session:
+        return bool(item.session)
+    if item.branch not in (record.branch, "") or item.project != project or not item.session:
+        return False  # what a person asked for is settled by a person
+    if (check := _FAILS.match(item.text)) and check[1] in dict(record.verified):
+        return True
+    wanted = words_of(item.text)
+    return any(task.status == "done" and alike(wanted, words_of(task.title)) for task in record.tasks)
+
+
+def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:
+    """Whether enough sessions went on without it: what nobody came back to is in the log, and no longer state."""
+    place = (deed.branch, deed.project)
+    if not item.session or item.at is None or (item.branch, item.project) != place:
+        return False
+    later = {one.session for one in done if (one.branch, one.project) == place and (one.at or 0) > item.at}
+    return len(later - {item.session}) >= LAPSES_AFTER
+
+
+def _next(
+    steps: Sequence[NextStep], record: DistilledSession, project: str, left: Sequence[OpenItem]
+) -> tuple[NextStep, ...]:
+    """Derived steps of the branch give way to those of a later session; what was handed over stays."""
+    place = (record.branch, project)
+    kept = [
+        step
+        for step in steps
+        if step.by or (step.branch, step.project) != place or (step.at or 0) > (record.started or 0)
+    ]
+    kept = [step for step in kept if step.by or step.session != record.session]
+    if left:
+        text = left[0].text
+    elif record.outcome in UNFINISHED:
+        day = "" if record.ended is None else f", {render_minute(record.ended)[:10]}"
+        text = f"{GO_ON}{goal_line(record, LONGEST - 80)} ({record.outcome}{day})"
+    else:
+        return tuple(kept)
+    at = to_minute(record.started)
+    step = NextStep(text=text, branch=record.branch, project=project, session=record.session, at=at)
+    return (*kept, step)
+
+
+def _done(record: DistilledSession, project: str) -> Done:
+    summary = summary_line(record.final_message, LONGEST)
+    goal = goal_line(record, 100)
+    ended = f" ({record.outcome})" if record.outcome in UNFINISHED else ""
+    head = f"{goal.rstrip(' .,;:')}{ended}"
+    text = (head if head.endswith(("?", "!", "…")) else f"{head}.") + (f" {summary}" if summary else "")
+    return Done(
+        text=cut(text, LONGEST),
+        branch=record.branch,
+        project=project,
+        agent=record.agent,
+        session=record.session,
+        at=to_minute(record.ended),
+    )
+
+
+def _checks(checks: Sequence[Check], record: DistilledSession) -> tuple[Check, ...]:
+    """For each kind the command that passed most in the newest session."""
+    newest = {check.kind: check for check in checks}
+    for fact in reversed(record.harvest.facts):
+        kind = check_in(fact)
+        known = newest.get(kind)
+        if kind and (known is None or (known.at or 0) <= (record.ended or 0)):
+            if known is not None and of_a_part(fact.command) and not of_a_part(known.command):
+                continue  # what checks all of it is not forgotten over what checked a part
+            newest[kind] = Check(command=cut(fact.command, 120), kind=kind, at=to_minute(record.ended))
+    return tuple(newest.values())[:MOST_CHECKS]
+
+
+def _trimmed(state: Current, newest: float | None) -> Current:
+    """Bounded: the newest and the most urgent. Handed-over steps and a person's to-dos are never trimmed."""
+    oldest = (newest or 0) - OLDEST_S
+    todo = [item for item in state.todo if not item.session or (item.at or 0) >= oldest]
+    by_worth = sorted(by_session(todo), key=lambda item: (bool(item.session), item.priority != "high"))
+    kept = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
+    derived = sorted((step for step in state.next if not step.by), key=lambda step: -(step.at or 0))
+    fresh = [step for step in derived if (step.at or 0) >= oldest][:MOST_BRANCHES]
+    return replace(
+        state,
+        todo=tuple(item for item in by_worth if item.id in kept),
+        next=(*(step for step in state.next if step.by), *fresh),
+        done=tuple(sorted(state.done, key=lambda item: item.at or 0)[-MOST_DONE:][::-1]),
+    )
+
+
+# A guess at a fact's category from its words; a person who says it themselves is right.
+
+# In this order: what names a thing outright goes before what merely talks about one.
+_SIGNS: tuple[tuple[FactCategory, re.Pattern[str]], ...] = tuple(
+    (category, re.compile(pattern, re.IGNORECASE))
+    for category, pattern in (
+        (FactCategory.DECISION, r"\b(?:was|were|is|has been) decided\b|\bpolicy\b"),
+        (FactCategory.RESULT, r"\b(?:benchmark|measured|throughput|latency|p9\d|took \d|accuracy|recall@)"),
+        (FactCategory.TESTING, r"\b(?:tests?|pytest|jest|vitest|coverage|fixtures?|go test|cargo test)\b"),
+        (FactCategory.BUILD, r"\b(?:builds?|compil\w+|bundles?|linter|lints?|type.?checks?)\b"),
+        (FactCategory.ENDPOINT, r"\w+://|\b(?:endpoint|port \d+|localhost|(?:GET|POST|PUT|DELETE) /)"),
+        (
+            FactCategory.ID,
+            r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b(?:id|account|tenant|project)"
+            r" (?:\w+ ){0,3}is \S*\d|\b(?:arn:|[a-z]{2,5}_[A-Za-z0-9]*\d)",
+        ),
+        (FactCategory.DEPENDENCY, r"\b(?:depend\w*|librar(?:y|ies)|packages?|lock ?file|pinned)\b"),
+        (
+            FactCategory.ENVIRONMENT,
+            r"\b(?:environment|env var\w*|[A-Z]+_[A-Z_]+|python|node|java|docker|kernel|version)\b",
+        ),
+        (FactCategory.COMMAND, r"^`|\b(?:make|npm run|pnpm|just|run) \S+"),
+    )
+)
+
+
+def guess_category(text: str) -> FactCategory:
+    return next((category for category, sign in _SIGNS if sign.search(text)), FactCategory.OTHER)

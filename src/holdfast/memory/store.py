@@ -1,0 +1,451 @@
+"""The memory of a project on disk: state, history, facts and questions, written so that nothing is lost.
+
+One lock guards it all. A file that changes is read, changed and replaced under it; who edits by hand knows no
+lock, so the content is compared once more before the replacement, and the change is made again on what they wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core import files
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.files import Held
+from holdfast.core.folders import checked, text_of
+from holdfast.core.names import safe_name
+from holdfast.memory import current as current_md
+from holdfast.memory import reference
+from holdfast.memory import reference as reference_md
+from holdfast.memory import reference as style_md
+from holdfast.memory.current import Current, CurrentFile
+from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile, parse_reference
+from holdfast.memory.session_log import LONGEST, Edited, Entries, LogMarks, SessionLog
+from holdfast.model.memory import Decision, LogEntry, Question
+from holdfast.store.denied import Denied
+from holdfast.store.project import Project
+from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, steps_back
+
+# What a person took out of the memory by hand: it does not come back when its session is captured again.
+
+_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|$)", re.MULTILINE)
+
+
+class _Line(Struct):
+    id: str
+    at: float
+
+
+class Dismissed:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._decoder = msgspec.json.Decoder(_Line)
+
+    def ids(self) -> set[str]:
+        return set(self.times())
+
+    def times(self) -> dict[str, float]:
+        """When each was taken out."""
+        found: dict[str, float] = {}
+        for line in files.read_lines(self._path):
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):  # torn by a crash: told again
+                known = self._decoder.decode(line)
+                found[known.id] = known.at
+        return found
+
+    def add(self, held: Held, ids: Iterable[str], at: float) -> None:
+        new = sorted(set(ids) - self.ids())
+        if new:
+            lines = b"".join(msgspec.json.encode(_Line(name, at)) + b"\n" for name in new)
+            files.append_held(held, self._path, lines)
+
+
+def shown_ids(text: str) -> set[str]:
+    """The ids that stand at the end of a file's lines."""
+    return set(_ID.findall(text))
+
+
+_ATTEMPTS = 50
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """The memory of one project of a repository; `current.md` and `style.md` are common to all its projects.
+
+    All changes under one `group` go back as one; without a group each goes back by itself.
+    """
+
+    def __init__(
+        self, project: Project, name: str, clock: Callable[[], float] = time.time, group: str = ""
+    ) -> None:
+        self.project = project
+        self.name = safe_name(name)
+        self._clock = clock
+        self._group = group
+        self._root = project.memory
+        self._folder = self._root / "projects" / self.name
+        self.log_file = self._folder / "log.md"
+        self.reference_file = self._folder / "reference.md"
+        self.questions_file = self._folder / "open-questions.md"
+        self.archive_folder = self._folder / "archive"
+        self.current_file = self._root / "current.md"
+        self.style_file = self._root / "style.md"
+        self.versions = Versions(self._root / "history")
+        self._dismissed = Dismissed(self._root / "dismissed.jsonl")
+        self._marks = LogMarks(self._root, self.name)
+
+    @property
+    def lock_path(self) -> Path:
+        return self.project.lock("memory")
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    def entries(self) -> Entries:
+        """One entry per session, archived ones too."""
+        return self._log().entries()
+
+    def latest(self) -> tuple[LogEntry, ...]:
+        """The entries that the log itself holds, without the archive."""
+        return tuple(self._log().read().entries)
+
+    def facts(self) -> ReferenceFile:
+        return reference_md.parse_reference(self._text(self.reference_file), self._shown(self.reference_file))
+
+    def questions(self) -> QuestionsFile:
+        return reference.parse_questions(self._text(self.questions_file), self._shown(self.questions_file))
+
+    def current(self) -> CurrentFile:
+        return current_md.parse_current(self._text(self.current_file), self._shown(self.current_file))
+
+    def style(self) -> str:
+        return self._text(self.style_file)
+
+    def dismissed(self) -> set[str]:
+        """Ids of what a person took out, also by deleting its line since we last wrote: it must not come back.
+
+        What was forgotten is among them.
+        """
+        by_hand = (self._deleted_by_hand(path) for path in self._mutable())
+        return self._dismissed.ids().union(Denied(self._root).ids, *by_hand)
+
+    def dismissed_at(self) -> dict[str, float]:
+        """When a person took each of these out; now for what they deleted since we last wrote."""
+        deleted = {id: self._clock() for path in self._mutable() for id in self._deleted_by_hand(path)}
+        return deleted | self._dismissed.times()
+
+    def dismiss(self, *ids: str) -> None:
+        with files.lock(self.lock_path) as held:
+            self._dismissed.add(held, ids, self._clock())
+
+    def _deleted_by_hand(self, path: Path) -> set[str]:
+        now = files.read(self._checked(path))
+        written = self.versions.before_hand_edit(self._shown(path), now)
+        return shown_ids(_decode(written)) - shown_ids(_decode(now or b"")) if written else set()
+
+    # --- history: only ever added to -------------------------------------------------------------------
+
+    def record(self, *entries: LogEntry, longest: int = LONGEST) -> list[LogEntry]:
+        """Log sessions in one write; those that were new or had changed. A long log is archived afterwards."""
+        if any(not entry.session or entry.at is None for entry in entries):
+            raise UsageError("a log entry needs a session and a date", fix="Import the session again")
+        with files.lock(self.lock_path) as held:
+            denied = Denied(self._root)
+            wanted = [denied.left_of(entry) for entry in entries if entry.session not in denied.sessions]
+            added = self._log().add(held, wanted)
+        if added:
+            self.archive(longest=longest)
+        return added
+
+    def edited_entries(self) -> list[Edited]:
+        """Log entries that somebody changed or took out since they were written."""
+        written, forgotten = self._log().written()
+        return self._marks.edited(written, forgotten, self.log_file.name)
+
+    def accept_entries(self, but: Collection[str] = (), held: Held | None = None) -> None:
+        """Take the log as it is now for what was written, but for the entries of some sessions."""
+        with contextlib.nullcontext(held) if held is not None else files.lock(self.lock_path) as own:
+            self._marks.accept(own, self._log().written()[0], but)
+
+    def too_old(self, *, longest: int = LONGEST) -> list[LogEntry]:
+        """The entries that `archive` would move."""
+        return self._log().too_old(longest)
+
+    def logged(self) -> int:
+        """How many entries the log itself holds."""
+        return len(self._log().read().entries)
+
+    def archive(self, *, longest: int = LONGEST) -> int:
+        """Move older sessions of a log of more than `longest` lines to the archive; how many were moved."""
+        with files.lock(self.lock_path) as held:
+            log = self._log()
+            return _until_undisturbed(lambda: log.archive(held, longest))
+
+    # --- files that change -----------------------------------------------------------------------------
+
+    def change_current(self, change: Callable[[CurrentFile], Current], reason: str = "") -> bool:
+        """Write the state that `change` makes of what is there; a person's words stay."""
+
+        def rewrite(text: str) -> str:
+            file = current_md.parse_current(text or current_md.BEGINNING, self._shown(self.current_file))
+            return current_md.render_current(file.document, change(file))
+
+        return self.change(self.current_file, rewrite, reason)
+
+    def change_facts(self, change: Callable[[Reference], Reference], reason: str = "") -> bool:
+        def rewrite(text: str) -> str:
+            beginning = reference_md.beginning(self.name)
+            file = reference_md.parse_reference(text or beginning, self._shown(self.reference_file))
+            return reference_md.render_reference(file, change(file.reference))
+
+        return self.change(self.reference_file, rewrite, reason)
+
+    def change_questions(
+        self, change: Callable[[tuple[Question, ...]], Iterable[Question]], reason: str = ""
+    ) -> bool:
+        def rewrite(text: str) -> str:
+            beginning = reference.questions_beginning(self.name)
+            file = reference.parse_questions(text or beginning, self._shown(self.questions_file))
+            return reference.render_questions(file, change(file.questions))
+
+        return self.change(self.questions_file, rewrite, reason)
+
+    def propose(self, corrections: Iterable[str], reason: str = "") -> bool:
+        """Propose corrections to the operating manual."""
+        proposed = tuple(corrections)
+        shown = self._shown(self.style_file)
+        return self.change(self.style_file, lambda text: style_md.propose(text, proposed, shown), reason)
+
+    def change(self, path: Path, rewrite: Callable[[str], str], reason: str = "") -> bool:
+        """Replace a file by what `rewrite` makes of it; False when that is the same.
+
+        `rewrite` is called again whenever somebody was faster, so it must do nothing else.
+        """
+        with files.lock(self.lock_path) as held:
+
+            def attempt() -> bool:
+                before = files.read(self._checked(path))
+                self._dismissed.add(held, self._deleted_by_hand(path), self._clock())
+                after = _encode(rewrite(_decode(before or b"")))
+                return after != (before or b"") and self._put(held, path, before, after, reason)
+
+            return _until_undisturbed(attempt)
+
+    def _put(self, held: Held, path: Path, before: bytes | None, after: bytes | None, reason: str) -> bool:
+        self.versions.record(held, self._shown(path), before, after, self._clock(), reason, self._group)
+        if after is not None:
+            files.replace_held(held, path, after, files.digest(before))
+        elif files.read(path) == before:
+            path.unlink(missing_ok=True)
+        else:
+            raise files.Conflict("it was changed by someone else meanwhile", where=str(path))
+        return True
+
+    # --- versions --------------------------------------------------------------------------------------
+
+    def history(self, file: str | None = None) -> list[Change]:
+        """The changes of a file (`current.md`, `reference.md` …), or of all, the newest first."""
+        if file is None:
+            return [change for change in self.versions.changes() if self._is_mine(change.file)][::-1]
+        return self.versions.changes(self._shown(self._file(file)))[::-1]
+
+    def unsaved(self, file: str) -> Change | None:
+        """What somebody wrote into a file since its last change; no version holds it yet."""
+        path = self._checked(self._file(file))
+        now = files.read(path)
+        at = path.stat().st_mtime if now is not None else self._clock()
+        return self.versions.unsaved(self._shown(path), now, at)
+
+    def shown_name(self, file: str) -> str:
+        """How the journal names a file that a person named, by its name or its path."""
+        return self._shown(self._file(file))
+
+    def bytes_of(self, file: str) -> bytes | None:
+        """What a file that keeps versions holds now."""
+        return files.read(self._checked(self._file(file)))
+
+    def content(self, file: str, n: int) -> bytes | None:
+        """What a file held after its change `n`."""
+        after = self.versions.version(self._shown(self._file(file)), n).after
+        return None if after is None else self.versions.content(after)
+
+    def restore(self, file: str, n: int) -> bool:
+        """Bring back what a file held after its change `n`; what it holds now becomes a version too."""
+        path = self._file(file)
+        wanted = self.content(file, n)
+        with files.lock(self.lock_path) as held:
+
+            def attempt() -> bool:
+                now = files.read(self._checked(path))
+                return now != wanted and self._put(held, path, now, wanted, f"restore {n}")
+
+            return _until_undisturbed(attempt)
+
+    def steps_back(self, file: str | None = None) -> tuple[Step, ...]:
+        """What `undo` would do."""
+        if file is None:
+            lessons = self._lessons()
+            names = [*(self._shown(path) for path in self._mutable()), *lessons]
+            with_them = [*self._of_all_projects(), *lessons]
+        else:
+            names = with_them = [self._shown(self._file(file))]
+        return steps_back(
+            self.versions, names, with_them, lambda name: files.read(self._checked(self._root / name))
+        )
+
+    def undo(self, file: str | None = None) -> tuple[Step, ...]:
+        """Take back the last change of ours, in every file or in none; twice brings it back."""
+        with files.lock(self.lock_path) as held:
+
+            def attempt() -> tuple[Step, ...]:
+                steps = self.steps_back(file)
+                done: list[Step] = []
+                try:
+                    for step in steps:
+                        self._put(held, self._root / step.file, step.now, step.then, UNDO)
+                        done.append(step)
+                except BaseException:
+                    for step in reversed(done):
+                        self._put(held, self._root / step.file, step.then, step.now, f"{UNDO} stopped")
+                    raise
+                return steps
+
+            return _until_undisturbed(attempt)
+
+    # --- places ----------------------------------------------------------------------------------------
+
+    def _mutable(self) -> tuple[Path, ...]:
+        return (self.current_file, self.style_file, self.reference_file, self.questions_file)
+
+    def _of_all_projects(self) -> list[str]:
+        """Every file that keeps versions: one capture may concern several projects."""
+        own = [self._shown(path) for path in self._mutable()]
+        folder = self._root / "projects"
+        others = [path for path in folder.iterdir() if path.name != self.name] if folder.is_dir() else []
+        names = (self.reference_file.name, self.questions_file.name)
+        return [*own, *(self._shown(path / name) for path in others for name in names)]
+
+    def _lessons(self) -> list[str]:
+        """Lessons and what was chosen of them, as the journal names them: they may be gone."""
+        return [
+            name
+            for name in dict.fromkeys(change.file for change in self.versions.changes())
+            if is_lesson(name)
+        ]
+
+    def _file(self, name: str) -> Path:
+        place = os.path.realpath(name)
+        for path in (*self._mutable(), *(self._root / lesson for lesson in self._lessons())):
+            if name in (path.name, self._shown(path)) or place == os.path.realpath(path):
+                return path
+        names = ", ".join(path.name for path in self._mutable())
+        raise UsageError(f"{name!r} keeps no versions", fix=f"Name one of {names}")
+
+    def _is_mine(self, shown: str) -> bool:
+        return is_lesson(shown) or any(self._shown(path) == shown for path in self._mutable())
+
+    def _shown(self, path: Path) -> str:
+        return path.relative_to(self._root).as_posix()
+
+    def _text(self, path: Path) -> str:
+        return text_of(self._root, path)
+
+    def _log(self) -> SessionLog:
+        places = self._checked(self.log_file), self._checked(self.archive_folder)
+        log = SessionLog(*places, self.name, self._marks)
+        for path in log.archives():
+            self._checked(path)
+        return log
+
+    def _checked(self, path: Path) -> Path:
+        return checked(self._root, path)
+
+
+def _until_undisturbed(attempt: Callable[[], T]) -> T:
+    """Somebody who edits by hand may be faster, a few times."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return attempt()
+        except files.Conflict:
+            continue
+    return attempt()
+
+
+# Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was.
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+# Decisions that were retired or deleted by hand, in their words: so that they are known again in other words.
+
+
+def given_up(store: MemoryStore) -> list[Decision]:
+    """Each with the moment at which it was given up; what was decided later is a new decision."""
+    times = {id: at for id, at in store.dismissed_at().items() if id.startswith("D-")}
+    found: dict[str, Decision] = {}
+    for decision in _known(store) if times else ():
+        if decision.id in times:
+            found.setdefault(decision.id, replace(decision, at=times[decision.id]))
+            if len(found) == len(times):
+                break
+    return list(found.values())
+
+
+def made_since(decision: Decision, gone: Decision) -> bool:
+    return (decision.at or 0.0) > (gone.at if gone.at is not None else math.inf)
+
+
+def _known(store: MemoryStore) -> Iterator[Decision]:
+    for entry in store.entries().entries:
+        yield from entry.decisions
+    file = store.reference_file.name
+    for change in store.history(file):
+        try:
+            text = (store.content(file, change.n) or b"").decode("utf-8", "replace")
+        except HoldfastError:  # a version that is no longer whole
+            continue
+        yield from parse_reference(text).reference.decisions
+
+
+# How often the record answered a question that would have been asked again: one line per answer given.
+
+
+class Answered(Struct, frozen=True):
+    """The record gave this answer at this time."""
+
+    at: float
+    id: str
+
+
+def record_answer(project: Project, id: str, at: float) -> None:
+    line = msgspec.json.encode(Answered(at, id)) + b"\n"
+    files.append(_path(project), line, project.lock("answered"))
+
+
+def answers_given(project: Project) -> list[Answered]:
+    """Oldest first. A line that a crash tore counts for nothing."""
+    decoder = msgspec.json.Decoder(Answered)
+    found: list[Answered] = []
+    for line in files.read_lines(_path(project)):
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            found.append(decoder.decode(line))
+    return found
+
+
+def _path(project: Project) -> Path:
+    return project.memory / "answered.jsonl"

@@ -1,1 +1,0 @@
-"""What a checkout says of itself."""

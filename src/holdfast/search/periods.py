@@ -1,0 +1,257 @@
+"""The day or period that a question names: `2026-11-03`, `3 November`, `yesterday`, `last week`, `2 days ago`.
+
+In the calendar of whoever asks, as of the moment he asks. A period lies in the past: `3 November` without a year is the
+last one, and what is to come has no sessions. English words and ISO 8601 dates; `03/11` is March to some.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+
+from msgspec import Struct
+
+from holdfast.core.patterns import late
+from holdfast.core.stopwords import ENGLISH
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_MONTHS = _words("january february march april may june july august september october november december")
+_DAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
+_COUNTS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "couple": 2,
+    "three": 3,
+    "few": 4,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+}
+
+_MONTH = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)}|sept)\b\.?"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})(?: of)?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_NTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_SIGNS = _words(
+    "day night week month year morning noon evening jan feb mar apr may jun jul aug sep oct nov dec 19 20"
+)
+_SINCE = late(r"\b(since|after|before|until|till|by)\s+(?:the )?$", re.I)
+_LEADING = late(r"(?:\b(?:on|in|from|of|for|during|since|after|at|the|around|over|within)\s+)+$", re.I)
+_TO = late(r"\s*(?:to|until|till|through|and|–|-|\.\.)\s*(?:the )?", re.I)
+# What is asked of a day as a whole: nothing of it is a subject that something could be about.
+_ASKING = frozenset(
+    _words("""did do done work worked working works happen happened happening session sessions change changed changes
+    changelog history log summary summarize summarise recap recall remember list show tell told activity progress
+    everything anything something things finish finished achieve achieved accomplish accomplished commit commits
+    committed day days date time today yesterday week month year project repo repository agent agents""")
+)
+
+
+class Period(Struct, frozen=True):
+    """From `start` to before `stop`, in seconds since 1970; `rest` is the question without it."""
+
+    start: float
+    stop: float
+    said: str
+    first: date
+    last: date
+    rest: str
+
+    @property
+    def name(self) -> str:
+        """As a person reads it: what was said, and the dates that it stands for."""
+        dates = f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+        return dates if self.said == dates else f"{self.said} ({dates})"
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing else is asked for."""
+        words = re.findall(r"[^\W_]+", self.rest.lower())
+        return all(word in ENGLISH or word in _ASKING or len(word) < 2 for word in words)
+
+
+class _Found(Struct, frozen=True):
+    """Where a period stands in a question, its first and its last day."""
+
+    begin: int
+    end: int
+    first: date
+    last: date
+
+
+def period_in(question: str, now: datetime) -> Period | None:
+    """The first period that a question names, by the clock and the calendar of this machine."""
+    text = question[:2000]
+    lowered = text.lower()
+    if not any(sign in lowered for sign in _SIGNS):
+        return None  # nearly every question ends here, before a pattern is compiled
+    today = now.astimezone().date()
+    found = _first(text, today)
+    if found is None:
+        return None
+    begin, end, first, last = found.begin, found.end, found.first, found.last
+    if (more := _TO.match(text, end)) and (other := _first(text[more.end() :], today)) and other.begin == 0:
+        first, last, end = min(first, other.first), max(last, other.last), more.end() + other.end
+    if said := _SINCE.search(text[:begin]):
+        if said[1].lower() not in ("since", "after"):
+            return None  # all that was before is no period that anybody looks through
+        first, last = (first if said[1].lower() == "since" else last + timedelta(days=1)), today
+    if first > last:
+        return None
+    lead = _LEADING.search(text[:begin])
+    rest = f"{text[: lead.start() if lead else begin]} {text[end:]}{question[2000:]}"
+    try:
+        start, stop = _midnight(first), _midnight(last + timedelta(days=1))
+    except (OverflowError, OSError, ValueError):  # no clock of this machine goes so far
+        return None
+    return Period(start, stop, text[begin:end], first, last, " ".join(rest.split()))
+
+
+def _first(text: str, today: date) -> _Found | None:
+    """What stands first; of two that begin together what is longer."""
+    best: _Found | None = None
+    for pattern, days in _FORMS:
+        for match in pattern.finditer(text):
+            try:
+                first, last = days(match, today) or (None, None)
+            except (ValueError, OverflowError):  # the 31st of June
+                continue
+            if first is None or last is None or first > today:
+                continue
+            found = _Found(match.start(), match.end(), first, last)
+            if best is None or (found.begin, -found.end) < (best.begin, -best.end):
+                best = found
+            break
+    return best
+
+
+Days = tuple[date, date] | None
+_Reader = Callable[["re.Match[str]", date], Days]
+
+
+def _iso_day(match: re.Match[str], today: date) -> Days:
+    day = date(int(match["year"]), int(match["number"]), int(match["day"]))
+    return day, day
+
+
+def _iso_month(match: re.Match[str], today: date) -> Days:
+    return _month(int(match["year"]), int(match["number"]))
+
+
+def _day_of_month(match: re.Match[str], today: date) -> Days:
+    number = _number(match["month"])
+    if match["year"]:
+        day = date(int(match["year"]), number, int(match["day"]))
+        return day, day
+    for year in range(today.year, today.year - 9, -1):  # a leap day may be long ago
+        try:
+            day = date(year, number, int(match["day"]))
+        except ValueError:
+            continue
+        if day <= today:
+            return day, day
+    return None
+
+
+def _month_and_day(match: re.Match[str], today: date) -> Days:
+    return None if match["month"] == "may" else _day_of_month(match, today)  # `may 2 sessions write at once`
+
+
+def _whole_month(match: re.Match[str], today: date) -> Days:
+    if match["month"] == "may" and not match["year"]:
+        return None
+    number = _number(match["month"])
+    is_over = number < today.month or (number == today.month and not match[0].lower().startswith("last"))
+    year = int(match["year"]) if match["year"] else today.year - (not is_over)
+    return _month(year, number)
+
+
+def _word(match: re.Match[str], today: date) -> Days:
+    back = {"today": 0, "this": 0, "tonight": 0, "yesterday": 1, "last": 1, "day": 2, "the": 2}
+    day = today - timedelta(days=back[match[0].lower().split()[0]])
+    return day, day
+
+
+def _weekday(match: re.Match[str], today: date) -> Days:
+    wanted = _DAYS.index(match["weekday"].lower())
+    back = (today.weekday() - wanted) % 7
+    if back == 0 and match["which"] and match["which"].lower() in ("last", "past", "previous"):
+        back = 7
+    day = today - timedelta(days=back)
+    return day, day
+
+
+def _calendar(match: re.Match[str], today: date) -> Days:
+    is_this = match["which"].lower() == "this"
+    back = 0 if is_this else 1
+    return _unit(match["unit"].lower(), back, today)
+
+
+def _ago(match: re.Match[str], today: date) -> Days:
+    return _unit(match["unit"].lower(), _counted(match["count"]), today)
+
+
+def _lately(match: re.Match[str], today: date) -> Days:
+    """So many days, and today."""
+    days = {"day": 1, "week": 7, "month": 30}[match["unit"].lower()]
+    return today - timedelta(days=days * (_counted(match["count"]) if match["count"] else 1)), today
+
+
+def _unit(unit: str, back: int, today: date) -> Days:
+    if unit == "day":
+        day = today - timedelta(days=back)
+        return day, day
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday() + 7 * back)
+        return monday, monday + timedelta(days=6)
+    if unit == "month":
+        months = today.year * 12 + today.month - 1 - back
+        return _month(months // 12, months % 12 + 1)
+    return date(today.year - back, 1, 1), date(today.year - back, 12, 31)
+
+
+def _month(year: int, number: int) -> tuple[date, date]:
+    following = date(year + number // 12, number % 12 + 1, 1)
+    return date(year, number, 1), following - timedelta(days=1)
+
+
+def _number(month: str) -> int:
+    return next(at for at, name in enumerate(_MONTHS, 1) if name.startswith(month.lower()[:3]))
+
+
+def _counted(text: str) -> int:
+    return int(text) if text.isdigit() else _COUNTS[text.lower()]
+
+
+def _midnight(day: date) -> float:
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()
+
+
+_WHICH = "on|last|this|from|past|previous|between"
+_OF_DAYS = "|".join(_DAYS)
+_PART = "this (?:morning|afternoon|evening)|tonight"
+_FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
+    (late(pattern, re.I), days)
+    for pattern, days in (
+        (rf"(?<![\w./-]){_YEAR}[-/](?P<number>\d\d?)[-/](?P<day>\d\d?)(?![\w-]|[./]\d)", _iso_day),
+        (rf"(?<![\w./-]){_YEAR}-(?P<number>\d\d)(?![\w-]|[./]\d)", _iso_month),
+        (rf"(?<![\w.]){_NTH}(?: of)? {_MONTH}(?:,? {_YEAR})?", _day_of_month),
+        (rf"\b{_MONTH} {_NTH}(?![:\w]|\.\d)(?:,? {_YEAR})?", _month_and_day),
+        (rf"(?:\b(?:in|last|during|this) |(?<=since )){_MONTH}(?:,? {_YEAR})?", _whole_month),
+        (rf"\b{_MONTH},? {_YEAR}", _whole_month),
+        (rf"\b(?:(?:the )?day before yesterday|yesterday|last night|today|{_PART})\b", _word),
+        (rf"(?:\b(?P<which>{_WHICH}) |(?<=since )|(?<=after ))(?P<weekday>{_OF_DAYS})\b", _weekday),
+        (rf"\b(?P<which>)(?P<weekday>{_OF_DAYS})(?=\W*$)", _weekday),
+        (r"\b(?P<which>this|last|previous) (?P<unit>week|month|year)\b", _calendar),
+        (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
+        (rf"\b(?:last|past|previous) {_COUNT} (?P<unit>day|week|month)s?\b", _lately),
+        (r"\bpast (?P<count>)(?P<unit>week|month)\b", _lately),
+    )
+)

@@ -1,0 +1,321 @@
+"""What a failing call says of its cause: which of its words was wrong, and for which program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from holdfast.core.patterns import late
+from holdfast.core.shell import Simple, name_of, names, simple_commands, unquoted
+from holdfast.model.ledger import FailureReason
+from holdfast.sessions import checks
+from holdfast.sessions.command_words import elsewhere, job, purpose_of, specific, subject_of
+from holdfast.sessions.experience import note, wait
+from holdfast.sessions.failure_wording import Sign, line_of, signs_in
+from holdfast.sessions.harvest_state import Gathered, Slip, raw
+from holdfast.sessions.remedies import same_file
+
+SOFT = frozenset(
+    ["program", "task", "command", "flag", "glob", "unmatched", "place", "path"]
+)  # told even where a pipe hides them
+_NAMED = frozenset(["task", "command", "flag"])
+_SHELL = names(
+    "echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep"
+    " export set source"
+)
+_ASKS_WHAT_IS_THERE = names("ls rm cat head tail wc test [ [[ for stat du file")
+_CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
+# Of a single test the runner says it as well: that is no call that took long.
+_TIMED_OUT = re.compile(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
+_TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
+_MANIFESTS = (
+    ("module", ("go",)),
+    ("go.mod", ("go",)),
+    ("Cargo.toml", ("cargo",)),
+    ("package.json", ("npm", "pnpm", "yarn", "bun")),
+)
+# A program that the work itself builds: its options are what is being worked on.
+_BUILT_HERE = re.compile(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
+_RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
+_INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
+_KNOWN_TOOLS = names(
+    "pytest ruff mypy pyright black isort flake8 pylint pre-commit coverage tox nox mkdocs alembic"
+)
+_RUN_THROUGH = names("mise npx bunx pnpm uv poetry")
+# What a build leaves behind is there after the next build.
+_BUILT = re.compile(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
+_SCRIPT = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
+_NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
+
+
+def slip_of(command: str, output: str, at: float | None, only: frozenset[str] | None = None) -> Slip | None:
+    signs = signs_in(output)
+    if not signs:
+        return None if only else _unsigned(command, output, at)
+    parts = [part for part in simple_commands(command) if part.words]
+    for sign in signs:
+        if only is not None and sign.cause not in only:
+            continue
+        slip = _read_sign(sign, parts, output, at)
+        if slip is not None:
+            return slip
+    return None
+
+
+def _unsigned(command: str, output: str, at: float | None) -> Slip | None:
+    """A check that failed for another reason than the code: another way to run it may work."""
+    if match := _TIMED_OUT.search(output):
+        part = worker(simple_commands(command))
+        if part is not None and checks.check_kind(part.text) and (text := job(part)):
+            return Slip("slow", subject_of(part), text, raw(match[0]), at, part, settled=True)
+        return None
+    kind = checks.check_kind(command)
+    if kind is None or not output or checks.says_failed(output):
+        return None
+    part = worker(simple_commands(command))
+    if part is None or elsewhere(part) or checks.check_kind(part.text) != kind:
+        return None
+    why, line = checks.why_failed(output, kind)
+    return Slip("switch", subject_of(part), "", raw(line), at, part) if why not in _CODE else None
+
+
+def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -> Slip | None:
+    cause, name, line = sign.cause, sign.name, raw(sign.line)
+    if cause == "path":
+        return _missed_path(name, parts, output, line, at)
+    if cause == "program":
+        wanted = name.rpartition("/")[2]
+        for part in sorted(parts, key=lambda part: part.program != wanted):
+            if wanted in [name_of(word) for word in part.words[:4]] and not specific(name):
+                return Slip("program", "", wanted, line, at, part)
+        inner = worker(parts)
+        if inner is not None and purpose_of(inner) and not specific(name):
+            return Slip("tool", subject_of(inner), wanted, line, at, inner)
+        return None
+    if cause in _NAMED:
+        for part in parts:
+            token = _typed(name, part)
+            if token and not _is_built_here(part, token) and (cause != "flag" or _is_option(part, token)):
+                return Slip(cause, subject_of(part, token), token, line, at, part)
+        return None
+    if cause in ("glob", "unmatched"):
+        return _unmatched(name, parts, line, at, by_shell=cause == "unmatched")
+    asked = _asked_for(line, parts) if cause == "place" else None
+    return _of_worker(cause, name, line, asked or _blamed(parts, output) or worker(parts), at)
+
+
+def _unmatched(name: str, parts: list[Simple], line: str, at: float | None, *, by_shell: bool) -> Slip | None:
+    """A word that a shell took for a pattern: as it stands in the line, or as the shell itself names it."""
+    said = ((part, word) for part in parts for word in part.words if name in word.replace("\\", ""))
+    part, word = next(said, (None, name if by_shell else ""))
+    part = part or next((one for one in parts if any(name[-12:] in word for word in one.words)), None)
+    kind = _pattern(word)
+    if not kind or (part is None and not by_shell):
+        return None
+    part = part or (parts[0] if parts else Simple(("sh",)))
+    asks = kind == "*" and part.program in _ASKS_WHAT_IS_THERE  # and this is the answer
+    return None if asks else Slip("glob", "", kind, "no matches found", at, part)
+
+
+def _blamed(parts: Sequence[Simple], output: str) -> Simple | None:
+    """Of several commands in a line the one that an output speaks of; None where it speaks of none, or of more."""
+    doing = [part for part in parts if not part.shapes and part.program not in _SHELL]
+    if len({part.program for part in doing}) == 1:
+        return None
+    named = [part for part in doing if re.search(rf"(?m)^{re.escape(part.program)}\b[: ]", output)]
+    return named[0] if len({part.program for part in named}) == 1 else None
+
+
+def _asked_for(line: str, parts: Sequence[Simple]) -> Simple | None:
+    """The command whose manifest is missing where it ran."""
+    for sign, programs in _MANIFESTS:
+        if sign in line:
+            return next((part for part in parts if part.program in programs), None)
+    return None
+
+
+def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float | None) -> Slip | None:
+    """A sign that names no word of the command: it is about the command that does the work."""
+    if part is None:
+        return None
+    if cause == "target":
+        token = next((word for word in part.words if word.partition("=")[0] in _TARGETS), "")
+        asked = " ".join(subject_of(_inner(part), token).split()[:2])
+        return Slip("target", asked, token.partition("=")[0], line, at, part) if token else None
+    if elsewhere(part) or (cause in ("place", "module") and any(map(specific, part.words))):
+        return None  # what fails in another place, or with a file of the moment, says nothing of here
+    if cause == "refused" and subject_of(part) == "gh api":
+        return None  # what it was asked for is not said
+    if cause in ("usage", "refused"):
+        name = _NUMBERS.sub("", line)[:60].strip()
+    if cause == "module" and (specific(name) or name.startswith((".", "/"))):
+        return None
+    if cause == "engine":
+        return Slip(cause, part.program, "", line, at, part)
+    return Slip(cause, subject_of(part), name if cause != "place" else part.directory, line, at, part)
+
+
+def worker(parts: Sequence[Simple]) -> Simple | None:
+    """The command that a line is about: one that verifies, else the last that does something."""
+    doing = [part for part in parts if not part.shapes and part.program not in _SHELL]
+    checking = [part for part in doing if purpose_of(part)]
+    return checking[-1] if checking else doing[-1] if doing else None
+
+
+def _inner(part: Simple) -> Simple:
+    """The command behind one that only chooses what runs it: `mise x -- cargo test`."""
+    rest = part.words[part.words.index("--") + 1 :] if "--" in part.words else ()
+    return Simple(rest, part.directory) if rest and part.program in _RUN_THROUGH else part
+
+
+def _is_built_here(part: Simple, token: str) -> bool:
+    """Whether a word was given to a program that the work itself builds, by its place or through what runs it."""
+    if _BUILT_HERE.search(part.words[0]):
+        return True
+    words = [unquoted(word) for word in part.words]
+    before = words[1 : words.index(token)] if token in words else words[1:]
+    if part.program in _RUN_IT:
+        return before[:1] == ["run"]
+    if part.program == "uv" and before[:1] == ["run"]:
+        return not _KNOWN_TOOLS & {name_of(word) for word in before[1:4]}  # a script of this project
+    return part.program in _INTERPRETERS and any(_SCRIPT.search(word) for word in before)
+
+
+def _is_option(part: Simple, token: str) -> bool:
+    """Whether a word is an option or the value of one: what else an option parser did not expect is of the moment."""
+    if token.startswith("-"):
+        return not any(
+            word[0] in "\"'" and unquoted(word) == token for word in part.words if word
+        )  # sought for
+    pairs = zip(part.words, part.words[1:], strict=False)
+    return any(token in unquoted(word).split(",") and before.startswith("-") for before, word in pairs)
+
+
+def _typed(name: str, part: Simple) -> str:
+    """A flag, task or field as it stands in the command; '' when it is not there."""
+    words = [unquoted(word) for word in part.words[1:]]
+    for word in words:
+        if name == word or word.partition("=")[0] == name or word.lstrip("-").partition("=")[0] == name:
+            return word.partition("=")[0] if word.startswith("-") else word
+        if "," in word and name in word.split(","):
+            return name
+    if len(name.lstrip("-")) == 1:
+        letter = name.lstrip("-")
+        return next((f"-{letter}" for word in words if re.match(r"-[A-Za-z]", word) and letter in word), "")
+    return ""
+
+
+def _pattern(word: str) -> str:
+    """What kind of word a shell took for a pattern."""
+    if word.startswith("-"):
+        return word.partition("=")[0] if "=" in word else ""
+    if word.startswith("="):
+        return "="
+    return next((sign for sign in "?[(*" if sign in word), "")
+
+
+def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: float | None) -> Slip | None:
+    good = [
+        text
+        for text in output.splitlines()
+        if text.strip() and "o such file" not in text and "Exit code" not in text
+    ]
+    if len(good) >= 3:
+        return None  # what was looked for came all the same
+    for part in parts:
+        if not elsewhere(part) and any(unquoted(word).rstrip("/") == name.rstrip("/") for word in part.words):
+            if name.startswith(f"{part.directory.rpartition('/')[2]}/"):
+                return None  # said from above the folder in which it was called
+            path = f"{part.directory}/{name}" if part.directory else name
+            return path_slip(path, line, at)
+    return None
+
+
+def path_slip(path: str, line: str, at: float | None) -> Slip | None:
+    path = path.removeprefix("./").rstrip("/")
+    if (
+        not path
+        or path.startswith(("/", "~", "$", "..", "-"))
+        or specific(path)
+        or any(sign in path for sign in "*?[{<")
+    ):
+        return None
+    if ("/" not in path and "." not in path) or _BUILT.search(path) or path.endswith(".lock"):
+        return None
+    return Slip("path", "", raw(path), line, at, None)
+
+
+# Files that were looked for where they are not: the wait for them to turn up elsewhere.
+
+LISTING, MOST_LINES = 4000, 60  # of an output that lists files
+_MISSING = late(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
+_MISSING_PATH = late(r"(?:Path|File|Directory) does not exist: (\S+?)\.?(?:</|[\s,]|$)", re.MULTILINE)
+_MEANT = late(r"Did you mean (\S+?)\?")
+_TOO_LARGE = late(r"exceeds maximum allowed (?:tokens|size)")
+_LISTED = late(r"[\w.@+/-]+/[\w.@+-]+")
+
+
+def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: float | None) -> None:
+    """Takes one file that was read, or was not where it was looked for."""
+    if ok is False:
+        _not_read(state, path, output[:300], at)
+        return
+    for slip in state.slips:
+        if slip.part is None and same_file(slip.token, path):
+            state.slips.remove(slip)
+            note(state, slip, path)
+            break
+
+
+def _not_read(state: Gathered, path: str, output: str, at: float | None) -> None:
+    if match := _TOO_LARGE.search(output):
+        slip = path_slip(path, line_of(output, match.start()), at)
+        if slip is not None:
+            slip.cause, slip.settled = "large", True
+    elif _MISSING.search(output):
+        slip = path_slip(path, "no such file", at)
+    else:
+        return
+    if slip is None:
+        return
+    meant = _MEANT.search(output)
+    if meant and same_file(slip.token, found := _beside(slip.token, meant[1])):
+        note(state, slip, found)
+    else:
+        wait(state, slip)
+
+
+def watch_listing(state: Gathered, output: str, root: str = "") -> None:
+    """Takes an output that may list files: one of them may be what was looked for elsewhere."""
+    waiting = [slip for slip in state.slips if slip.part is None]
+    if not waiting:
+        return
+    lines = output[:LISTING].splitlines()[:MOST_LINES]
+    paths = [
+        line.strip().removeprefix(root).removeprefix("./")
+        for line in lines
+        if _LISTED.fullmatch(line.strip())
+    ]
+    for slip in waiting:
+        if found := next((path for path in paths if same_file(slip.token, path)), ""):
+            state.slips.remove(slip)
+            note(state, slip, found)
+
+
+def missing_in(output: str) -> str:
+    """The path that a search was told does not exist."""
+    match = _MISSING_PATH.search(output[:400])
+    return match[1] if match else ""
+
+
+def _beside(path: str, name: str) -> str:
+    folder = path.rpartition("/")[0]
+    return f"{folder}/{name}" if folder and "/" not in name else name
+
+
+def paths_in(part: Simple) -> list[str]:
+    words = (unquoted(word) for word in part.words[1:])
+    paths = [
+        word for word in words if ("/" in word or "." in word) and not word.startswith(("-", "/", "~", "$"))
+    ]
+    return [f"{part.directory}/{path}" if part.directory else path.removeprefix("./") for path in paths]

@@ -1,0 +1,312 @@
+"""What a session decided, asked, found, tried in vain, left open and verified, in words already written.
+
+No model is called. Words count where somebody concludes: a person's turns, the message that ends an agent's
+turn, compaction summaries, plans, answers. What tools print counts where it proves a command right or wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from holdfast.core.fence import MARK, strip_ours
+from holdfast.core.shell import from_here
+from holdfast.guard.not_secret import strip_private
+from holdfast.model.events import Action, AgentTurn, Asked, Compaction, Guided, Planned, ToolResult, UserTurn
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
+from holdfast.sessions import failing_calls as paths
+from holdfast.sessions import harvest_decisions as decisions
+from holdfast.sessions import harvest_facts as facts
+from holdfast.sessions import harvest_reports as reports
+from holdfast.sessions import harvest_stumbles as stumbles
+from holdfast.sessions import refusals
+from holdfast.sessions import stumble_watch as lessons
+from holdfast.sessions.corrections import corrections_in, is_guide, looks_up, note_stated, shows_guide
+from holdfast.sessions.harvest_prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
+from holdfast.sessions.harvest_state import (
+    MOST_OF_A_KIND,
+    REPORT_LENGTH,
+    Gathered,
+    Said,
+    add,
+    alike,
+    clipped,
+    raw,
+    words_of,
+)
+
+MOST = 6
+MOST_COMMITS_SHOWN = 20
+LONGEST_SUMMARY = 40_000
+LONGEST_ANSWER = 300
+LONG_OUTPUT = 2_000
+Turned = TypeVar("Turned", UserTurn, ToolResult, Planned)
+
+
+class Harvester:
+    """Feeds what is gathered, one event at a time."""
+
+    def __init__(self, state: Gathered, cwd: str = "") -> None:
+        self.state = state
+        self.cwd = cwd  # of the session: what lessons say is said from there
+        self.below = ""  # the folder in which the call at hand was made
+        self._heard: tuple[ToolResult, ToolResult] | None = None
+
+    def person(self, event: UserTurn) -> None:
+        """A person speaks: the agent's report is final, and its question is answered or passed over."""
+        state = self.state
+        event = _spoken(event)
+        replied = bool(state.report) or event.feedback
+        conclude_report(state)
+        if not event.command:
+            for correction in corrections_in(event.text, event.at, replied=replied):
+                if len(state.corrections) < MOST_OF_A_KIND:
+                    state.corrections.append(correction)
+            _answer(state, event)
+            for decision in decisions.of_person(event.text, event.at):
+                add(state.decisions, decision, _decision_text)
+
+    def agent(self, event: AgentTurn) -> None:
+        self.state.report = clipped(public(event.text), REPORT_LENGTH)
+        self.state.report_at = event.at
+
+    def summary(self, event: Compaction) -> None:
+        if event.summary:
+            _read(self.state, public(event.summary)[:LONGEST_SUMMARY], event.at)
+
+    def guided(self, event: Guided) -> None:
+        note_stated(self.state, public(event.text))
+
+    def asked(self, event: Asked) -> None:
+        state = self.state
+        event = replace(event, question=public(event.question), answer=public(event.answer))
+        if len(event.question) > LONGEST or decisions.asks_about_workflow(event.question):
+            return
+        text, answer = " ".join(event.question.split()), " ".join(event.answer.split())
+        question = Question(text=text, at=event.at)
+        if not answer:
+            state.question = question
+            return
+        for decision in decisions.of_answer(event):
+            add(state.decisions, decision, _decision_text)
+        if len(answer) <= LONGEST_ANSWER:
+            answered = replace(
+                question, answer=decisions.without_advice(answer), by=event.by, answered_at=event.at
+            )
+            add(state.questions, answered, _question_text)
+
+    def planned(self, event: Planned) -> None:
+        for decision in decisions.of_plan(_spoken(event)):
+            add(self.state.decisions, decision, _decision_text)
+
+    def ended(self, action: Action, target: str, event: ToolResult) -> None:
+        """A call came to its end, whatever that was."""
+        state = self.state
+        event, target = self._spoken(event), public(target)
+        state.calls += 1
+        if looks_up(action, target):
+            state.looked_at = state.calls
+        if action == "shell":
+            here = self._from_here(target)
+            refused = event.ok is not True and refusals.watch_refusal(state, action, here, event)
+            if state.refused and not refused and not event.rejected:
+                refusals.ran_all_the_same(state, here)
+            if not event.own_fault and not event.rejected:
+                if not refused:
+                    lessons.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
+                stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
+                if event.ok:
+                    facts.watch_command(state, target, event.text, event.at)
+                    if shows_guide(here):
+                        note_stated(state, event.text)
+        elif action == "edit":
+            if event.ok is not False:
+                state.edited = True
+                if state.slips or state.shaky:
+                    lessons.edited(state, from_here(target, self.cwd))
+                state.failures = [failure for failure in state.failures if failure.read]
+        elif action == "web":
+            refusals.watch_refusal(state, action, target, event)
+        elif action == "search":
+            if event.ok is False:
+                paths.watch_file(state, from_here(target, self.cwd), event.text, ok=False, at=event.at)
+            else:
+                paths.watch_listing(state, event.text, target)
+        elif action == "read":
+            if event.ok is not False and event.text and is_guide(from_here(target, self.cwd)):
+                note_stated(state, event.text)
+            if (state.slips or event.ok is False) and not event.rejected:
+                here = from_here(target, self.cwd)
+                paths.watch_file(state, here, event.text, ok=event.ok, at=event.at)
+            if state.failures or event.ok is False:
+                stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
+
+    def _spoken(self, event: ToolResult) -> ToolResult:
+        """What may be taken apart of an output; one output is asked about several times in a row."""
+        if self._heard is None or self._heard[0] is not event:
+            self._heard = event, _spoken(event)
+        return self._heard[1]
+
+    def verified(self, command: str, event: ToolResult) -> None:
+        event, command = self._spoken(event), public(command)
+        here = self._from_here(command)
+        if lessons.misused(here, event.text):
+            return  # a pipe hid that the check did not even run
+        facts.watch_checks(self.state, command, event.text, event.at)
+        line = facts.proof(event.text) if lessons.lacks_proof(self.state, here) else ""
+        lessons.verified(self.state, here, line, event.at)
+
+    def _from_here(self, command: str) -> str:
+        """A command as it is said from the session's folder, though an earlier one moved into another."""
+        here = from_here(command, self.cwd)
+        return f"cd {self.below} && {here}" if self.below else here
+
+    def committed(self, command: str, event: ToolResult) -> None:
+        event, command = self._spoken(event), public(command)
+        facts.watch_commit(self.state, command, event.text, event.at)
+
+
+def _spoken(event: Turned) -> Turned:
+    """The event with what may be taken apart of its text: in a single sentence no tag tells any more whose it is."""
+    text = public(event.text)
+    return event if text == event.text else replace(event, text=text)
+
+
+def public(text: str) -> str:
+    """Without private parts and our own blocks. A long output is looked through only where it may hold one."""
+    if not text:
+        return text
+    fenced = MARK in text
+    if not fenced and len(text) > LONG_OUTPUT and "rivate" not in text and "RIVATE" not in text:
+        return text
+    return strip_private(strip_ours(text) if fenced else text)
+
+
+def conclude_report(state: Gathered) -> None:
+    """Reads the agent's last message, now that nothing of its turn can follow."""
+    if not state.report:
+        return
+    state.question = None
+    _read(state, whole_lines(state.report, REPORT_LENGTH), state.report_at, replaces=state.edited)
+    state.report, state.report_at, state.edited = "", None, False
+
+
+def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = False) -> None:
+    every = list(statements(text))
+    if every and (question := reports.closing_question(every[-1], at)) is not None:
+        state.question = question
+    said = [statement for statement in every if SHORTEST_ITEM <= len(statement.text) <= LONGEST]
+    for decision in decisions.of_report(said, at):
+        add(state.decisions, decision, _decision_text)
+    for finding in reports.findings(said, at):
+        add(state.findings, finding, _finding_text)
+    for dead_end in reports.abandoned(said, at):
+        add(state.dead_ends, dead_end, _dead_end_text)
+    left = reports.open_items(said, at)
+    if left or replaces:
+        # Work went on and was reported anew: what an older report left open is done or said again.
+        state.open_items = []
+    for item in left:
+        add(state.open_items, item, _open_text)
+
+
+def _answer(state: Gathered, event: UserTurn) -> None:
+    question, state.question = state.question, None
+    if question is None:
+        return
+    first = next(iter(event.text.strip().splitlines()), "").strip()
+    answer = first if len(first) <= LONGEST_ANSWER else next(iter(sentences(first)), "")
+    if (
+        not 2 <= len(answer) <= LONGEST_ANSWER
+        or answer.endswith("?")
+        or answer.startswith(("/", "<", "#", "@"))
+    ):
+        return  # passed over: the person spoke of something else
+    add(
+        state.questions,
+        replace(question, answer=raw(answer), by="user", answered_at=event.at),
+        _question_text,
+    )
+
+
+def harvest_of(
+    session: str, main: Sequence[Gathered], all_of_them: Sequence[Gathered], left: Iterable[OpenItem]
+) -> Harvest:
+    """The best of each kind. Words come from the main transcripts, proofs from those of subagents too."""
+    ended = [_ended(state) for state in main]
+    proofs = [*(state for state in all_of_them if not any(state is known for known in main)), *ended]
+    words = [item for state in ended for item in state.decisions]
+    questions = [item for state in ended for item in state.questions]
+    if ended and (asked := ended[-1].question) is not None:
+        questions.append(asked)
+    open_items = [*left, *(ended[-1].open_items if ended else ())]
+    return Harvest(
+        decisions=_best(sorted(words, key=_weight), session, _decision_text),
+        questions=_best(questions, session, _question_text),
+        findings=_best([item for state in ended for item in state.findings], session, _finding_text),
+        dead_ends=_best([item for state in proofs for item in state.dead_ends], session, _dead_end_text),
+        open_items=_best(open_items[::-1], session, _open_text)[::-1],
+        facts=_best([item for state in proofs for item in facts.facts_of(state)][::-1], session, _fact_text)[
+            ::-1
+        ],
+        commits=tuple(dict.fromkeys(text for state in proofs for text in state.commits))[
+            -MOST_COMMITS_SHOWN:
+        ],
+    )
+
+
+def _ended(state: Gathered) -> Gathered:
+    """The state as if nothing followed; the state itself may still grow."""
+    copied = replace(
+        state,
+        decisions=list(state.decisions),
+        questions=list(state.questions),
+        findings=list(state.findings),
+        dead_ends=list(state.dead_ends),
+        open_items=list(state.open_items),
+    )
+    conclude_report(copied)
+    return copied
+
+
+def _weight(item: Decision) -> tuple[bool, bool]:
+    """What a person settled outweighs an agent's choice, and a reason outweighs none; the best come last."""
+    return item.by == "user", bool(item.rationale)
+
+
+def _best(items: Sequence[Said], session: str, text: Callable[[Said], str]) -> tuple[Said, ...]:
+    """The last few that differ, in their order."""
+    chosen: list[Said] = []
+    for item in reversed(items):
+        words = words_of(text(item))
+        if not any(alike(words, words_of(text(known))) for known in chosen):
+            chosen.append(replace(item, session=session))
+        if len(chosen) == MOST:
+            break
+    return tuple(reversed(chosen))
+
+
+def _decision_text(item: Decision) -> str:
+    return item.text
+
+
+def _question_text(item: Question) -> str:
+    return item.text
+
+
+def _finding_text(item: Finding) -> str:
+    return item.text
+
+
+def _dead_end_text(item: DeadEnd) -> str:
+    return f"{item.tried} {item.failed}"
+
+
+def _open_text(item: OpenItem) -> str:
+    return item.text
+
+
+def _fact_text(item: Fact) -> str:
+    return item.text

@@ -1,0 +1,216 @@
+"""What kind of work a session was: first by what the user asked, then by what was edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from holdfast.core.patterns import Sought, late
+from holdfast.model.ledger import Kind
+from holdfast.sessions.kind_words import (
+    CONVENTIONAL,
+    OPERATION,
+    OTHER_LANGUAGES,
+    POLITE,
+    PURE_QUESTION,
+    QUESTION,
+    REQUEST,
+    SLASH_COMMANDS,
+    STRONG,
+    WEAK,
+)
+from holdfast.sessions.prose import prose_of
+
+
+class KindJudgement(NamedTuple):
+    """The kind, and the reason in words for whoever asks why."""
+
+    kind: Kind
+    reason: str
+
+
+_PREFIX = late(r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE)
+_SLASH = late(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
+_PLAN_OPENING = late(
+    r"^(?:please )?(?:implement|execute|follow) the (?:following )?plan\b.{0,20}$", re.IGNORECASE
+)
+_SENTENCE_END = late(r"(?<=[.!?。！？])\s+|\s->\s")
+_OPENING_CHARS = 300
+_WHOLE_CHARS = 2000
+_FOREIGN = tuple((kind, "asks for it in the user's language", pattern) for kind, pattern in OTHER_LANGUAGES)
+_QUESTION = late(QUESTION, re.IGNORECASE)
+_PURE_QUESTION = late(PURE_QUESTION, re.IGNORECASE)
+_REQUEST = late(REQUEST, re.IGNORECASE)
+_POLITE = late(POLITE, re.IGNORECASE)
+_QUOTED = late(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
+_WHY = late(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
+_OPERATION = late(OPERATION, re.IGNORECASE)
+
+_DOC_FILE = late(
+    r"\.(?:mdx?|rst|adoc|txt)$|^(?:readme|license|licence|copying|changelog|authors|notice|contributing)",
+    re.I,
+)
+# Text that an agent or a test reads is no documentation.
+_WORKING_TEXT = late(
+    r"skill\.md$|requirements[^/]*\.txt$|(?:^|/)(?:commands|prompts|agents|testdata|fixtures|plans)/|robots\.txt$",
+    re.I,
+)
+_SCRATCH = late(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
+_TEST_FILE = late(
+    r"(?:^|/)(?:tests?|specs?|__tests__|integration_tests?|e2e(?:_tests?)?|cypress)/|(?:^|/)(?:test_[^/]+|conftest\.py)$|"
+    r"[._-](?:test|spec|tests)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$|\.bats$"
+)
+_CONFIG_FILE = late(
+    r"(?:^|/)\.(?:github|circleci|gitlab|husky|vscode|devcontainer|entire|claude-plugin|codex-plugin|cursor-plugin)/|\.(?:ya?ml|toml|ini|cfg|conf|json5?|jsonc|lock|env|properties|nix|tf)$|"
+    r"(?:^|/)(?:dockerfile\S*|makefile|justfile|\.[\w-]+(?:rc|ignore|attributes|config)(?:\.\w+)?|go\.(?:mod|sum)|codeowners|gemfile\S*|rakefile|"
+    r"[\w.-]*\.config\.[cm]?[jt]s|pom\.xml|build\.gradle\S*|cmakelists\.txt|requirements[^/]*\.txt)$",
+    re.I,
+)
+_BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
+    (Kind.TEST, "only test files were edited", lambda path: bool(_TEST_FILE.search(path))),
+    (Kind.DOCS, "only documents were edited", lambda path: _is_document(path)),
+    (Kind.CONFIG, "only configuration was edited", lambda path: bool(_CONFIG_FILE.search(path))),
+)
+
+
+def kind_of(goal: str, edited_paths: Sequence[str], commands: Sequence[str]) -> Kind:
+    """The kind of a session with this goal, these edited files and these shell commands."""
+    return explain_kind(goal, edited_paths, commands).kind
+
+
+def explain_kind(goal: str, edited_paths: Sequence[str], commands: Sequence[str]) -> KindJudgement:
+    """The same, with the reason."""
+    edited = [
+        path.replace("\\", "/") for path in edited_paths if not _SCRATCH.search(path.replace("\\", "/"))
+    ]
+    command = _SLASH.match(goal)
+    if command:
+        named = _by_command(command[1].lower())
+        if named:
+            return named
+    lines, complaints = prose_of(goal)
+    is_plan = bool(lines) and bool(_PLAN_OPENING.match(lines[0]))
+    lines = lines[1:] if is_plan else lines
+    judged = _by_prefix(lines) or _by_words(lines, edited, is_plan=is_plan)
+    if not judged and not lines and complaints:
+        judged = _by_files(edited) or KindJudgement(Kind.BUGFIX, "an error was pasted and nothing else said")
+    return judged or _by_traces(edited, commands)
+
+
+def _by_command(name: str) -> KindJudgement | None:
+    for part, kind in SLASH_COMMANDS:
+        if part in name:
+            return KindJudgement(kind, f"the command /{name}")
+    return None
+
+
+def _by_prefix(lines: Sequence[str]) -> KindJudgement | None:
+    """A conventional-commit prefix, on the first line or on the title of a plan."""
+    for line in lines[:2]:
+        found = _PREFIX.match(line)
+        kind = CONVENTIONAL.get(found[1].lower()) if found else None
+        if found and kind and kind is not Kind.EXPLORATION:
+            return KindJudgement(kind, f"begins with “{found[1].lower()}:”")
+    return None
+
+
+def _opening(lines: Sequence[str]) -> str:
+    """The first sentence or two: what was asked, before its details."""
+    sentences = [
+        part.strip("#*` ") for line in lines[:6] for part in _SENTENCE_END.split(line) if part.strip("#*` ")
+    ]
+    opening = ""
+    for sentence in sentences:
+        if len(opening) > 40:
+            break
+        opening = f"{opening} {sentence}".strip()
+    return _POLITE.sub("", opening[:_OPENING_CHARS].replace("*", ""))
+
+
+def _by_words(lines: Sequence[str], edited: Sequence[str], *, is_plan: bool) -> KindJudgement | None:
+    opening = _opening(lines)
+    whole = " ".join(lines)[:_WHOLE_CHARS].replace("*", "").rstrip()
+    asks = bool(_QUESTION.search(opening.replace("`", ""))) or (not edited and whole.endswith("?"))
+    uniform = _by_files(edited)
+    strong = _earliest(STRONG, opening) or _earliest(_FOREIGN, opening)
+    if strong and strong.kind in {Kind.TEST, Kind.DOCS} and _comes_second(opening):
+        return uniform or _wanted(opening)
+    if strong:
+        return _settled(strong, asks, edited, uniform)
+    if _OPERATION.search(opening):
+        return uniform or KindJudgement(Kind.OTHER, "asks to run something")
+    if asks and not edited:
+        return KindJudgement(Kind.EXPLORATION, "a question, and nothing was edited")
+    weak = _wanted(opening)
+    if weak:
+        return uniform or weak
+    if is_plan:
+        return uniform or KindJudgement(Kind.FEATURE, "a plan to implement")
+    if _WHY.search(opening) and not (uniform and uniform.kind in {Kind.CONFIG, Kind.DOCS}):
+        return KindJudgement(Kind.BUGFIX, "asks why, and the code was changed")
+    if asks and uniform:
+        return uniform
+    return _earliest(STRONG, whole) or _earliest(_FOREIGN, whole) or uniform or _wanted(whole)
+
+
+def _comes_second(opening: str) -> bool:
+    """“Add a dark mode and write tests for it”: the tests go with the work."""
+    first, joined, _ = opening.partition(" and ")
+    return bool(joined) and not _earliest(STRONG, first) and _wanted(first) is not None
+
+
+def _wanted(text: str) -> KindJudgement | None:
+    """What shall change; in a question only what is requested: “or should we make it one?”"""
+    text = _QUOTED.sub("it", text)
+    if not _PURE_QUESTION.search(text):
+        return _earliest(WEAK, text)
+    request = _REQUEST.search(text)
+    return _earliest(WEAK, request[0]) if request else None
+
+
+def _settled(
+    strong: KindJudgement, asks: bool, edited: Sequence[str], uniform: KindJudgement | None
+) -> KindJudgement:
+    """A failure only asked about is explored; one repaired in the settings is configuration."""
+    is_report = strong.reason in {"reports something broken", "about the build or its checks"}
+    if asks and not edited and is_report:
+        return KindJudgement(Kind.EXPLORATION, "asks about a failure, and nothing was edited")
+    if asks and is_report and uniform and uniform.kind is Kind.CONFIG:
+        return uniform
+    return strong
+
+
+def _earliest(rules: Sequence[tuple[Kind, str, Sought]], text: str) -> KindJudgement | None:
+    best: KindJudgement | None = None
+    place = len(text) + 1
+    text = text.replace("`", "")
+    for kind, reason, pattern in rules:
+        found = pattern.search(text)
+        if found and found.start() < place:
+            best, place = KindJudgement(kind, reason), found.start()
+    return best
+
+
+def _by_files(edited: Sequence[str]) -> KindJudgement | None:
+    for kind, reason, belongs in _BY_FILES:
+        if edited and all(belongs(path) for path in edited):
+            return KindJudgement(kind, reason)
+    return None
+
+
+def _is_document(path: str) -> bool:
+    return bool(_DOC_FILE.search(PurePosixPath(path).name)) and not _WORKING_TEXT.search(path)
+
+
+def _by_traces(edited: Sequence[str], commands: Sequence[str]) -> KindJudgement:
+    """Nothing that was said decides: what was done, if it is of one sort."""
+    uniform = _by_files(edited)
+    if uniform:
+        return uniform
+    if not edited and any(re.search(r"\bgh pr (?:diff|review)\b", command) for command in commands):
+        return KindJudgement(Kind.REVIEW, "read a pull request and edited nothing")
+    if not edited:
+        return KindJudgement(Kind.OTHER, "nothing asked that has a kind, nothing edited")
+    return KindJudgement(Kind.OTHER, "code was edited, but what was asked does not say why")

@@ -1,0 +1,245 @@
+"""What a person wrote in a goal, without what they pasted: code, traces, logs, tags of the host."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+from holdfast.core.patterns import Sought, late
+
+LOOK_AT = 20_000  # characters; a goal is said at the beginning
+
+
+class Prose(NamedTuple):
+    """Lines a person wrote, and lines of tool output that name an error (a last resort)."""
+
+    lines: tuple[str, ...]
+    complaints: tuple[str, ...]
+
+
+_HOST_TAGS = late(
+    r"system[-_]?\w*|command-(?:name|message|contents)|local-command-\w+|bash-\w+|ide_\w+|user-prompt-submit-hook|"
+    r"(?:environment|additional)_context|user_instructions|instructions|skill|task-notification|attached_files|"
+    r"file|files|document|documents|open_and_recently_viewed_files|tool_\w+|function_\w+|holdfast\w*",
+    re.IGNORECASE,
+)
+_ASKING_TAGS = late(
+    r"(?:user[-_])?(?:query|message|prompt|request|question)|task|goal|objective|issue|bug|todo|story|p|"
+    r"command-args|feature(?:[-_]\w+)?",
+    re.IGNORECASE,
+)
+_TAG = late(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
+GAP = "[…]"  # where something was taken out of the middle of a sentence
+_SECRET_MARKER = late(r"\[(?:redacted|forgotten)[^\]\n]{0,80}\]", re.IGNORECASE)
+_ESCAPE = late(
+    r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07)|\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])",
+    re.IGNORECASE,
+)
+_MARKER = late(
+    r"\[(?:image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]",
+    re.IGNORECASE,
+)
+_REMOVED = late(r"\bREDACTED\b|\*{3,}")
+# The caller has redacted what it knows to be a key; a word after "password is" is dropped all the same.
+_TOLD = late(
+    r"\b(password|passwd|passphrase|secret|token|api[_ -]?key)\s*(?:is|:|=)\s*(?=\S*\d)\S+", re.IGNORECASE
+)
+_TOLD_WORDS = ("passw", "passphrase", "secret", "token", "key")
+_FENCE = late(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
+_QUOTE = late(r"^(?:>\s?)+")
+_HOLDFAST = late(r"^\[(/?)holdfast\b[^\]\n]*\]$")
+
+_TRACE_HEAD = Sought(
+    r"traceback \(most recent call last\)|^stack(?: ?trace| backtrace)?:|^goroutine \d+|^thread '",
+    re.I,
+    words="traceback (|stack|goroutine |thread '",
+)
+_FRAME = late(
+    r"""^(?:
+        at\s+\S.*[(:/\\.].*              # JavaScript, Java, C#
+      | File\s".*",\sline\s\d+           # Python
+      | Caused\sby:\s | \.\.\.\s\d+\smore
+      | \d+:\s+0x[0-9a-f]+ | \#\d+\s+0x | \#\d+\s+\S+\(\d+\):
+      | from\s\S+:\d+:in\s               # Ruby
+      | [\^~|\s]+$ | created\sby\s\S+\.\S+
+    )""",
+    re.X,
+)
+_TOOL_OUTPUT = late(
+    r"""^(?:                             # first a compiler's file.go:12:3: message
+        (?:[A-Za-z]:\\)?[\w./\\@-]+\.\w{1,6}(?::\d+:\d+|:\d+:|\(\d+,\d+\):)(?:[:\s]|$)
+      | (?:error|warning)(?:\[\w+\]|\sTS\d+)?:\s | (?:npm|yarn|pnpm)\s(?:ERR!|WARN|error)
+      | make(?:\[\d+\])?:\s | -->\s | \d+\s*[|│] | [│┃┆┌└├╭╰▶✓✔✗✘⨯⎿⏺]
+      | (?:---|===)\s(?:FAIL|PASS|RUN|SKIP) | (?:FAIL|PASS|FAILED|PASSED)\s+\S+[/.:]\S* | ok\s+\S+/\S+\s+[\d(]
+      | [EF]\s{2,}\S | >\s{3,}\S
+      | \[?\d{4}-\d\d-\d\d[T\s]\d\d:\d\d | \[?\d\d:\d\d:\d\d | \w{3}\s+\d{1,2}\s\d\d:\d\d:\d\d\s
+      | \[(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE)\]
+      | (?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)(?::|\s{2,}|\s[\[\d(])
+      | (?:level|time|ts)=\S+\s | \[\w+\]\s(?:ERROR|WARN|INFO)
+      | diff\s--git\s | @@\s | (?:\+\+\+|---)\s\S | index\s[0-9a-f]{6,}\.\.
+      | [$❯➜]\s\S | \S+@\S+[\s:].*[%$\#]\s\S | PS\s[A-Z]:\\
+      | [\w.]*(?:Error|Exception|Panic|Warning):\s | panic:\s | fatal:\s
+    )""",
+    re.X,
+)
+_LOG_FIELDS = late(r"\S\s{3,}\w[\w.-]*=\S|(?:\s\w+=\S+){3}")
+_DATA = late(r'^[\[{]\s*["\[{]|^[\]}][\]},;)]*$|^"[^"]+"\s*:\s*\S|^[\[{(]$|^\{.*\}[,;]?$')
+_CODE = late(
+    r"""^(?:import\s\S+(?:\sfrom\s['"]|\sas\s\w+$)|from\s\S+\simport\s|\#include\s
+      |(?:export\s)?(?:const|let|var)\s\w+\s*[:=]
+      |(?:async\s)?(?:def|func|fn|function)\s\w*\s*\(.*[:{]$|(?:public|private|protected|static)\s.*[;{(]$
+      |return\b.*[;)]$|(?:if|for|while)\s*\(.*\{$|\}\s*else|\w+\(.*\);$|(?:SELECT|INSERT|CREATE\sTABLE)\s.*[;(]$|//\s|<\?php)
+      |[;{]$|=>\s*[{(]?$|^[\w.\[\]]+\s*(?::=|[+-]?=)\s*\S+.*[;)\]]$""",
+    re.X,
+)
+_UNUSUAL = late(r"[^ -~\n]")
+_COMPLAINT = late(
+    r"error|fail|exception|panic|fatal|cannot|could not|denied|not found|timed? ?out", re.IGNORECASE
+)
+
+
+def unwrapped(prompt: str) -> str:
+    """A prompt without the tagged blocks that a host put before it; whole where nothing follows them."""
+    text = prompt
+    while (text[:1] == "<" or text[:1].isspace()) and (tag := _TAG.match(text := text.lstrip())):
+        if tag[1] or _ASKING_TAGS.fullmatch(tag[2]):
+            break
+        end = _end_of_block(text, tag[2])
+        if end is None or not (rest := text[end:].lstrip()):
+            break
+        text = rest
+    return text if len(text.strip()) < len(prompt.strip()) else prompt
+
+
+def _end_of_block(text: str, name: str) -> int | None:
+    depth = 0
+    for mark in re.finditer(rf"<(/?){re.escape(name)}(?=[\s>])[^<>]{{0,400}}>", text):
+        depth += -1 if mark[1] else 1
+        if depth <= 0:
+            return mark.end()
+    return None
+
+
+@lru_cache(maxsize=32)  # the same goal is asked for its words and for its kind
+def prose_of(goal: str) -> Prose:
+    """The lines of `goal` that a person wrote. Never raises, whatever the text holds."""
+    text = _cleaned(goal.lstrip()[:LOOK_AT])
+    kept = _sorted_lines(_without_tags(text, unwrap_unknown=False))
+    if not kept.lines:
+        kept = _sorted_lines(_without_tags(text, unwrap_unknown=True))
+    return kept
+
+
+def _cleaned(text: str) -> str:
+    """NFC, full-width letters narrowed, invisible and control characters gone, markers of removal gone."""
+    text = without_escapes(text)
+    text = _UNUSUAL.sub(_plain_character, text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _MARKER.sub(" ", _SECRET_MARKER.sub(GAP, unicodedata.normalize("NFC", text)))
+    if "REDACTED" in text or "***" in text:
+        text = _REMOVED.sub(" ", text)
+    folded = text.casefold()
+    return _TOLD.sub(r"\1 ", text) if any(word in folded for word in _TOLD_WORDS) else text
+
+
+def without_escapes(text: str) -> str:
+    """A text without the codes of colours, real ones, written out, or left over where a tool lost their sign."""
+    return _ESCAPE.sub("", text) if "[" in text or "\x1b" in text else text
+
+
+def _plain_character(found: re.Match[str]) -> str:
+    char = found[0]
+    if "\uff01" <= char <= "\uff5e":
+        return chr(ord(char) - 0xFEE0)
+    category = unicodedata.category(char)
+    if category == "Cf":
+        return ""
+    return " " if category in {"Cc", "Cs", "Co", "Cn", "Zs", "Zp"} else "\n" if category == "Zl" else char
+
+
+def _without_tags(text: str, *, unwrap_unknown: bool) -> str:
+    """Tagged blocks go with their content, unless the tag says that the content is what is asked."""
+    tags = list(_TAG.finditer(text))
+    closes_at: dict[str, list[int]] = {}
+    for at, tag in enumerate(tags):
+        if tag[1]:
+            closes_at.setdefault(tag[2], []).append(at)
+    kept: list[str] = []
+    position = index = 0
+    while index < len(tags):
+        tag = tags[index]
+        kept.append(text[position : tag.start()])
+        position = tag.end()
+        name, is_opening = tag[2], not tag[1]
+        last = _closing(closes_at.get(name, []), index) if is_opening else None
+        host_tag = bool(_HOST_TAGS.fullmatch(name))
+        if is_opening and host_tag and last is None:
+            return "".join(kept)
+        if last is not None and not _ASKING_TAGS.fullmatch(name) and (host_tag or not unwrap_unknown):
+            index, position = last, tags[last].end()
+            kept.append("\n")
+        elif last is None and is_opening:
+            kept.append(f" {name} ")
+        else:
+            kept.append("\n")
+        index += 1
+    kept.append(text[position:])
+    return "".join(kept)
+
+
+def _closing(candidates: list[int], after: int) -> int | None:
+    while candidates and candidates[0] <= after:
+        candidates.pop(0)
+    return candidates[0] if candidates else None
+
+
+def _sorted_lines(text: str) -> Prose:
+    lines: list[str] = []
+    complaints: list[str] = []
+    fence = ""
+    in_trace = in_notes = False
+    for raw in text.split("\n"):
+        mark = _FENCE.match(raw) if "```" in raw or "~~~" in raw else None
+        if mark:
+            sign = mark[1][:3]
+            if fence == sign:
+                fence = ""
+            elif not fence and raw.count(sign) == 1:
+                fence = sign
+            continue
+        bare = raw.strip()
+        note = _HOLDFAST.match(bare) if bare[:1] == "[" else None
+        if note:
+            in_notes = not note[1]
+            continue
+        if fence or in_notes:
+            continue
+        if raw.startswith(">   "):
+            line = raw
+        else:
+            line = _QUOTE.sub("", bare).strip() if bare[:1] == ">" else bare
+        if _TRACE_HEAD.search(line):
+            in_trace = True
+            continue
+        if in_trace and line and (raw[:1].isspace() or _FRAME.match(line) or _TOOL_OUTPUT.match(line)):
+            continue
+        in_trace = False
+        if _looks_pasted(line):
+            if _COMPLAINT.search(line):
+                complaints.append(line)
+        elif line and line.strip(f"{GAP} "):
+            lines.append(line)
+    return Prose(tuple(lines), tuple(complaints))
+
+
+def _looks_pasted(line: str) -> bool:
+    if len(line) > 4000 and " " not in line[:2000]:
+        return True
+    return bool(
+        _FRAME.match(line)
+        or _TOOL_OUTPUT.match(line)
+        or ("=" in line and _LOG_FIELDS.search(line))
+        or _DATA.search(line)
+        or _CODE.search(line)
+    )

@@ -1,0 +1,427 @@
+"""Events in, digest out: one event at a time, nothing kept that is not needed for the session's summary."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from math import inf
+from typing import Any
+
+import msgspec
+
+from holdfast.model.events import (
+    AgentTurn,
+    ApiFailure,
+    Asked,
+    Began,
+    Compaction,
+    Event,
+    Guided,
+    Interruption,
+    Planned,
+    Tick,
+    TodoList,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsageReport,
+    UserTurn,
+)
+from holdfast.sessions import checks
+from holdfast.sessions.digest import (
+    COMMAND_LENGTH,
+    EVIDENCE_LENGTH,
+    FINAL_LENGTH,
+    MOST_COMMANDS,
+    MOST_FILES,
+    MOST_TODOS,
+    MOST_TURNS,
+    OPEN_RESPONSES,
+    PROMPT_LENGTH,
+    TARGET_LENGTH,
+    TITLE_LENGTH,
+    Check,
+    Digest,
+    OpenCall,
+    OpenResponse,
+    TodoItem,
+    Turn,
+    UsageTotal,
+    note_names,
+)
+from holdfast.sessions.failing_calls import missing_in
+from holdfast.sessions.harvest import Harvester
+from holdfast.sessions.harvest_state import LEEWAY, clipped
+from holdfast.sessions.outcome import IDLE_SECONDS, extend
+from holdfast.sessions.prose import unwrapped
+
+# Where prices change with the length of the prompt; a test compares this with the price table's own steps.
+PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
+
+_GO_ON = re.compile(
+    r"\W*(?:(?:sorry|ok|okay|yes|please|great|sure)\W+)?(?:continue|go on|go ahead|keep going|carry on"
+    r"|proceed|resume|retry|try again|yes|yep|yeah|ok|okay|sure|do it"
+    r"|y|weiter|mach weiter|continúa|continue[rz]?|继续|続けて)\W*",
+    re.IGNORECASE,
+)
+
+
+JUDGED_LENGTH = 600  # of an agent's last words in a turn: whether it refuses or gives up is said at once
+RECENT_RESPONSES = 16  # repeats of a response stand close together; these may have some in the next pass
+MOST_TOKENS = 10**12  # of one response
+_PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
+
+
+class Reducer:
+    """Feeds a digest. Several passes over a growing file may share one digest."""
+
+    def __init__(self, digest: Digest) -> None:
+        self.digest = digest
+        self.harvester = Harvester(digest.harvest, digest.cwd)
+        self._last = digest.spans[-1][1] if digest.spans else 0.0
+        self._response: tuple[str, OpenResponse] | None = (
+            None  # reported last, and often several times in a row
+        )
+        self._earlier = set(digest.open_responses)  # of a pass before: known by the hashes of their ids
+        self._takers: dict[type, Callable[[Any], None]] = {
+            Began: self._began,
+            UserTurn: self._user,
+            AgentTurn: self._agent,
+            ToolCall: self._call,
+            ToolResult: self._result,
+            TodoList: self._todos,
+            Asked: self.harvester.asked,
+            Planned: self.harvester.planned,
+            UsageReport: self._usage,
+            Compaction: self._compaction,
+            Guided: self.harvester.guided,
+            Interruption: self._interruption,
+            ApiFailure: self._api_failure,
+            Tick: self._tick,
+        }
+
+    def take_all(self, events: Iterable[Event]) -> None:
+        takers = self._takers
+        spans = self.digest.spans
+        last = self._last
+        start, end = spans[-1] if spans else (inf, inf)
+        latest = end + IDLE_SECONDS
+        for event in events:
+            at = event.at
+            if at is not None and at != last:
+                if start <= at <= latest:  # time runs forward, mostly
+                    if at > end:
+                        end, latest = at, at + IDLE_SECONDS
+                else:
+                    _put(spans, start, end)
+                    extend(spans, at)
+                    start, end = spans[-1]
+                    latest = end + IDLE_SECONDS
+                last = at
+            takers[type(event)](event)
+        _put(spans, start, end)
+        self._last = last
+        self._seal_responses()
+        if spans:
+            self.digest.first_at, self.digest.last_at = spans[0][0], spans[-1][1]
+
+    def _tick(self, event: Tick) -> None:
+        """Time alone was counted already."""
+
+    def _began(self, event: Began) -> None:
+        digest = self.digest
+        digest.session = event.session or digest.session
+        digest.agent = event.agent or digest.agent
+        digest.parent = event.parent or digest.parent
+        digest.cwd = self.harvester.cwd = digest.cwd or event.cwd
+        if event.cwd:
+            below = self._relative(event.cwd)
+            digest.below = "" if below == event.cwd or below.startswith(".") else below
+        digest.branch = event.branch or digest.branch
+        digest.version = event.version or digest.version
+        digest.provider = event.provider or digest.provider
+        digest.headless = digest.headless or event.headless
+
+    def _turn(self) -> Turn:
+        """The turn in progress; work before any prompt (a resumed file, a subagent) opens one without words."""
+        if not self.digest.turns:
+            self.digest.turns.append(Turn(None, ""))
+        return self.digest.turns[-1]
+
+    def _user(self, event: UserTurn) -> None:
+        if event.text[:1] == "<" and (words := unwrapped(event.text)) != event.text:
+            event = msgspec.structs.replace(event, text=words)
+        self.harvester.person(event)
+        turns = self.digest.turns
+        text = clipped(event.text, PROMPT_LENGTH)
+        if turns and not event.command and (_GO_ON.fullmatch(text[:60]) or _asked_again(turns[-1], text)):
+            # The same work goes on: whatever stopped it did not end it.
+            turns[-1].interrupted = turns[-1].rejected = False
+            turns[-1].api_error = ""
+            return
+        if turns and (event.feedback or (turns[-1].rejected and not event.command)):
+            # Words that come with a declined step, or right after it, steer the same work.
+            turns[-1].rejected = turns[-1].interrupted = False
+            turns[-1].sealed = False
+            turns[-1].feedback.append(clipped(text, EVIDENCE_LENGTH))
+            return
+        if len(turns) >= MOST_TURNS:
+            turns[-1].answered = False
+            return
+        if turns:  # only the last words of a session are shown whole
+            turns[-1].final = clipped(turns[-1].final, JUDGED_LENGTH // LEEWAY)
+        turns.append(Turn(event.at, text, command=event.command))
+
+    def _agent(self, event: AgentTurn) -> None:
+        self.harvester.agent(event)
+        turn = self._turn()
+        turn.final = clipped(event.text, FINAL_LENGTH // LEEWAY)
+        turn.answered = True
+        turn.interrupted = turn.rejected = False
+        turn.api_error = ""
+
+    def _call(self, event: ToolCall) -> None:
+        digest, turn = self.digest, self._turn()
+        digest.tool_calls += 1
+        turn.calls += 1
+        turn.answered = turn.interrupted = turn.rejected = False
+        target = event.target
+        if event.action == "shell":
+            command = clipped(target, COMMAND_LENGTH // LEEWAY)
+            commands = digest.commands
+            if command in commands or len(commands) < MOST_COMMANDS:
+                commands[command] = commands.get(command, 0) + 1
+        if event.action == "edit":
+            target = "\n".join(event.paths)
+        digest.open_calls[event.call] = OpenCall(
+            event.action, clipped(target, TARGET_LENGTH // LEEWAY), len(digest.turns) - 1, digest.below
+        )
+        if event.action in ("read", "edit"):
+            for path in event.paths:
+                self._touch(path, edited=False)
+            for path, text in zip(event.paths, event.written, strict=False):
+                note_names(digest.names, self._relative(path), text)
+
+    def _relative(self, path: str) -> str:
+        cwd = self.digest.cwd
+        return path[len(cwd) + 1 :] if cwd and path.startswith(cwd + "/") else path
+
+    def _from_here(self, command: str) -> str:
+        """A command without the change into the directory that the session is in anyway."""
+        here = f"cd {self.digest.cwd}"
+        if len(here) > 3 and command.startswith(here):
+            rest = command[len(here) :]
+            if rest.startswith("/"):
+                return f"cd {rest[1:]}"
+            return rest.lstrip().removeprefix("&&").lstrip() if rest.lstrip().startswith("&&") else command
+        return command
+
+    def _touch(self, path: str, *, edited: bool) -> None:
+        files, path = self.digest.files, self._relative(path)
+        if path in files or len(files) < MOST_FILES:
+            reads, edits = files.get(path, (0, 0))
+            files[path] = (reads, edits + 1) if edited else (reads + 1, edits)
+
+    def _result(self, event: ToolResult) -> None:
+        digest = self.digest
+        call = digest.open_calls.pop(event.call, None)
+        if call is None:
+            return
+        turn = digest.turns[call.turn] if 0 <= call.turn < len(digest.turns) else self._turn()
+        turn.sealed = False
+        if call.action == "shell":
+            self.harvester.below = "" if call.target.lstrip().startswith("cd ") else call.below
+            self.harvester.ended("shell", self._from_here(call.target), event)
+        elif call.action in ("edit", "read"):
+            self.harvester.ended(call.action, self._relative(call.target), event)
+            if call.action == "read" and event.ok is False and "not exist" in event.text[:200]:
+                self._missed(call.target)
+        elif call.action == "search":
+            self._searched(event)
+        elif call.action == "web" and event.ok is False:
+            self.harvester.ended("web", call.target, event)
+        if event.rejected:
+            turn.rejected = True
+            return
+        if event.own_fault:
+            return  # it never ran: neither success nor failure
+        if call.action == "shell" and checks.answers_no(call.target, event.exit_code, event.text):
+            return
+        if event.ok is False:
+            digest.failed_calls += 1
+        if call.action == "shell":
+            self._ran(call.target, event, turn)
+        elif call.action == "edit" and event.ok is not False:
+            turn.edits += 1
+            turn.failure = None
+            paths = call.target.splitlines()
+            for path in paths:
+                self._edited(path)
+            if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
+                # What passed before this edit says nothing of the work after it.
+                turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
+
+    def _searched(self, event: ToolResult) -> None:
+        """A search tells where a file is that was looked for, or that a folder is not there."""
+        if event.ok is False:
+            if path := missing_in(event.text):
+                self.harvester.ended("search", self._relative(path), event)
+        elif self.digest.harvest.slips:
+            self.harvester.ended("search", f"{self.digest.cwd}/", event)
+
+    def _missed(self, path: str) -> None:
+        """The file that was to be read is not there: nothing of it was touched."""
+        files, path = self.digest.files, self._relative(path)
+        if path in files:
+            reads, edits = files[path]
+            if reads + edits > 1:
+                files[path] = (max(reads - 1, 0), edits)
+            else:
+                del files[path]
+
+    def _edited(self, path: str) -> None:
+        """The touch counted at the call was an edit, as it turned out."""
+        files, path = self.digest.files, self._relative(path)
+        if path in files:
+            reads, edits = files[path]
+            files[path] = (max(reads - 1, 0), edits + 1)
+
+    def _ran(self, command: str, event: ToolResult, turn: Turn) -> None:
+        kinds = checks.check_kinds(command)
+        kind = kinds[0] if kinds else None
+        made = checks.commits_in(command, event.text, event.ok)
+        self.digest.commits += made
+        turn.commits += made
+        if made:
+            self.harvester.committed(command, event)
+        trusted = bool(kinds) and event.ok is not None and checks.exit_tells(command)
+        said = checks.says_failed(event.text) if kind and not trusted else ""
+        if event.ok is False or said:
+            reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
+            failure = Check(False, reason, clipped(evidence or said, EVIDENCE_LENGTH // LEEWAY))
+            turn.failure = failure
+            if kind and checks.is_to_blame(command, event.text):
+                turn.checks[kind] = failure
+            return
+        turn.failure = None
+        turn.published = turn.published or (bool(event.ok) and checks.publishes(command))
+        if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
+            self.harvester.verified(self._from_here(command), event)
+            for passed in kinds:
+                turn.checks[passed] = Check(True, "", clipped(command, EVIDENCE_LENGTH // LEEWAY))
+                self.digest.verified[passed] = clipped(command, COMMAND_LENGTH // LEEWAY)
+
+    def _todos(self, event: TodoList) -> None:
+        todos = self.digest.todos
+        turn = self._turn()
+        number = len(self.digest.turns) - 1
+        turn.sealed = False
+        listed = {clipped(" ".join(item.text.split()), TITLE_LENGTH // LEEWAY): item for item in event.items}
+        if not listed.keys() <= todos.keys():
+            # Planned anew: new items replace the open ones that are gone. Without new ones these were dropped.
+            gone = [
+                text for text, known in todos.items() if text not in listed and known.status != "completed"
+            ]
+            for text in gone:
+                del todos[text]
+        for text, item in listed.items():
+            known = todos.get(text)
+            if known is None:
+                if len(todos) < MOST_TODOS:
+                    todos[text] = TodoItem(item.status, number, event.at)
+            else:
+                known.status = item.status
+
+    def _usage(self, event: UsageReport) -> None:
+        event = _sane(event)
+        waiting = self.digest.open_responses
+        key = event.key
+        known: OpenResponse | None
+        if self._response is not None and self._response[0] == key:
+            known = self._response[1]
+        else:
+            known = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
+        if known is not None:
+            if event.usage.output >= known.usage.output:
+                known.usage, known.model = event.usage, event.model
+        else:
+            known = waiting[key] = OpenResponse(event.model, event.usage, event.cost_usd)
+            if len(waiting) > OPEN_RESPONSES:
+                settle(self.digest, OPEN_RESPONSES // 2)
+        self._response = key, known
+
+    def _seal_responses(self) -> None:
+        """What is kept of a response's id is its hash: of most of them nothing is kept."""
+        digest = self.digest
+        settle(digest, RECENT_RESPONSES)
+        digest.open_responses = {
+            key if key in self._earlier else _sealed_key(key): response
+            for key, response in digest.open_responses.items()
+        }
+        self._earlier = set(digest.open_responses)
+
+    def _compaction(self, event: Compaction) -> None:
+        self.digest.compactions += 1
+        self.harvester.summary(event)
+
+    def _interruption(self, event: Interruption) -> None:
+        turn = self._turn()
+        turn.interrupted = True
+        turn.sealed = False
+
+    def _api_failure(self, event: ApiFailure) -> None:
+        turn = self._turn()
+        turn.api_error = clipped(event.text, EVIDENCE_LENGTH) or "the model's service failed"
+        turn.sealed = False
+
+
+def _put(spans: list[tuple[float, float]], start: float, end: float) -> None:
+    """The span in which the work went on, as far as it has come."""
+    if spans:
+        spans[-1] = (start, end)
+
+
+def _sealed_key(key: str) -> str:
+    return blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _sane(event: UsageReport) -> UsageReport:
+    """Counts that can be counts: a hostile file may say less than nothing, or more than there ever was."""
+    used = event.usage
+    if (
+        0 <= used.input <= MOST_TOKENS
+        and 0 <= used.output <= MOST_TOKENS
+        and 0 <= used.cache_read <= MOST_TOKENS
+        and 0 <= used.cache_write <= MOST_TOKENS
+        and 0 <= used.cache_write_1h <= MOST_TOKENS
+    ):
+        return event
+    counts = msgspec.structs.astuple(used)
+    return msgspec.structs.replace(event, usage=Usage(*(min(max(count, 0), MOST_TOKENS) for count in counts)))
+
+
+def _asked_again(turn: Turn, text: str) -> bool:
+    """Whether the person repeats the words of a request that was stopped."""
+    stopped = turn.interrupted or turn.rejected or turn.api_error
+    return bool(stopped) and turn.text[: PROMPT_LENGTH - 1] == text[: PROMPT_LENGTH - 1]
+
+
+def settle(digest: Digest, keep: int) -> None:
+    """Adds the oldest open responses to the totals, by model and price step."""
+    waiting = digest.open_responses
+    if len(waiting) <= keep:
+        return
+    totals = {(total.model, total.band): total for total in digest.usage}
+    for key in list(waiting)[: len(waiting) - keep]:
+        response = waiting.pop(key)
+        band = bisect_left(PRICE_STEPS, response.usage.prompt_tokens)
+        total = totals.get((response.model, band))
+        if total is None:
+            total = totals[response.model, band] = UsageTotal(response.model, band, Usage())
+            digest.usage.append(total)
+        total.usage = total.usage + response.usage
+        total.responses += 1
+        if response.stated_usd is not None:
+            total.stated_usd = (total.stated_usd or 0.0) + response.stated_usd

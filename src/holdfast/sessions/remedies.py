@@ -1,0 +1,337 @@
+"""Whether a call that worked is the remedy of one that failed: the same intent, without what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from holdfast.core.shell import Simple, name_of, names, path_of, unquoted
+from holdfast.sessions import checks
+from holdfast.sessions.command_words import formats, purpose_of, specific, subject_of
+
+MOST = 0.6
+NEARLY = 0.7
+HALF = 0.5
+SOME = 0.3
+_LOOKS = frozenset(["view", "list", "status", "diff", "checks", "show", "get", "ls", "describe"])
+_ASKING = names(
+    "which type whereis command man ls find fd tree cat head tail wc rg grep egrep sed awk jq stat file echo test [ [["
+    " printf diff"
+)
+_QUESTIONS = frozenset(
+    ["--version", "-version", "-V", "version", "--help", "-h", "which", "where", "help", "tasks"]
+)
+_TELLS_OF = frozenset(
+    ["info", "search", "show", "list", "ls", "view", "desc", "describe", "outdated", "why", "docs"]
+)
+_PICKS = frozenset(["--filter", "-F", "--workspace", "--package", "-p"])
+_LISTS = frozenset(["run", "task", "tasks", "scripts"])  # with nothing after it: what there is
+_INSTALLS = frozenset(["install", "add", "i", "get", "download"])
+_SETS_UP = _INSTALLS | {"ci", "sync"}
+_INSTALLERS = names(
+    "npm pnpm yarn bun deno pip pip3 pipx uv poetry pdm conda mamba brew apt apt-get dnf yum apk pacman zypper nix-env"
+    " choco winget scoop cargo go gem bundle composer mise asdf volta corepack rustup mix dotnet flutter dart python"
+    " python3 npx bunx"
+)
+_HANDLES_FILES = names("git gh rm mv cp ln mkdir touch chmod chown tar zip scp rsync")
+_OF_THE_MACHINE = names("brew apt apt-get dnf yum apk pacman zypper nix-env choco winget scoop port snap")
+WITH_SUBCOMMANDS = names(
+    "git gh glab hub docker podman kubectl helm npm pnpm yarn bun cargo go mise asdf uv poetry pip pip3 pdm brew apt"
+    " apt-get systemctl aws gcloud az terraform tofu flutter dart dotnet mix composer bundle rails rustup deno"
+)
+_JOBS = {"one test": "test", "check": "test"}  # as far as the intent goes
+_OF_ONE_INTENT = frozenset(
+    ["flag", "task", "command", "target", "place", "usage", "refused", "program", "switch"]
+)
+
+
+def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
+    """The one of these commands that did what the other was meant to do."""
+    rule = _RULES.get(cause)
+    for part in worked:
+        changed = (part.words, part.directory, part.variables) != (
+            tried.words,
+            tried.directory,
+            tried.variables,
+        )
+        if (
+            rule is not None
+            and (changed or cause == "engine")
+            and not _asks(part, (tried.program, token))
+            and (cause not in _OF_ONE_INTENT or (_same_intent(tried, part) and _of_one_package(tried, part)))
+            and rule(token, tried, part)
+        ):
+            return part
+    return None
+
+
+def _same_intent(tried: Simple, part: Simple) -> bool:
+    """Two commands of which each does a job must do the same one: a check is not remedied by a formatter."""
+    some, other = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
+    return not some or not other or some == other or _bare(tried)[1:] == _bare(part)[1:]
+
+
+def _of_one_package(tried: Simple, part: Simple) -> bool:
+    """A package that was chosen by name is not remedied in the folder of another."""
+    chosen, other = _package(tried), _package(part)
+    place = part.directory.rpartition("/")[2] if part.directory != tried.directory else ""
+    named = chosen.rpartition("/")[2]
+    return not named or (
+        named == other.rpartition("/")[2] if other else not place or named in (place, part.directory)
+    )
+
+
+def _package(part: Simple) -> str:
+    words = _bare(part)
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word in _PICKS), "")
+
+
+def _purpose(part: Simple) -> str:
+    """What a command is for, with or without a wrapper before it."""
+    if (kind := purpose_of(part)) or len(part.words) < 3:
+        return kind
+    return purpose_of(Simple(part.words[1:], part.directory))
+
+
+def _asks(part: Simple, meant: tuple[str, str]) -> bool:
+    """Whether a command only asks where or what something is: it remedies nothing, unless that was meant."""
+    if _QUESTIONS & set(part.words) or (part.program in _ASKING and part.program not in meant):
+        return True
+    plain = [word for word in part.words[1:] if not word.startswith("-")]
+    return len(plain) <= 1 and bool(_LISTS & set(plain)) and part.program in WITH_SUBCOMMANDS
+
+
+def _installs(part: Simple, wanted: frozenset[str] = _INSTALLS) -> bool:
+    """Whether a package manager brings something: `git add` adds nothing that was missing."""
+    return part.program in _INSTALLERS and bool(wanted & set(part.words[1:4]))
+
+
+def _bare(part: Simple) -> list[str]:
+    return [unquoted(word).replace("\\", "") for word in part.words]
+
+
+def _share(some: Sequence[str], other: Sequence[str]) -> float:
+    """How much of the first is in the second."""
+    wanted = set(some)
+    return len(wanted & set(other)) / len(wanted) if wanted else 0.0
+
+
+def same_job(tried: Simple, part: Simple) -> bool:
+    kind = checks.check_kind(tried.text) or purpose_of(tried)
+    return bool(kind) and kind == (checks.check_kind(part.text) or purpose_of(part))
+
+
+def _other_program(token: str, tried: Simple, part: Simple) -> bool:
+    called = [name_of(word) for word in part.words]
+    if called[0] == token:
+        if path_of(part):
+            return not path_of(tried)
+        return _off_the_path(part.words[0]) and not tried.words[0].startswith("/")
+    if _TELLS_OF & set(called[1:3]):
+        return False  # whether it could be had is no way to run it
+    if part.program in _OF_THE_MACHINE and not _installs(part):
+        return False  # a service that is started is no way to call its client
+    if token in called[1:6]:
+        return True  # run through something: a version manager, a package runner, an installer
+    if min(len(called[0]), len(token)) >= 3 and (called[0].startswith(token) or token.startswith(called[0])):
+        return True
+    if "-" in token and token == "-".join(called[:2]):
+        return True
+    if part.program in _HANDLES_FILES:
+        return False  # the same files, and something else done to them
+    rest = [unquoted(word) for word in tried.words if name_of(word) != token]
+    said = any(not word.startswith("-") for word in rest)  # options alone are those of anything
+    return bool(rest) and ((said and _share(rest, _bare(part)) >= MOST) or same_job(tried, part))
+
+
+def _off_the_path(word: str) -> bool:
+    """A program by its place where no shell looks: what is in the system's folders was hidden by the call."""
+    return "/" in word and word.rpartition("/")[0] not in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
+
+
+def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
+    words = _bare(part)
+    if any(token in word.split(",") for word in words) or token in words:
+        return False
+    if part.program == tried.program:
+        subject = subject_of(tried, token)
+        if subject == tried.program:
+            return _same_call_of(token, tried, part)
+        # With a name after it or not; another subcommand answers another question.
+        return f"{subject_of(part)} ".startswith(f"{subject} ") or f"{subject} ".startswith(
+            f"{subject_of(part)} "
+        )
+    # Behind something, not another tool.
+    return tried.program in map(name_of, part.words) and same_job(tried, part)
+
+
+def _same_call_of(token: str, tried: Simple, part: Simple) -> bool:
+    """Of a program that is asked nothing but its arguments: the same, none on both sides, or one flag for another."""
+    if tried.program in WITH_SUBCOMMANDS:
+        return False  # what it was asked to do is not known, so nothing is known to be the same
+    some, other = ([word for word in _bare(one)[1:] if not word.startswith("-")] for one in (tried, part))
+    swapped = all(sum(word.startswith("-") for word in one.words) == 1 for one in (tried, part))
+    return swapped or (_share(some, other) >= HALF if some else not other)
+
+
+def _other_task(token: str, tried: Simple, part: Simple) -> bool:
+    old, new = _bare(tried), _bare(part)
+    if token in old and old.index(token) and new[0] == token:
+        return _share(old[old.index(token) :], new) >= HALF or len(new) <= 3  # the same without its prefix
+    if token in new and part.program == tried.program and part.directory == tried.directory:
+        return False
+    if same_job(tried, part):
+        return True
+    if purpose_of(part) and not _purpose(tried) and not any(_close(token, word) for word in new[1:]):
+        return False  # it does a job that nobody asked for
+    rest = [word for word in old[1:] if word != token]
+    if part.program == tried.program:
+        return (bool(rest) and _share(rest, new) >= HALF) or any(_close(token, word) for word in new[1:])
+    return bool(rest) and _share(old[1:], new) >= HALF
+
+
+def _close(token: str, word: str) -> bool:
+    """Whether a word may be what was meant: a part of the other, or nearly it."""
+    if min(len(token), len(word)) < 3 or word.startswith("-"):
+        return False
+    return token in word or word in token
+
+
+def _other_place(token: str, tried: Simple, part: Simple) -> bool:
+    if part.program != tried.program and not same_job(tried, part):
+        return False
+    moved = part.directory != tried.directory and not specific(part.directory)
+    return moved or (subject_of(part) == subject_of(tried) and part.words != tried.words)
+
+
+def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
+    words = _bare(part)
+    if _installs(part) and any(token in word for word in words):
+        return True
+    moved = part.program != tried.program or part.directory != tried.directory
+    return moved and (_share(_bare(tried), words) >= HALF or same_job(tried, part))
+
+
+def _module_there(token: str, tried: Simple, part: Simple) -> bool:
+    """It was installed, or another interpreter or place has it; the same tool on other files only avoids it."""
+    if _installs(part, _SETS_UP):
+        return True
+    moved = part.program != tried.program or part.directory != tried.directory
+    return moved and (_share(_bare(tried), _bare(part)) >= HALF or same_job(tried, part))
+
+
+def _quoted(token: str, tried: Simple, part: Simple) -> bool:
+    quoted = any(word[:1] in "\"'" and token.lstrip("-") in word for word in part.words) or any(
+        "\\" in word for word in part.words
+    )
+    return quoted and part.program == tried.program and _share(_bare(tried), _bare(part)) >= HALF
+
+
+def _variable_set(token: str, tried: Simple, part: Simple) -> bool:
+    return any(text.startswith(f"{token}=") for text in part.variables) and part.program == tried.program
+
+
+def _other_usage(token: str, tried: Simple, part: Simple) -> bool:
+    return subject_of(part) == subject_of(tried) and _share(_bare(tried), _bare(part)) >= SOME
+
+
+def _another_way(token: str, tried: Simple, part: Simple) -> bool:
+    """Another subcommand of the same program that does as much: what only looks does not replace what acts."""
+    if part.program != tried.program or subject_of(part) == subject_of(tried):
+        return False
+    return not _LOOKS & set(part.words) or bool(_LOOKS & set(tried.words))
+
+
+def _formats(token: str, tried: Simple, part: Simple) -> bool:
+    """A command that formats, unless it is the same tool told to write: that is how one works with it."""
+    return purpose_of(part) == "format" and subject_of(part) != subject_of(tried)
+
+
+def _trusts(token: str, tried: Simple, part: Simple) -> bool:
+    return "trust" in part.words[1:]
+
+
+def _other_version(token: str, tried: Simple, part: Simple) -> bool:
+    """The same tool; that another version ran it is read off the line that it stands in."""
+    return tried.program in (part.program, *(name_of(word) for word in part.words[1:6]))
+
+
+def _with_tags(token: str, tried: Simple, part: Simple) -> bool:
+    """What was left out of the build is asked for."""
+    return subject_of(part) == subject_of(tried) and any(
+        "tags" in word.partition("=")[0] for word in part.words
+    )
+
+
+def _switched(token: str, tried: Simple, part: Simple) -> bool:
+    """Another way to do a job; what is not formatted is not helped by a linter that has no say in it."""
+    if formats(tried) or formats(part):
+        return False
+    return same_job(tried, part) and subject_of(part) != subject_of(tried)
+
+
+_RULES = {
+    "program": _other_program,
+    "tool": _same_or_wrapped,
+    "flag": _other_flag,
+    "task": _other_task,
+    "command": _other_task,
+    "target": _other_task,
+    "place": _other_place,
+    "module": _module_there,
+    "managed": _same_or_wrapped,
+    "glob": _quoted,
+    "variable": _variable_set,
+    "usage": _other_usage,
+    "refused": _another_way,
+    "format": _formats,
+    "untrusted": _trusts,
+    "engine": _other_version,
+    "excluded": _with_tags,
+    "switch": _switched,
+}
+
+
+def installs_for_good(remedy_text: str) -> bool:
+    """Whether a remedy brings a program to the machine: it is there from then on."""
+    words = remedy_text.rpartition("&& ")[2].removeprefix("sudo ").split()
+    everywhere = {"-g", "--global"} & set(words) or (words[:1] and words[0] in _OF_THE_MACHINE | {"pipx"})
+    return bool(everywhere and _INSTALLS & set(words[1:3])) or words[:2] in (
+        ["go", "install"],
+        ["cargo", "install"],
+        ["pip", "install"],
+        ["pip3", "install"],
+        ["uv", "tool"],
+        ["gem", "install"],
+    )
+
+
+# --- files ---
+
+
+def same_file(missed: str, found: str) -> bool:
+    """Whether a file is the one that was looked for: at another place, with another ending, or in a like folder."""
+    if missed == found:
+        return False
+    folder, _, name = missed.rpartition("/")
+    other_folder, _, other = found.rpartition("/")
+    if name == other and len(name) > 3:
+        return True
+    stem, other_stem = name.rpartition(".")[0] or name, other.rpartition(".")[0] or other
+    if folder == other_folder and len(stem) > 2:
+        if stem == other_stem or ("." not in name and other.startswith(name)):
+            return True
+        alike = name.rpartition(".")[2] == other.rpartition(".")[2] and _pieces(stem) == _pieces(other_stem)
+        return alike and SequenceMatcher(None, stem, other_stem).ratio() >= NEARLY
+    return found.startswith(f"{missed}.") or (
+        folder.rpartition("/")[0] == other_folder and _plain(stem) == _plain(other_stem)
+    )
+
+
+def _pieces(stem: str) -> int:
+    """How many words a name has: `x` and `x_test`, or `x` and `x.local`, are different files."""
+    return sum(stem.count(sign) for sign in "._-")
+
+
+def _plain(stem: str) -> str:
+    return stem.casefold().replace("-", "").replace("_", "")

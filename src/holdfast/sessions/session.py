@@ -1,0 +1,256 @@
+"""One session out of the digests of all its transcripts: main file, later copies and subagents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from msgspec import Struct
+
+from holdfast.model.events import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
+from holdfast.model.ledger import Kind, LedgerEntry, Tokens
+from holdfast.model.memory import OpenItem
+from holdfast.sessions.checks import only_warns
+from holdfast.sessions.cost import cost_of
+from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
+from holdfast.sessions.experience import experience_of
+from holdfast.sessions.harvest import harvest_of
+from holdfast.sessions.harvest_reports import is_chore
+from holdfast.sessions.keywords import keywords
+from holdfast.sessions.kind import explain_kind
+from holdfast.sessions.outcome import active_seconds, complexity_of, outcome_of
+from holdfast.sessions.prose import without_escapes
+from holdfast.sessions.reducer import settle
+from holdfast.sessions.tasks import ON_THE_LIST, judge_all, tasks_of
+
+MOST_PROMPTS = 60
+MOST_OPEN_ITEMS = 20
+MOST_GOAL = 900  # what a session is about is said at the beginning
+FEW_KEYWORDS = 3  # a goal that yields fewer says too little; the next prompt may say more
+
+
+class Part(Struct, frozen=True):
+    """One transcript's digest and where it came from."""
+
+    source: str
+    digest: Digest
+
+
+def conclude(
+    session: str, parts: Sequence[Part], project_type: str | None, framework: str | None
+) -> DistilledSession:
+    """The session as it is now known. Parts may grow; concluding again gives the newer state."""
+    ordered = sorted(parts, key=lambda part: (part.digest.first_at or 0.0, part.source))
+    for part in ordered:
+        settle(part.digest, 0)
+    main = [part.digest for part in ordered if not part.digest.parent] or [ordered[0].digest]
+    turns, todos = _joined(main)
+    verdicts = judge_all(turns)
+    tasks = tasks_of(turns, todos, verdicts)
+    outcome, outcome_why = outcome_of(turns, tasks, verdicts)
+    files = _files([part.digest for part in ordered])
+    edited = [touch.path for touch in files if touch.edits]
+    commands = _commands(main)
+    prompts = [f"{turn.command} {turn.text}".strip() for turn in turns if turn.text or turn.command]
+    goal = prompts[0] if prompts else ""
+    kind, kind_why = _kind(prompts, edited, commands)
+    started = min(
+        (part.digest.first_at for part in ordered if part.digest.first_at is not None), default=None
+    )
+    ended = max((part.digest.last_at for part in ordered if part.digest.last_at is not None), default=None)
+    lasted = ended - started if started is not None and ended is not None else 0.0
+    calls = sum(part.digest.tool_calls for part in ordered)
+    first = main[0]
+    return DistilledSession(
+        session=session,
+        agent=first.agent,
+        started=started,
+        ended=ended,
+        active_s=active_seconds(span for part in ordered for span in part.digest.spans) if lasted else None,
+        wall_s=round(lasted) if lasted else None,
+        cwd=first.cwd,
+        branch=main[-1].branch,
+        version=main[-1].version,
+        headless=first.headless,
+        provider=first.provider,
+        goal=goal,
+        prompts=tuple(prompts[:MOST_PROMPTS]),
+        tasks=tuple(tasks),
+        outcome=outcome,
+        outcome_why=outcome_why,
+        kind=kind,
+        kind_why=kind_why,
+        complexity=complexity_of(tool_calls=calls, edited_files=len(edited), tasks=len(tasks)),
+        keywords=_goal_keywords(prompts),
+        project_type=project_type,
+        framework=framework,
+        models=_models([part.digest for part in ordered], first.provider, started),
+        files=files,
+        commands=commands,
+        verified=tuple({kind: text for digest in main for kind, text in digest.verified.items()}.items()),
+        open_items=_open_items(tasks),
+        commits=sum(part.digest.commits for part in ordered),
+        tool_calls=calls,
+        failed_calls=sum(part.digest.failed_calls for part in ordered),
+        compactions=sum(digest.compactions for digest in main),
+        subagents=sum(1 for part in ordered if part.digest.parent),
+        final_message=next((turn.final for turn in reversed(turns) if turn.final), ""),
+        sources=tuple(part.source for part in ordered),
+        harvest=harvest_of(
+            session,
+            [digest.harvest for digest in main],
+            [part.digest.harvest for part in ordered],
+            _left_open(turns, todos),
+        ),
+        experience=experience_of(
+            [digest.harvest for digest in main], [part.digest.harvest for part in ordered]
+        ),
+        named=_named([part.digest for part in ordered]),
+    )
+
+
+def _joined(digests: Sequence[Digest]) -> tuple[list[Turn], dict[str, TodoItem]]:
+    """Turns of all main transcripts one after another; to-do items point into the joined list."""
+    turns: list[Turn] = []
+    todos: dict[str, TodoItem] = {}
+    for digest in digests:
+        shift = len(turns)
+        turns += digest.turns
+        for text, item in digest.todos.items():
+            if text in todos:
+                todos[text].status = item.status
+            else:
+                todos[text] = TodoItem(item.status, item.turn + shift, item.at)
+    return turns, todos
+
+
+def _files(digests: Sequence[Digest]) -> tuple[FileTouch, ...]:
+    counts: dict[str, tuple[int, int]] = {}
+    for digest in digests:
+        for path, (reads, edits) in digest.files.items():
+            known_reads, known_edits = counts.get(path, (0, 0))
+            counts[path] = (known_reads + reads, known_edits + edits)
+    return tuple(FileTouch(path, reads, edits) for path, (reads, edits) in counts.items())
+
+
+def _named(digests: Sequence[Digest]) -> tuple[tuple[str, str], ...]:
+    joined: dict[str, dict[str, None]] = {}
+    for digest in digests:
+        for path, names in digest.names.items():
+            joined.setdefault(path, {}).update(dict.fromkeys(names))
+    return tuple((path, " ".join(list(names)[:MOST_NAMES])) for path, names in joined.items())
+
+
+def _commands(digests: Sequence[Digest]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(command for digest in digests for command in digest.commands))
+
+
+def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:
+    """The kind of the first prompt that has one: many sessions open with a question and then get to work."""
+    first = None
+    for prompt in prompts[:3] or [""]:
+        judged = explain_kind(prompt, edited, commands)
+        if judged.kind != Kind.OTHER:
+            return judged.kind, judged.reason
+        first = first or judged
+    return (first.kind, first.reason) if first else (Kind.OTHER, "")
+
+
+def _goal_keywords(prompts: Sequence[str]) -> tuple[str, ...]:
+    """Keywords of the first prompt; of the next ones too where it says little (`/clear`, `hi`, a bare link)."""
+    text = ""
+    found: tuple[str, ...] = ()
+    for prompt in prompts[:4]:
+        text = f"{text}\n{prompt}" if text else prompt
+        found = keywords(text[:MOST_GOAL])
+        if len(found) >= FEW_KEYWORDS:
+            break
+    return found
+
+
+def _models(digests: Sequence[Digest], provider: str, at: float | None) -> tuple[ModelUsage, ...]:
+    usage: dict[str, Usage] = {}
+    costs: dict[str, Decimal | None] = {}
+    responses: dict[str, int] = {}
+    for digest in digests:
+        for total in digest.usage:
+            model = total.model
+            usage[model] = usage.get(model, Usage()) + total.usage
+            responses[model] = responses.get(model, 0) + total.responses
+            known, price = costs.get(model, Decimal(0)), cost_of(total, provider, at)
+            costs[model] = None if known is None or price is None else known + price
+    ranked = sorted(usage, key=lambda model: (-usage[model].output, model))
+    return tuple(
+        ModelUsage(
+            model=model,
+            usage=usage[model],
+            responses=responses[model],
+            cost_usd=None if (cost := costs[model]) is None else str(cost),
+        )
+        for model in ranked
+    )
+
+
+def _open_items(tasks: Sequence[TaskResult]) -> tuple[str, ...]:
+    """What a next session would have to know: what was begun and not finished, and what still fails."""
+    items = [
+        task.title + (f" ({task.reason})" if task.reason else "")
+        for task in tasks
+        if task.status in ("failed", "skipped")
+    ]
+    return tuple(dict.fromkeys(item for item in items if item))[-MOST_OPEN_ITEMS:]
+
+
+def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenItem]:
+    """To-dos that nobody got to, and checks that still fail at the end."""
+    stopped = bool(turns) and not turns[-1].answered
+    left: list[TodoStatus] = ["pending", "in_progress"] if stopped else ["pending"]
+    items = [
+        OpenItem(text=text, why=ON_THE_LIST, owner="agent", at=item.at)
+        for text, item in todos.items()
+        if item.status in left and text and not is_chore(text)
+    ]
+    for turn in turns[-1:]:
+        for kind, check in turn.checks.items():
+            if not check.passed and not only_warns(check.evidence):
+                text = f"{kind} fails: {' '.join(without_escapes(check.evidence).split())}"
+                why = f"{check.reason} at the end of the session"
+                items.append(OpenItem(text=text, why=why, owner="agent", priority="high", at=turn.at))
+    return items
+
+
+def ledger_entry(session: DistilledSession) -> LedgerEntry:
+    """The row of a session: metadata only. `recorded` is set by whoever writes it."""
+    failed = [task for task in session.tasks if task.status == "failed"]
+    costs = [model.cost_usd for model in session.models]
+    tokens = Tokens()
+    for model in session.models:
+        used = model.usage
+        tokens = tokens + Tokens(used.input, used.output, used.cache_read, used.cache_write)
+    main = session.models[0].model if session.models else ""
+    return LedgerEntry(
+        session=session.session,
+        model=main or None,
+        tasks=len(session.tasks),
+        failed=len(failed),
+        skipped=sum(1 for task in session.tasks if task.status == "skipped"),
+        cost_usd=None
+        if not costs or any(cost is None for cost in costs)
+        else sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0)),
+        duration_s=session.active_s,
+        framework=session.framework,
+        goal=session.keywords,
+        timestamp=datetime.fromtimestamp(round(session.started, 3), UTC)
+        if session.started is not None
+        else None,
+        agent=session.agent,
+        provider=session.provider or None,
+        kind=session.kind,
+        project_type=session.project_type,
+        failures=tuple(task.reason for task in failed),
+        complexity=session.complexity,
+        tokens=tokens if session.models else None,
+        commits=session.commits,
+        outcome=session.outcome,
+    )

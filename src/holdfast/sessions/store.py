@@ -1,0 +1,384 @@
+"""What was read of which transcript, and what was made of it: one SQLite file per project.
+
+It can be deleted: the next import reads the transcripts that still exist again and finds its rows in the
+ledger. It holds what the ledger must not: goals, tasks and the evidence for them, redacted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from hashlib import blake2b
+from itertools import repeat
+from pathlib import Path
+from struct import unpack
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.model.events import DistilledSession, Lived
+from holdfast.model.memory import DeadEnd
+
+T = TypeVar("T")
+
+CAPTURE_FORMAT = 1
+BUSY_SECONDS = 30
+MOST_IN_MEMORY = 250_000  # claims of one run, about 40 MB
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS source (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, agent TEXT NOT NULL,
+    own TEXT NOT NULL, session TEXT NOT NULL,
+    position INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, head BLOB NOT NULL,
+    reader BLOB NOT NULL, digest BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS source_of_session ON source (session);
+CREATE INDEX IF NOT EXISTS source_of_own ON source (own);
+CREATE TABLE IF NOT EXISTS pending (session TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claim (key INTEGER PRIMARY KEY, source INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS session (
+    id TEXT PRIMARY KEY, started REAL, record BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Stamp(Struct, frozen=True):
+    """What tells cheaply whether a file changed."""
+
+    size: int
+    mtime_ns: int
+
+
+class Cursor(Struct, frozen=True, kw_only=True):
+    """How far one transcript was read, and the state to go on with.
+
+    `own` is the id the transcript gives itself, `session` the one it counts for: a subagent's parent.
+    """
+
+    id: int
+    path: str
+    agent: str
+    own: str
+    session: str
+    position: int
+    stamp: Stamp
+    head: bytes
+    reader: bytes
+    digest: bytes
+
+
+class _DeadEnds(Struct, frozen=True):
+    dead_ends: tuple[DeadEnd, ...] = ()
+
+
+class _OnlyDeadEnds(Struct, frozen=True):
+    harvest: _DeadEnds = _DeadEnds()
+
+
+class CaptureStore:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._use_write_ahead_log()
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._prepare()
+        except sqlite3.Error as error:
+            raise _refused(path, error) from error
+
+    @classmethod
+    def glimpse(cls, path: Path, ask: Callable[[CaptureStore], T], otherwise: T) -> T:
+        """An answer from the store without write access; `otherwise` where it is missing, newer or unreadable."""
+        for mode in ("mode=ro", "mode=ro&immutable=1"):
+            store = cls.__new__(cls)
+            store.path = path
+            try:
+                store._db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=5)
+                with closing(store._db):
+                    return ask(store)
+            except (sqlite3.Error, StoreError, msgspec.MsgspecError, ValueError):
+                continue
+        return otherwise
+
+    def _use_write_ahead_log(self) -> None:
+        """SQLite does not wait its turn here while another process makes the file, so we do."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _prepare(self) -> None:
+        (number,) = self._ask("PRAGMA user_version").fetchone()
+        if number > CAPTURE_FORMAT:
+            raise FormatTooNew(
+                f"was written by a newer holdfast (format {number}, this one knows {CAPTURE_FORMAT})",
+                where=str(self.path),
+                fix="Upgrade holdfast",
+            )
+        if number < CAPTURE_FORMAT:
+            with self.transaction():
+                for statement in _SCHEMA.split(";"):
+                    self._ask(statement)
+                self._ask(f"PRAGMA user_version={CAPTURE_FORMAT}")
+
+    def _ask(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(statement, values)
+        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
+            raise _refused(self.path, error) from error
+
+    def _ask_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        try:
+            self._db.executemany(statement, rows)
+        except sqlite3.Error as error:
+            raise _refused(self.path, error) from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Writes take their lock at once: one that is taken late fails instead of waiting."""
+        try:
+            self._ask("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._ask("ROLLBACK")
+                raise
+            self._ask("COMMIT")
+        except sqlite3.Error as error:
+            raise _refused(self.path, error) from error
+
+    def stamps(self) -> dict[str, tuple[Stamp, str]]:
+        """Every transcript read so far: its stamp then, and the session it belongs to."""
+        rows = self._ask("SELECT path, size, mtime_ns, session FROM source")
+        return {path: (Stamp(size, mtime_ns), session) for path, size, mtime_ns, session in rows}
+
+    def cursor(self, path: str) -> Cursor | None:
+        return next(self._cursors("path = ?", path), None)
+
+    def cursors_of(self, session: str) -> list[Cursor]:
+        return list(self._cursors("session = ?", session))
+
+    def _cursors(self, where: str, value: str) -> Iterator[Cursor]:
+        rows = self._ask(
+            "SELECT id, path, agent, own, session, position, size, mtime_ns, head, reader, digest "
+            f"FROM source WHERE {where}",
+            (value,),
+        )
+        for row in rows:
+            number, path, agent, own, session, position, size, mtime_ns, head, reader, digest = row
+            yield Cursor(
+                id=number,
+                path=path,
+                agent=agent,
+                own=own,
+                session=session,
+                position=position,
+                stamp=Stamp(size, mtime_ns),
+                head=head,
+                reader=reader,
+                digest=digest,
+            )
+
+    def root_of(self, own: str) -> str:
+        """The session that a transcript with this id counts for; the id itself when it is unknown."""
+        row = self._ask("SELECT session FROM source WHERE own = ? AND session != ''", (own,)).fetchone()
+        return str(row[0]) if row else own
+
+    def adopt(self, own: str, session: str) -> None:
+        """Parts that named a subagent as their parent before its own parent was known."""
+        if own != session:
+            self._ask("UPDATE source SET session = ? WHERE session = ?", (session, own))
+
+    def pending(self) -> list[str]:
+        """Sessions of which something new was read and no row has been written yet."""
+        return [session for (session,) in self._ask("SELECT session FROM pending ORDER BY session")]
+
+    def mark_pending(self, session: str) -> None:
+        self._ask("INSERT OR IGNORE INTO pending VALUES (?)", (session,))
+
+    def settle(self, sessions: Iterable[str]) -> None:
+        self._ask_many("DELETE FROM pending WHERE session = ?", ((session,) for session in sessions))
+
+    def passed_over(self, path: str, stamp: Stamp) -> None:
+        """A transcript of a forgotten session has grown: it is known, and was not read."""
+        self._ask(
+            "UPDATE source SET size = ?, mtime_ns = ? WHERE path = ?", (stamp.size, stamp.mtime_ns, path)
+        )
+
+    def empty(self, session: str) -> None:
+        """Nothing is kept of a session but which transcripts it has, and that their lines were counted."""
+        self._ask("UPDATE source SET reader = x'', digest = x'' WHERE session = ?", (session,))
+        self._ask("DELETE FROM session WHERE id = ?", (session,))
+        self.settle([session])
+
+    def next_source(self) -> int:
+        (number,) = self._ask("SELECT coalesce(max(id), 0) + 1 FROM source").fetchone()
+        return int(number)
+
+    def put(self, cursor: Cursor) -> None:
+        self._ask(
+            "INSERT OR REPLACE INTO source VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                cursor.id,
+                cursor.path,
+                cursor.agent,
+                cursor.own,
+                cursor.session,
+                cursor.position,
+                cursor.stamp.size,
+                cursor.stamp.mtime_ns,
+                cursor.head,
+                cursor.reader,
+                cursor.digest,
+            ),
+        )
+
+    def release(self, source: int) -> None:
+        """Forgets what a source claimed: it is read again from its start."""
+        self._ask("DELETE FROM claim WHERE source = ?", (source,))
+
+    def claims_exist(self) -> bool:
+        return self._ask("SELECT 1 FROM claim LIMIT 1").fetchone() is not None
+
+    def claimed_by(self, key: int) -> int | None:
+        row = self._ask("SELECT source FROM claim WHERE key = ?", (key,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def claim(self, keys: Iterable[int], source: int) -> None:
+        self._ask_many("INSERT OR IGNORE INTO claim VALUES (?, ?)", zip(keys, repeat(source)))
+
+    def put_record(self, record: DistilledSession) -> None:
+        self._ask(
+            "INSERT OR REPLACE INTO session VALUES (?,?,?)",
+            (record.session, record.started, msgspec.json.encode(record)),
+        )
+
+    def record(self, session: str) -> DistilledSession | None:
+        row = self._ask("SELECT record FROM session WHERE id = ?", (session,)).fetchone()
+        return None if row is None else msgspec.json.decode(row[0], type=DistilledSession)
+
+    def records(self, limit: int) -> list[DistilledSession]:
+        """The latest sessions, newest first."""
+        rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,))
+        return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
+
+    def dead_ends(self, limit: int) -> list[tuple[str, DeadEnd]]:
+        """What the latest sessions tried in vain, newest session first; nothing else of them is decoded."""
+        rows = self._ask("SELECT id, record FROM session ORDER BY started DESC LIMIT ?", (limit,))
+        decode = msgspec.json.Decoder(_OnlyDeadEnds).decode
+        return [(session, end) for session, record in rows for end in decode(record).harvest.dead_ends]
+
+    def lived(self, limit: int) -> list[Lived]:
+        """What the latest sessions went through, oldest first; nothing else of them is decoded."""
+        rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,)).fetchall()
+        decode = msgspec.json.Decoder(Lived).decode
+        return [decode(record) for (record,) in reversed(rows)]
+
+    def all_records(self) -> list[DistilledSession]:
+        rows = self._ask("SELECT record FROM session ORDER BY id")
+        return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
+
+    def check(self) -> str:
+        """'' when the file is sound, else what SQLite says of it."""
+        try:
+            (answer,) = self._ask("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.Error as error:
+            return str(error)
+        return "" if answer == "ok" else str(answer)
+
+
+class ClaimRun:
+    """What one import has claimed so far. What was stored before is looked up only where there is such."""
+
+    def __init__(self, store: CaptureStore) -> None:
+        self.store = store
+        self.owners: dict[str, int] = {}
+        self.look_up = store.claims_exist()
+
+    def stored_owner(self, key: str) -> int | None:
+        return self.store.claimed_by(_number(key)) if self.look_up else None
+
+    def rest(self) -> None:
+        """Called when all claims are stored: a long import need not hold them in memory as well."""
+        if len(self.owners) > MOST_IN_MEMORY:
+            self.owners.clear()
+            self.look_up = True
+
+
+class SourceClaims:
+    """The claims of one source while it is read; written by `save` together with its cursor."""
+
+    def __init__(self, run: ClaimRun, source: int) -> None:
+        self._run = run
+        self._owners = run.owners
+        self._source = source
+        self._new: list[str] = []
+
+    def repeated(self, key: str) -> bool:
+        # Called for every line: the common case, a key nobody has seen, is kept short.
+        if key in self._owners or (self._run.look_up and self._run.stored_owner(key) is not None):
+            return True
+        self._owners[key] = self._source
+        self._new.append(key)
+        if len(self._new) > MOST_IN_MEMORY:
+            self._spill()
+        return False
+
+    def foreign(self, key: str) -> bool:
+        owner = self._owners.get(key)
+        if owner is None and self._run.look_up:
+            owner = self._run.stored_owner(key)
+        if owner is None:
+            self._claim(key)
+            return False
+        return owner != self._source
+
+    def _claim(self, key: str) -> None:
+        self._owners[key] = self._source
+        self._new.append(key)
+        if len(self._new) > MOST_IN_MEMORY:
+            self._spill()
+
+    def _spill(self) -> None:
+        """A giant transcript: what it claimed so far moves to disk. Should it not be finished, it is released."""
+        with self._run.store.transaction():
+            self.save()
+        for key in [key for key, owner in self._owners.items() if owner == self._source]:
+            del self._owners[key]
+        self._run.look_up = True
+
+    def save(self) -> None:
+        self._run.store.claim(_numbers(self._new), self._source)
+        self._new = []
+
+
+def _number(key: str) -> int:
+    """A key as SQLite stores it best: 64 bits of a hash."""
+    return _numbers([key])[0]
+
+
+def _numbers(keys: Sequence[str]) -> tuple[int, ...]:
+    """The same for many, at once: there is a key for every line."""
+    digests = [blake2b(key.encode("utf-8", "replace"), digest_size=8).digest() for key in keys]
+    return unpack(f">{len(digests)}q", b"".join(digests))
+
+
+def _refused(path: Path, error: Exception) -> StoreError:
+    message = str(error)
+    if "locked" in message:
+        fix = "Another holdfast holds it: wait for it to finish"
+    elif "malformed" in message or "not a database" in message:
+        fix = f"Delete {path.name}: it is made again from the transcripts and the ledger keeps its rows"
+    else:
+        fix = "Check the disk and the permissions of the folder"
+    return StoreError(message, where=str(path), fix=fix)

@@ -1,0 +1,401 @@
+"""Watches calls go by for what they teach: failures and the variant that worked, commands that do a job here.
+
+An edit ends the wait for a command's remedy: what passes after it was repaired, not called in another way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from holdfast.core.patterns import Sought, late
+from holdfast.core.shell import Simple, masks, name_of, names, path_of, simple_commands, unquoted
+from holdfast.guard.redact import Redactor
+from holdfast.sessions import checks
+from holdfast.sessions.command_words import (
+    LONGEST,
+    REST,
+    at_home,
+    elsewhere,
+    job,
+    purpose_of,
+    shown,
+    specific,
+    subject_of,
+    with_flags,
+)
+from holdfast.sessions.corrections import was_sought
+from holdfast.sessions.experience import LONGER, PATIENCE, grow_older, note, wait
+from holdfast.sessions.failing_calls import SOFT, paths_in, slip_of, watch_listing, worker
+from holdfast.sessions.failure_wording import excerpt, said_by_shell, signs_in
+from holdfast.sessions.harvest_state import Gathered, Job, Slip, raw
+from holdfast.sessions.lint_findings import may_lint, shows_findings, watch_rules
+from holdfast.sessions.remedies import remedy, same_file
+
+# How a remedy is written in a rule: what took the place of what failed, and no more of the call than that.
+
+_SWITCHES = names("use shell exec x run env")
+_MANAGERS = names(
+    "nvm fnm n volta mise asdf rtx nodenv rbenv pyenv chruby sdk jenv goenv direnv nix proto vfox"
+)
+_PATH = re.compile(r"""(?:export )?PATH=["']?(?P<first>[^:"'$\s]+):""")
+_AT_HOME = re.compile(r"\A/(?:home|Users)/[^/]+/")
+TARGETS = names(
+    "--lib --bin --bins --test --tests --bench --example --filter -p --package --project -w --workspace"
+)
+_NAMED_TARGETS = TARGETS - {"--lib", "--bins", "--tests", "--workspace"}
+WITHOUT = "without it"  # the command that a missing wrapper was to run
+# What a wrapper limits in time is not helped by leaving that out, unless it comes to its end: a server does not.
+_ENDS_BY_ITSELF = frozenset(
+    ["test", "one test", "build", "lint", "types", "check", "format", "generate", "setup"]
+)
+_TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo")
+
+
+def instead(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
+    """The remedy of a slip, out of the line that worked; '' where what matters of it cannot be said."""
+    if slip.cause == "engine":
+        return version_switch(line, part)
+    text = _written(slip, part, line)
+    first, _, rest = text.rpartition("&& ")[2].partition(" ")
+    hides = first in _TASKS and rest.removeprefix("run ").startswith((REST, "<"))  # a task without its name
+    return "" if hides or text == REST else text
+
+
+def _written(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
+    match slip.cause:
+        case "variable":
+            return f"{slip.token}=… {shown(part)}"
+        case "place":
+            return job(part) or shown(part)
+        case "glob":
+            return shown(part, paths=True)
+        case "program":
+            return _program(slip.token, part, slip.part)
+        case "target" if slip.part is not None and part.program == slip.part.program:
+            return _other_target(slip, part)
+        case "usage" if slip.part is not None:
+            return _fewer_words(slip.part, part)
+        case "flag" if slip.part is not None and part.program == slip.part.program:
+            return _other_fields(slip.token, slip.part, part) or with_flags(part, slip.part, slip.token)
+    return shown(part, keep=(slip.token,))
+
+
+def _program(token: str, part: Simple, tried: Simple | None) -> str:
+    """A program under another name or behind another one: that name, whatever it was asked to do then."""
+    words = [unquoted(word) for word in part.words]
+    called = [name_of(word) for word in part.words]
+    if called[0] == token and (path := path_of(part)):
+        folders = [_AT_HOME.sub("~/", folder) for folder in unquoted(path[5:]).split(":")]
+        text = f"export PATH={':'.join(folder for folder in folders if not specific(folder))}"
+        return text if "/" in text and len(text) <= LONGEST else ""
+    alike = called[0].startswith(token) or token.startswith(called[0])
+    if called[0] == token or (alike and min(len(called[0]), len(token)) >= 3):
+        return _placed(at_home(words[0]), part) if "/" in words[0] else words[0]
+    if token in called[1:6]:
+        last = max(place for place, name in enumerate(called[:7]) if name == token)  # `mise x hk -- hk`
+        through = " ".join(words[: last + 1])
+        return _placed(through, part) if len(through) <= LONGEST else ""
+    if "-" in token and token == "-".join(called[:2]):
+        return " ".join(called[:2])
+    if tried is not None and name_of(tried.words[0]) == token and _is_rest(tried, part):
+        return WITHOUT if purpose_of(part) in _ENDS_BY_ITSELF else ""
+    return job(part) or shown(part, keep=(token,))
+
+
+def _is_rest(tried: Simple, part: Simple) -> bool:
+    """Whether a call is what a wrapper was to run: `timeout 60 npm test`, and then `npm test`."""
+    behind = [unquoted(word) for word in tried.words[1:]]
+    return any(name_of(word) == part.program for word in behind) and name_of(tried.words[0]) not in _TASKS
+
+
+def _placed(text: str, part: Simple) -> str:
+    """With the folder that it was called in, unless it is the same everywhere."""
+    here = part.directory and not part.directory.startswith(("/", "~", "$", ".."))
+    return f"cd {part.directory} && {text}" if text and here and not text.startswith(("/", "~")) else text
+
+
+def _other_fields(token: str, tried: Simple, part: Simple) -> str:
+    """Of a list that had a field too many: the fields that were asked for in its place."""
+    for place, word in enumerate(tried.words[:-1]):
+        fields = unquoted(tried.words[place + 1]).split(",")
+        if word.startswith("-") and token in fields and word in part.words[:-1]:
+            asked = unquoted(part.words[part.words.index(word) + 1]).split(",")
+            new = any(field not in fields for field in asked) and all(field.isidentifier() for field in asked)
+            text = f"{subject_of(part)} {word} {','.join(asked)}"
+            return (text if len(text) <= LONGEST else text[:LONGEST].rpartition(",")[0]) if new else ""
+    return ""
+
+
+def _other_target(slip: Slip, part: Simple) -> str:
+    """The target that was asked for instead, with its name where it has one; else just the subcommand."""
+    words = [unquoted(word) for word in part.words]
+    for place, word in enumerate(words):
+        if word.partition("=")[0] in TARGETS:
+            named = word in _NAMED_TARGETS and len(words) > place + 1
+            return f"{slip.subject} {word}{f' {words[place + 1]}' if named else ''}"
+    return slip.subject
+
+
+def _fewer_words(tried: Simple, part: Simple) -> str:
+    """A call that took less: without the options that only happened to stand beside it."""
+    old = {unquoted(word).partition("=")[0] for word in tried.words}
+    plain = [
+        word for word in part.words if not word.startswith("-") or unquoted(word).partition("=")[0] in old
+    ]
+    fewer = len([word for word in plain if not word.startswith("-")]) < len(
+        [word for word in tried.words if not word.startswith("-")]
+    )
+    return shown(Simple(tuple(plain), part.directory)) if fewer else shown(part)
+
+
+# --- versions of what runs a tool ---
+
+
+def version_switch(line: Sequence[Simple], part: Simple) -> str:
+    """What chose another version before a command in the same line, with the command after it; '' for nothing."""
+    program = name_of(part.words[0])
+    if program in _MANAGERS and _SWITCHES & set(part.words[1:3]):
+        return shown(part)
+    before = line[: line.index(part)] if part in line else ()
+    for one in before:
+        if one.program in _MANAGERS and _SWITCHES & set(one.words[1:3]):
+            return (
+                f"{_sourced(before)}{' '.join(unquoted(word) for word in one.words[:3])} && {program} {REST}"
+            )
+    for text in (
+        *part.variables,
+        *(one.text for one in before),
+        *(v for one in before for v in one.variables),
+    ):
+        if (match := _PATH.match(text)) and (folder := at_home(match["first"])):
+            return f"PATH={folder}:$PATH {program} {REST}"
+    return ""
+
+
+def _sourced(before: Sequence[Simple]) -> str:
+    """The script that a version manager has to be loaded from first."""
+    for one in before:
+        if one.words[0] in (".", "source") and len(one.words) > 1 and "nvm.sh" in one.words[1]:
+            return ". ~/.nvm/nvm.sh && "
+    return ""
+
+
+MOST_JOBS = 60
+MOST_PARTS = 6  # of a line whose commands are told apart
+MOST_IN_VAIN = 4
+# What no edit of the code mends: the call itself was wrong.
+OF_THE_CALL = frozenset(["flag", "command", "glob"])
+SHORT = 400  # an output that a masked failure may be told by
+UNMATCHED = frozenset(["unmatched"])
+SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
+_FAILED_TEST = late(
+    r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
+)
+_SAYS_IT_FAILED = late(  # where a pipe, or what follows, hides it
+    r"^(?:error|fatal|npm err!|npm error)\b|: command not found\b|\bcommand not found: |\bno matching distribution\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TEST_COUNTS = late(
+    r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
+)  # a linter marks its finds with a cross too
+_OTHER_JOB = Sought(
+    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
+    r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
+    words="fmt|format|gofumpt|goimports|prettier|gen|setup|bootstrap|install|sync|dev|start|serve|--fix|--write",
+)
+
+
+def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
+    """Takes one shell call that came to its end."""
+    slip = None
+    if ok is False:
+        command = _without_secrets(command)
+        if may_lint(command) and (state.ruled or shows_findings(output)):
+            watch_rules(state, command, output, at, ok=False)
+        slip = slip_of(command, excerpt(output), at)
+        if slip is None:
+            _jobs(state, command, worked=False, at=at)
+            _watch_checks(state, command, output, at)
+    else:
+        if may_lint(command) and (state.ruled or (masks(command) and shows_findings(output))):
+            watch_rules(state, _without_secrets(command), output, at, ok=ok)
+        if causes := _hidden_causes(command, output, unknown=ok is None):
+            clean = _without_secrets(command)
+            if ok is None or masks(clean) or causes <= SAID_BY_SHELL:
+                slip = slip_of(clean, excerpt(output), at, only=causes)
+    if ok is False and state.slips:
+        _in_vain(state, command)
+    if slip is not None:
+        wait(state, slip)
+        return
+    if ok is False:
+        grow_older(state)
+        return
+    awaited = bool(state.slips or state.shaky)
+    if awaited and not (masks(command) and _SAYS_IT_FAILED.search(output[:2000])):
+        _resolve(state, _without_secrets(command), output)
+    if ok and _OTHER_JOB.search(command):
+        if awaited or masks(command):
+            command = _without_secrets(command)
+        if _OTHER_JOB.search(command):
+            _jobs(state, command, worked=True, at=at, other=True)
+
+
+def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str]:
+    """By which signs a call may be known to have failed whose exit code does not say so, or is not known.
+
+    In a long output only by what a shell says itself, which programs seldom print.
+    """
+    if not output:
+        return frozenset()
+    if not (unknown or masks(command)):
+        return UNMATCHED if said_by_shell(output) else frozenset()
+    if len(output) > SHORT and not (unknown and "command not found" in output):
+        return UNMATCHED if said_by_shell(output) else frozenset()
+    causes = SOFT if len(output) <= SHORT else SAID_BY_SHELL
+    return causes if signs_in(excerpt(output)) else frozenset()
+
+
+def misused(command: str, output: str) -> bool:
+    """Whether an output says that a check was called in a wrong way, whatever the line's exit code says."""
+    if _hidden_causes(command, output, unknown=False) != SOFT:
+        return False
+    slip = slip_of(command, excerpt(output), None, only=SOFT - {"path", "glob"})
+    return slip is not None and slip.part is not None and bool(purpose_of(slip.part))
+
+
+def lacks_proof(state: Gathered, command: str) -> bool:
+    """Whether a command does a job of which no line is known yet that says that all is well."""
+    return any((known := state.jobs.get(text)) is None or not known.line for text, _, _ in _jobs_in(command))
+
+
+def verified(state: Gathered, command: str, line: str, at: float | None) -> None:
+    """Takes a command that passed its verification; whether it did is somebody else's judgement."""
+    _jobs(state, command, worked=True, at=at, line=line)
+
+
+def edited(state: Gathered, path: str) -> None:
+    """An edit: files may still turn up, commands may not; a file that was written was not there before."""
+    waiting = []
+    for slip in state.slips:
+        if slip.cause in LONGER:
+            slip.age = max(slip.age, PATIENCE)
+            waiting.append(slip)
+        elif slip.part is not None and slip.cause in OF_THE_CALL:
+            note(state, slip, "")  # nobody found what helps, and it will fail again
+        elif slip.part is None and slip.token not in path.splitlines():
+            waiting.append(slip)
+    state.slips = waiting
+    state.shaky = {}
+
+
+# --- remedies ---
+
+
+def _resolve(state: Gathered, command: str, output: str) -> None:
+    parts = [
+        part for part in simple_commands(command) if part.words and part.program not in ("echo", "printf")
+    ]
+    grow_older(state)
+    _settle_tests(state, parts)
+    for slip in list(state.slips):
+        if slip.part is None:
+            named = (path for part in parts for path in paths_in(part))
+            if found := next((path for path in named if same_file(slip.token, path)), ""):
+                state.slips.remove(slip)
+                note(state, slip, found)
+            continue
+        part = remedy(slip.cause, slip.token, slip.part, parts)
+        if part is None or (slip.age >= PATIENCE and not _names(part, slip)):
+            continue
+        if not elsewhere(part) and (text := instead(slip, part, parts)):
+            state.slips.remove(slip)
+            note(state, slip, text)
+    watch_listing(state, output)
+
+
+def _names(part: Simple, slip: Slip) -> bool:
+    """Whether a call that comes late is of the program itself: what only does the same job is other work by then."""
+    return slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
+
+
+def _in_vain(state: Gathered, command: str) -> None:
+    """A call that would have been the remedy, and failed too."""
+    parts = [part for part in simple_commands(command) if part.words and not part.shapes]
+    for slip in state.slips:
+        part = remedy(slip.cause, slip.token, slip.part, parts[-1:]) if slip.part is not None else None
+        if part is not None and (text := instead(slip, part, parts)) and text not in slip.vain:
+            slip.vain = [*slip.vain, text][-MOST_IN_VAIN:]
+
+
+# --- checks that fail ---
+
+
+def _watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
+    """A check that failed in earnest: tests may be shaky."""
+    part = worker(simple_commands(command))
+    kind = checks.check_kind(part.text) if part is not None else None
+    if part is None or kind != "test":
+        return
+    if purpose_of(part) not in ("test", "one test"):
+        return
+    counted = bool(_TEST_COUNTS.search(output))
+    found = (
+        go or python or (marked if counted else "")
+        for go, python, marked in _FAILED_TEST.findall(excerpt(output))
+    )
+    names = [name for name in found if name][:3]
+    if names and len(names) <= 2:
+        state.shaky = {name: raw(part.text) for name in names}
+
+
+def _settle_tests(state: Gathered, parts: list[Simple]) -> None:
+    for name, command in list(state.shaky.items()):
+        if any(part.text == command for part in parts):
+            del state.shaky[name]
+            note(state, Slip("flaky", "", name, "failed, then passed without an edit", None, None), "")
+
+
+# --- commands that do a job ---
+
+
+def _jobs(
+    state: Gathered, command: str, *, worked: bool, at: float | None, other: bool = False, line: str = ""
+) -> None:
+    for text, purpose, checking in _jobs_in(command):
+        if other and checking:
+            continue
+        known = state.jobs.get(text)
+        if known is None and len(state.jobs) < MOST_JOBS:
+            known = state.jobs[text] = Job(purpose, at)
+        if known is not None:
+            if worked and not known.worked:
+                known.sought = was_sought(state, text, purpose)
+            known.worked += worked
+            known.failed += not worked
+            known.at = at or known.at
+            known.line = known.line or raw(line)
+
+
+@lru_cache(maxsize=512)  # the same few commands come again and again
+def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
+    """The commands of a line that do a job, as a rule names them; and whether each of them verifies."""
+    parts = simple_commands(_without_secrets(command))
+    if len(parts) > MOST_PARTS:
+        return ()
+    doing = ((part, purpose_of(part)) for part in parts if not part.shapes)
+    named = ((job(part), purpose, bool(checks.check_kind(part.text))) for part, purpose in doing if purpose)
+    return tuple(one for one in named if one[0])
+
+
+@lru_cache(maxsize=512)
+def _without_secrets(command: str) -> str:
+    """A command that may be taken apart: what tells that a word is a password may be the word before it."""
+    return _redactor().redact(command)
+
+
+@cache
+def _redactor() -> Redactor:
+    return Redactor()

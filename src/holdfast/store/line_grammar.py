@@ -1,0 +1,259 @@
+"""The line grammar that all memory files share: one value per bullet, its fields behind it, any text on one line.
+
+    - Use short links · because: the proxy cuts long ones · by: user · D-k3f9ab <!-- session 847ff7d2 -->
+
+Escapes are those of `table` (a pipe needs none here). A field that has its default, or what the surroundings
+say already, is left out. The id at the end is for people: it is a hash of the text and is not read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import fields as struct_fields
+
+from holdfast.core import markdown_table
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
+
+T = TypeVar("T", bound=Struct)
+
+_PIPE = re.compile(r"\\(.)", re.DOTALL)
+_COMMENT = re.compile(r"<(?=!--)|(?<=--)>|(?<=holdfast):(?=\s*(?:begin|end))")
+# A sign that a reader would take for the beginning of a field, or for the id at the end.
+_SIGN = re.compile(r"(?:^|(?<=\s))[·→](?=\s*(?:$|[a-z][a-z ]*:|[A-Z]-[0-9a-z]{6}))")
+_ID = re.compile(r" · [A-Z]-[0-9a-z]{6}$")
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?)?")
+_SOURCE = re.compile(r"\s*<!-- session (.*) -->$")
+_UNKNOWN_TIME = "?"
+_NOTHING = object()
+
+
+class Problem(Struct, frozen=True):
+    """A line that could not be read and is left as it is. `message` is the whole sentence, place included."""
+
+    where: str
+    line: int
+    message: str
+
+
+def problem(where: str, line: int, what: str, fix: str = "Correct the line, or delete it") -> Problem:
+    return Problem(where, line, f"{where}:{line}: {what}. {fix}.")
+
+
+# --- values --------------------------------------------------------------------------------------------
+
+
+def encode(text: str) -> str:
+    """Any text as one line that cannot be taken for a field, a comment or a marker."""
+    cell = markdown_table.encode_cell(text) or markdown_table.EMPTY
+    cell = _PIPE.sub(lambda match: "|" if match[1] == "|" else match[0], cell)
+    return _plain(_SIGN.sub(_as_escape, cell))
+
+
+def decode(cell: str) -> str:
+    return markdown_table.decode_cell(cell)
+
+
+def encode_list(items: Sequence[str]) -> str:
+    return _plain(markdown_table.encode_list(items, " · "))
+
+
+def decode_list(cell: str) -> tuple[str, ...]:
+    return markdown_table.decode_list(cell, " · ")
+
+
+def _plain(cell: str) -> str:
+    return _COMMENT.sub(_as_escape, cell)
+
+
+def _as_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def render_time(at: float | None) -> str:
+    """UTC, as short as it is exact; a time that no calendar has is written as its number."""
+    if at is None:
+        return _UNKNOWN_TIME
+    moment = _moment(at)
+    if moment is None or moment.timestamp() != at:
+        return f"@{at!r}"
+    if moment.microsecond:
+        return moment.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0")
+    return moment.strftime("%Y-%m-%d %H:%M:%S" if moment.second else "%Y-%m-%d %H:%M")
+
+
+def parse_time(cell: str) -> float | None:
+    """ValueError when it is no time."""
+    if cell == _UNKNOWN_TIME:
+        return None
+    if cell.startswith("@"):
+        return float(cell[1:])
+    match = _TIME.fullmatch(cell)
+    if match is None:
+        raise ValueError(f"{cell!r} is no time such as 2026-01-05 14:02")
+    year, month, day, hour, minute, second = (int(group or 0) for group in match.groups()[:6])
+    micro = round(float(match[7] or 0) * 1_000_000)
+    return datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC).timestamp()
+
+
+def render_minute(at: float | None) -> str:
+    """For headings, where the exact time stands elsewhere."""
+    moment = None if at is None else _moment(at)
+    return "undated" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
+
+
+def render_month(at: float | None) -> str:
+    return "undated" if render_minute(at) == "undated" else render_minute(at)[:7]
+
+
+def _moment(at: float) -> datetime | None:
+    # Years of four digits only: strftime pads no others, and a clock that is so far off tells nothing.
+    if not math.isfinite(at) or not -30_610_224_000 <= at < 253_402_300_799:
+        return None
+    return datetime.fromtimestamp(at, UTC)
+
+
+# --- bullets -------------------------------------------------------------------------------------------
+
+
+class Field(Struct, frozen=True):
+    """How one attribute is written: ` · key: value`."""
+
+    key: str
+    name: str
+    kind: Literal["text", "time", "list", "count"] = "text"
+    one_of: tuple[str, ...] = ()
+    sign: str = "·"
+
+
+class Form(Struct, Generic[T], frozen=True):
+    """How a value becomes a bullet: its leading text, then its fields in this order."""
+
+    type: type[T]
+    lead: str
+    fields: tuple[Field, ...] = ()
+
+    def render(self, item: T, known: Mapping[str, object] | None = None) -> str:
+        """The line without its bullet. `known` are the values that the surroundings give."""
+        return f"{self.head(item)}{self.tail(item, known)}{shown_id(item)}{self.source(item, known)}"
+
+    def head(self, item: T) -> str:
+        return encode(getattr(item, self.lead))
+
+    def tail(self, item: T, known: Mapping[str, object] | None = None) -> str:
+        """The fields that say more than is known, each with the sign before it."""
+        expected = {**_defaults(self.type), **(known or {})}
+        return "".join(
+            f" {field.sign} {field.key}: {_write(field, value)}"
+            for field in self.fields
+            if (value := getattr(item, field.name)) != expected.get(field.name, _NOTHING)
+        )
+
+    def source(self, item: T, known: Mapping[str, object] | None = None) -> str:
+        """The session, in a comment: a long id that no reader wants to see in every line."""
+        session = getattr(item, "session", "")
+        return "" if session == (known or {}).get("session", "") else f" <!-- session {encode(session)} -->"
+
+    def parse(self, line: str, known: Mapping[str, object] | None = None) -> T:
+        """The value of a line. ValueError, with the reason, when a field makes no sense."""
+        values: dict[str, Any] = dict(known or {})
+        line = line.strip(markdown_table.BLANKS)
+        if source := _SOURCE.search(line):
+            line = line[: source.start()]
+            values["session"] = decode(source[1])
+        pieces = _splitter(self.fields).split(without_id(line))
+        values[self.lead] = decode(pieces[0])
+        by_key = {field.key: field for field in self.fields}
+        for key, cell in zip(pieces[1::2], pieces[2::2], strict=True):
+            values[by_key[key].name] = _read(by_key[key], cell.strip(markdown_table.BLANKS))
+        optional = _defaults(self.type)
+        missing = [f.key for f in self.fields if f.name not in values and f.name not in optional]
+        if missing:
+            raise ValueError(f"it does not say {missing[0]!r}")
+        return self.type(**values)
+
+
+def shown_id(item: object) -> str:
+    shown = getattr(item, "id", "")
+    return f" · {shown}" if shown else ""
+
+
+def without_id(line: str) -> str:
+    return _ID.sub("", line.rstrip(markdown_table.BLANKS))
+
+
+@cache
+def _defaults(type_: type[Struct]) -> dict[str, object]:
+    return {field.name: field.default for field in struct_fields(type_) if not field.required}
+
+
+@cache
+def _splitter(fields: tuple[Field, ...]) -> re.Pattern[str]:
+    keys = "|".join(re.escape(field.key) for field in fields) or "(?!)"
+    return re.compile(f" [·→] ({keys}): ")
+
+
+def _write(field: Field, value: Any) -> str:
+    if field.kind == "time":
+        return render_time(value)
+    if field.kind == "count":
+        return str(value)
+    return encode_list(value) if field.kind == "list" else encode(value)
+
+
+def _read(field: Field, cell: str) -> object:
+    if field.kind == "time":
+        return parse_time(cell)
+    if field.kind == "list":
+        return decode_list(cell)
+    if field.kind == "count":
+        return int(cell)
+    value = decode(cell)
+    if field.one_of and value not in field.one_of:
+        raise ValueError(f"{field.key} is {value!r}, and may be {', '.join(filter(None, field.one_of))}")
+    return value
+
+
+_BY = Field("by", "by", one_of=("user", "agent", ""))
+AT = Field("at", "at", "time")
+
+DECISION = Form(Decision, "text", (Field("because", "rationale"), _BY, AT))
+FINDING = Form(Finding, "text", (AT,))
+DEAD_END = Form(
+    DeadEnd,
+    "tried",
+    (Field("failed", "failed", sign="→"), Field("instead", "instead", sign="→"), AT),
+)
+QUESTION = Form(
+    Question,
+    "text",
+    (Field("answer", "answer", sign="→"), _BY, Field("answered", "answered_at", "time"), AT),
+)
+OPEN_ITEM = Form(
+    OpenItem,
+    "text",
+    (
+        Field("because", "why"),
+        Field("priority", "priority", one_of=("high", "normal", "low")),
+        Field("owner", "owner", one_of=("user", "agent", "")),
+        Field("branch", "branch"),
+        Field("project", "project"),
+        AT,
+    ),
+)
+FACT = Form(
+    Fact,
+    "text",
+    (
+        Field("command", "command"),
+        Field("showed", "evidence", sign="→"),
+        Field("verified", "verified_at", "time"),
+        AT,
+    ),
+)

@@ -1,0 +1,151 @@
+"""The only reader of environment and configuration: everything else is handed what it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from holdfast.core.errors import StoreError
+from holdfast.store.project import Project, find_project
+from holdfast.store.settings import Settings, load_settings
+
+# What reads only is answered without a redactor: its rules take as long to load as a small command takes in all.
+if TYPE_CHECKING:
+    from holdfast.guard.redact import Redactor, Scanner
+
+SHORT = 400
+# What agents set in the shells in which they run commands.
+AGENT_SIGNS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CURSOR_AGENT")
+MOST_CLEANED = 20_000  # the same commands and paths come by again and again
+
+
+class Machine:
+    """This user on this machine: places, settings, the clock and the one redactor that every text passes."""
+
+    def __init__(self, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+        self.env = dict(os.environ if env is None else env)
+        self.cwd = cwd or _here()
+        self._cleaned: dict[str, str] = {}
+        self.tell: Callable[[str], None] = _to_nobody
+        """Says to whoever runs this what he waits for; a surface that has a person before it sets it."""
+
+    @cached_property
+    def user_home(self) -> Path:
+        return Path(self.env.get("HOME") or self.env.get("USERPROFILE") or Path.home())
+
+    @cached_property
+    def home(self) -> Path:
+        """`~/.holdfast`, or where HOLDFAST_HOME puts it."""
+        configured = self.env.get("HOLDFAST_HOME")
+        return Path(configured).expanduser().absolute() if configured else self.user_home / ".holdfast"
+
+    @property
+    def inside_agent(self) -> bool:
+        """Whether an agent runs this command rather than a person."""
+        return any(self.env.get(name) for name in AGENT_SIGNS)
+
+    def places(self, project: Project | None = None) -> Places:
+
+        return Places(home=self.user_home, env=self.env, project=project.root if project else None)
+
+    def project(self, start: Path | None = None) -> Project:
+        return find_project(start or self.cwd, self.home)
+
+    def settings(self, project: Project | None = None) -> Settings:
+        return load_settings(self.home / "config.toml", project.window / "config.toml" if project else None)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        from holdfast.guard.redact import redactor_for
+
+        return redactor_for(self.env, self._scanner())
+
+    def _scanner(self) -> Scanner | None:
+        """Compiling the scanner's rules takes seconds, so a command does it only when that is wanted."""
+        wanted = self.settings().scanner
+        if wanted == "off" or (wanted == "auto" and not self.scanner_cache.is_dir()):
+            return None
+        from holdfast.guard.scanner import OnDemand, load_scanner
+
+        return OnDemand(lambda: load_scanner(str(self.scanner_cache)))
+
+    @property
+    def scanner_cache(self) -> Path:
+        return self.home / "cache" / "scanner"
+
+    def clean(self, text: str) -> str:
+        """A text as it may be stored: without our own injected blocks, private parts and secrets."""
+        known = self._cleaned.get(text)
+        if known is None:
+            known = self._cleaned_now(text)
+            if len(text) <= SHORT and len(self._cleaned) < MOST_CLEANED:
+                self._cleaned[text] = known
+        return known
+
+    def look_over(self, texts: Iterable[str]) -> None:
+        """Looks at many texts at once: together they cost a fraction of what they cost one by one.
+
+        Where nothing is found in all of them, nothing is in any; else each is cleaned by itself when it is asked for.
+        """
+        if len(self._cleaned) > MOST_CLEANED:
+            self._cleaned.clear()
+        unknown = [text for text in dict.fromkeys(texts) if text and text not in self._cleaned]
+        together = "\n".join(unknown)
+        if self._cleaned_now(together) == together:
+            self._cleaned.update((text, text) for text in unknown)
+
+    def _cleaned_now(self, text: str) -> str:
+        return self._strip(text)
+
+    @cached_property
+    def _strip(self) -> Callable[[str], str]:
+        from holdfast.guard.redact import cleaner
+
+        return cleaner(self.redactor)
+
+    now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
+
+
+def _to_nobody(said: str) -> None:
+    """Where nobody waits."""
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise StoreError("the current directory is gone", fix="Change to one that exists") from error
+
+
+def scanner_installed() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("kingfisher_sdk") is not None
+
+
+def scanner_missing_rules(machine: Machine) -> bool:
+    return scanner_installed() and machine.settings().scanner != "off" and not machine.scanner_cache.is_dir()
+
+
+def compile_rules(machine: Machine) -> None:
+    """Takes seconds, once; from then on every command has the second pass."""
+    from holdfast.guard.scanner import load_scanner
+
+    load_scanner(str(machine.scanner_cache))
+
+
+class Places(Struct, frozen=True):
+    """Where to look, passed in so that nothing here reads the environment.
+
+    `project` is the work tree in question, for agents that keep their sessions inside it.
+    """
+
+    home: Path
+    env: Mapping[str, str]
+    project: Path | None = None

@@ -1,0 +1,153 @@
+"""Phrases found in any text by windows of words, whatever their case and the blanks between them.
+
+A phrase can be looked for without being known: only a hash of its folded words is needed, and their number.
+Words are whole: `rest` is not found in `restart`. A long phrase is recognised by its beginning too, because
+texts are cut when they are stored and its end may be missing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from holdfast.core.patterns import late
+
+FORGOTTEN = "[forgotten]"
+SHORTEST = 4
+HEAD = 16
+_LEAST_CUT = 2  # words of a phrase at a text's cut end by which it is recognised
+
+# Scripts that set no blanks between words, and Hangul, whose words have endings: every sign is a word.
+_SIGNS = (
+    r"\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_MARKS = r"\u0300-\u036f"
+_BLANKS = r"\s\u00ad\u200b-\u200f\u2060\ufeff"
+_TOKEN = late(rf"{re.escape(FORGOTTEN)}|[{_SIGNS}]|(?:(?![{_SIGNS}])[^\W_]|[{_MARKS}])+|[^\w{_BLANKS}]|_")
+_EDGE = "\"'“”‘’«»`"
+_END = f".,;:!?…{_EDGE}"
+_NOTHING = "\0"  # how a removed place is folded: like no word at all
+
+
+class Token(Struct, frozen=True):
+    """A word or sign, folded, and where it stands."""
+
+    folded: str
+    start: int
+    stop: int
+
+
+def tokens(text: str) -> list[Token]:
+    return [
+        Token(_NOTHING if found[0] == FORGOTTEN else _fold(found[0]), found.start(), found.end())
+        for found in _TOKEN.finditer(text)
+    ]
+
+
+@lru_cache(maxsize=8192)
+def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+
+
+def words_of_phrase(phrase: str) -> tuple[str, ...]:
+    """The folded words of a phrase, without the quotes around it and the stop at its end."""
+    return tuple(token.folded for token in tokens(phrase.strip().strip(_EDGE).rstrip(_END)))
+
+
+def whole_key(words: Sequence[str]) -> str:
+    return "\x1f".join(words)
+
+
+def head_key(words: Sequence[str], number: int) -> str:
+    """Of the first words of a phrase that has `number` of them."""
+    return f"{number}\x1e{whole_key(words[:HEAD])}"
+
+
+class Windows:
+    """Looks for phrases of known lengths; `known` says whether a key (or its hash) is one of theirs."""
+
+    def __init__(self, lengths: Collection[int], known: Callable[[str], bool]) -> None:
+        self._lengths = sorted(set(lengths), reverse=True)
+        self._known = known
+
+    def __bool__(self) -> bool:
+        return bool(self._lengths)
+
+    def found_in(self, text: str) -> bool:
+        return bool(self._lengths) and bool(self.spans(text))
+
+    def strip(self, text: str) -> str:
+        """The text with `[forgotten]` for every phrase."""
+        return replaced(text, self.spans(text)) if self._lengths else text
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where phrases stand, from the first character to behind the last."""
+        found = tokens(text) if self._lengths else []
+        folded = [token.folded for token in found]
+        spans: list[tuple[int, int]] = []
+        place = 0
+        while place < len(found):
+            size = self._size_at(folded, place)
+            if size:
+                spans.append((found[place].start, found[place + size - 1].stop))
+            place += size or 1
+        return spans
+
+    def _size_at(self, folded: Sequence[str], place: int) -> int:
+        left = len(folded) - place
+        for number in self._lengths:
+            if number > HEAD and left >= HEAD:
+                if not self._known(head_key(folded[place : place + HEAD], number)):
+                    continue
+                if left < number:
+                    return left  # its end was cut off
+            if left >= number and self._known(whole_key(folded[place : place + number])):
+                return number
+        return 0
+
+
+class Phrases(Windows):
+    """Phrases that are known in full: their beginnings at the end of a text that was cut are found as well."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self.words = [words for phrase in phrases if (words := words_of_phrase(phrase))]
+        keys = {whole_key(words) for words in self.words}
+        keys |= {head_key(words, len(words)) for words in self.words if len(words) > HEAD}
+        super().__init__([len(words) for words in self.words], keys.__contains__)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        spans = super().spans(text)
+        if self.words and text.rstrip().endswith("…"):
+            cut = self._cut(tokens(text[: text.rindex("…")]))
+            if cut is not None and (not spans or spans[-1][1] <= cut[0]):
+                spans.append(cut)
+        return spans
+
+    def _cut(self, found: Sequence[Token]) -> tuple[int, int] | None:
+        """Where a phrase begins that the text breaks off in; its last word may be half a word."""
+        for words in self.words:
+            for size in range(min(len(words), len(found)), 0, -1):
+                last = [token.folded for token in found[-size:]]
+                long_enough = size >= _LEAST_CUT or (len(words) == 1 and len(last[0]) >= SHORTEST)
+                if (
+                    long_enough
+                    and last[:-1] == list(words[: size - 1])
+                    and words[size - 1].startswith(last[-1])
+                ):
+                    return found[-size].start, found[-1].stop
+        return None
+
+
+def replaced(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    place = 0
+    for start, stop in spans:
+        pieces += [text[place:start], FORGOTTEN]
+        place = stop
+    return "".join([*pieces, text[place:]])

@@ -1,0 +1,385 @@
+"""Where everything lies: the memory of a project outside the work tree, and its window `.holdfast/` inside.
+
+`git clean`, a deleted clone or another worktree must lose nothing, so what a person owns is kept under
+`~/.holdfast/projects/<id>/` and the repository only links to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from holdfast.core import files
+from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.core.folders import recover
+from holdfast.core.names import as_name
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+FORMAT = 1
+LINKS = os.name != "nt"  # elsewhere links need a privilege, and the ledger is a plain file in the window
+_IDENTITY = re.compile(r"[a-z0-9][a-z0-9-]{3,60}\Z")
+
+IGNORE_ALL = """# Written by holdfast: nothing here is shared until you ask for it (holdfast ledger share).
+*
+"""
+IGNORE_BUT_LEDGER = """# Written by holdfast: the ledger is shared in git, the rest is yours alone.
+*
+!.gitignore
+!.gitattributes
+!ledger.md
+"""
+IGNORE_BUT_LESSONS = """# Written by holdfast: lessons are shared in git, the rest is yours alone.
+*
+!.gitignore
+!.gitattributes
+!lessons/
+!lessons/*.md
+"""
+IGNORE_BUT_BOTH = """# Written by holdfast: the ledger and lessons are shared in git, the rest is yours alone.
+*
+!.gitignore
+!.gitattributes
+!ledger.md
+!lessons/
+!lessons/*.md
+"""
+UNION_MERGE = """# Written by holdfast: each line of the ledger is an entry, so a merge keeps both sides.
+ledger.md merge=union text eol=lf
+"""
+
+
+class Project(Struct, frozen=True):
+    """The places of one project on this machine. Making one touches nothing; `prepare` does."""
+
+    root: Path
+    window: Path  # <root>/.holdfast
+    memory: Path  # ~/.holdfast/projects/<id>
+    identity_file: Path
+
+    @property
+    def name(self) -> str:
+        return self.root.name or "root"
+
+    @property
+    def title(self) -> str:
+        """What its memory is filed under: the same in every worktree, and after the folder was renamed."""
+        recorded = _text_of(self.memory / "name").strip()
+        return as_name(recorded) if recorded else self._natural_title()
+
+    def _natural_title(self) -> str:
+        common = self.identity_file.parent
+        if self.identity_file.name != "holdfast-id":
+            return as_name(self.root.name)
+        # `.git`, or the `.bare` beside which people keep their worktrees
+        return as_name(
+            common.parent.name if common.name.startswith(".") else common.name.removesuffix(".git")
+        )
+
+    @property
+    def ledger(self) -> Path:
+        """All rows that this machine wrote, shared or not."""
+        return self.memory / "ledger.md"
+
+    @property
+    def window_ledger(self) -> Path | None:
+        """The ledger in the repository where it is a file of its own: shared through git, or somebody's own.
+
+        A link is never followed: one that came with a clone could point anywhere.
+        """
+        shown = self.window / "ledger.md"
+        real = os.path.lexists(shown) and not shown.is_symlink()
+        return shown if real or not LINKS else None
+
+    @property
+    def capture(self) -> Path:
+        return self.memory / "capture.db"
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was ever kept for this project."""
+        return self.memory.is_dir() or (self.window / "ledger.md").exists()
+
+    def lock(self, name: str) -> Path:
+        return self.memory / "locks" / f"{name}.lock"
+
+    @property
+    def shared(self) -> bool:
+        shown = self.window / "ledger.md"
+        return (
+            shown.is_file()
+            and not shown.is_symlink()
+            and "!ledger.md" in _text_of(self.window / ".gitignore")
+        )
+
+    @property
+    def shares_lessons(self) -> bool:
+        return "!lessons/" in _text_of(self.window / ".gitignore").split()
+
+    def write_ignore_rules(self, *, ledger: bool | None = None, lessons: bool | None = None) -> None:
+        """What git is to see of the window from now on; None leaves it as it is."""
+        ledger = "!ledger.md" in _text_of(self.window / ".gitignore").split() if ledger is None else ledger
+        lessons = self.shares_lessons if lessons is None else lessons
+        rules = {
+            (False, False): IGNORE_ALL,
+            (True, False): IGNORE_BUT_LEDGER,
+            (False, True): IGNORE_BUT_LESSONS,
+            (True, True): IGNORE_BUT_BOTH,
+        }[ledger, lessons]
+        path = self.window / ".gitignore"
+        files.replace(path, rules.encode(), self.lock("layout"), files.ANYTHING)
+
+    def prepare(self) -> None:
+        """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""
+        self.check_window()
+        recover(self.memory)
+        require_format(self)
+        for folder in (self.memory.parent.parent, self.memory.parent, self.memory):
+            files.make_private(folder)
+        self._put_new(self.identity_file, f"{self.memory.name}\n")
+        if _text_of(self.identity_file).strip() != self.memory.name:
+            raise StoreError(
+                "another command has set this project up at the same moment",
+                where=str(self.identity_file),
+                fix="Run the command again",
+            )
+        self._put_new(self.memory / "format", f"{FORMAT}\n")
+        self._put_new(self.memory / "root", f"{self.root}\n")
+        self._put_new(self.memory / "name", f"{self._natural_title()}\n")
+        self._put_new(self.window / ".gitignore", IGNORE_ALL)
+        self._put_new(self.window / ".gitattributes", UNION_MERGE)
+        self._link("local", self.memory)
+        if LINKS:
+            self._link("ledger.md", Path("local") / "ledger.md")
+
+    def check_window(self) -> None:
+        """StoreError when the window is something that must not be written into."""
+        if self.window.is_symlink():
+            problem, fix = "is a link, and holdfast writes only inside the repository", "Remove the link"
+        elif self.window == self.memory.parent.parent:
+            problem, fix = (
+                "is holdfast's own store, so this directory cannot be a project",
+                "Work in a project's folder",
+            )
+        elif self.window.exists() and not self.window.is_dir():
+            problem, fix = "is a file where holdfast's folder belongs", "Move it away"
+        else:
+            return
+        raise StoreError(problem, where=str(self.window), fix=f"{fix} and run the command again")
+
+    def _put_new(self, path: Path, text: str) -> None:
+        if not os.path.lexists(path):
+            with contextlib.suppress(files.Conflict):  # another first command was faster
+                files.replace(path, text.encode(), self.lock("layout"), expected=None)
+
+    def _link(self, name: str, target: Path) -> None:
+        """A link in the window. One that points elsewhere is not ours: it is replaced, never followed."""
+        link = self.window / name
+        if link.is_symlink():
+            if Path(os.readlink(link)) == target:
+                return
+            link.unlink()
+        elif os.path.lexists(link):
+            return
+        try:
+            link.symlink_to(target)
+        except FileExistsError:
+            return  # another first command was faster
+        except OSError:
+            if name == "local":  # a pointer, where links cannot be made
+                self._put_new(link, f"{target}\n")
+
+
+def find_project(start: Path, home: Path) -> Project:
+    """The project a directory belongs to: its git work tree, else the nearest `.holdfast/`, else itself."""
+    start = _out_of_memory(Path(os.path.abspath(start)), home)
+    git = find_git(start)
+    if git is not None:
+        root, common = git
+        return _project(root, common / "holdfast-id", home)
+    for directory in (start, *start.parents):
+        if (directory / ".holdfast").is_dir() and directory / ".holdfast" != home:
+            return _project(directory, directory / ".holdfast" / "id", home)
+    return _project(start, start / ".holdfast" / "id", home)
+
+
+def _out_of_memory(start: Path, home: Path) -> Path:
+    """Who follows `.holdfast/local` stands in the memory itself, and means the project that it belongs to."""
+    kept = Path(os.path.realpath(home)) / "projects"
+    below = Path(os.path.realpath(start))
+    if not below.is_relative_to(kept) or below == kept:
+        return start
+    root = _text_of(kept / below.relative_to(kept).parts[0] / "root").strip()
+    return Path(root) if root and Path(root).is_dir() else start
+
+
+def find_git(start: Path) -> tuple[Path, Path] | None:
+    """The work tree and the common git directory that a path lies in, read from the files git keeps."""
+    for directory in (start, *start.parents):
+        marker = directory / ".git"
+        if marker.is_dir():
+            return directory, marker
+        if marker.is_file():
+            pointer = _text_of(marker)
+            if pointer.startswith("gitdir:"):
+                private = (directory / pointer[7:].strip()).resolve()
+                shared = _text_of(private / "commondir").strip()
+                return directory, ((private / shared).resolve() if shared else private)
+    return None
+
+
+def branch_of(root: Path) -> str:
+    """The branch that is checked out in a work tree, as git's own files name it; '' when none is."""
+    marker = root / ".git"
+    if marker.is_file():
+        pointer = _text_of(marker)
+        marker = root / pointer[7:].strip() if pointer.startswith("gitdir:") else marker
+    head = _text_of(marker / "HEAD").strip()
+    return head[16:] if head.startswith("ref: refs/heads/") else ""
+
+
+def worktrees(project: Project) -> list[Path]:
+    """The other work trees of the same repository, as git's own files name them."""
+    if project.identity_file.name != "holdfast-id":
+        return []
+    common = project.identity_file.parent
+    trees = [common.parent] if common.name == ".git" else []
+    for pointer in sorted(common.glob("worktrees/*/gitdir")):
+        trees.append(Path(_text_of(pointer).strip()).parent)
+    return [tree for tree in trees if tree != project.root]
+
+
+def project_at(root: Path, home: Path) -> Project:
+    """The project of exactly this directory, whatever lies around it."""
+    return _project(root, root / ".holdfast" / "id", home)
+
+
+def _project(root: Path, identity_file: Path, home: Path) -> Project:
+    identity = _text_of(identity_file).strip()
+    if not _IDENTITY.fullmatch(identity) or not _is_ours(identity, root, identity_file, home):
+        slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "project"
+        identity = f"{slug}-{_suffix(root, identity_file)}"
+    return Project(root, root / ".holdfast", home / "projects" / identity, identity_file)
+
+
+def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool:
+    """An id inside git's own directory is ours: git copies it nowhere. One in a plain folder may have come with it,
+
+    and counts only where the memory of that name belongs to this folder.
+    """
+    if identity_file.name == "holdfast-id":
+        return True
+    recorded = _text_of(home / "projects" / identity / "root").strip()
+    return not recorded or recorded == str(root)
+
+
+def _suffix(root: Path, identity_file: Path) -> str:
+    """The same repository cloned again to the same place finds its memory; another one there does not.
+
+    Two first commands at the same moment must agree, so nothing here is left to chance.
+    """
+    made = b""
+    if identity_file.name == "holdfast-id":
+        made = git(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(identity_file.parent)
+    return blake2b(os.fsencode(root.resolve()) + made, digest_size=4).hexdigest()
+
+
+def _made_at(common: Path) -> bytes:
+    """When a repository without commits was made: git writes these files then and never again."""
+    for name in ("description", "info/exclude"):
+        with contextlib.suppress(OSError):
+            return str((common / name).stat().st_mtime_ns).encode()
+    return b""
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What git answers, or '' when it does not: no git, no repository, no commit yet."""
+    done = _run_git(root, arguments)
+    return done.stdout.strip() if done is not None and done.returncode == 0 else ""
+
+
+def git_complaint(root: Path, *arguments: str) -> str:
+    """Runs git for its effect: '' when it worked, else what it says."""
+    done = _run_git(root, arguments)
+    if done is None:
+        return "git cannot be run"
+    return (
+        ""
+        if done.returncode == 0
+        else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
+    )
+
+
+def _run_git(root: Path, arguments: tuple[str, ...]) -> CompletedProcess[str] | None:
+    import subprocess
+
+    try:
+        return subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=20,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _text_of(path: Path) -> str:
+    """The beginning of a small regular file; '' for anything else, which a clone may have put there."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError:
+        return ""
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        try:
+            return file.read(10_000).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+def _other_format(memory: Path, number: int) -> FormatTooNew:
+    if number > FORMAT:
+        problem, fix = (
+            "was written by a newer holdfast",
+            "Upgrade holdfast; until then this memory is only read",
+        )
+    else:
+        problem, fix = (
+            "is an old one",
+            "Run holdfast doctor --fix, which makes a backup (--dry-run shows what it does)",
+        )
+    return FormatTooNew(
+        f"format {number} {problem}; this holdfast writes {FORMAT}", where=str(memory), fix=fix
+    )
+
+
+def require_format(project: Project) -> None:
+    """FormatTooNew when this program must not write what is stored."""
+    if (number := check_format(project)) != FORMAT:
+        raise _other_format(project.memory, number)
+
+
+def check_format(project: Project) -> int:
+    """The format number of what is stored; StoreError when it cannot be told."""
+    text = _text_of(project.memory / "format").strip()
+    if not text:
+        return FORMAT
+    if not text.isdigit():
+        raise StoreError(
+            f"holds {text[:20]!r} where a number belongs",
+            where=str(project.memory / "format"),
+            fix="Restore it",
+        )
+    return int(text)

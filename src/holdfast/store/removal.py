@@ -1,0 +1,273 @@
+"""What is to be forgotten, and what is left of a statement, an entry or a piece of prose without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+from msgspec.structs import asdict, replace
+
+from holdfast.model.memory import DeadEnd, Decision, Fact, LogEntry, Question, content_id, ids_of
+from holdfast.store import line_grammar as md
+from holdfast.store.phrases import SHORTEST, Phrases, Token, replaced, tokens
+
+T = TypeVar("T")
+_LETTERS = {
+    "decisions": "D",
+    "questions": "Q",
+    "findings": "N",
+    "open_items": "T",
+    "facts": "F",
+}
+# Values that a program reads, not words that somebody said: of statements, and of all that is stored.
+_FIXED = frozenset({"session", "agent", "by", "owner", "priority", "category"})
+_NAMES = _FIXED | {"parent", "own", "status", "action", "kind", "outcome", "complexity", "reason", "sources"}
+_NAMES |= {"model", "provider", "project_type", "framework"}
+_BY_WORDS = frozenset(  # maps whose keys are texts
+    {"commands", "todos", "files", "working", "mentions", "stumbles", "shaky", "jobs"}
+)
+_WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would say something else
+_MOST_KEYWORDS = 2
+_TRACE = 4  # words in a row that no other session has
+_QUOTED = re.compile(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in a question which of two statements holds
+_LINE_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|\s*$)")
+_LINE_SESSION = re.compile(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
+
+
+class Removal:
+    """Sessions, ids and phrases to be forgotten.
+
+    `phrases` are those that were asked for; `said` are the words of forgotten statements, which go from what was
+    captured and stay in what a person wrote; a question that quotes an id of `quoted` goes. `instead` gives the same
+    statement as another session made it; `traces` tells whether a text without a source repeats what a forgotten
+    session said. `hits` counts.
+    """
+
+    def __init__(
+        self,
+        sessions: Iterable[str] = (),
+        ids: Iterable[str] = (),
+        phrases: Iterable[str] = (),
+        said: Iterable[str] = (),
+        quoted: Iterable[str] = (),
+        instead: Callable[[Any], Any] = lambda item: None,
+        traces: Callable[[str], bool] = lambda text: False,
+    ) -> None:
+        self.sessions = frozenset(sessions)
+        self.ids = frozenset(ids)
+        self.asked = Phrases(phrases := tuple(phrases))
+        self.phrases = Phrases((*phrases, *said))
+        self.quoted = frozenset(quoted)
+        self.instead = instead
+        self.traces = traces
+        self.hits = 0
+
+    def counted(self, edit: Callable[[T], T], value: T) -> tuple[T, int]:
+        """What `edit` makes of a value, and how much was found in it."""
+        self.hits = 0
+        return edit(value), self.hits
+
+    # --- texts -----------------------------------------------------------------------------------------
+
+    def text(self, text: str) -> str:
+        if not self.phrases or not text:
+            return text
+        spans = self.phrases.spans(text)
+        self.hits += len(spans)
+        return replaced(text, spans) if spans else text
+
+    def trace(self, text: str) -> str:
+        """A text that nobody's session is named for: gone when it repeats a forgotten one."""
+        if self.sessions and self.traces(text):
+            self.hits += 1
+            return ""
+        return self.text(text)
+
+    def prose(self, text: str) -> str:
+        """A person's words, and lines of ours that stand among them."""
+        if self.sessions or self.ids:
+            kept = [line for line in text.split("\n") if not self._is_of(line)]
+            self.hits += text.count("\n") + 1 - len(kept)
+            text = "\n".join(kept)
+        spans = self.asked.spans(text)
+        self.hits += len(spans)
+        return replaced(text, spans)
+
+    def _is_of(self, line: str) -> bool:
+        shown = _LINE_ID.search(line)
+        if shown and shown[1] in self.ids:
+            return True
+        source = _LINE_SESSION.search(line) if self.sessions else None
+        return source is not None and md.decode(source[1]) in self.sessions and "· forgotten" not in source[1]
+
+    def keywords(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """Keywords of a goal without those of a phrase of one or two words; longer ones are not kept as keywords."""
+        for signs in self.phrases.words:
+            phrase = {word for word in signs if word[:1].isalnum()}
+            if not 0 < len(phrase) <= _MOST_KEYWORDS:
+                continue
+            of_phrase = [word for word in words if phrase & {token.folded for token in tokens(word)}]
+            if phrase <= {token.folded for word in of_phrase for token in tokens(word)}:
+                self.hits += len(of_phrase)
+                words = tuple(word for word in words if word not in of_phrase)
+        return words
+
+    # --- statements ------------------------------------------------------------------------------------
+
+    def item(self, item: Any) -> Any:
+        """What is left of a statement: it itself, the same by another session, one with holes, or None."""
+        if not self.ids.isdisjoint(ids_of(item)):
+            self.hits += 1
+            return None
+        if self._by_forgotten(item):
+            self.hits += 1
+            other = self.instead(item)
+            return None if other is None else self.item(other)
+        if isinstance(item, Fact | Question | Decision) and self.phrases.found_in(item.text):
+            self.hits += 1
+            return None
+        if isinstance(item, Question) and not self.quoted.isdisjoint(_QUOTED.findall(item.text)):
+            self.hits += 1
+            return None
+        return self.with_holes(item)
+
+    def items(self, items: Iterable[T]) -> tuple[T, ...]:
+        """Those that are left. Another session's wording is not put where it stands already."""
+        all_items = tuple(items)
+        there = {getattr(item, "id", "") for item in all_items if not self._by_forgotten(item)}
+        kept: list[T] = []
+        for item in all_items:
+            left = self.item(item)
+            if left is None or (self._by_forgotten(item) and left.id in there):
+                continue
+            kept.append(left)
+            there.add(getattr(left, "id", ""))
+        return tuple(kept)
+
+    def _by_forgotten(self, item: Any) -> bool:
+        session = getattr(item, "session", "")
+        return bool(session) and session in self.sessions
+
+    def entry(self, entry: LogEntry) -> LogEntry:
+        """A log entry of another session, without what is forgotten."""
+        kinds = ("decisions", "findings", "dead_ends", "questions", "open_items")
+        kept = {name: self._own_items(getattr(entry, name)) for name in kinds}
+        return self.with_holes(replace(entry, **kept))
+
+    def _own_items(self, items: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(left for item in items if (left := self.item(item)) is not None)
+
+    def with_holes(self, item: T) -> T:
+        """A value whose texts have lost the phrases."""
+        if not self.phrases:
+            return item
+        changed: dict[str, object] = {}
+        for name, value in asdict(cast("Any", item)).items():
+            new = value
+            if name in _FIXED:
+                continue
+            if isinstance(value, str):
+                new = self.text(value)
+            elif isinstance(value, tuple) and value and isinstance(value[0], str):
+                new = tuple(map(self.text, value))
+            if new != value:
+                changed[name] = new
+        return cast("T", replace(cast("Any", item), **changed)) if changed else item
+
+    # --- plain values, as records, digests and traces are stored ----------------------------------------
+
+    def plain(self, value: Any, name: str = "") -> Any:
+        """Maps, lists and texts: without items that are forgotten, and with holes. `name` is the field's."""
+        if name in _NAMES:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list) and name == "keywords":
+            return list(self.keywords(tuple(value)))
+        if isinstance(value, list):
+            kept = [item for item in value if not self._is_forgotten(name, item)]
+            self.hits += len(value) - len(kept)
+            return [self.plain(item) for item in kept]
+        if isinstance(value, dict) and name in _BY_WORDS:
+            left = {key: item for key, item in value.items() if not self._is_todo_forgotten(name, key)}
+            return {self.plain(key): self.plain(item) for key, item in left.items()}
+        if isinstance(value, dict):
+            return {key: self.plain(item, str(key)) for key, item in value.items()}
+        return value
+
+    def _is_forgotten(self, name: Any, item: Any) -> bool:
+        if isinstance(item, str):
+            return name == "open_items" and content_id("T", item) in self.ids
+        if not isinstance(item, dict):
+            return False
+        if name == "dead_ends":
+            tried, failed = str(item.get("tried", "")), str(item.get("failed", ""))
+            return not self.ids.isdisjoint(ids_of(DeadEnd(tried=tried, failed=failed)))
+        text = str(item.get("text", ""))
+        if name in _WHOLE and self.phrases.found_in(text):
+            return True
+        return name in _LETTERS and content_id(_LETTERS[name], text) in self.ids
+
+    def _is_todo_forgotten(self, name: str, text: Any) -> bool:
+        """An item of an agent's list, which is kept by its words."""
+        found = name == "todos" and bool(self.ids) and content_id("T", str(text)) in self.ids
+        self.hits += found
+        return found
+
+
+class Traces:
+    """Words in a row that only forgotten sessions have: where texts of theirs were told on without their name."""
+
+    def __init__(self, own: Iterable[str], others: Callable[[], Iterable[str]]) -> None:
+        self._own: set[tuple[str, ...]] = set()
+        for text in own:
+            words = _words(text)
+            if len(words) > 1 or len(text) >= SHORTEST:
+                self._own.update(_windows(words, min(_TRACE, len(words))))
+        self._sizes = {len(window) for window in self._own}
+        self._others = others
+        self._settled = False
+
+    def __call__(self, text: str) -> bool:
+        if not self._own or not self._in(text):
+            return False
+        if not self._settled:  # reading every other session is only worth it once something looks alike
+            self._settled = True
+            for other in self._others():
+                self._own.difference_update(self._all_windows(other))
+        return self._in(text)
+
+    def _in(self, text: str) -> bool:
+        return not self._own.isdisjoint(self._all_windows(text))
+
+    def _all_windows(self, text: str) -> Iterable[tuple[str, ...]]:
+        words = _words(text)
+        return (window for size in self._sizes for window in _windows(words, size))
+
+
+def _windows(words: list[str], size: int) -> Iterable[tuple[str, ...]]:
+    return (tuple(words[place : place + size]) for place in range(len(words) - size + 1)) if size else ()
+
+
+def _words(text: str) -> list[str]:
+    return [token.folded for token in tokens(text) if _is_word(token)]
+
+
+def _is_word(token: Token) -> bool:
+    return token.folded[:1].isalnum()
+
+
+def texts_in(value: Any) -> Iterable[str]:
+    """Every text that somebody said, in plain values."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name in _BY_WORDS and isinstance(item, dict):
+                yield from map(str, item)
+            if name not in _NAMES:
+                yield from texts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)

@@ -1,0 +1,297 @@
+"""Configuration: one table of options, each with the places it may be set in.
+
+What runs or sends something is obeyed from the personal file only; a repository can set harmless things.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.core.errors import ConfigError, NameRefused
+from holdfast.core.names import safe_name
+
+MOST_BYTES = 100_000
+_VARIABLE = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,99})?")
+
+
+class Option(Struct, frozen=True):
+    name: str
+    kind: type
+    default: Any
+    personal_only: bool
+    about: str
+    choices: tuple[str, ...] = ()
+
+
+OPTIONS = (
+    Option(
+        "exclude",
+        list,
+        [],
+        True,
+        "Directories (globs, ~ allowed) whose sessions are never kept, unless named by hand.",
+    ),
+    Option(
+        "scanner",
+        str,
+        "auto",
+        True,
+        "Second pass of redaction with the kingfisher scanner, where it is installed: auto once its rules are "
+        "compiled (holdfast doctor does that, a few seconds once), always, or off.",
+        ("auto", "always", "off"),
+    ),
+    Option(
+        "embedder",
+        str,
+        "static",
+        True,
+        "What search compares meanings with: the table that is shipped, or minilm for the model that it was made "
+        "from, where `holdfast[minilm]` is installed; an index is made anew when this changes.",
+        ("static", "minilm"),
+    ),
+    Option(
+        "classifier",
+        str,
+        "none",
+        True,
+        "What holdfast classify asks: its rules (none), or the extractor's model, and the rules where that fails. "
+        "Hooks keep the rules: they have milliseconds.",
+        ("none", "extractor"),
+    ),
+    Option(
+        "extractor",
+        str,
+        "none",
+        True,
+        "A model that is asked for lessons when a session has ended, beside the rules: an endpoint that speaks "
+        "OpenAI's chat completions, one that speaks Anthropic's messages, or a command such as a headless agent; "
+        "none: nothing is sent.",
+        ("none", "command", "openai", "anthropic"),
+    ),
+    Option(
+        "extractor_model",
+        str,
+        "",
+        True,
+        "The model's name, as its endpoint knows it; for a command, a label.",
+    ),
+    Option(
+        "extractor_url",
+        str,
+        "",
+        True,
+        "The endpoint's base, e.g. `http://localhost:11434/v1`; https, or http on this machine alone. Empty: the "
+        "vendor's own.",
+    ),
+    Option(
+        "extractor_key_env",
+        str,
+        "",
+        True,
+        "The name of the environment variable that holds the key, never the key. Empty: `OPENAI_API_KEY` or "
+        "`ANTHROPIC_API_KEY` for the vendor's own endpoint, and no key for another.",
+    ),
+    Option(
+        "extractor_command",
+        list,
+        [],
+        True,
+        "The command and its arguments, run without a shell: what is asked on its standard input, JSON on its output.",
+    ),
+    Option(
+        "extractor_daily_usd",
+        float,
+        0.5,
+        True,
+        "What the model may cost in a day (UTC), all projects together; a call of unknown price counts as a cent.",
+    ),
+    Option(
+        "extractor_seconds",
+        int,
+        60,
+        True,
+        "How long one call may take; what takes longer than 120 is cut off.",
+    ),
+    Option(
+        "projects",
+        dict,
+        {},
+        False,
+        "Several projects in one repository: paths (globs from its top) and the project whose memory sessions that "
+        'touch them belong to, e.g. `"services/pay/**" = "payments"` below a line `[projects]`.',
+    ),
+    Option("know_conventions", int, 50, False, "How many conventions of the repository are kept in sight."),
+    Option("know_patterns", int, 50, False, "How many structures of the code are kept in sight."),
+    Option("know_facts", int, 100, False, "How many facts that sessions learned are kept in sight."),
+    Option("know_files", int, 200, False, "How many notes on files are kept in sight."),
+    Option(
+        "lessons_promote_days",
+        int,
+        7,
+        True,
+        "Days after which a lesson that your own sessions taught becomes active by itself, counted from when you were "
+        "first shown it and unless you rejected or muted it; 0 is never.",
+    ),
+    Option(
+        "lessons_promote_sessions",
+        int,
+        2,
+        True,
+        "In how many of your own sessions a lesson must have been seen to become active by itself; 0 is never.",
+    ),
+    Option(
+        "budget_day",
+        float,
+        0.0,
+        True,
+        "Dollars a day from which on `holdfast alerts` says so; 0 is no limit.",
+    ),
+    Option(
+        "budget_month",
+        float,
+        0.0,
+        True,
+        "Dollars a month from which on `holdfast alerts` says so; 0 is no limit.",
+    ),
+    Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
+    Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
+)
+
+
+class Settings(Struct, frozen=True):
+    exclude: tuple[str, ...] = ()
+    scanner: str = "auto"
+    embedder: str = "static"
+    classifier: str = "none"
+    extractor: str = "none"
+    extractor_model: str = ""
+    extractor_url: str = ""
+    extractor_key_env: str = ""
+    extractor_command: tuple[str, ...] = ()
+    extractor_daily_usd: float = 0.5
+    extractor_seconds: int = 60
+    projects: tuple[tuple[str, str], ...] = ()
+    know_conventions: int = 50
+    know_patterns: int = 50
+    know_facts: int = 100
+    know_files: int = 200
+    lessons_promote_days: int = 7
+    lessons_promote_sessions: int = 2
+    budget_day: float = 0.0
+    budget_month: float = 0.0
+    project_type: str = ""
+    framework: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def excludes(self, directory: str, home: Path) -> bool:
+        """Whether a session's directory lies under an excluded pattern."""
+        if not self.exclude or not directory:
+            return False
+        path = Path(directory)
+        for pattern in self.exclude:
+            absolute = str(home / pattern[2:]) if pattern.startswith("~/") else pattern
+            base = absolute.removesuffix("/**").removesuffix("/")
+            if any(str(place) == base or place.match(absolute) for place in (path, *path.parents)):
+                return True
+        return False
+
+
+def load_settings(personal: Path, repository: Path | None) -> Settings:
+    """Both files merged, the personal one last; whatever cannot be obeyed is a warning with file and key."""
+    values: dict[str, Any] = {option.name: option.default for option in OPTIONS}
+    warnings: list[str] = []
+    known = {option.name: option for option in OPTIONS}
+    for path, is_personal in ((repository, False), (personal, True)):
+        if path == personal and not is_personal:
+            continue  # the home directory as a project: one file, read once
+        try:
+            found = _read(path)
+        except ConfigError as error:
+            if is_personal:
+                raise
+            warnings.append(error.line())  # a clone's file must not stop anybody's work
+            continue
+        for key, value in found.items():
+            option = known.get(key)
+            if option is None:
+                warnings.append(f"{path}: unknown option {key!r} is ignored.")
+            elif option.personal_only and not is_personal:
+                warnings.append(f"{path}: {key!r} is obeyed from {personal} only and is ignored here.")
+            elif (problem := _problem(option, value)) and not is_personal:
+                warnings.append(f"{path}: {key} {problem}, and is ignored.")
+            elif problem:
+                raise ConfigError(
+                    f"{key} {problem}", where=str(path), fix="Correct the value or remove the line"
+                )
+            else:
+                values[key] = value
+    return Settings(
+        exclude=tuple(values["exclude"]),
+        scanner=values["scanner"],
+        embedder=values["embedder"],
+        classifier=values["classifier"],
+        extractor=values["extractor"],
+        extractor_model=values["extractor_model"],
+        extractor_url=values["extractor_url"],
+        extractor_key_env=values["extractor_key_env"],
+        extractor_command=tuple(values["extractor_command"]),
+        extractor_daily_usd=float(values["extractor_daily_usd"]),
+        extractor_seconds=values["extractor_seconds"],
+        projects=tuple(values["projects"].items()),
+        know_conventions=values["know_conventions"],
+        know_patterns=values["know_patterns"],
+        know_facts=values["know_facts"],
+        know_files=values["know_files"],
+        lessons_promote_days=values["lessons_promote_days"],
+        lessons_promote_sessions=values["lessons_promote_sessions"],
+        budget_day=float(values["budget_day"]),
+        budget_month=float(values["budget_month"]),
+        project_type=values["project_type"],
+        framework=values["framework"],
+        warnings=tuple(warnings),
+    )
+
+
+def _problem(option: Option, value: Any) -> str:
+    if option.kind is int and (isinstance(value, bool) or (isinstance(value, int) and value < 0)):
+        return "must be a number from 0"
+    if option.kind is float:
+        good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+        return "" if good else "must be a number of dollars, 0 or more"
+    if not isinstance(value, option.kind):
+        return f"must be a {option.kind.__name__}, not {type(value).__name__}"
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+        return "must hold strings"
+    if isinstance(value, dict) and (bad := [str(name) for name in value.values() if not _is_name(name)]):
+        return f"names a project {bad[0][:40]!r}, which is no name of letters, digits, - _ and ."
+    if option.choices and value not in option.choices:
+        return f"must be one of {', '.join(option.choices)}"
+    if option.name == "extractor_key_env" and not _VARIABLE.fullmatch(str(value)):
+        return "must be the name of an environment variable; the key itself does not belong into a file"
+    return ""
+
+
+def _is_name(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(safe_name(value))
+    except NameRefused:
+        return False
+
+
+def _read(path: Path | None) -> dict[str, Any]:
+    if path is None or not path.is_file() or path.is_symlink():
+        return {}
+    import tomllib  # most people have no such file, and every command comes by here
+
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ConfigError("is too large to be a configuration", where=str(path), fix="Move it away")
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(
+            f"cannot be read: {error}", where=str(path), fix="Correct the file or remove it"
+        ) from error

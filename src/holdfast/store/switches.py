@@ -1,0 +1,125 @@
+"""Whether hooks may work in a project, and in which of its directories they are switched off.
+
+Kept in `<memory>/switches.json`, outside the repository: nothing that comes with a clone can enable anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.core import files
+from holdfast.core.errors import NotFound, StoreError
+from holdfast.core.place import find, mark_of, root_mark
+from holdfast.store.project import Project
+
+
+class Off(Struct, frozen=True):
+    """What is switched off in a directory and everything below it."""
+
+    path: str
+    capture: bool
+    inject: bool
+
+
+class Switches(Struct, frozen=True):
+    """`places` are the identity files with which the project was enabled.
+
+    `marks` are what `core/place.py` knows such a file and a work tree by, also after it was moved.
+    """
+
+    enabled: bool = False
+    places: tuple[str, ...] = ()
+    off: tuple[Off, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    def at(self, directory: Path) -> tuple[bool, bool]:
+        """Whether capture and injection are off in a directory."""
+        here = Path(os.path.abspath(directory))
+        off = [switch for switch in self.off if Path(switch.path) in (here, *here.parents)]
+        return any(switch.capture for switch in off), any(switch.inject for switch in off)
+
+
+def switches_of(project: Project) -> Switches:
+    return _decode(_path(project), files.read(_path(project)))
+
+
+def enable(project: Project) -> Switches:
+    """Allows hooks to work here, on this machine."""
+    project.prepare()
+    place = os.path.realpath(project.identity_file)
+    marks = {mark_of(os.lstat(project.identity_file)), root_mark(str(project.root))}
+
+    def enabled(before: Switches) -> Switches:
+        places = tuple(sorted({*before.places, place}))
+        return Switches(True, places, before.off, tuple(sorted({*before.marks, *marks})))
+
+    return _change(project, enabled)
+
+
+def is_known(project: Project, switches: Switches) -> bool:
+    """Whether this is a place in which a person enabled the project: its identity can come with a download."""
+    found = find(str(project.root), str(project.memory.parent.parent))
+    return found is not None and found.known({*switches.places, *switches.marks})
+
+
+def disable(project: Project) -> Switches:
+    return _change(project, lambda before: Switches(False, (), before.off))
+
+
+def switch(project: Project, directory: Path, *, capture: bool | None, inject: bool | None) -> Switches:
+    """Switches a directory on (True) or off (False); None leaves that part as it is."""
+    if not switches_of(project).enabled:
+        raise NotFound(
+            "hooks are not enabled in this project, so there is nothing to switch",
+            where=str(project.root),
+            fix="holdfast init enables them",
+        )
+    path = os.path.abspath(directory)
+
+    def switched(before: Switches) -> Switches:
+        old = next((entry for entry in before.off if entry.path == path), Off(path, False, False))
+        new = Off(
+            path,
+            old.capture if capture is None else not capture,
+            old.inject if inject is None else not inject,
+        )
+        others = [entry for entry in before.off if entry.path != path]
+        kept = [*others, new] if new.capture or new.inject else others
+        return replace(before, off=tuple(sorted(kept, key=lambda entry: entry.path)))
+
+    return _change(project, switched)
+
+
+def _change(project: Project, change: Callable[[Switches], Switches]) -> Switches:
+    path = _path(project)
+    with files.lock(project.lock("switches")) as held:
+        data = files.read(path)
+        before = _decode(path, data)
+        after = change(before)
+        if after != before:
+            text = msgspec.json.format(msgspec.json.encode(after), indent=2) + b"\n"
+            files.replace_held(held, path, text, files.digest(data))
+    return after
+
+
+def _path(project: Project) -> Path:
+    return project.memory / "switches.json"
+
+
+def _decode(path: Path, data: bytes | None) -> Switches:
+    if data is None:
+        return Switches()
+    try:
+        return msgspec.json.decode(data, type=Switches)
+    except msgspec.MsgspecError as error:
+        raise StoreError(
+            f"cannot be read: {error}",
+            where=str(path),
+            fix="Correct it, or delete it and run holdfast install",
+        ) from error

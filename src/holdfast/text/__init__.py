@@ -1,1 +1,0 @@
-"""Markdown and words to values and back: pure, round-trip tested."""

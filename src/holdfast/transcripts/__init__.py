@@ -1,1 +1,0 @@
-"""Agents' own session files to events, one module per agent."""
