@@ -1,1 +1,1 @@
-"""Standard library only, imported by hooks and by every room: git, places, shell lines, words, the fence, files, errors."""
+"""Standard library only, for hooks and for every room: git, places, shell lines, words, files, errors."""

@@ -1,7 +1,7 @@
 """A shell command as the simple calls in it, without what only shapes their output: how a stumble is known again.
 
-Used by the hook, which looks calls up, and by `briefing/moments.py`, which prepares them. It never fails: what it cannot
-read as shell is read as words.
+Used by the hook, which looks calls up, and by `briefing/moments.py`, which prepares them. It never fails: what it
+cannot read as shell is read as words.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The address that hooks of 0.1 know: capture.py. The code is in flows/capture_child.py."""
+"""Addresses that installations of 0.1 know: capture.py and opencode_plugin.js. The code is in flows/ and agents/."""

@@ -240,7 +240,7 @@ def take(
 
 
 def places_of(fingerprints: Iterable[Fingerprint], stamps: Mapping[str, Stamp]) -> tuple[Place, ...] | None:
-    """The rows for the hook (hooks/lesson_lines.py): while all are as they were, the lesson holds. None: it cannot tell."""
+    """The rows for the hook: while all are as they were, the lesson holds. None: it cannot tell."""
     rows: dict[str, Place] = {}
     for item in fingerprints:
         stamp = stamps.get(item.target)

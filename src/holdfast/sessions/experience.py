@@ -111,16 +111,16 @@ def experience_of(main: Sequence[Gathered], all_of_them: Sequence[Gathered]) -> 
             known = stumbles.get(item.key)
             if known is None or (item.instead and not known.instead):
                 stumbles[item.key] = item
-        for command, job in state.jobs.items():
-            before = ran.get(command, Ran(command=command, purpose=job.purpose))
+        for command, done in state.jobs.items():
+            before = ran.get(command, Ran(command=command, purpose=done.purpose))
             ran[command] = Ran(
                 command=command,
-                purpose=job.purpose,
-                worked=before.worked + job.worked,
-                failed=before.failed + job.failed,
-                line=before.line or job.line,
-                at=max(before.at or 0.0, job.at or 0.0) or None,
-                sought=bool(before.sought) or job.sought,
+                purpose=done.purpose,
+                worked=before.worked + done.worked,
+                failed=before.failed + done.failed,
+                line=before.line or done.line,
+                at=max(before.at or 0.0, done.at or 0.0) or None,
+                sought=bool(before.sought) or done.sought,
             )
     said: dict[str, Correction] = {}
     for state in main:

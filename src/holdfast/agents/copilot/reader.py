@@ -184,17 +184,17 @@ def _shown(field: Mapping[str, Any]) -> dict[str, str]:
 
 def answered(at: float | None, fields: Sequence[Field], content: object) -> Iterator[Asked]:
     """Each field with what the person chose, as it was shown to them."""
-    for field in fields:
-        value = content.get(field.name) if isinstance(content, dict) else None
-        yield Asked(at, field.text, _options(field), _answer(field, value), by="user")
+    for asked in fields:
+        value = content.get(asked.name) if isinstance(content, dict) else None
+        yield Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
 
 
 def told(at: float | None, fields: Sequence[Field], text: str) -> Iterator[Asked]:
     """The same, read from what the tool told the model; of several fields only that they were asked."""
     found = _ANSWERED.search(text)
     value = found[1].strip() if found and len(fields) == 1 else None
-    for field in fields:
-        yield Asked(at, field.text, _options(field), _answer(field, value), by="user")
+    for asked in fields:
+        yield Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
 
 
 def _options(field: Field) -> tuple[tuple[str, str], ...]:

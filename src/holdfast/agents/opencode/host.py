@@ -17,7 +17,8 @@ from holdfast.agents.json_config import JsonFile, Span, append, followed, kept, 
 from holdfast.agents.json_hooks import SCRIPT, keep_out_of_git, refuse_tracked
 from holdfast.store.project import git
 
-PLUGIN = Path(__file__).with_name("opencode_plugin.js")
+# The address that configurations name: it stays, wherever the plugin itself lies.
+PLUGIN = Path(__file__).absolute().parents[2] / "hosts" / "opencode_plugin.js"
 OURS = re.compile(r"holdfast/+hosts/+opencode_plugin\.js$")
 TOOLS = ("mcp", SERVER)
 # As OpenCode itself chooses among those that are there; the last is what it read first of all.
