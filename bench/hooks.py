@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import holdfast
+from bench.measuring import report
 from holdfast.app.briefings import Briefings, Happened, Line
 from holdfast.app.hosting import Plan, install
 from holdfast.app.importing import import_into
@@ -71,8 +72,6 @@ def _briefings() -> Briefings:
 
 
 def _bench_source(source: str, memory: Path, repo: Path, env: dict[str, str]) -> bool:
-    from bench.run import report  # which has this bench in its table
-
     event = {"cwd": str(repo), "hook_event_name": "SessionStart", "source": source, **STARTS[source]}
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "SessionStart"]
     # The trace is as long as it gets, and of this session: the most there is to look through.
@@ -136,8 +135,6 @@ def bench_moment_hook(folder: Path) -> bool:
 
 
 def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str, str]) -> bool:
-    from bench.run import report  # which has this bench in its table
-
     env = {**env, "CLAUDE_PROJECT_DIR": str(repo)}  # as the client has it
     event = {"cwd": str(repo), "hook_event_name": "PreToolUse", "session_id": "bench", "tool_name": "Bash"}
     payload = json.dumps({**event, "tool_input": {"command": text, "description": "x"}}).encode()
@@ -172,8 +169,6 @@ def bench_prompt_hook(folder: Path) -> bool:
 
 
 def _bench_prompt(folder: Path, name: str, sessions: int, bound: float) -> bool:
-    from bench.run import report
-
     repo, env, project, prompt, seconds = with_sessions(folder, sessions)
     event = {"cwd": str(repo), "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "UserPromptSubmit"]

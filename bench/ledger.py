@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from bench.measuring import report
 from bench.recommend import table
-from bench.search import report
 from holdfast.model.ledger import LedgerEntry, Tokens
 from holdfast.text.ledger_md import render_beginning, render_row
 

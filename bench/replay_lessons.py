@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.measuring import report
 from holdfast.app.importing import import_into
 from holdfast.app.learning import lessons_of
 from holdfast.app.wiring import Machine
@@ -65,8 +66,6 @@ def measured(corpus: str) -> Iterator[dict[str, object]]:
 
 def bench_replay_lessons(folder: Path) -> bool:
     """Whether what lessons tell is used more often than what the best baseline tells, and covers as many stumbles."""
-    from bench.search import report
-
     if not CORPUS.is_dir():
         return True
     rows = {str(row["memory"]): row for row in measured(str(CORPUS))}
