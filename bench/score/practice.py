@@ -104,14 +104,16 @@ def _identity(number: int) -> str:
     return str(uuid.UUID(int=0xABC0000 + number, version=4))
 
 
-def write_session(path: Path, repo: Path, number: int, turns: int = 3) -> None:
-    """A session on one topic: prompts, edits of its files, a command that fails and the one that works."""
-    lines = _lines(path.stem, repo, number, turns)
+def write_session(path: Path, repo: Path, number: int, turns: int = 3, wandering: bool = False) -> None:
+    """A session on one topic: prompts, edits of its files, a command that fails and the one that works.
+
+    A wandering one moves to the next topic with each prompt, and searches before it edits.
+    """
+    lines = _lines(path.stem, repo, number, turns, wandering)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def _lines(session: str, repo: Path, number: int, turns: int) -> Iterator[dict[str, object]]:
-    topic, *files = TOPICS[number % len(TOPICS)]
+def _lines(session: str, repo: Path, number: int, turns: int, wandering: bool) -> Iterator[dict[str, object]]:
     parent, clock = None, START + timedelta(hours=5 * number)
 
     def line(kind: str, **fields: object) -> dict[str, object]:
@@ -148,10 +150,13 @@ def _lines(session: str, repo: Path, number: int, turns: int) -> Iterator[dict[s
         return line("assistant", message=message, requestId=f"req_{uuid.uuid4().hex[:8]}")
 
     for turn in range(turns):
+        topic, *files = TOPICS[(number + turn * wandering) % len(TOPICS)]
         asked = f"Fix the {topic}: case {number}.{turn} gives the wrong result in the nightly run"
         yield line("user", message={"role": "user", "content": asked})
         yield from call("Bash", {"command": WRONG}, "Exit code 1\nunknown flag: --flag123", failed=True)
         yield from call("Bash", {"command": RIGHT}, "title: Fix the nightly run")
+        if wandering:
+            yield from call("Grep", {"pattern": "nightly", "path": str(repo)}, "No files found")
         for name in files:
             change = {"file_path": str(repo / name), "old_string": f"a{turn}", "new_string": f"b{turn}"}
             yield from call("Read", {"file_path": str(repo / name)}, f'"""{name}"""')

@@ -73,7 +73,7 @@ ROWS = (
     Spec("classifier_recall", "verdicts", "Code-gen prompts classed as such", "share", HIGHER),
     Spec("hook_start", "hooks", "Start hook", YARDSTICK, LOWER, 1.6),
     Spec("hook_prompt", "hooks", "Prompt hook that injects", YARDSTICK, LOWER, 1.6),
-    Spec("hook_tool_silent", "hooks", "Tool hook that stays silent", YARDSTICK, LOWER, 1.6),
+    Spec("hook_tool_silent", "hooks", "Tool hook that stays silent", YARDSTICK, LOWER, 0.6),
     Spec("hook_tool_told", "hooks", "Tool hook that injects", YARDSTICK, LOWER, 1.6),
     Spec("import_orjson", "import", "Import of real transcripts", "x orjson parsing them", LOWER, 8),
     Spec("import_base", "import", "Import of real transcripts against 0.1.0", "x 0.1.0", LOWER, 1),
