@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bench.score import agent, quality, record, size
-from bench.score.rows import HIGHER, LOWER, ROWS, TITLES, Measured
+from bench.score.rows import HIGHER, LOWER, ROWS, TITLES, Measured, Spec
 
 ROOT = Path(__file__).parents[1]
 SET = [json.loads(line) for line in (ROOT / "bench" / "data" / "told_small.jsonl").read_text().splitlines()]
@@ -80,14 +80,20 @@ def test_a_commit_that_is_measured_again_is_replaced_and_keeps_its_label() -> No
     [
         (HIGHER, 0.9, 0.8, "+0.100 better"),
         (HIGHER, 0.7, 0.8, "−0.100 worse"),
-        (LOWER, 300.0, 250.0, "+50 worse"),
-        ("", 5.0, 4.0, "+1"),
+        (LOWER, 0.75, 0.8, "−0.050 better"),
+        ("", 0.75, 0.5, "+0.250"),
         (HIGHER, 0.5, 0.5, "="),
         (HIGHER, None, 0.5, ""),
     ],
 )
 def test_a_change_is_named_better_or_worse(better: str, now: float, base: float, words: str) -> None:
-    assert record.change(better, {"value": now}, {"value": base}) == words
+    spec = Spec("row", "part", "Row", "share", better)
+    assert record.change(spec, {"value": now}, {"value": base}) == words
+
+
+def test_shares_ratios_and_counts_are_written_as_such() -> None:
+    assert record.figure(1, "share") == "1.000" and record.figure(18.456, "x python") == "18.46"
+    assert record.figure(78826, "lines") == "78,826" and record.figure(131.04, "tokens") == "131.0"
 
 
 def test_a_figure_that_misses_its_bound_stands_out() -> None:
@@ -95,7 +101,7 @@ def test_a_figure_that_misses_its_bound_stands_out() -> None:
         [], about("aaaaaaa"), {"hook_start": Measured(1.7, 20), "told_stale": Measured(0.0, 3)}
     )
     page = record.page(runs)
-    assert "| **1.700** |" in page and "| 0.000 |" in page
+    assert "| **1.70** |" in page and "| 0.000 |" in page
     assert record.kept(HIGHER, 0.9, 0.85) and not record.kept(LOWER, 2, 1)
     assert record.kept(LOWER, None, 1) is None
 

@@ -20,6 +20,7 @@ CLI_HISTORY, AGENTV_HISTORY = (
     HISTORIES / "codex" / "EntityProcess-agentv",
 )
 LONGEST_S = 600
+SILENT = "the hook was silent for every prompt"
 
 
 def told(folder: Path) -> Found:
@@ -45,15 +46,15 @@ def rows_of_told(result: dict[str, dict[str, Any]]) -> Found:
         (row["right"], round(row["n"] * (1 - row["silent"]))) for row in kinds if row["right"] is not None
     ]
     found["told_right"] = (
-        Measured(_mean(speaking), sum(n for _, n in speaking))
-        if speaking
-        else Measured(None, 0, "the hook was silent for every prompt")
+        Measured(_mean(speaking), sum(n for _, n in speaking)) if speaking else Measured(None, 0, SILENT)
     )
     found["told_silent"] = _over_all(kinds, "silent")
     found["told_tokens"] = _over_all(kinds, "tokens")
     amended = result.get("amended")
     if amended:
-        found["told_stale"] = Measured(amended["stale"], amended["n"])
+        found["told_stale"] = Measured(
+            amended["stale"], amended["n"], SILENT if amended["silent"] == 1 else ""
+        )
     if "unrelated" in result:
         found["told_unrelated"] = Measured(result["unrelated"]["told"], result["unrelated"]["n"])
     else:

@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from bench.corpus import write_corpus
 from bench.measuring import PYTHON, SHARED
@@ -18,9 +18,10 @@ from bench.score.practice import RIGHT, WRONG, Practice, practice, write_session
 from bench.score.processes import YARDSTICK, Installation, base_source, cost_of, current_source, installed
 from bench.score.rows import Found, Measured
 
+Side = TypeVar("Side")
 RUNS = 20
 SESSIONS = 120
-IMPORTS = 3
+IMPORTS = 4  # each side comes first twice
 HISTORY = SHARED / "data" / "transcripts" / "claude-code" / "entireio-cli"
 
 PARSING = """
@@ -101,7 +102,7 @@ def _bash(command: str) -> dict[str, object]:
 
 
 def importing(setting: Setting) -> Found:
-    """The best of three for each, in turn: what the work costs, without its neighbours."""
+    """The best of four for each, in turn: what the work costs, without its neighbours."""
     files = sorted(map(str, HISTORY.glob("*.jsonl")))
     what = f"{len(files)} sessions of {HISTORY.name}"
     if not files:
@@ -112,7 +113,7 @@ def importing(setting: Setting) -> Found:
     spent: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(IMPORTS):
         parsing.append(_reported(PARSING, files) - _reported(NOTHING_PARSED, []))
-        for name, code in sides.items():
+        for name, code in _in_turn(sides, turn):
             home = setting.folder / f"import-{name}" / str(turn)
             (home / "work").mkdir(parents=True)
             command = code.holdfast("import", "--json", *files)
@@ -124,6 +125,11 @@ def importing(setting: Setting) -> Found:
         "import_orjson": Measured(best["now"] / min(parsing), IMPORTS, note),
         "import_base": Measured(best["now"] / best["base"], IMPORTS, f"0.1.0 took {best['base']:.1f} s"),
     }
+
+
+def _in_turn(sides: Mapping[str, Side], turn: int) -> list[tuple[str, Side]]:
+    """Both sides; who comes first changes, for the second finds the machine warmed up."""
+    return list(sides.items())[:: -1 if turn % 2 else 1]
 
 
 def _own_home(home: Path) -> dict[str, str]:
@@ -145,7 +151,7 @@ def session_end(setting: Setting) -> Found:
     spent: dict[str, list[float]] = {name: [] for name in ends}
     for number in range(-1, RUNS):
         bare = cost_of(YARDSTICK, os.environ, folder).own
-        costs = {name: end(SESSIONS + 1 + number) for name, end in ends.items()}
+        costs = {name: end(SESSIONS + 1 + number) for name, end in _in_turn(ends, number)}
         if number >= 0:
             yardstick.append(bare)
             for name, cost in costs.items():

@@ -32,9 +32,8 @@ def added(runs: list[Run], about: Mapping[str, Any], found: Found) -> list[Run]:
     before = next((run for run in runs if run["commit"] == about["commit"]), runs[0] if runs else None)
     rows: dict[str, Any] = dict(before["rows"]) if before else {}
     rows.update({name: _entry(name, value, str(about["commit"])) for name, value in found.items()})
-    run = {**about, "label": about.get("label") or (before or {}).get("label", "")}
-    if before and before["commit"] != about["commit"]:
-        run["label"] = about.get("label", "")
+    again = before if before and before["commit"] == about["commit"] else {}
+    run = {**about, **{name: about.get(name) or again.get(name, "") for name in ("label", "remark")}}
     others = [other for other in runs if other["commit"] != about["commit"]]
     return [{**run, "rows": {spec.id: rows[spec.id] for spec in ROWS if spec.id in rows}}, *others]
 
@@ -101,10 +100,10 @@ def _table(specs: Iterable[Spec], columns: list[Run]) -> list[str]:
     for spec in specs:
         newest = columns[0]["rows"].get(spec.id, {})
         cells = [spec.name + {HIGHER: " ↑", LOWER: " ↓"}.get(spec.better, ""), spec.unit, _n(newest)]
-        cells += [figure(newest.get("bound"))]
+        cells += [figure(newest.get("bound"), spec.unit)]
         cells += [_cell(run["rows"].get(spec.id), run["commit"]) for run in columns]
         if len(columns) > 1:
-            cells += [change(spec.better, newest, columns[-1]["rows"].get(spec.id, {}))]
+            cells += [change(spec, newest, columns[-1]["rows"].get(spec.id, {}))]
         rows.append([*cells, newest.get("note", "").replace("|", "\\|")])
     return ["| " + " | ".join(row) + " |" for row in rows]
 
@@ -120,30 +119,32 @@ def _title(run: Run) -> str:
 def _cell(row: Mapping[str, Any] | None, commit: str) -> str:
     if row is None or row["value"] is None:
         return "–"
-    value = figure(row["value"])
+    value = figure(row["value"], row["unit"])
     value = f"**{value}**" if row["ok"] is False else value
     return value if row["commit"] == commit else f"{value} (of {row['commit']})"
 
 
-def figure(value: float | None) -> str:
-    """Three digits after the point for shares, fewer for larger figures."""
+def figure(value: float | None, unit: str = "") -> str:
+    """Three digits after the point for shares, two for ratios, none for counts."""
     if value is None:
         return ""
-    if value == int(value) and abs(value) >= 1:
-        return f"{int(value):,}"
-    return f"{value:.3f}" if abs(value) < 2 else f"{value:,.1f}"
+    if unit.startswith(("share", "mean")):
+        return f"{value:.3f}"
+    if unit.startswith("x "):
+        return f"{value:.2f}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
-def change(better: str, now: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+def change(spec: Spec, now: Mapping[str, Any], base: Mapping[str, Any]) -> str:
     """The difference from the base, and whether it is better."""
     if now.get("value") is None or base.get("value") is None:
         return ""
     difference = now["value"] - base["value"]
     if not difference:
         return "="
-    verdict = {HIGHER: difference > 0, LOWER: difference < 0}.get(better)
+    verdict = {HIGHER: difference > 0, LOWER: difference < 0}.get(spec.better)
     word = {True: " better", False: " worse", None: ""}[verdict]
-    return f"{'+' if difference > 0 else '−'}{figure(abs(difference))}{word}"
+    return f"{'+' if difference > 0 else '−'}{figure(abs(difference), spec.unit)}{word}"
 
 
 def printed(run: Run) -> str:
@@ -155,8 +156,8 @@ def printed(run: Run) -> str:
             row = run["rows"].get(spec.id)
             if row is None:
                 continue
-            value = "–" if row["value"] is None else figure(row["value"])
-            bound = f"bound {figure(row['bound'])}" if row["bound"] is not None else ""
+            value = "–" if row["value"] is None else figure(row["value"], spec.unit)
+            bound = f"bound {figure(row['bound'], spec.unit)}" if row["bound"] is not None else ""
             mark = "missed" if row["ok"] is False else ""
             n = "" if row["n"] is None else f"n {row['n']}"
             cells = f"  {spec.name:52} {value:>9} {spec.unit[:24]:24} {n:8} {bound:12} {mark:7} {row['note'][:70]}"

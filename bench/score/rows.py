@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 HIGHER, LOWER = "higher", "lower"
+SAME = 1.05  # the same code against itself gave .97 to 1.03 while other jobs ran
 YARDSTICK = 'x python -I -S -c "import json, sqlite3"'
 
 
@@ -76,9 +77,9 @@ ROWS = (
     Spec("hook_tool_silent", "hooks", "Tool hook that stays silent", YARDSTICK, LOWER, 0.6),
     Spec("hook_tool_told", "hooks", "Tool hook that injects", YARDSTICK, LOWER, 1.6),
     Spec("import_orjson", "import", "Import of real transcripts", "x orjson parsing them", LOWER, 8),
-    Spec("import_base", "import", "Import of real transcripts against 0.1.0", "x 0.1.0", LOWER, 1),
+    Spec("import_base", "import", "Import of real transcripts against 0.1.0", "x 0.1.0", LOWER, SAME),
     Spec("end_cpu", "session_end", "Hook and capture of one session end", YARDSTICK, LOWER),
-    Spec("end_base", "session_end", "Hook and capture of one session end against 0.1.0", "x 0.1.0", LOWER, 1),
+    Spec("end_base", "session_end", "Hook and capture of one session end against 0.1.0", "x 0.1.0", LOWER, SAME),
     Spec("end_opens", "session_end", "Most opens of one file in a session end", "opens", LOWER, 1),
     Spec("lines", "size", "Lines", "lines", LOWER),
     Spec("statements", "size", "Statements", "statements", LOWER),

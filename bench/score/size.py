@@ -53,8 +53,9 @@ def duplicate_pairs(printed: str) -> Measured:
     counted = re.search(r"([\d,]+) pairs?", first)
     if not counted:
         return Measured(None, 0, f"not understood: {first[:80]}")
-    cut = "; incomplete" if re.search(r"^incomplete:", printed, re.MULTILINE) else ""
-    return Measured(int(counted[1].replace(",", "")), None, f"{first}{cut}")
+    files = re.search(r"\((\d+) files read\)", first)
+    cut = "incomplete" if re.search(r"^incomplete:", printed, re.MULTILINE) else ""
+    return Measured(int(counted[1].replace(",", "")), int(files[1]) if files else None, cut)
 
 
 def suite(seconds: float | None) -> Found:
