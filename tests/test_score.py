@@ -75,6 +75,15 @@ def test_a_commit_that_is_measured_again_is_replaced_and_keeps_its_label() -> No
     assert (run["label"], run["rows"]["lines"]["value"]) == ("0.1.0", 8)
 
 
+def test_a_bound_of_the_table_holds_for_earlier_figures_and_a_bound_of_the_run_stays() -> None:
+    found = {"hook_start": Measured(1.7, 20), "replay_coverage": Measured(0.5, 87, "", bound=0.4)}
+    runs = record.added([], about("aaaaaaa"), found)
+    runs[0]["rows"]["hook_start"].update(bound=2.0, ok=True)
+    rows = record.added(runs, about("bbbbbbb"), {})[0]["rows"]
+    assert (rows["hook_start"]["bound"], rows["hook_start"]["ok"]) == (1.6, False)
+    assert (rows["replay_coverage"]["bound"], rows["replay_coverage"]["ok"]) == (0.4, True)
+
+
 @pytest.mark.parametrize(
     ("better", "now", "base", "words"),
     [

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.score.rows import HIGHER, LOWER, ROWS, TITLES, Found, Measured, Spec
+from bench.score.rows import BOUND_BY_THE_RUN, HIGHER, LOWER, ROWS, TITLES, Found, Measured, Spec
 
 Run = dict[str, Any]
 BASE = "0.1.0"
@@ -32,10 +32,18 @@ def added(runs: list[Run], about: Mapping[str, Any], found: Found) -> list[Run]:
     before = next((run for run in runs if run["commit"] == about["commit"]), runs[0] if runs else None)
     rows: dict[str, Any] = dict(before["rows"]) if before else {}
     rows.update({name: _entry(name, value, str(about["commit"])) for name, value in found.items()})
+    rows = {spec.id: _with_todays_bound(spec, rows[spec.id]) for spec in ROWS if spec.id in rows}
     again = before if before and before["commit"] == about["commit"] else {}
     run = {**about, **{name: about.get(name) or again.get(name, "") for name in ("label", "remark")}}
     others = [other for other in runs if other["commit"] != about["commit"]]
-    return [{**run, "rows": {spec.id: rows[spec.id] for spec in ROWS if spec.id in rows}}, *others]
+    return [{**run, "rows": rows}, *others]
+
+
+def _with_todays_bound(spec: Spec, row: dict[str, Any]) -> dict[str, Any]:
+    """A bound that is changed in the table holds for figures that were measured before."""
+    if spec.part in BOUND_BY_THE_RUN:
+        return row
+    return {**row, "bound": spec.bound, "ok": kept(spec.better, row["value"], spec.bound)}
 
 
 def _entry(name: str, found: Measured, commit: str) -> dict[str, Any]:

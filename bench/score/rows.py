@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 HIGHER, LOWER = "higher", "lower"
-SAME = 1.05  # the same code against itself gave .97 to 1.03 while other jobs ran
+# Identical code against itself gave .97 and 1.08 (import), .97 to .99 (session end) while other jobs kept the load at 5 to 15.
+SAME = 1.1
 YARDSTICK = 'x python -I -S -c "import json, sqlite3"'
 
 
@@ -30,6 +31,11 @@ class Measured(NamedTuple):
 
 
 Found = dict[str, Measured]
+
+BOUND_BY_THE_RUN = {
+    "replay",
+    "retrieval",
+}  # by a baseline of the same run; the bounds of other parts are in the table
 
 TITLES = {
     "told": "What reaches the agent",
@@ -80,7 +86,7 @@ ROWS = (
     Spec("import_base", "import", "Import of real transcripts against 0.1.0", "x 0.1.0", LOWER, SAME),
     Spec("end_cpu", "session_end", "Hook and capture of one session end", YARDSTICK, LOWER),
     Spec("end_base", "session_end", "Hook and capture of one session end against 0.1.0", "x 0.1.0", LOWER, SAME),
-    Spec("end_opens", "session_end", "Most opens of one file in a session end", "opens", LOWER, 1),
+    Spec("end_opens", "session_end", "Most opens of one file in a session end", "opens", LOWER),
     Spec("lines", "size", "Lines", "lines", LOWER),
     Spec("statements", "size", "Statements", "statements", LOWER),
     Spec("modules", "size", "Modules", "modules", ""),
