@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.corpus import write_corpus
 from bench.hooks import _enabled
-from bench.measuring import report
+from bench.measuring import letters_in, report
 from holdfast.app.importing import import_into
 from holdfast.hot import trace
 
@@ -36,11 +36,6 @@ def bench_capture(folder: Path) -> bool:
     ratio = statistics.median(capture) / statistics.median(bare)
     more = {"ms": round(1000 * statistics.median(capture)), "bare_ms": round(1000 * statistics.median(bare))}
     return report("capture_of_one_session", ratio, "x python with msgspec and sqlite3", None, **more)
-
-
-def letters_in(inbox: Path) -> list[str]:
-    """What waits to be captured, or was put aside as unreadable. An empty folder is none."""
-    return sorted(path.name for path in inbox.rglob("*") if path.is_file())
 
 
 def _wall(command: list[str], env: dict[str, str], cwd: Path) -> float:

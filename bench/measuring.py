@@ -52,3 +52,8 @@ def scratch_env(folder: Path) -> dict[str, str]:
         if name not in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "CI")
     }
     return {**env, "HOME": str(folder), "HOLDFAST_HOME": str(folder / "memory")}
+
+
+def letters_in(inbox: Path) -> list[str]:
+    """What waits to be captured, or was put aside as unreadable. An empty folder is none."""
+    return sorted(path.name for path in inbox.rglob("*") if path.is_file())

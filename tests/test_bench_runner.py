@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.capture import letters_in
-from bench.measuring import report
+from bench.measuring import letters_in, report
 from bench.run import BENCHES, ONLY_WHEN_NAMED, run
 
 Lines = Callable[[], list[dict[str, Any]]]
