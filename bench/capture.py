@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.corpus import write_corpus
 from bench.hooks import _enabled
+from bench.measuring import letters_in, report
 from holdfast.flows.import_sessions import import_into
 from holdfast.hooks import trace
 
@@ -19,8 +20,6 @@ BARE = [sys.executable, "-E", "-P", "-c", "import msgspec, sqlite3, json"]
 
 def bench_capture(folder: Path) -> bool:
     """One session of 200 kB ends where sixty are known; told beside what every process of ours must load."""
-    from bench.run import report  # which has this bench in its table
-
     repo, env, machine = _enabled(folder)
     project = machine.project()
     sessions = write_corpus(folder / "sessions", 60 + RUNS, 200_000, cwd=str(repo))
@@ -33,7 +32,7 @@ def bench_capture(folder: Path) -> bool:
         trace.post(str(project.memory), {**letter, "transcript": str(session), "process": 0})
         bare.append(_wall(BARE, env, repo))
         capture.append(_wall(child, env, repo))
-        assert not any((project.memory / "inbox").iterdir()), "not captured"
+        assert not letters_in(project.memory / "inbox"), "not captured"
     ratio = statistics.median(capture) / statistics.median(bare)
     more = {"ms": round(1000 * statistics.median(capture)), "bare_ms": round(1000 * statistics.median(bare))}
     return report("capture_of_one_session", ratio, "x python with msgspec and sqlite3", None, **more)

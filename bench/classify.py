@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.measuring import report
+
 RUNS = 40
 SOURCE = Path(__file__).parents[1] / "src"
 YARDSTICK = "import json, sqlite3"
 
 
 def bench_classify(folder: Path) -> bool:
-    from bench.run import report  # which has this bench in its table
     from holdfast.hooks.classify import classify
 
     prompt = (

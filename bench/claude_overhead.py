@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from bench.hooks import with_sessions
+from bench.measuring import report
 from holdfast.hot import hook_entry
 
 PROMPTS = 25
@@ -27,8 +28,6 @@ ROOT = Path(__file__).parent.parent
 
 def bench_claude_overhead(folder: Path) -> bool:
     """With the words of 1,000 sessions and 100 lessons to look through."""
-    from bench.run import report  # which has this bench in its table
-
     program = _client()
     if not program:
         print("claude_overhead: left out, npm cannot install Claude Code here", file=sys.stderr)

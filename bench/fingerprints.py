@@ -8,16 +8,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.lessons.fingerprint import check, take
+from bench.measuring import report
 from holdfast.model.lesson import Fingerprint
+from holdfast.lessons.fingerprint import check, take
 
 COUNT = 1_000
 
 
 def bench_fingerprints(folder: Path) -> bool:
     """Files and fields in turn: a field whose file was not touched is not parsed."""
-    from bench.run import report  # which has this bench in its table
-
     targets = []
     for number in range(COUNT):
         package = folder / f"packages/p{number:03}"

@@ -14,16 +14,17 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import holdfast
-from holdfast.briefing.moments import answer, remedy
-from holdfast.briefing.prepare import prepare
+from bench.measuring import report
 from holdfast.briefing.start import Briefings, Happened, Line
 from holdfast.flows.hosts import Plan, install
 from holdfast.flows.import_sessions import import_into
-from holdfast.hot import hook_entry
-from holdfast.model.events import FileTouch
-from holdfast.model.memory import DeadEnd, Question
-from holdfast.sessions.store import CaptureStore
+from holdfast.briefing.moments import answer, remedy
+from holdfast.briefing.prepare import prepare
 from holdfast.store.machine import Machine
+from holdfast.hot import hook_entry
+from holdfast.model.memory import DeadEnd, Question
+from holdfast.model.events import FileTouch
+from holdfast.sessions.store import CaptureStore
 from holdfast.store.project import Project
 
 RUNS = 60
@@ -71,8 +72,6 @@ def _briefings() -> Briefings:
 
 
 def _bench_source(source: str, memory: Path, repo: Path, env: dict[str, str]) -> bool:
-    from bench.run import report  # which has this bench in its table
-
     event = {"cwd": str(repo), "hook_event_name": "SessionStart", "source": source, **STARTS[source]}
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "SessionStart"]
     # The trace is as long as it gets, and of this session: the most there is to look through.
@@ -136,8 +135,6 @@ def bench_moment_hook(folder: Path) -> bool:
 
 
 def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str, str]) -> bool:
-    from bench.run import report  # which has this bench in its table
-
     env = {**env, "CLAUDE_PROJECT_DIR": str(repo)}  # as the client has it
     event = {"cwd": str(repo), "hook_event_name": "PreToolUse", "session_id": "bench", "tool_name": "Bash"}
     payload = json.dumps({**event, "tool_input": {"command": text, "description": "x"}}).encode()
@@ -172,8 +169,6 @@ def bench_prompt_hook(folder: Path) -> bool:
 
 
 def _bench_prompt(folder: Path, name: str, sessions: int, bound: float) -> bool:
-    from bench.run import report
-
     repo, env, project, prompt, seconds = with_sessions(folder, sessions)
     event = {"cwd": str(repo), "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "UserPromptSubmit"]

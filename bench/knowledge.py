@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+
+from bench.measuring import report
 
 FILES = 100_000
 PYTHON = sys.executable
@@ -80,7 +80,7 @@ def timed(command: list[str], cwd: Path, env: dict[str, str]) -> float:
     return time.perf_counter() - start
 
 
-def bench_scan(folder: Path, report: Callable[..., bool]) -> bool:
+def bench_scan(folder: Path) -> bool:
     """Whole processes on both sides. The best of several turns: what the work costs, without its neighbours."""
     root = folder / "tree"
     root.mkdir(parents=True)
@@ -110,23 +110,8 @@ def bench_scan(folder: Path, report: Callable[..., bool]) -> bool:
 def main() -> None:
     import tempfile
 
-    def report(name: str, value: float, unit: str, bound: float, **more: object) -> bool:
-        print(
-            json.dumps(
-                {
-                    "name": name,
-                    "value": round(value, 2),
-                    "unit": unit,
-                    "bound": bound,
-                    "ok": value <= bound,
-                    **more,
-                }
-            )
-        )
-        return value <= bound
-
     with tempfile.TemporaryDirectory() as folder:
-        bench_scan(Path(folder), report)
+        bench_scan(Path(folder))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from bench.measuring import report
 from bench.recommend import table
-from bench.search import report
-from holdfast.ledger.markdown import render_beginning, render_row
 from holdfast.model.ledger import LedgerEntry, Tokens
+from holdfast.ledger.markdown import render_beginning, render_row
 
 SIZES = (10_000, 100_000, 1_000_000)
 MODELS = ("claude-opus-4-5", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro")

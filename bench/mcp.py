@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from bench.measuring import report
+
 RUNS = 8
 SDK = "from mcp.server.lowlevel import Server"
 HELLO = {
@@ -19,8 +21,6 @@ HELLO = {
 
 
 def bench_mcp(folder: Path) -> bool:
-    from bench.run import report  # which has this bench in its table
-
     bare, hello, tools = [], [], []
     for _ in range(RUNS):
         start = time.perf_counter()

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.briefing.learning import lessons_of
+from bench.measuring import report
 from holdfast.flows.import_sessions import import_into
-from holdfast.lessons.commands import opening
+from holdfast.briefing.learning import lessons_of
 from holdfast.store.machine import Machine
+from holdfast.lessons.commands import opening
 
 REPLAY = Path(__file__).parent.parent.parent / "shared" / "eval" / "replay.py"
 CORPUS = REPLAY.parent.parent / "data" / "transcripts" / "claude-code" / "entireio-cli"
@@ -65,8 +66,6 @@ def measured(corpus: str) -> Iterator[dict[str, object]]:
 
 def bench_replay_lessons(folder: Path) -> bool:
     """Whether what lessons tell is used more often than what the best baseline tells, and covers as many stumbles."""
-    from bench.search import report
-
     if not CORPUS.is_dir():
         return True
     rows = {str(row["memory"]): row for row in measured(str(CORPUS))}

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import pytest
 from hypothesis import settings
+from tests.promise_report import PromiseReport, done_in
 
 from holdfast.store.machine import AGENT_SIGNS
 
@@ -45,6 +46,10 @@ _PERSONAL = (
     "CI",
     *AGENT_SIGNS,
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(PromiseReport(done_in(ROOT / "docs" / "promises.toml")), "promise-report")
 
 
 class Finished(subprocess.CompletedProcess[str]):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,3 +67,56 @@ def test_the_manifest_has_every_promise_of_the_design(shared: Path) -> None:
 def test_marks_are_found_wherever_they_stand() -> None:
     source = 'pytestmark = pytest.mark.promise("A1")\n@pytest.mark.promise("B2", "C3")\ndef f(): ...\n'
     assert list(promised_in(source, "x.py")) == [("A1", "x.py:1"), ("B2", "x.py:2"), ("C3", "x.py:2")]
+
+
+SOME_TESTS = """
+import pytest
+
+@pytest.mark.promise("A1")
+@pytest.mark.skip(reason="needs a server")
+def test_skipped(): ...
+
+@pytest.mark.promise("A1", "B2")
+def test_skipped_inside():
+    pytest.skip("needs the extra")
+
+@pytest.mark.promise("B2")
+def test_that_runs(): ...
+
+@pytest.mark.promise("C3")
+@pytest.mark.skip(reason="not made yet")
+def test_of_an_open_promise(): ...
+
+@pytest.mark.promise("D4")
+@pytest.mark.xfail(reason="known to fail")
+def test_that_is_expected_to_fail():
+    assert False
+
+@pytest.mark.promise("E5")
+@pytest.mark.parametrize("there", [True, False])
+def test_with_one_case_skipped(there):
+    if not there:
+        pytest.skip("not there")
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["in one process", "in two workers"])
+def test_a_run_names_the_promises_whose_tests_were_all_skipped(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    (tmp_path / "test_some.py").write_text(SOME_TESTS, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    promise(*ids): x\n", encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(
+        f"import sys; sys.path.insert(0, {str(TESTS.parent)!r})\n"
+        "from tests.promise_report import PromiseReport\n"
+        "def pytest_configure(config):\n"
+        "    config.pluginmanager.register(PromiseReport({'A1', 'B2', 'D4', 'E5', 'F6'}))\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *workers, str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("promises not shown"))
+    named = dict(re.findall(r"([A-Z]\d) \(skipped: ([^)]*)\)", line))
+    assert set(named) == {"A1", "D4"}, done.stdout
+    assert set(named["A1"].split("; ")) == {"needs a server", "needs the extra"}
+    assert named["D4"] == "known to fail"

@@ -40,6 +40,25 @@ def write_ledger(repo: Path, entries: Sequence[LedgerEntry]) -> Path:
 # --- stats ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("L16")
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (3, "3 sessions: mostly noise"),
+        (49, "first impression"),
+        (50, "patterns begin to hold"),
+        (100, "steady"),
+    ],
+)
+def test_stats_and_report_say_how_far_they_can_be_trusted(
+    holdfast: Holdfast, repo: Path, number: int, words: str
+) -> None:
+    write_ledger(repo, sessions(number))
+    for verb in ("stats", "report"):
+        assert words in " ".join(holdfast("ledger", verb, check=0).stdout.split())
+        assert words in holdfast("ledger", verb, "--json", check=0).json()["maturity"]
+
+
 @pytest.mark.promise("L8")
 def test_stats_are_laid_out_as_the_seed_shows_them(holdfast: Holdfast, repo: Path) -> None:
     write_ledger(repo, twelve_sessions())

@@ -325,7 +325,6 @@ def test_a_prompt_leaves_no_envelope_and_no_word_of_itself(shop: Prompted) -> No
     assert "hunter2secretword" not in (shop.memory / "why.jsonl").read_text(encoding="utf-8")
 
 
-@pytest.mark.promise("R9")
 def test_the_hook_the_command_and_the_application_rank_alike(shop: Prompted) -> None:
     hook = shop.asked(VOUCHER)[1:]
     assert as_prompt(shop.machine, shop.project, VOUCHER).files == hook

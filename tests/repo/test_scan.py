@@ -250,7 +250,21 @@ func TestShow(t *testing.T) {
     patterns = {pattern.name: pattern for pattern in found.patterns}
     assert patterns["handler-middleware"].count == 4
     assert patterns["handler-middleware"].files[0].endswith(".go")
+    assert 0.5 < patterns["handler-middleware"].confidence <= 1
     assert "table-driven-tests" in patterns
+
+
+@pytest.mark.promise("K3")
+def test_a_structure_that_only_comments_and_texts_speak_of_is_none(repo: Path) -> None:
+    wrapped = "func Logged%d(next http.Handler) http.Handler {\n\treturn next\n}\n\nfunc show%d(w http.ResponseWriter, r *http.Request) {}\n"
+    spoken = "package web\n\n/*\n{0}*/\n\nvar old{1} = `\n{0}`\n"
+    put(repo, {"go.mod": "module example.org/shop\n\ngo 1.22\n"})
+    put(repo, {f"web/a{n}.go": spoken.format(wrapped % (n, n), n) for n in range(4)})
+    commit(repo, "web: speak of handlers")
+    assert "handler-middleware" not in {pattern.name for pattern in look(repo).items.patterns}
+    put(repo, {f"web/a{n}.go": 'package web\n\nimport "net/http"\n\n' + wrapped % (n, n) for n in range(4)})
+    commit(repo, "web: have handlers")
+    assert "handler-middleware" in {pattern.name for pattern in look(repo).items.patterns}
 
 
 @pytest.mark.promise("K2")

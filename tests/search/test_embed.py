@@ -144,7 +144,6 @@ def tiny_model(folder: Path) -> None:
     (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
 
 
-@pytest.mark.promise("R5")
 def test_the_real_models_code_embeds_alone_as_in_a_batch(tmp_path: Path) -> None:
     tiny_model(tmp_path)
     model = minilm.MiniLM(tmp_path)

@@ -1,0 +1,76 @@
+"""What single commands cost beside `python -c pass`, and how much room an installation takes."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+from pathlib import Path
+
+from bench.corpus import write_corpus
+from bench.measuring import PYTHON, outer, report, scratch_env
+
+
+def bench_help(folder: Path) -> bool:
+    bare = outer([PYTHON, "-c", "pass"])
+    return report("help", outer([PYTHON, "-m", "holdfast", "--help"]) / bare, "x python -c pass", 4)
+
+
+def bench_resume(folder: Path) -> bool:
+    """`holdfast resume` in a project of 500 sessions, and once with what was prepared gone."""
+    work = folder / "resume" / "work"
+    work.mkdir(parents=True)
+    write_corpus(folder / "resume" / "t", 500, 20_000, cwd=str(work))
+    env = scratch_env(folder / "resume")
+    command = [PYTHON, "-m", "holdfast"]
+    done = subprocess.run(
+        [*command, "import", folder / "resume" / "t"], env=env, cwd=work, check=True, capture_output=True
+    )
+    assert b"500 added" in done.stdout, done.stdout
+    bare = outer([PYTHON, "-c", "pass"])
+    told = report(
+        "resume_of_500_sessions", outer([*command, "resume"], env, work) / bare, "x python -c pass", 6
+    )
+    by_hand = outer([*command, "resume", "--budget", "599"], env, work)
+    return report("resume_after_a_hand_edit", by_hand / bare, "x python -c pass", None) and told
+
+
+def bench_context(folder: Path) -> bool:
+    """`holdfast context` in a repository with instructions and notes: unchanged, with a new file, with a new rule."""
+    work = folder / "work"
+    work.mkdir(parents=True)
+    env = {**scratch_env(folder), "GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    (work / "AGENTS.md").write_text("- run make lint\n" * 200, encoding="utf-8")
+    notes = folder / ".codex" / "memories"
+    notes.mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("- the port is 8081\n" * 200, encoding="utf-8")
+    command = [PYTHON, "-m", "holdfast"]
+    fact = [*command, "fact", "add", "the port is 8081", "--evidence", "cat config"]
+    subprocess.run(fact, env=env, cwd=work, check=True, stdout=subprocess.DEVNULL)
+    looking = [*command, "context"]
+    outer(looking, env, work, runs=1)
+    same, files, rules = [], [], []
+    bare = []
+    for number in range(15):  # in turn, so that a busy minute is everybody's
+        bare.append(outer([PYTHON, "-c", "pass"], runs=1))
+        same.append(outer(looking, env, work, runs=1))
+        (work / f"{number}.py").touch()
+        files.append(outer(looking, env, work, runs=1))
+        (work / "AGENTS.md").write_text(f"- rule {number}\n", encoding="utf-8")
+        rules.append(outer(looking, env, work, runs=1))
+    unit, yard = "x python -c pass", statistics.median(bare)
+    ok = report("context_unchanged", statistics.median(same) / yard, unit, 6)
+    ok &= report("context_with_a_new_file", statistics.median(files) / yard, unit, 6)
+    return report("context_with_a_new_rule", statistics.median(rules) / yard, unit, 6) and ok
+
+
+def bench_size(folder: Path) -> bool:
+    target = folder / "installed"
+    root = Path(__file__).parent.parent
+    constraints = root / "constraints.txt"
+    options = ["-q", "--disable-pip-version-check", "--target", str(target)]
+    command = [PYTHON, "-m", "pip", "install", *options, str(root)]
+    subprocess.run([*command, "-c", str(constraints)] if constraints.exists() else command, check=True)
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    return report("installed_size", size / 1e6, "MB", 200)
