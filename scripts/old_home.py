@@ -464,7 +464,7 @@ class Builder:
              "The refund tests cover partial amounts.\n\nNext steps:\n- test refunds of zero"),
             ("opencode", "lint", repo, "main", "From now on always run make lint before you commit. Tidy the cart up.",
              (Edit("src/shop/cart.py"), Run("make lint", "fine")), "The cart is tidy."),
-            ("cursor", "readme", repo, "main", "Describe the refund endpoint in the README",
+            ("cursor", "readme", repo, "main", "Never commit files under build/. Describe the refund endpoint in the README",
              (Edit("README.md"),), "The README describes it."),
             ("codex", "forget-me", repo, "main", f"Look into the {FORGOTTEN_WORD} contract",
              (Run(f"grep -rn {FORGOTTEN_WORD} src", "", 1),), f"There is no {FORGOTTEN_WORD} in the code."),
@@ -525,7 +525,7 @@ class Builder:
         self.old("import", "--quiet", target)
 
     def _notes(self) -> None:
-        old, about = self.old, self.made.about
+        old = self.old
         port = old(
             "fact", "add", "The shop listens on port 8080", "--evidence", "listening on :8080", "--json"
         )
@@ -571,6 +571,10 @@ class Builder:
         old("lessons", "mute", "noisy")
         old("lessons", "reject", "unwanted")
         old("lessons", "share", "tests")
+        _write(
+            self.made.repo / ".holdfast" / "lessons" / "theirs.md",
+            "---\nname: theirs\ndescription: Somebody else's\n---\n- deploy on Fridays only\n",
+        )
         learned = [
             one["name"] for one in _items(old("lessons", "list", "--state", "candidate", "--json").json())
         ]
