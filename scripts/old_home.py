@@ -49,6 +49,7 @@ KINDS = {
     "hosts": "all hosts installed in a repository with one session",
     "installation": "only the environment with 0.1.0 in it",
 }
+LEFT_OUT = re.compile(r"_*(editable|holdfast|kingfisher)|.*\.pth$|__pycache__$")
 # Read before a test has a home of its own.
 CACHE = Path(os.environ.get("HOLDFAST_OLD_HOME") or Path.home() / ".cache" / "holdfast-old-home")
 
@@ -126,12 +127,24 @@ class Installation:
 
         venv.EnvBuilder(symlinks=os.name != "nt", with_pip=False).create(folder)
         made = cls(folder)
-        theirs = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
-        # A folder named in a .pth is searched after our own, and the .pth files in it are not read: an editable
-        # holdfast there does not count.
-        (made.packages / "dependencies.pth").write_text("\n".join(theirs) + "\n", encoding="utf-8")
+        made._depend()
         made.put(package)
         return made
+
+    def _depend(self) -> None:
+        """Lets it see what else is installed here, without holdfast itself and the scanner, which is an extra."""
+        theirs = list(dict.fromkeys(Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")))
+        if (
+            os.name == "nt"
+        ):  # a folder named in a .pth is searched after our own, and the .pth files in it are not read
+            (self.packages / "dependencies.pth").write_text(
+                "\n".join(map(str, theirs)) + "\n", encoding="utf-8"
+            )
+            return
+        for path in (path for folder in theirs for path in folder.iterdir()):
+            link = self.packages / path.name
+            if not LEFT_OUT.match(path.name) and not link.exists():
+                link.symlink_to(path)
 
     def put(self, package: Path) -> None:
         """Replaces what is installed, in its place: an upgrade."""
@@ -633,10 +646,7 @@ class Builder:
     def _hosts(self) -> None:
         made = self.made
         shutil.copytree(made.home, made.before, ignore=shutil.ignore_patterns(".holdfast"), symlinks=True)
-        for host in HOSTS:
-            more = ["--status-line"] if host == "claude-code" else []
-            more += ["--commands"] if host in ("claude-code", "gemini", "qwen") else []
-            self.old("install", host, "--yes", *more)
+        self.old("install", *HOSTS, "--yes", "--status-line", "--commands")
         for host in ("claude-code", "gemini"):
             self.old("plugin", host)
 
@@ -657,6 +667,10 @@ class Builder:
                 command, shell=True, cwd=self.made.repo, env=self.made.env, check=True,
                 input=json.dumps({**payload, "hook_event_name": event}).encode(), stdout=subprocess.DEVNULL,
             )  # fmt: skip
+        for letter in (
+            self.made.memory / "inbox"
+        ).iterdir():  # whether it goes on would depend on who built this
+            letter.unlink()
 
 
 def _items(value: Any) -> list[dict[str, Any]]:

@@ -56,8 +56,7 @@ def test_uninstall_restores_the_files_of_all_hosts_that_0_1_0_wired_to_the_byte(
         return {name.removeprefix("home/"): data for name, data in found.items()}
 
     assert now() != was
-    for host in HOSTS:
-        machine.holdfast("uninstall", host, "--yes")
+    machine.holdfast("uninstall", "--all", "--yes")
     assert now() == was
     folders = {path.relative_to(machine.before) for path in machine.before.rglob("*") if path.is_dir()}
     left = {path.relative_to(machine.home) for path in machine.home.rglob("*") if path.is_dir()}
@@ -83,8 +82,7 @@ def test_install_again_finds_hooks_of_0_1_0_and_does_not_add_its_own_beside_them
     path = machine.home / ".claude" / "settings.json"
     count = path.read_text(encoding="utf-8").count("claude-code SessionStart")
     assert count == 1
-    for host in HOSTS:
-        machine.holdfast("install", host, "--yes")
+    machine.holdfast("install", *HOSTS, "--yes")
     assert path.read_text(encoding="utf-8").count("claude-code SessionStart") == 1
     machine.holdfast("uninstall", "--all", "--yes")
     for name in (

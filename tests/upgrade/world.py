@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.patience import PATIENCE_S, wait_until
 CURRENT = Path(__file__).parents[2] / "src" / "holdfast"
 FENCE = re.compile(r"\[(/?)holdfast [a-z0-9]{6}(:[^\]]*)?\]")
 LIVING = ("home", "shop", "shop-hotfix", "notes", "clients")  # what a command may change
+_CLIENT = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1], shell=True).returncode)"
 TRIES = 10  # of a hook, which gives up after 3 seconds whoever else keeps the machine busy
 
 
@@ -83,11 +85,15 @@ class Machine(OldHome):
 
     # --- hosts -------------------------------------------------------------------------------------------
 
-    def run(self, command: str, payload: Any, env: Mapping[str, str] | None = None) -> str:
-        """A command out of a host's file, as the host runs it: by a shell, with the event on standard input."""
+    def run(
+        self, command: str, payload: Any, env: Mapping[str, str] | None = None, *, leaves: bool = False
+    ) -> str:
+        """A command out of a host's file, as the host runs it: by a shell, with the event on standard input.
+
+        The host is this process, which stays; or one that leaves when it was answered.
+        """
         done = subprocess.run(
-            command,
-            shell=True,
+            [*([sys.executable, "-I", "-S", "-c", _CLIENT] if leaves else ["/bin/sh", "-c"]), command],
             cwd=self.repo,
             env={**self.env, **(env or {})},
             input=json.dumps(payload, separators=(",", ":")),
