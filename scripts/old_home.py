@@ -61,8 +61,10 @@ class NoHistory(Exception):
 # --- the old code ----------------------------------------------------------------------------------------
 
 
-def missing_history(commit: str = VERSION_0_1_0) -> str:
+def missing_history(cache: Path = CACHE, commit: str = VERSION_0_1_0) -> str:
     """Why the old code cannot be had here, in a line; '' where it can."""
+    if _exported(cache, commit).is_dir():
+        return ""
     if shutil.which("git") is None:
         return "git is not here, and the code of 0.1.0 comes out of the history"
     asked = ["git", "-C", str(ROOT), "cat-file", "-e", f"{commit}^{{commit}}"]
@@ -73,12 +75,16 @@ def missing_history(commit: str = VERSION_0_1_0) -> str:
     return ""
 
 
+def _exported(cache: Path, commit: str) -> Path:
+    return cache / f"{commit[:12]}-{sys.implementation.cache_tag}" / "holdfast"
+
+
 def old_package(cache: Path = CACHE, commit: str = VERSION_0_1_0) -> Path:
     """The folder `holdfast` of that commit, exported and compiled once; whoever comes first makes it."""
-    made = cache / f"{commit[:12]}-{sys.implementation.cache_tag}" / "holdfast"
+    made = _exported(cache, commit)
     if made.is_dir():
         return made
-    if problem := missing_history(commit):
+    if problem := missing_history(cache, commit):
         raise NoHistory(problem)
     archive = subprocess.run(
         ["git", "-C", str(ROOT), "archive", "--format=tar", commit, "src/holdfast"],
