@@ -75,8 +75,8 @@ class Host:
                 "cursor_version": "2.4.0", "workspace_roots": [cwd], "transcript_path": str(transcript),
             }  # fmt: skip
         if self.agent == "opencode":
-            source = {"source": "startup", "anew": True} if event == self.start else {}
-            return {"cwd": cwd, "hook_event_name": event, "session_id": session, **source, **prompt}
+            anew: dict[str, Any] = {"source": "startup", "anew": True} if event == self.start else {}
+            return {"cwd": cwd, "hook_event_name": event, "session_id": session, **anew, **prompt}
         source = {"source": "startup"} if event == self.start else {}
         more = {"reason": "exit"} if event == self.end else {}
         return {

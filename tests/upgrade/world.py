@@ -7,7 +7,6 @@ line, the commands that stand in hosts' files, and the files of the memory.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -32,6 +31,7 @@ class Machine(OldHome):
 
     @classmethod
     def make(cls, folder: Path) -> Machine:
+        folder = folder.resolve()
         build(folder / "machine")
         made = cls.at(folder / "machine")
         for name in LIVING:
@@ -122,14 +122,22 @@ class Machine(OldHome):
         return (self.memory / "ledger.md").read_text(encoding="utf-8")
 
     def processes(self) -> list[str]:
-        """Processes of ours that still run on this machine, by their command lines; none where that cannot be seen."""
+        """Processes of ours that still run on this machine, by their command lines."""
+        python = str(self.installation.python)
+        if not Path("/proc/self").exists():
+            listed = subprocess.run(
+                ["ps", "-axww", "-o", "command="], capture_output=True, check=False
+            ).stdout
+            return [
+                line for line in listed.decode("utf-8", "replace").splitlines() if line.startswith(python)
+            ]
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
             except OSError:
                 continue
-            if str(self.installation.python) in words and int(folder.name) != os.getpid():
+            if words.startswith(python):
                 found.append(words)
         return found
 
