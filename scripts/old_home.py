@@ -174,12 +174,19 @@ def environment(home: Path) -> dict[str, str]:
 
 # Loads the program once, and forks for each command: a command sees nothing of those before it but their files.
 _DRIVER = """\
-import importlib, json, os, sys, tempfile
+import importlib, json, os, pkgutil, sys, tempfile
 from datetime import datetime
-from holdfast.app.wiring import Machine
 from holdfast.cli import main
 for name in json.loads(sys.argv[1]):
     importlib.import_module(name)
+if not json.loads(sys.argv[1]):
+    import holdfast
+    for found in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
+        if not any(part in ("__main__", "mcp", "hook_entry") for part in found.name.split(".")):
+            try:
+                importlib.import_module(found.name)
+            except ImportError:
+                pass  # what an extra would be needed for
 for line in sys.stdin:
     asked = json.loads(line)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -192,6 +199,8 @@ for line in sys.stdin:
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 os.chdir(asked["cwd"])
                 if asked["now"]:
+                    from holdfast.app.wiring import Machine
+
                     now = datetime.fromisoformat(asked["now"])
                     Machine.now = staticmethod(lambda: now)
                 try:
@@ -226,7 +235,7 @@ _LOADED = (
 
 
 class CommandFailed(Exception):
-    """A command of the old code ended badly: the home cannot be built."""
+    """A command ended badly: the home cannot be built."""
 
 
 @dataclass(frozen=True)
@@ -241,11 +250,14 @@ class Said:
         return json.loads(self.out)
 
 
-class Old:
+class CommandLine:
     """The command line of the installed version. Where processes cannot be forked, each command is one of its own."""
 
-    def __init__(self, installation: Installation, env: Mapping[str, str], cwd: Path) -> None:
-        self.installation, self.env, self.cwd = installation, dict(env), cwd
+    def __init__(
+        self, installation: Installation, env: Mapping[str, str], cwd: Path, load: Sequence[str] = ()
+    ) -> None:
+        """`load` are modules that are loaded once for all commands; without any, all are."""
+        self.installation, self.env, self.cwd, self.load = installation, dict(env), cwd, tuple(load)
         self.now: datetime | None = None
         self._driver: subprocess.Popen[str] | None = None
 
@@ -274,8 +286,8 @@ class Old:
             return Said(done.returncode, done.stdout, done.stderr)
         if self._driver is None:
             self._driver = subprocess.Popen(
-                [*python, "-c", _DRIVER, json.dumps(_LOADED)],
-                cwd=self.cwd,
+                [*python, "-c", _DRIVER, json.dumps(self.load)],
+                cwd=os.sep,
                 env=self.env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -287,8 +299,13 @@ class Old:
         self._driver.stdin.flush()
         answer = self._driver.stdout.readline()
         if not answer:
-            raise CommandFailed("the code of 0.1.0 does not start: see the lines above")
+            raise CommandFailed("the program does not start: see the lines above")
         return Said(*json.loads(answer))
+
+    @property
+    def process(self) -> int:
+        """Of the program that waits for commands; 0 where there is none."""
+        return self._driver.pid if self._driver is not None else 0
 
     def close(self) -> None:
         if self._driver is not None:
@@ -397,8 +414,8 @@ class OldHome:
     def env(self) -> dict[str, str]:
         return environment(self.home)
 
-    def old(self) -> Old:
-        return Old(self.installation, self.env, self.repo)
+    def old(self) -> CommandLine:
+        return CommandLine(self.installation, self.env, self.repo, _LOADED)
 
 
 class Builder:

@@ -11,13 +11,15 @@ from tests.upgrade.world import Machine
 
 
 @pytest.fixture(scope="session")
-def machine_of_0_1_0(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+def machine_of_0_1_0(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     if os.name == "nt":
         pytest.skip("commands of hooks are run by a POSIX shell here")
     if problem := missing_history():
         pytest.skip(problem)
     old_package()
-    return Machine.make(tmp_path_factory.mktemp("upgrade"))
+    made = Machine.make(tmp_path_factory.mktemp("upgrade"))
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from scripts.old_home import HAND_EDITS, HOSTS
+from scripts.old_home import HAND_EDITS, HOSTS, Said
 from tests.upgrade.test_going_on import edited_by_hand
-from tests.upgrade.world import Machine, Said, contents
+from tests.upgrade.world import Machine, contents
 
 
 @pytest.mark.promise("U9", "M15")

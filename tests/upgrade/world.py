@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.old_home import OldHome, Said, build
+from scripts.old_home import CommandLine, OldHome, Said, build
 from tests.patience import PATIENCE_S, wait_until
 
 CURRENT = Path(__file__).parents[2] / "src" / "holdfast"
@@ -28,6 +28,8 @@ TRIES = 10  # of a hook, which gives up after 3 seconds whoever else keeps the m
 
 class Machine(OldHome):
     """A home of 0.1.0 that is put back to how it was built for every test, at the same place: paths are written into it."""
+
+    _now: CommandLine | None = None
 
     @classmethod
     def make(cls, folder: Path) -> Machine:
@@ -66,19 +68,13 @@ class Machine(OldHome):
     # --- the command line --------------------------------------------------------------------------------
 
     def holdfast(self, *words: str | Path, cwd: Path | None = None, check: int | None = 0) -> Said:
-        """The version that is installed at this moment. `check` is the exit code to expect; None allows any."""
-        done = subprocess.run(
-            [str(self.installation.python), "-E", "-P", "-m", "holdfast", *map(str, words)],
-            cwd=cwd or self.repo,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        if check is not None:
-            assert done.returncode == check, f"holdfast {words}\n{done.stdout}{done.stderr}"
-        return Said(done.returncode, done.stdout, done.stderr)
+        """The current code, which is installed by now. `check` is the exit code to expect; None allows any."""
+        assert not (self.spare / "new" / "holdfast").exists(), "0.1.0 is installed"
+        if self._now is None:
+            self._now = CommandLine(self.installation, self.env, self.repo)
+        said = self._now(*words, cwd=cwd, check=False)
+        assert check in (None, said.code), f"holdfast {words}\n{said.out}{said.err}"
+        return said
 
     def sessions(self) -> list[str]:
         return [row["session"] for row in self.holdfast("ledger", "list", "--json").json()]
@@ -123,7 +119,7 @@ class Machine(OldHome):
 
     def processes(self) -> list[str]:
         """Processes of ours that still run on this machine, by their command lines."""
-        python = str(self.installation.python)
+        python, waiting = str(self.installation.python), self._now.process if self._now else 0
         if not Path("/proc/self").exists():
             listed = subprocess.run(
                 ["ps", "-axww", "-o", "command="], capture_output=True, check=False
@@ -137,9 +133,13 @@ class Machine(OldHome):
                 words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
             except OSError:
                 continue
-            if words.startswith(python):
+            if words.startswith(python) and int(folder.name) != waiting:
                 found.append(words)
         return found
+
+    def close(self) -> None:
+        if self._now is not None:
+            self._now.close()
 
     def settle(self) -> None:
         """Waits for whoever hooks left behind: files must not change below the next test."""
