@@ -29,14 +29,15 @@ $(READY): pyproject.toml constraints.txt
 run: setup ## show what holdfast does, on bundled sample sessions
 	@$(BIN)/holdfast demo
 
-# Every check runs, whatever the ones before it found, and pytest's closing line comes last.
+# Every check runs, whatever the ones before it found, and pytest's closing line comes last. Tests that fail are run
+# once more, alone: see scripts/run_tests.py.
 test: setup ## lint, types, generated docs and all tests
 	@failed=0; \
 	$(BIN)/ruff check || failed=1; \
 	$(BIN)/ruff format --check || failed=1; \
 	$(BIN)/mypy || failed=1; \
 	$(BIN)/python scripts/generate_docs.py --check || failed=1; \
-	$(BIN)/python -m pytest $(PYTEST_ARGS) || failed=$$?; \
+	$(BIN)/python scripts/run_tests.py $(PYTEST_ARGS) || failed=$$?; \
 	exit $$failed
 
 # A part of `make test`, where clients that cannot be installed are skipped; here they are what was asked for.
