@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.measuring import report
-from holdfast.model.lesson import Fingerprint
 from holdfast.lessons.fingerprint import check, take
+from holdfast.model.lesson import Fingerprint
 
 COUNT = 1_000
 

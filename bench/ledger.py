@@ -15,8 +15,8 @@ from pathlib import Path
 
 from bench.measuring import report
 from bench.recommend import table
-from holdfast.model.ledger import LedgerEntry, Tokens
 from holdfast.ledger.markdown import render_beginning, render_row
+from holdfast.model.ledger import LedgerEntry, Tokens
 
 SIZES = (10_000, 100_000, 1_000_000)
 MODELS = ("claude-opus-4-5", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro")

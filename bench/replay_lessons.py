@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.measuring import report
-from holdfast.flows.import_sessions import import_into
 from holdfast.briefing.learning import lessons_of
-from holdfast.store.machine import Machine
+from holdfast.flows.import_sessions import import_into
 from holdfast.lessons.commands import opening
+from holdfast.store.machine import Machine
 
 REPLAY = Path(__file__).parent.parent.parent / "shared" / "eval" / "replay.py"
 CORPUS = REPLAY.parent.parent / "data" / "transcripts" / "claude-code" / "entireio-cli"

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_S
 from holdfast.briefing.explain import injections
 from holdfast.briefing.start import Line
 from holdfast.flows.capture import capture
-from holdfast.hooks import emit
+from holdfast.hooks.trace import CLAIMED
 
 SIDE_BY_SIDE = 6  # two are what scopes make of it; more meet more surely
 REFUND = Line("Open in this session: the refund", "x")
@@ -112,7 +112,7 @@ def test_a_client_that_starts_a_session_again_at_once_is_told_again(enabled: Ena
     for process in ("41", "42"):
         assert "refund" in enabled.hook("SessionStart", {"HOLDFAST_HOST_PID": process}, **start).context
     assert enabled.hook("SessionStart", {"HOLDFAST_HOST_PID": "42"}, **start).printed == b""
-    assert injections(enabled.project)[-1].nothing == emit.CLAIMED
+    assert injections(enabled.project)[-1].nothing == CLAIMED
 
 
 def test_a_claim_of_tomorrow_does_not_silence_today(enabled: Enabled) -> None:

@@ -27,25 +27,3 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
     sys.stdout.write(shellcode(["holdfast"], shell=options.shell) + "\n")
     return 0
-
-
-def complete() -> None:
-    """Answers the shell's question for the words typed so far, and ends the process."""
-    import argcomplete
-
-    argcomplete.autocomplete(whole_parser())
-
-
-def whole_parser() -> argparse.ArgumentParser:
-    """Every command in one parser: for completion and for the generated reference, never for running."""
-    from holdfast.cli.main import COMMANDS
-    from holdfast.cli.run import load
-
-    parser = argparse.ArgumentParser(prog="holdfast")
-    verbs = parser.add_subparsers(dest="command")
-    for name, (module, about) in COMMANDS.items():
-        command = load(module)
-        command.configure(
-            verbs.add_parser(name, help=about, description=getattr(command, "DESCRIPTION", about))
-        )
-    return parser

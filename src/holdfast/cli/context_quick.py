@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from importlib import import_module
 
+from holdfast.core import place
 from holdfast.core.checkout import find_checkout
+from holdfast.core.processes import detach
 from holdfast.core.reading import text_of
 from holdfast.knowledge import context_view
 from holdfast.knowledge.context import Here, Snapshot, decode, encode, file_name
@@ -45,7 +46,7 @@ def look_again(memory: str, root: str, env: Mapping[str, str], now: float) -> bo
     marks = [_changed(os.path.join(root, ".git", name)) for name in _MARKED]
     if now - last < REST_S or (last and max(marks) and max(marks) <= last) or not _is_enabled(memory):
         return False
-    import_module("holdfast.core.processes").detach(["-m", "holdfast", "know", "scan"], dict(env))
+    detach(["-m", "holdfast", "know", "scan"], dict(env))
     return True
 
 
@@ -102,8 +103,6 @@ def _here() -> tuple[Here, str]:
     import time
 
     env = dict(os.environ)
-    # Loaded by name: the hooks' path stands apart from every room.
-    place = import_module("holdfast.core.place")
     holdfast_home = str(place.home_of(env))
     cwd = os.getcwd()
     found = place.find(cwd, holdfast_home)

@@ -5,12 +5,10 @@ Installed hooks run `hot/hook_entry.py` instead, which is the same without the t
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from holdfast.store.machine import Machine
 
@@ -31,6 +29,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def run_hook(words: list[str]) -> None:
-    """Does not return. Loaded by name: the hooks' path stands apart from every room."""
-    hook = cast("Callable[[list[str]], None]", import_module("holdfast.hooks.hook").run)
-    hook(words)
+    """Does not return."""
+    from holdfast.hooks.hook import run as answer
+
+    answer(words)

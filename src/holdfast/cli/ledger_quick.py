@@ -9,10 +9,10 @@ import gc
 import os
 import stat
 import sys
-from importlib import import_module
 
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import show_columns
+from holdfast.core import place
 from holdfast.core.errors import HoldfastError
 from holdfast.ledger.columns import FIGURES, counted, joined, read_columns
 from holdfast.ledger.tally import FIELD_OF
@@ -56,7 +56,6 @@ def print_stats(words: list[str]) -> int | None:
 
 def _ledgers() -> tuple[bytes | None, bytes]:
     """What the repository's own ledger holds, if it has one, and what this machine's does."""
-    place = import_module("holdfast.core.place")  # by name: the hooks' path stands apart from every room
     here, home = os.getcwd(), place.home_of(dict(os.environ))
     found = place.find(here, home)
     # Outside git an identity can have come with a download, and inside memory another project may be meant.

@@ -9,6 +9,10 @@ from collections.abc import Iterable, Sequence
 
 from holdfast import __version__
 
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    import argparse
+
 # name -> (module, one line of help). The module is imported only when its command runs.
 COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
@@ -115,8 +119,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "_ARGCOMPLETE" in os.environ:
-        from holdfast.cli.completion import complete
-
         complete()
     if words and words[0] in ("-h", "--help", "help"):
         if words[0] == "help" and len(words) > 1:
@@ -187,6 +189,29 @@ def _nearest(name: str, among: Iterable[str] = COMMANDS) -> str:
 
     close = get_close_matches(name, among, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def complete() -> None:
+    """Answers the shell's question for the words typed so far, and ends the process."""
+    import argcomplete
+
+    argcomplete.autocomplete(whole_parser())
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Every command in one parser: for completion and for the generated reference, never for running."""
+    import argparse
+
+    from holdfast.cli.run import load
+
+    parser = argparse.ArgumentParser(prog="holdfast")
+    verbs = parser.add_subparsers(dest="command")
+    for name, (module, about) in COMMANDS.items():
+        command = load(module)
+        command.configure(
+            verbs.add_parser(name, help=about, description=getattr(command, "DESCRIPTION", about))
+        )
+    return parser
 
 
 if __name__ == "__main__":

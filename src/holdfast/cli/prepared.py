@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 
 from holdfast.cli.output import on_screen
+from holdfast.hooks.resume import told
 
 
 def print_resume(words: list[str]) -> bool:
@@ -21,8 +21,7 @@ def print_resume(words: list[str]) -> bool:
         del rest[place : place + 2]
     if not set(rest) <= {"--json", "--why"} or (sys.stdout.encoding or "").lower() != "utf-8":
         return False
-    # Loaded by name: the hooks' path stands apart from every room.
-    answer = import_module("holdfast.hooks.resume").told(os.getcwd(), dict(os.environ), branch)
+    answer = told(os.getcwd(), dict(os.environ), branch)
     if answer is None or not answer["lines"]:
         return False
     text = _as_json(answer) if "--json" in rest else _as_text(answer, why="--why" in rest)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from holdfast.store.machine import Machine
 
@@ -26,5 +24,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
 
 
 def show_line() -> None:
-    """Does not return. Loaded by name: the hooks' path stands apart from every room."""
-    cast("Callable[[], None]", import_module("holdfast.hooks.statusline").run)()
+    """Does not return."""
+    from holdfast.hooks.statusline import run as show
+
+    show()

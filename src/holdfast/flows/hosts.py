@@ -11,11 +11,12 @@ from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 import msgspec
 from msgspec import Struct, structs
 
+from holdfast.agents import slash_commands
 from holdfast.agents.host_contract import PROGRAM, SCOPES, SERVER, Change, Host, Scope, Where, Wired
 from holdfast.briefing.prepare import prepare
 from holdfast.core import files
@@ -211,7 +212,7 @@ def plan_install(
     host = host_for(agent)
     changes = host.install(where, scope)
     if scope == "user":
-        changes += _command_files().added(agent, where, wanted=commands)
+        changes += slash_commands.added(agent, where, wanted=commands)
     warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
         warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
@@ -225,23 +226,9 @@ def plan_install(
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
 
 
-class _CommandFiles(Protocol):
-    """What `agents/slash_commands.py` offers."""
-
-    def added(self, agent: str, where: Where, *, wanted: bool) -> tuple[Change, ...]: ...
-
-    def removed(self, agent: str, where: Where) -> tuple[Change, ...]: ...
-
-    def has_commands(self, agent: str, where: Where) -> bool: ...
-
-
-def _command_files() -> _CommandFiles:
-    return cast(_CommandFiles, import_module("holdfast.agents.slash_commands"))
-
-
 def takes_commands(machine: Machine, project: Project, agent: str) -> bool:
     """Whether slash commands of ours can be put into an agent's own folder."""
-    return _command_files().has_commands(agent, where_of(machine, project))
+    return slash_commands.has_commands(agent, where_of(machine, project))
 
 
 def install(machine: Machine, project: Project, plan: Plan) -> None:
@@ -265,7 +252,7 @@ def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Seque
     record = HostFiles(machine.home)
     changes: dict[Path, Change] = {}
     for scope in scopes:
-        removed = _command_files().removed(agent, where) if scope == "user" else ()
+        removed = slash_commands.removed(agent, where) if scope == "user" else ()
         for change in (*host.uninstall(where, scope), *removed):
             first = changes.get(change.path)
             before = change.before if first is None else first.before

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, cast
 
 from msgspec import Struct
 
 from holdfast.agents.host_contract import SCOPES, Where
+from holdfast.agents.plugins import PLUGINS, Plugin
 from holdfast.core import files
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.flows.hosts import host_for, interpreter_warnings, meant, where_of
@@ -48,21 +47,6 @@ def write(folder: Path, wanted: Mapping[str, bytes], mark: str, lock: Path) -> b
 
 
 AGENTS = ("claude-code", "codex", "copilot", "gemini")
-
-
-class Plugin(Protocol):
-    """What `agents/plugins.py` makes."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def files(self) -> dict[str, bytes]: ...
-    @property
-    def commands(self) -> tuple[str, ...]: ...
-    @property
-    def update(self) -> str: ...
-    @property
-    def needs(self) -> tuple[str, ...]: ...
 
 
 class Made(Struct, frozen=True, kw_only=True):
@@ -135,8 +119,7 @@ def _plugin(agent: str, where: Where, folder: Path) -> Plugin:
             f"no plugin for agent {agent!r}",
             fix=f"{meant(agent, AGENTS)}Known: {', '.join(AGENTS)}; for others: holdfast install",
         )
-    makers = import_module("holdfast.agents.plugins").PLUGINS
-    return cast("Callable[[Where, Path], Plugin]", makers[agent])(where, folder)
+    return PLUGINS[agent](where, folder)
 
 
 def _own(machine: Machine, agent: str) -> Path:

@@ -23,9 +23,8 @@ REPLACED, SUMMARY = b'{"$set":{"messages":', b"<state_snapshot>"
 
 def lost(prepared: Prepared, call: Call, found: Place, heard: Heard) -> Told | None:
     """What a session is to be told again, if it was compacted since its last prompt; it has heard nothing then."""
-    from holdfast.hooks.emit import entry
     from holdfast.hooks.start_lines import choose
-    from holdfast.hooks.trace import explain
+    from holdfast.hooks.trace import entry, explain
 
     if heard.read is None or not happened(call.text("transcript_path"), heard.read):
         return None

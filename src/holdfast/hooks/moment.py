@@ -193,8 +193,9 @@ def _told(
     lines: list[Line], changed: dict[Any, Any] | None, tool: str, call: HostCall, found: Place
 ) -> bytes:
     """The lines that are new to this session, or to the subagent that makes the call, as long as they fit."""
-    from holdfast.hooks.emit import entry, is_first, spoken
+    from holdfast.hooks.emit import spoken
     from holdfast.hooks.start_lines import Told, fitting
+    from holdfast.hooks.trace import entry, is_first
 
     session, agent = call.text("session_id"), call.text("agent_id")
     heard = trace.heard(found.memory, session, agent=agent)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from holdfast.hooks import host_protocol, trace
-from holdfast.hooks.emit import entry, is_first, is_time, seen
+from holdfast.hooks.trace import entry, is_first, is_time, seen
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ def opened_again(
     env: dict[str, str],
 ) -> Prepared | None:
     """What was made anew; None where that takes too long. Nothing is lost then: the envelope says where to look."""
-    from holdfast.hooks.emit import confess, entry
+    from holdfast.hooks.emit import confess
+    from holdfast.hooks.trace import entry
 
     confess(found, call.event, error)
     if not _is_enabled(found):

@@ -7,10 +7,14 @@ import os
 from holdfast.core import place
 from holdfast.hooks import trace
 
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+if TYPE_CHECKING:
+    from typing import Any
+
 FORMAT = 1
 
 
-def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict[str, object] | None:
+def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict[str, Any] | None:
     """Lines with their reasons for a branch, the one checked out when none is named, and their tokens.
 
     None: the application must look itself.

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import time
 
+from holdfast.hooks import host_protocol
+
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     from typing import Any
+
+    from holdfast.core.place import Place
+    from holdfast.hooks.host_protocol import Call
 
 MOST_LOG = 64 * 1024
 MOST_WHY = 256 * 1024
@@ -241,3 +246,102 @@ def moment(at: float) -> str:
 
 def _now() -> str:
     return moment(time.time())
+
+
+# Hooks of one agent in both scopes run at the same moment, and none can have read what the other is about to say.
+CLAIMS = "claims"  # a folder of the memory, with an empty file for what somebody says just now
+
+
+HELD_S = 3.0  # no hook lives longer: whoever comes later has read what was said
+
+
+CLAIMED = "another hook of this agent says it at this moment"
+
+
+def is_first(lines: list[tuple[str, str]], call: Call, found: Place) -> bool:
+    """Whether no other hook is saying these lines to this session now; whoever asks first is the one who says them."""
+    who = [call.text("agent_id"), call.event]
+    if call.event == host_protocol.START:  # a run may be over, and go on in another process, within a second
+        who.append(str(host_protocol.process_of(call.host, os.environ)))
+    said = "\n".join([*who, *(line for line, _ in lines)]).encode("utf-8", "replace")
+    # The same number in every process, which the hash of a text is not, and nothing is loaded for it.
+    name = f"{session_name(call.text('session_id'))}.{hash(int.from_bytes(said, 'big')):x}"
+    folder = os.path.join(found.memory, CLAIMS)
+    try:
+        if not _claim(os.path.join(folder, name)):
+            return False
+        if call.text("source") == "compact":  # what was said before is gone, and may be said again at once
+            _release(folder, name)
+    except OSError:
+        pass  # twice is better than never
+    return True
+
+
+def _release(folder: str, mine: str) -> None:
+    for name in os.listdir(folder):
+        if name.startswith(mine.partition(".")[0] + ".") and name != mine:
+            os.unlink(os.path.join(folder, name))
+
+
+def _claim(path: str) -> bool:
+    for _ in range(3):
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            return True
+        except FileNotFoundError:
+            try:
+                os.mkdir(os.path.dirname(path), 0o700)
+            except FileExistsError:
+                pass
+        except FileExistsError:
+            if not _cleared(path):
+                break
+    return False
+
+
+def _cleared(path: str) -> bool:
+    """Takes away a claim that nobody can hold any more. Of several who try, none takes one that is new by then."""
+    aside = f"{path}.{os.getpid()}"
+    try:
+        if _is_held(path):
+            return False
+        os.rename(path, aside)
+        if _is_held(aside):
+            os.rename(aside, path)
+            return False
+        os.unlink(aside)
+    except FileNotFoundError:
+        pass  # somebody else has
+    return True
+
+
+def _is_held(path: str) -> bool:
+    return abs(time.time() - os.stat(path).st_mtime) < HELD_S
+
+
+SEEN = "seen"  # a folder of the memory: how things stood when each session began
+
+
+REST_S = 300.0  # between two looks at what changed since
+
+
+def seen(memory: str, call: Call) -> str:
+    return os.path.join(memory, SEEN, f"{session_name(call.text('session_id'))}.json")
+
+
+def is_time(path: str) -> bool:
+    """Whether somebody looked, and that was long enough ago."""
+    try:
+        return not 0 <= time.time() - os.stat(path).st_mtime < REST_S
+    except OSError:
+        return False
+
+
+def entry(call: Call, found: Place) -> dict[str, object]:
+    return {
+        "host": call.host,
+        "event": call.event,
+        "session": call.text("session_id"),
+        "source": call.text("source"),
+        "branch": found.branch(),
+    }

@@ -25,6 +25,7 @@ from holdfast.knowledge.manifests import (
     manifest_language,
     read_manifest,
 )
+from holdfast.knowledge.package_scores import script_runner
 from holdfast.model.knowledge import SCAN, Convention, Evidence
 
 MOST_GROUND_NAMES = 10_000
@@ -137,8 +138,6 @@ class Ground:
     @cached_property
     def runner(self) -> str:
         """How a script of package.json is run here."""
-        from holdfast.knowledge.libraries import script_runner
-
         return script_runner(self)
 
     @cached_property
