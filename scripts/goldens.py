@@ -36,7 +36,7 @@ from pathlib import Path
 from goldens_scenes import DEMO, NEEDED, PARTS, History, Scope, histories, look_at, run_history
 from goldens_world import BASE, Fault, World, make_ready, put_code
 
-# What may differ between two runs of the same code: an expression, what takes its place, and why.
+# What may differ between two runs of the same code: an expression, what takes its place, and why. Names of files too.
 MASKS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(r"(\[/?holdfast )[a-z0-9]{6}(?=[:\]])"),
@@ -45,13 +45,48 @@ MASKS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     ),
     (
         re.compile(r'("group":\s?")[0-9a-f]{10}(?=")'),
-        r"\1··········",
+        r"\1·",
         "changes that go back together share a random name",
     ),
     (
-        re.compile(r"(?<!\d)1[6-9]\d{8}(?!0{9})\d{9}(?!\d)"),
+        re.compile(r"(?<!\d)1[6-9]\d{8}(?!0{9})\d{9}(?!\d)(?::\d+)?"),
         "<mtime>",
-        "file times are real; those that this script pinned are whole seconds and stay",
+        "file times, and inodes after them, are real; times that this script pinned are whole seconds and stay",
+    ),
+    (
+        re.compile(r"\bfile:\d+:(?=<mtime>)"),
+        "file:·:",
+        "a repository is known again by the inode of its id file",
+    ),
+    (
+        re.compile(r"\bindex-[0-9a-f]{12}(?=\.vec)|(?<='generation' \| ')[0-9a-f]{12}(?=')"),
+        "index-·",
+        "each generation of the search index has a random name",
+    ),
+    (
+        re.compile(r"(?<=\"mark\":\")[0-9a-f]{16}(?=\")|(?<='mark' \| ')[0-9a-f]{16}(?=')"),
+        "·",
+        "the two files of the search index are known as a pair by a random mark",
+    ),
+    (
+        re.compile(r'\{"text":"[0-9a-f]{32}","words":(\d+),"key":"[0-9a-f]{32}"'),
+        r'{"text":"·","words":\1,"key":"·"',
+        "forgotten words are kept as a hash under a random key",
+    ),
+    (
+        re.compile(r"(\.\d{19}-)\d+(?=\.json)"),
+        r"\1·",
+        "an envelope is named after the process of its hook",
+    ),
+    (
+        re.compile(r'("seconds": )[\d.]+'),
+        r"\1·",
+        "how long `index` took",
+    ),
+    (
+        re.compile(r'("size": )\d+'),
+        r"\1·",
+        "an archive of files that hold random names and file times: its packed size varies by some bytes",
     ),
 )
 

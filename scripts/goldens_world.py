@@ -30,9 +30,9 @@ LONGEST_S = 600  # no command takes so long
 RUNNING = "1"  # a process that always runs, as the host's
 GONE = "4194305"  # a number that Linux gives to no process
 UNIT = "HOLDFAST_GOLDENS_UNIT"
-# Derived again at any time, or held by one process only.
+# Held by one process only, or a cache of the repository whose stamps are packed (what it says is in `know --json`).
 SKIPPED_FOLDERS = frozenset(("locks", "__pycache__", "node_modules"))
-SKIPPED_ENDINGS = ("-wal", "-shm", ".lock")
+SKIPPED_ENDINGS = ("-wal", "-shm", ".lock", "scan.cache")
 
 
 class Fault(Exception):
@@ -165,7 +165,7 @@ class World:
     # --- what came out ---------------------------------------------------------------------------------------
 
     def keep(self, place: str, text: str) -> None:
-        path = self.out / self.name / f"{place}.txt"
+        path = self.out / self.name / self.mask(f"{place}.txt")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.mask(text), encoding="utf-8", newline="\n")
 
@@ -181,7 +181,9 @@ class World:
 
     def changes(self) -> str:
         """The files of the memory that are not what they were when this was asked last, whole."""
-        now = {name: self.mask(readable(path)) for name, path in self.files() if path.suffix != ".db"}
+        now = {
+            self.mask(name): self.mask(readable(path)) for name, path in self.files() if path.suffix != ".db"
+        }
         gone = sorted(self._seen.keys() - now.keys())
         new = [name for name in sorted(now) if self._seen.get(name) != now[name]]
         self._seen = now
