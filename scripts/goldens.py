@@ -33,6 +33,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldens_hosts import HOSTS
 from goldens_scenes import DEMO, NEEDED, PARTS, History, Scope, histories, look_at, run_history
 from goldens_world import BASE, Fault, World, make_ready, put_code
 
@@ -203,7 +204,14 @@ class Plan:
         return digest_of(tree / "src", *scripts, *names, *self.parts, *sizes, str(self.quick), python)
 
     def scope(self, history: History) -> Scope:
-        return Scope(all_hosts=history.name == DEMO or not self.quick, captures=self.captures)
+        """All hosts in the demonstration, Claude Code and two others in each history: every host has some of them."""
+        first, *others = [host.name for host in HOSTS]
+        number = 2 * self.histories.index(history)
+        some = [] if self.quick else [others[(number + offset) % len(others)] for offset in (0, 1)]
+        whole = history.name == DEMO
+        return Scope(
+            whole=whole, hosts=frozenset([first, *(others if whole else some)]), captures=self.captures
+        )
 
 
 def run_all(plan: Plan, tree: Path, out: Path, title: str) -> None:
@@ -333,13 +341,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     count = sum(path.is_file() for path in (options.out / "old").rglob("*"))
     print("\n".join(summary(found, count)))
-    say(
-        f"{time.monotonic() - began:.0f} s; outputs in {options.out}"
-        if found or options.keep
-        else f"{time.monotonic() - began:.0f} s"
-    )
-    if not found and not options.keep:
-        shutil.rmtree(options.out, ignore_errors=True)
+    say(f"{time.monotonic() - began:.0f} s")
+    if found or options.keep:
+        say(f"outputs in {options.out}/old and {options.out}/new")
+    else:
+        for side in ("old", "new"):
+            shutil.rmtree(options.out / side, ignore_errors=True)
     return 1 if found else 0
 
 

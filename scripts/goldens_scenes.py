@@ -40,6 +40,21 @@ QUERIES = (
     "authentication token",
     "what did we do last week",
 )
+# What hooks have to speak of, in whatever history.
+FURNISHED = (
+    ("ask", "Which database should the cache use?"),
+    ("answer", "Which database should the cache use?", "SQLite"),
+    ("decide", "Requests to the gateway are limited per client", "--because", "one client took all"),
+    (
+        "lessons",
+        "add",
+        "gateway",
+        "--rule",
+        "run the gateway's tests with `make test`",
+        "--fingerprint",
+        "Makefile",
+    ),
+)
 GOALS = ("refactor the authentication middleware", "fix a flaky test", "add a command line option")
 
 _FILE = re.compile(r'"(?:file_path|filePath|path|absolute_path)"\s*:\s*"([^"\\\n]{1,200})"')
@@ -194,7 +209,7 @@ def part_import(world: World, history: History, _: Scope) -> None:
 def part_install(world: World, history: History, scope: Scope) -> None:
     names = [host.name for host in HOSTS]
     before = world.configuration()
-    if scope.all_hosts:
+    if scope.whole:
         for name in names:
             _say(world, "install", "install", name, "--dry-run", "--diff")
             _say(world, "install", "install", name, "--scope", "project", "--dry-run", "--diff")
@@ -210,24 +225,35 @@ def part_install(world: World, history: History, scope: Scope) -> None:
 
 
 def part_hooks(world: World, history: History, scope: Scope) -> None:
+    for words in FURNISHED:
+        _say(world, "hooks/before", *words)
     prompts = [*PROMPTS, *_prompts(history)]
     lines = _lines(world, history)
     questions = _questions(world)
-    for number, host in enumerate(HOSTS if scope.all_hosts else HOSTS[:1]):
+    for number, host in enumerate(HOSTS):
+        if host.name not in scope.hosts:
+            continue
         visit = Visit(world, host, scope.captures, f"hooks/{host.name}")
         some = prompts if not number else [prompts[0], *prompts[number :: len(HOSTS) - 1][:3], prompts[-1]]
         play(visit, some, lines if not number else lines[:3], questions)
         _say(world, f"hooks/{host.name}", "why", "--json")
+    if scope.whole:
+        _after_a_kill(world, prompts[1])
+    world.keep_memory("memory/2-hooks")
+
+
+def _after_a_kill(world: World, prompt: str) -> None:
+    """A session whose process is gone, and the next one. It hears what that left only if it is read within two
+    seconds, so this is played where the memory is small."""
     killed = Visit(world, HOSTS[0], None, "hooks/killed", process=GONE, session="0f0f0f0f-killed")
     killed.call("start", source="startup")
     later = Visit(world, HOSTS[0], None, "hooks/killed", session="1f1f1f1f-later")
     later.call("start", source="resume")
-    later.call("prompt", prompt=prompts[1])
+    later.call("prompt", prompt=prompt)
     about = {"session_id": "1f1f1f1f-later", "cwd": str(world.work), "cost": {"total_cost_usd": 0.5}}
     done = world.holdfast("statusline", stdin=json.dumps(about))
     world.keep_next("hooks/killed", "statusline", done.text())
     _say(world, "hooks/killed", "why")
-    world.keep_memory("memory/2-hooks")
 
 
 def part_commands(world: World, history: History, scope: Scope) -> None:
@@ -271,6 +297,8 @@ def part_sequence(world: World, history: History, scope: Scope) -> None:
     world.changes()
     held: dict[str, str] = {"session": _first_session(world), "export": str(world.base / "export.tar.gz")}
     for words in SEQUENCE:
+        if not scope.whole and words[0] not in SHORT:
+            continue
         if words == ("edit by hand",):
             _edit(world)
             world.keep_next("sequence", "edit-by-hand", world.changes())
@@ -335,6 +363,9 @@ SEQUENCE: tuple[tuple[str, ...], ...] = (
     ("doctor", "--json"),
     ("uninstall", "--all", "--yes", "--diff"),
 )  # fmt: skip
+SHORT = frozenset(
+    ("decide", "ask", "edit by hand", "undo", "export", "forget", "restore", "archive", "index", "uninstall")
+)
 
 Part = Callable[[World, History, "Scope"], None]
 PARTS: dict[str, Part] = {
@@ -350,9 +381,10 @@ NEEDED = ("import", "install")  # the other parts work on what these leave
 
 @dataclass(frozen=True)
 class Scope:
-    """How much of a history is played."""
+    """How much of a history is played: the demonstration is played whole."""
 
-    all_hosts: bool
+    whole: bool
+    hosts: frozenset[str]
     captures: Path | None
 
 
