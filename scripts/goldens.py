@@ -166,14 +166,15 @@ def checkout(name: str) -> Iterator[Path]:
 
 
 def digest_of(*parts: str | Path) -> str:
-    """One name for texts and the files below folders."""
+    """One name for texts, files, and the files below folders."""
     whole = hashlib.sha256()
     for part in parts:
-        for path in sorted(part.rglob("*")) if isinstance(part, Path) and part.is_dir() else [part]:
-            if isinstance(path, str):
-                whole.update(path.encode())
-            elif path.is_file() and "__pycache__" not in path.parts:
-                whole.update(f"{path.name}:{len(path.parts)}:".encode() + path.read_bytes())
+        if isinstance(part, str):
+            whole.update(part.encode())
+        else:
+            for path in sorted(part.rglob("*")) if part.is_dir() else [part]:
+                if path.is_file() and "__pycache__" not in path.parts:
+                    whole.update(f"{path.relative_to(part.parent)}:".encode() + path.read_bytes())
         whole.update(b"\0")
     return whole.hexdigest()[:24]
 

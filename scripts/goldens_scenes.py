@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -275,19 +276,22 @@ def part_mcp(world: World, history: History, scope: Scope) -> None:
         text=True,
         encoding="utf-8",
     )
+    watch = threading.Timer(LONGEST_S, process.kill)
+    watch.start()
     try:
         for number, (method, given) in enumerate(_requests(history)):
             answer = _asked(process, number, method, given)
             world.keep_next("mcp", _slug([method, str(given.get("name", ""))]), f"{method} {given}\n{answer}")
         listed = _asked(process, 1000, "resources/list", {})
         world.keep_next("mcp", "resources", listed)
-        for number, resource in enumerate(json.loads(listed).get("result", {}).get("resources", ())):
+        for number, resource in enumerate(_parsed(listed).get("result", {}).get("resources", ())):
             answer = _asked(process, 1001 + number, "resources/read", {"uri": resource["uri"]})
             world.keep_next("mcp", "resource", _unescaped(answer))
     finally:
         if process.stdin:
             process.stdin.close()
-        process.wait(LONGEST_S)
+        process.wait()
+        watch.cancel()
     world.settle()
     world.keep_memory("memory/3-mcp")
 
@@ -559,6 +563,13 @@ def _asked(process: subprocess.Popen[str], number: int, method: str, given: dict
         if answer.get("id") == number:
             return json.dumps(answer, ensure_ascii=False, indent=1, sort_keys=True)
     return "the server is gone"
+
+
+def _parsed(answer: str) -> Any:
+    try:
+        return json.loads(answer)
+    except ValueError:
+        return {}
 
 
 def _unescaped(answer: str) -> str:
