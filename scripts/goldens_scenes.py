@@ -258,7 +258,7 @@ def _after_a_kill(world: World, prompt: str) -> None:
 
 
 def part_commands(world: World, history: History, scope: Scope) -> None:
-    for words in _reading(world, history):
+    for words in _reading(world, history, scope.whole):
         _say(world, "commands", *words)
 
 
@@ -437,70 +437,76 @@ def _questions(world: World) -> list[tuple[str, list[str]]]:
     return [*asked[:2], ("Which database should the cache use?", ["SQLite", "Redis"])]
 
 
-def _reading(world: World, history: History) -> Iterator[tuple[str, ...]]:
-    for query in (*QUERIES, *history.topics):
+def _reading(world: World, history: History, whole: bool) -> Iterator[tuple[str, ...]]:
+    """Commands that read; in the demonstration all of them, also as a person sees them."""
+    for query in (*QUERIES[: 5 if whole else 3], *history.topics):
         yield "search", query, "--json"
-    yield "search", "decision", "--kind", "fact", "--kind", "history", "-k", "8", "--why"
-    yield "search", "zzz qqq", "--all", "--json"
-    for task in (*GOALS, *_prompts(history)[:3], "where were we"):
+    for task in (*GOALS[: 3 if whole else 1], *_prompts(history)[:3], "where were we"):
         yield "recall", task, "--json"
     for prompt in (PROMPTS[1], *_prompts(history)[-2:]):
         yield "recall", prompt, "--as-prompt"
-        yield "recall", prompt, "--why"
-        yield "classify", prompt, "--json"
-    for goal in (*GOALS[:2], *history.topics[:1]):
+    for goal in (GOALS[0], *history.topics[:1]):
         yield "similar", goal, "--json"
         yield "recommend", goal, "--json"
-    yield "similar", GOALS[0]
-    yield "recommend", GOALS[0], "--objective", "cost"
     yield from (tuple(line.split()) for line in READING)
     yield "ledger", "show", _first_session(world), "--json"
-    yield "log", _first_session(world)
-    yield "search", _first_session(world)
+    if whole:
+        yield "search", "decision", "--kind", "fact", "--kind", "history", "-k", "8", "--why"
+        yield "search", "zzz qqq", "--all", "--json"
+        for prompt in (PROMPTS[1], *_prompts(history)[-2:]):
+            yield "recall", prompt, "--why"
+            yield "classify", prompt, "--json"
+        yield "similar", GOALS[0]
+        yield "recommend", GOALS[0], "--objective", "cost"
+        yield "log", _first_session(world)
+        yield "search", _first_session(world)
+        yield from (tuple(line.split()) for line in READING_WHOLE)
 
 
-READING = [
+READING = (
     "resume --json",
     "resume --why",
-    "resume",
     "questions --json",
-    "questions",
     "ledger list --json",
-    "ledger list",
     "ledger stats --json",
-    "ledger stats",
     "ledger stats --by kind --json",
-    "ledger stats --by model",
-    "ledger report --json",
     "ledger report --format md",
-    "ledger report --format html",
-    "ledger export",
-    "ledger export --format openmetrics",
     "why --json",
-    "why",
-    "know --json",
-    "know",
-    "know context --max 2000",
     "know scan --json",
+    "know context --max 2000",
     "lessons list --json",
-    "lessons list",
-    "lessons review --json",
-    "lessons stale --json",
     "status --json",
     "status",
     "log -n 0 --json",
     "log",
-    "log --decisions",
     "todo --json",
     "fact list --all --json",
     "decide --list --json",
-    "alerts --json",
+    "history --json",
     "roi --json",
+)
+READING_WHOLE = (
+    "resume",
+    "questions",
+    "ledger list",
+    "ledger stats",
+    "ledger stats --by model",
+    "ledger report --json",
+    "ledger report --format html",
+    "ledger export",
+    "ledger export --format openmetrics",
+    "why",
+    "know --json",
+    "know",
+    "lessons list",
+    "lessons review --json",
+    "lessons stale --json",
+    "log --decisions",
+    "alerts --json",
     "roi --how",
     "context --no-save --json",
     "context",
     "doctor --json",
-    "history --json",
     "agents --json",
     "project list --json",
     "handoff",
@@ -508,7 +514,7 @@ READING = [
     "fenced lessons",
     "export --dry-run",
     "archive --dry-run",
-]
+)
 
 
 def _requests(history: History) -> Iterator[tuple[str, dict[str, Any]]]:
