@@ -33,8 +33,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldens_histories import DEMO, History, histories, look_at
 from goldens_hosts import HOSTS
-from goldens_scenes import DEMO, NEEDED, PARTS, History, Scope, histories, look_at, run_history
+from goldens_scenes import NEEDED, PARTS, Scope, run_history
 from goldens_world import BASE, Fault, World, make_ready, put_code
 
 # What may differ between two runs of the same code: an expression, what takes its place, and why. Names of files too.
