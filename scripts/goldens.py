@@ -203,7 +203,9 @@ class Plan:
             if path.is_file() and history.name != DEMO
         ]
         names = [f"{history.name}:{history.began}" for history in self.histories]
-        return digest_of(tree / "src", *scripts, *names, *self.parts, *sizes, str(self.quick), python)
+        return digest_of(
+            tree / "src", *scripts, *names, *self.parts, *sizes, str(self.quick), python, str(BASE)
+        )
 
     def scope(self, history: History) -> Scope:
         """All hosts in the demonstration, Claude Code and two others in each history: every host has some of them."""
@@ -269,7 +271,7 @@ def alone() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"another run holds {BASE}; waiting for it")
+            say(f"another run holds {BASE}; waiting for it (HOLDFAST_GOLDENS_BASE names another place)")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

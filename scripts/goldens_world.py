@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-BASE = Path("/tmp/holdfast-goldens")  # one place for every checkout: absolute paths stand in outputs
+# One place for every checkout: absolute paths stand in outputs. Another one for a run beside another.
+BASE = Path(os.environ.get("HOLDFAST_GOLDENS_BASE") or "/tmp/holdfast-goldens")
 CODE = BASE / "code"
 PYTHON = BASE / "venv" / "bin" / "python"
 CLOCK = BASE / "clock.so"
