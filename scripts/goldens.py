@@ -71,6 +71,11 @@ MASKS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "the two files of the search index are known as a pair by a random mark",
     ),
     (
+        re.compile(r'(?<="\.holdfast/local/lessons":\[")[0-9a-f]{24}(?=")'),
+        "·",
+        "the search index knows lessons by a hash over their sizes and file times",
+    ),
+    (
         re.compile(r'\{"text":"[0-9a-f]{32}","words":(\d+),"key":"[0-9a-f]{32}"'),
         r'{"text":"·","words":\1,"key":"·"',
         "forgotten words are kept as a hash under a random key",
@@ -97,7 +102,7 @@ BASELINE = "4d89c62"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "holdfast-goldens"
 KEPT_BASELINES = 6
 QUICK = (DEMO, "claude-code/gmeligio-flutter-docker-image", "gemini-cli/entireio-cli")
-MOST_FILES, MOST_LINES = 40, 6
+MOST_FILES, MOST_LINES, MOST_SIGNS = 40, 6, 240
 
 
 def masked(text: str) -> str:
@@ -130,7 +135,18 @@ def _first_lines(old: str | None, new: str | None) -> list[str]:
     lines = difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm="")
     changed = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
     left = len(changed) - MOST_LINES
-    return [line[:300] for line in changed[:MOST_LINES]] + ([f"… {left} lines more"] if left > 0 else [])
+    shown = changed[:MOST_LINES]
+    return [_cut(line, shown) for line in shown] + ([f"… {left} lines more"] if left > 0 else [])
+
+
+def _cut(line: str, shown: list[str]) -> str:
+    """A long line around the place where it is no longer like one of the other side."""
+    if len(line) <= MOST_SIGNS:
+        return line
+    others = [other[1:] for other in shown if other[0] != line[0]]
+    alike = max((len(os.path.commonprefix([line[1:], other])) for other in others), default=0)
+    begin = max(1, alike - MOST_SIGNS // 3)
+    return f"{line[0]}{'…' if begin > 1 else ''}{line[begin : begin + MOST_SIGNS]}…"
 
 
 def summary(found: list[tuple[str, list[str]]], count: int) -> Iterator[str]:

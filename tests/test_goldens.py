@@ -50,6 +50,7 @@ SAME_BUT_RANDOM = (
     ("index-497984e00bb3.vec", "index-ed2b6499b0c8.vec"),
     ("'generation' | '497984e00bb3'", "'generation' | 'ed2b6499b0c8'"),
     ('{"format":3,"mark":"5486f1c2e366fa5a"}', '{"format":3,"mark":"c89ec1ecabf8a3e2"}'),
+    ('".holdfast/local/lessons":["cccd11af49aa874c1e4df8a6",[]]', '".holdfast/local/lessons":["78f3d436a3b3de62166d6e0a",[]]'),
     ("inbox/a.1794304500000000000-10251.json", "inbox/a.1794304500000000000-17158.json"),
     ('"seconds": 0.451', '"seconds": 1'),
 )  # fmt: skip
@@ -104,6 +105,14 @@ def test_a_long_difference_is_cut(goldens: ModuleType, tmp_path: Path) -> None:
     ((_, lines),) = goldens.compared(old, new)
     assert len(lines) == goldens.MOST_LINES + 1
     assert lines[-1] == f"… {100 - goldens.MOST_LINES} lines more"
+
+
+def test_a_long_line_is_shown_where_it_differs(goldens: ModuleType, tmp_path: Path) -> None:
+    old = written(tmp_path / "old", goldens, {"a": "x" * 5000 + "one" + "y" * 5000})
+    new = written(tmp_path / "new", goldens, {"a": "x" * 5000 + "two" + "y" * 5000})
+    ((_, lines),) = goldens.compared(old, new)
+    assert "xoney" in lines[0] and "xtwoy" in lines[1]
+    assert all(len(line) < 300 for line in lines)
 
 
 def test_what_is_neither_a_checkout_nor_a_revision_is_a_usage_error(
