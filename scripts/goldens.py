@@ -144,9 +144,15 @@ def _cut(line: str, shown: list[str]) -> str:
     if len(line) <= MOST_SIGNS:
         return line
     others = [other[1:] for other in shown if other[0] != line[0]]
-    alike = max((len(os.path.commonprefix([line[1:], other])) for other in others), default=0)
+    alike = max((_alike(line[1:], other) for other in others), default=0)
     begin = max(1, alike - MOST_SIGNS // 3)
     return f"{line[0]}{'…' if begin > 1 else ''}{line[begin : begin + MOST_SIGNS]}…"
+
+
+def _alike(one: str, other: str) -> int:
+    """How many signs two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (here, there) in pairs if here != there), min(len(one), len(other)))
 
 
 def summary(found: list[tuple[str, list[str]]], count: int) -> Iterator[str]:
