@@ -76,6 +76,11 @@ MASKS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "the search index knows lessons by a hash over their sizes and file times",
     ),
     (
+        re.compile(r'(?<="stamp":")[0-9a-f]{24}(?=")'),
+        "·",
+        "`context` knows what a source looked at by a hash over file times; what it says stands beside it",
+    ),
+    (
         re.compile(r'\{"text":"[0-9a-f]{32}","words":(\d+),"key":"[0-9a-f]{32}"'),
         r'{"text":"·","words":\1,"key":"·"',
         "forgotten words are kept as a hash under a random key",

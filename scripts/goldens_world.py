@@ -31,6 +31,7 @@ LONGEST_S = 600  # no command takes so long
 RUNNING = "1"  # a process that always runs, as the host's
 GONE = "4194305"  # a number that Linux gives to no process
 UNIT = "HOLDFAST_GOLDENS_UNIT"
+UNORDERED = ("resume.json",)  # written by the order of a set, and read by key: compared with sorted keys
 # Held by one process only, or a cache of the repository whose stamps are packed (what it says is in `know --json`).
 SKIPPED_FOLDERS = frozenset(("locks", "__pycache__", "node_modules"))
 SKIPPED_ENDINGS = ("-wal", "-shm", ".lock", "scan.cache")
@@ -235,6 +236,8 @@ def readable(path: Path) -> str:
         return "\n".join(rows_of(path))
     if path.name.endswith(".tar.gz"):
         return "\n".join(members_of(path))
+    if path.name in UNORDERED:
+        return json.dumps(json.loads(path.read_bytes()), ensure_ascii=False, indent=1, sort_keys=True)
     return shown(path.read_bytes())
 
 

@@ -51,6 +51,7 @@ SAME_BUT_RANDOM = (
     ("'generation' | '497984e00bb3'", "'generation' | 'ed2b6499b0c8'"),
     ('{"format":3,"mark":"5486f1c2e366fa5a"}', '{"format":3,"mark":"c89ec1ecabf8a3e2"}'),
     ('".holdfast/local/lessons":["cccd11af49aa874c1e4df8a6",[]]', '".holdfast/local/lessons":["78f3d436a3b3de62166d6e0a",[]]'),
+    ('{"value":{},"stamp":"9205aeb06222daabf4b24573"}', '{"value":{},"stamp":"d482d8b901af403a9d95039c"}'),
     ("inbox/a.1794304500000000000-10251.json", "inbox/a.1794304500000000000-17158.json"),
     ('"seconds": 0.451', '"seconds": 1'),
 )  # fmt: skip
@@ -132,6 +133,16 @@ def test_a_database_is_compared_by_its_rows(world: ModuleType, tmp_path: Path) -
     assert told[0] == "=== t: CREATE TABLE t (k TEXT, v BLOB)"
     assert told[1].startswith("'a' | <2 bytes, sha256 ")
     assert told[2] == "'b' | {\"n\":1}"
+
+
+def test_the_order_of_a_set_is_no_difference(world: ModuleType, tmp_path: Path) -> None:
+    told = []
+    for text in ('{"told":{"a":1,"b":2}}', '{"told":{"b":2,"a":1}}'):
+        (tmp_path / "resume.json").write_text(text, encoding="utf-8")
+        (tmp_path / "session.json").write_text(text, encoding="utf-8")
+        told.append((world.readable(tmp_path / "resume.json"), world.readable(tmp_path / "session.json")))
+    assert told[0][0] == told[1][0]
+    assert told[0][1] != told[1][1]
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
