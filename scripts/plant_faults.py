@@ -1,0 +1,206 @@
+"""Which planted faults do the tests notice?
+
+    nice python scripts/plant_faults.py [ID …] [--tests PATH …] [--page docs/research/faults.md]
+
+Takes faults from tests/faults.toml, plants one at a time in a copy of the checkout, and runs the tests that its row
+names. A fault is caught when a test fails that passes without it. Results are kept in bench/out/faults.json; `--page`
+writes them as a table. `--check` only says which snippets no longer occur exactly once: mend these rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLE = Path("tests/faults.toml")
+RESULTS = Path("bench/out/faults.json")
+LIMIT = 600  # seconds for the tests of one fault: one that hangs them is caught
+NOT_COPIED = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypothesis", "out")
+FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Fault:
+    id: str
+    what: str
+    find: str
+    replace: str
+    tests: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    caught_by: str  # '' when no test noticed
+    tests: tuple[str, ...]
+    seconds: float
+
+
+def read_faults(table: Path) -> list[Fault]:
+    rows = tomllib.loads(table.read_text(encoding="utf-8"))["fault"]
+    return [Fault(**{**row, "tests": tuple(row["tests"])}) for row in rows]
+
+
+def places_of(snippet: str, source: Path) -> list[Path]:
+    """The modules that hold a snippet, each as often as it occurs there."""
+    return [
+        path
+        for path in sorted(source.rglob("*.py"))
+        for _ in range(path.read_text(encoding="utf-8").count(snippet))
+    ]
+
+
+class Scratch:
+    """A copy of the checkout with an environment of its own, in which `holdfast` is the copy."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root = folder / "holdfast"
+        shutil.copytree(root, self.root, symlinks=True, ignore=shutil.ignore_patterns(*NOT_COPIED))
+        venv.create(self.root / ".venv", with_pip=False)
+        self.python = self.root / ".venv/bin/python"
+        (packages,) = (self.root / ".venv/lib").glob("python*/site-packages")
+        # Of the other environment only the packages: a .pth file there leads to the checkout.
+        paths = [self.root / "src", *(path for path in sys.path if path.endswith("site-packages"))]
+        packages.joinpath("scratch.pth").write_text("".join(f"{path}\n" for path in paths), encoding="utf-8")
+        command = self.root / ".venv/bin/holdfast"
+        command.write_text(
+            f"#!{self.python}\nimport sys\nfrom holdfast.cli.main import main\nsys.exit(main())\n"
+        )
+        command.chmod(0o755)
+        self._sound: dict[str, bool] = {}
+        self._time = time.time()
+
+    def plant(self, fault: Fault) -> tuple[Path, str]:
+        """Put the fault in; returns the module and its text before."""
+        places = places_of(fault.find, self.root / "src")
+        if len(places) != 1:
+            raise SystemExit(f"{fault.id}: the snippet occurs {len(places)} times, not once")
+        before = places[0].read_text(encoding="utf-8")
+        self.write(places[0], before.replace(fault.find, fault.replace))
+        return places[0], before
+
+    def write(self, path: Path, text: str) -> None:
+        """With a time of its own: bytecode is known by the second and the size of its source."""
+        path.write_text(text, encoding="utf-8")
+        self._time += 2
+        os.utime(path, (self._time, self._time))
+
+    def first_failure(self, tests: tuple[str, ...]) -> str:
+        command = [str(self.python), "-m", "pytest", "-x", "-q", "--tb=no", "-m", "not slow", *tests]
+        if not (len(tests) == 1 and "::" in tests[0]):
+            command += ["-n", "2"]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.root,
+                env=environment,
+                capture_output=True,
+                encoding="utf-8",
+                check=False,
+                timeout=LIMIT,
+            )
+        except subprocess.TimeoutExpired:
+            return "the tests hang"
+        if done.returncode in (0, 5):
+            return ""
+        failed = FIRST_FAILURE.search(done.stdout)
+        return failed[1] if failed else f"pytest ended with {done.returncode}: {done.stdout[-300:]}"
+
+    def is_sound(self, test: str) -> bool:
+        """Whether a test passes without any fault, by itself."""
+        if "::" not in test:
+            return True
+        if test not in self._sound:
+            self._sound[test] = not self.first_failure((test,))
+        return self._sound[test]
+
+
+def examine(scratch: Scratch, fault: Fault, tests: tuple[str, ...]) -> Result:
+    started = time.monotonic()
+    module, before = scratch.plant(fault)
+    try:
+        failed = scratch.first_failure(tests)
+    finally:
+        scratch.write(module, before)
+    if failed and not scratch.is_sound(failed):
+        failed = f"unclear: {failed} fails without the fault too"
+    return Result(failed, tests, round(time.monotonic() - started, 1))
+
+
+def check(faults: list[Fault], source: Path) -> int:
+    stale = [fault.id for fault in faults if len(places_of(fault.find, source)) != 1]
+    for id in stale:
+        print(f"{id}: the snippet does not occur exactly once")
+    print(f"{len(faults)} faults, {len(stale)} stale")
+    return int(bool(stale))
+
+
+def load_results(path: Path) -> dict[str, dict[str, object]]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def write_page(page: Path, faults: list[Fault], results: dict[str, dict[str, object]]) -> None:
+    """Replaces the table of the page, and keeps what is written above it."""
+    text = page.read_text(encoding="utf-8") if page.exists() else "# Planted faults\n\n"
+    head = text.partition("| id |")[0]
+    rows = ["| id | what | caught by |", "| --- | --- | --- |"]
+    for fault in faults:
+        caught = str(results.get(fault.id, {}).get("caught_by", "not tried"))
+        shown = f"`{caught}`" if caught.startswith("tests/") else caught
+        cells = (fault.id, fault.what, shown or "no")
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    page.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("ids", nargs="*", help="these faults; all that have no result yet unless given")
+    parser.add_argument("--tests", nargs="+", help="run these in place of what the rows name")
+    parser.add_argument("--page", type=Path, help="write the results as a table, and run nothing")
+    parser.add_argument("--check", action="store_true", help="look for stale snippets, and run nothing")
+    parser.add_argument("--missed", action="store_true", help="those that no test noticed so far")
+    chosen = parser.parse_args()
+    faults, results = read_faults(TABLE), load_results(RESULTS)
+    if chosen.check:
+        return check(faults, Path("src"))
+    if chosen.page:
+        write_page(chosen.page, faults, results)
+        return 0
+    wanted = [fault for fault in faults if is_wanted(fault, chosen, results)]
+    with tempfile.TemporaryDirectory(prefix="holdfast-faults-") as folder:
+        scratch = Scratch(Path.cwd(), Path(folder))
+        for fault in wanted:
+            result = examine(scratch, fault, tuple(chosen.tests or fault.tests))
+            results = load_results(RESULTS)  # another run may have added to them
+            results[fault.id] = {
+                "caught_by": result.caught_by,
+                "seconds": result.seconds,
+                "tests": result.tests,
+            }
+            RESULTS.parent.mkdir(parents=True, exist_ok=True)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            print(f"{fault.id}: {result.caught_by or 'not caught'} ({result.seconds:g} s)", flush=True)
+    return 0
+
+
+def is_wanted(fault: Fault, chosen: argparse.Namespace, results: dict[str, dict[str, object]]) -> bool:
+    if chosen.ids:
+        return fault.id in chosen.ids
+    if chosen.missed:
+        return fault.id in results and not results[fault.id]["caught_by"]
+    return fault.id not in results
+
+
+if __name__ == "__main__":
+    sys.exit(main())
