@@ -20,14 +20,16 @@ import tempfile
 import time
 import tomllib
 import venv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 TABLE = Path("tests/faults.toml")
 RESULTS = Path("bench/out/faults.json")
 LIMIT = 600  # seconds for the tests of one fault: one that hangs them is caught
 NOT_COPIED = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypothesis", "out")
-FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
+FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,14 @@ class Fault:
     tests: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(TypedDict):
     caught_by: str  # '' when no test noticed
-    tests: tuple[str, ...]
+    tests: list[str]
     seconds: float
+    sound: bool  # whether the test that caught it is known to pass without it
+
+
+Results = dict[str, Result]
 
 
 def read_faults(table: Path) -> list[Fault]:
@@ -73,11 +78,9 @@ class Scratch:
         paths = [self.root / "src", *(path for path in sys.path if path.endswith("site-packages"))]
         packages.joinpath("scratch.pth").write_text("".join(f"{path}\n" for path in paths), encoding="utf-8")
         command = self.root / ".venv/bin/holdfast"
-        command.write_text(
-            f"#!{self.python}\nimport sys\nfrom holdfast.cli.main import main\nsys.exit(main())\n"
-        )
+        start = f"#!{self.python}\nimport sys\nfrom holdfast.cli.main import main\nsys.exit(main())\n"
+        command.write_text(start, encoding="utf-8")
         command.chmod(0o755)
-        self._sound: dict[str, bool] = {}
         self._time = time.time()
 
     def plant(self, fault: Fault) -> tuple[Path, str]:
@@ -95,9 +98,10 @@ class Scratch:
         self._time += 2
         os.utime(path, (self._time, self._time))
 
-    def first_failure(self, tests: tuple[str, ...]) -> str:
-        command = [str(self.python), "-m", "pytest", "-x", "-q", "--tb=no", "-m", "not slow", *tests]
-        if not (len(tests) == 1 and "::" in tests[0]):
+    def failures(self, tests: Sequence[str], *options: str) -> list[str]:
+        """The tests that fail. A single process for files: to start workers would take longer than their tests."""
+        command = [str(self.python), "-m", "pytest", "-q", "--tb=no", "-m", "not slow", *options, *tests]
+        if not all(".py" in test for test in tests):
             command += ["-n", "2"]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         try:
@@ -111,31 +115,47 @@ class Scratch:
                 timeout=LIMIT,
             )
         except subprocess.TimeoutExpired:
-            return "the tests hang"
+            return ["the tests hang"]
         if done.returncode in (0, 5):
-            return ""
-        failed = FIRST_FAILURE.search(done.stdout)
-        return failed[1] if failed else f"pytest ended with {done.returncode}: {done.stdout[-300:]}"
-
-    def is_sound(self, test: str) -> bool:
-        """Whether a test passes without any fault, by itself."""
-        if "::" not in test:
-            return True
-        if test not in self._sound:
-            self._sound[test] = not self.first_failure((test,))
-        return self._sound[test]
+            return []
+        failed = FAILURE.findall(done.stdout)
+        return failed or [f"pytest ended with {done.returncode}: {done.stdout[-300:]}"]
 
 
-def examine(scratch: Scratch, fault: Fault, tests: tuple[str, ...]) -> Result:
+def examine(scratch: Scratch, fault: Fault, tests: Sequence[str]) -> Result:
     started = time.monotonic()
     module, before = scratch.plant(fault)
     try:
-        failed = scratch.first_failure(tests)
+        failed = scratch.failures(tests, "-x")
     finally:
         scratch.write(module, before)
-    if failed and not scratch.is_sound(failed):
-        failed = f"unclear: {failed} fails without the fault too"
-    return Result(failed, tests, round(time.monotonic() - started, 1))
+    took = round(time.monotonic() - started, 1)
+    return {"caught_by": failed[0] if failed else "", "tests": list(tests), "seconds": took, "sound": False}
+
+
+def widen(scratch: Scratch, missed: Sequence[Fault], tests: Sequence[str]) -> list[str]:
+    """The tests that notice any of the missed faults: all are planted at once, as most tests notice none."""
+    before = [scratch.plant(fault) for fault in missed]
+    try:
+        failed = scratch.failures(tests)
+    finally:
+        for module, text in reversed(before):
+            scratch.write(module, text)
+    unsound = set(scratch.failures(failed)) if failed else set()
+    return [test for test in failed if test not in unsound]
+
+
+def check_sound(scratch: Scratch, results: Results) -> None:
+    """A test that fails without any fault has caught none."""
+    open_ones = [result for result in results.values() if "::" in result["caught_by"] and not result["sound"]]
+    if not open_ones:
+        return
+    names = list(dict.fromkeys(result["caught_by"] for result in open_ones))
+    unsound = scratch.failures(names)
+    for result in open_ones:
+        if result["caught_by"] in unsound:
+            result["caught_by"] = f"unclear: {result['caught_by']} fails without the fault too"
+        result["sound"] = True
 
 
 def check(faults: list[Fault], source: Path) -> int:
@@ -146,17 +166,22 @@ def check(faults: list[Fault], source: Path) -> int:
     return int(bool(stale))
 
 
-def load_results(path: Path) -> dict[str, dict[str, object]]:
+def load_results(path: Path) -> Results:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def write_page(page: Path, faults: list[Fault], results: dict[str, dict[str, object]]) -> None:
+def save_results(results: Results) -> None:
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+def write_page(page: Path, faults: list[Fault], results: Results) -> None:
     """Replaces the table of the page, and keeps what is written above it."""
     text = page.read_text(encoding="utf-8") if page.exists() else "# Planted faults\n\n"
     head = text.partition("| id |")[0]
     rows = ["| id | what | caught by |", "| --- | --- | --- |"]
     for fault in faults:
-        caught = str(results.get(fault.id, {}).get("caught_by", "not tried"))
+        caught = results[fault.id]["caught_by"] if fault.id in results else "not tried"
         shown = f"`{caught}`" if caught.startswith("tests/") else caught
         cells = (fault.id, fault.what, shown or "no")
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
@@ -169,7 +194,9 @@ def main() -> int:
     parser.add_argument("--tests", nargs="+", help="run these in place of what the rows name")
     parser.add_argument("--page", type=Path, help="write the results as a table, and run nothing")
     parser.add_argument("--check", action="store_true", help="look for stale snippets, and run nothing")
-    parser.add_argument("--missed", action="store_true", help="those that no test noticed so far")
+    parser.add_argument(
+        "--missed", action="store_true", help="those that no test noticed so far, with --tests"
+    )
     chosen = parser.parse_args()
     faults, results = read_faults(TABLE), load_results(RESULTS)
     if chosen.check:
@@ -180,21 +207,22 @@ def main() -> int:
     wanted = [fault for fault in faults if is_wanted(fault, chosen, results)]
     with tempfile.TemporaryDirectory(prefix="holdfast-faults-") as folder:
         scratch = Scratch(Path.cwd(), Path(folder))
+        if chosen.missed and wanted:
+            chosen.tests = widen(scratch, wanted, chosen.tests or ["tests"])
+            wanted = wanted if chosen.tests else []
         for fault in wanted:
-            result = examine(scratch, fault, tuple(chosen.tests or fault.tests))
-            results = load_results(RESULTS)  # another run may have added to them
-            results[fault.id] = {
-                "caught_by": result.caught_by,
-                "seconds": result.seconds,
-                "tests": result.tests,
-            }
-            RESULTS.parent.mkdir(parents=True, exist_ok=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-            print(f"{fault.id}: {result.caught_by or 'not caught'} ({result.seconds:g} s)", flush=True)
+            results[fault.id] = result = examine(scratch, fault, chosen.tests or fault.tests)
+            save_results(results)
+            print(f"{fault.id}: {result['caught_by'] or 'not caught'} ({result['seconds']:g} s)", flush=True)
+        check_sound(scratch, results)
+        save_results(results)
+    for id, result in results.items():
+        if result["caught_by"].startswith("unclear"):
+            print(f"{id}: {result['caught_by']}")
     return 0
 
 
-def is_wanted(fault: Fault, chosen: argparse.Namespace, results: dict[str, dict[str, object]]) -> bool:
+def is_wanted(fault: Fault, chosen: argparse.Namespace, results: Results) -> bool:
     if chosen.ids:
         return fault.id in chosen.ids
     if chosen.missed:

@@ -74,3 +74,10 @@ def test_a_fault_is_caught_when_a_test_fails_with_it_and_missed_otherwise(tmp_pa
     page = (tmp_path / "faults.md").read_text(encoding="utf-8")
     assert "| caught | adds one too many | `tests/test_add.py::test_sum` |" in page
     assert "| missed | greets nobody \\| or all | no |" in page
+
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "test_greet.py").write_text(
+        "from holdfast import greet\n\ndef test_words(): assert greet()\n\ndef test_sound(): pass\n",
+        encoding="utf-8",
+    )
+    assert "missed: more/test_greet.py::test_words" in plant("--missed", "--tests", "more/test_greet.py")
