@@ -175,15 +175,22 @@ def save_results(results: Results) -> None:
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
+def verdict_on(result: Result | None) -> str:
+    """What the table says: a fault that was missed was missed by the tests that ran, and others may notice it."""
+    if result is None:
+        return "not tried"
+    if not result["caught_by"]:
+        return f"no, by {', '.join(result['tests'])}"
+    return f"`{result['caught_by']}`" if "::" in result["caught_by"] else result["caught_by"]
+
+
 def write_page(page: Path, faults: list[Fault], results: Results) -> None:
     """Replaces the table of the page, and keeps what is written above it."""
     text = page.read_text(encoding="utf-8") if page.exists() else "# Planted faults\n\n"
     head = text.partition("| id |")[0]
     rows = ["| id | what | caught by |", "| --- | --- | --- |"]
     for fault in faults:
-        caught = results[fault.id]["caught_by"] if fault.id in results else "not tried"
-        shown = f"`{caught}`" if caught.startswith("tests/") else caught
-        cells = (fault.id, fault.what, shown or "no")
+        cells = (fault.id, fault.what, verdict_on(results.get(fault.id)))
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     page.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
 

@@ -73,7 +73,7 @@ def test_a_fault_is_caught_when_a_test_fails_with_it_and_missed_otherwise(tmp_pa
     plant("--page", "faults.md")
     page = (tmp_path / "faults.md").read_text(encoding="utf-8")
     assert "| caught | adds one too many | `tests/test_add.py::test_sum` |" in page
-    assert "| missed | greets nobody \\| or all | no |" in page
+    assert "| missed | greets nobody \\| or all | no, by tests |" in page
 
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "test_greet.py").write_text(
