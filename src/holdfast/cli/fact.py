@@ -143,8 +143,7 @@ def _read(options: Namespace, machine: Machine) -> None:
 
 
 def _is_wanted(kept: KeptFact, options: Namespace) -> bool:
-    stands = options.all or kept.retired_at is None
-    return stands and options.category in (None, kept.fact.category)
+    return (options.all or kept.retired_at is None) and options.category in (None, kept.fact.category)
 
 
 def _nothing(facts: tuple[KeptFact, ...]) -> str:

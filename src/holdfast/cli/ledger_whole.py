@@ -23,8 +23,7 @@ EXPORTS = ("csv", "jsonl", "parquet", "openmetrics", "grafana")
 
 def run(options: Namespace, machine: Machine, project: Project, wanted: Filter) -> None:
     if options.verb == "commit":
-        message = commit(project, dry_run=options.dry_run)
-        return output.line(message)
+        return output.line(commit(project, dry_run=options.dry_run))
     if options.verb == "merge":
         return _merge(options, machine, project)
     gc.disable()  # rows form no cycles, and this process ends with them

@@ -47,8 +47,7 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    project = machine.project()
-    entries, problems = logged(machine, project, options.project)
+    entries, problems = logged(machine, machine.project(), options.project)
     output.warn_all(problem.message for problem in problems)
     if options.session:
         entries = [entry_of(entries, options.session)]

@@ -399,9 +399,7 @@ def dollars(value: Decimal | float | None) -> str:
         return "?"
     if 0 < value < Decimal("0.0001"):
         return "<$0.0001"
-    if 0 < value < Decimal("0.01"):
-        return f"${value:.4f}"
-    return f"${value:,.2f}"
+    return f"${value:.4f}" if 0 < value < Decimal("0.01") else f"${value:,.2f}"
 
 
 def short_duration(seconds: int | None) -> str:

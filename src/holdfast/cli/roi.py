@@ -81,9 +81,8 @@ def _nothing(project: Project, since: str | None) -> str:
 
 def _empty(found: Roi) -> bool:
     groups = (found.sessions.with_memory, found.sessions.without_memory)
-    counted = sum(group.sessions.n for group in groups) + found.injected.tokens.n
     return (
-        not counted
+        not (sum(group.sessions.n for group in groups) + found.injected.tokens.n)
         and not any(lines.n for lines in found.lines)
         and not any(s.n for s in found.re_explaining)
     )

@@ -28,8 +28,7 @@ def open_missing() -> None:
     """A stream that was closed (`>&-`) swallows what is said; no file of ours may get its number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def is_ours(error: BaseException) -> bool:

@@ -202,10 +202,9 @@ def _prettier(ground: Ground) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         table = ground.table(name) if name.endswith((".prettierrc", ".json")) else {}
         if not table:
-            text = ground.text(name)
             pairs = re.findall(
                 r"^\s*['\"]?(printWidth|singleQuote|useTabs|tabWidth|semi)['\"]?\s*:\s*(\w+)",
-                text,
+                ground.text(name),
                 re.MULTILINE,
             )
             table = {
