@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from draw_rooms import picture
+
 import holdfast
 from holdfast.cli.main import COMMANDS, help_text
 from holdfast.cli.run import load, parser_for
@@ -48,6 +50,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "cli.md", commands_page()
     yield "errors.md", errors_page()
     yield "configuration.md", configuration_page()
+    yield "rooms.svg", picture()
     yield "../README.md", readme()
 
 

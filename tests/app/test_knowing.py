@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from holdfast.flows import facts as fact_commands
 from holdfast.flows.repo_scan import REST_S, keep_fresh, knowledge_of, look
-from holdfast.knowledge.merging import merged
+from holdfast.knowledge.store import merged
 from holdfast.model.knowledge import (
     SCAN,
     Caps,

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
+from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.cli.output import Column, Table, place
 from holdfast.flows.status import AgentSeen, agents_of
-from holdfast.store.machine import Machine
+
+OPTIONS = (flag("--json", "the list as JSON"),)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the list as JSON")
-
-
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     seen = agents_of(machine, machine.project())
     if options.json:
-        output.show_json(seen)
-        return 0
+        return output.show_json(seen)
     found = [agent for agent in seen if agent.found]
     if found:
         output.show(_table(found))
@@ -28,7 +24,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     absent = ", ".join(agent.title for agent in seen if not agent.found and agent.agent != "generic")
     if absent:
         output.line(f"Not found on this machine: {absent}.")
-    return 0
 
 
 def _table(found: Sequence[AgentSeen]) -> Table:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.briefing.watch import alerts, live_sessions
 from holdfast.cli import output
 from holdfast.cli.ledger_views import short_id
+from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
-from holdfast.store.machine import Machine
 
 EXIT_WITH_ALERTS = 3
 DESCRIPTION = f"""Says which sessions, running ones and those of the last week, cost or took more than nine of ten of
@@ -20,11 +18,10 @@ EXAMPLES = """examples:
   holdfast alerts --json"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the alerts as JSON")
+OPTIONS = (flag("--json", "the alerts as JSON"),)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     rows, problems = ledgers.read_all(machine, project, (), Filter())
     output.warn_all(problems)

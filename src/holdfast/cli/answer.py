@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows import questions as app
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Closes a question, named by its id (or the beginning of it) or by its words. Asked again, in any
 session, it is answered from the record. Another answer than before counts from now on, and the earlier one is shown."""
@@ -18,22 +16,24 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", metavar="ID|TEXT", help="the question's id, or the question itself")
-    parser.add_argument("answer", metavar="ANSWER", help="the answer")
-    parser.add_argument(
+OPTIONS = (
+    option("question", metavar="ID|TEXT", help="the question's id, or the question itself"),
+    option("answer", metavar="ANSWER", help="the answer"),
+    option(
         "--by", choices=("user", "agent"), default="", help="who answers (default: who runs this command)"
-    )
-    parser.add_argument("--json", action="store_true", help="the question with its answer as JSON")
+    ),
+    flag("--json", "the question with its answer as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     closed = app.answer(machine, options.question, options.answer, options.by)
     question, before = closed.question, closed.before
     if options.json:
         earlier = before and {"answer": before.answer, "by": before.by, "at": views.iso(before.answered_at)}
-        output.show_json({"changed": closed.status, **views.question_as_json(question), "before": earlier})
-        return 0
+        return output.show_json(
+            {"changed": closed.status, **views.question_as_json(question), "before": earlier}
+        )
     told = {
         "answered": f"{question.id} answered: {flat(question.text)} → {flat(question.answer)}",
         "recorded": f"{question.id} recorded with its answer: {flat(question.text)} → {flat(question.answer)}",
@@ -43,4 +43,3 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if before is not None:
         given = views.origin(before.by, before.answered_at, before.session)
         output.line(f"Contradicts the earlier answer: {flat(before.answer)}{given}. The new one counts.")
-    return 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import StoreError
 from holdfast.flows import questions as app
 from holdfast.flows.questions import Reply
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Answers from the record: a question that was answered before, in these or in other words, else a
 decision or a fact that says it. What is near and may not be the answer is offered as "perhaps". What nobody has
@@ -21,13 +19,14 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="the question")
-    parser.add_argument("--no-record", action="store_true", help="only look; write nothing")
-    parser.add_argument("--json", action="store_true", help="the reply as JSON")
+OPTIONS = (
+    option("text", metavar="TEXT", help="the question"),
+    flag("--no-record", "only look; write nothing"),
+    flag("--json", "the reply as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     reply = app.ask(machine, options.text, record=not options.no_record)
     if reply.status == "answered" and not options.no_record:
         try:
@@ -38,7 +37,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json(_as_json(reply))
     else:
         _show(reply)
-    return 0
 
 
 def _show(reply: Reply) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 import msgspec
 
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.flows.classify import classified
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Tells what a prompt asks for, as the prompt hook takes it: code-gen (lessons and file pointers are
 told), exploration (file pointers), qa or other (nothing). Rules over words and shape, no model, nothing is stored;
@@ -23,14 +22,13 @@ EXAMPLES = """examples:
 MOST_BYTES = 8 << 20
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "prompt", nargs="+", metavar="PROMPT", help="the prompt; - reads it from standard input"
-    )
-    parser.add_argument("--json", action="store_true", help="class, confidence and why as JSON")
+OPTIONS = (
+    option("prompt", nargs="+", metavar="PROMPT", help="the prompt; - reads it from standard input"),
+    flag("--json", "class, confidence and why as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     prompt = " ".join(options.prompt)
     if prompt == "-":
         prompt = sys.stdin.buffer.read(MOST_BYTES).decode("utf-8", "replace")
@@ -40,8 +38,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         )
     found = classified(machine, prompt, output.warn)
     if options.json:
-        output.show_json(msgspec.to_builtins(found))
-        return 0
+        return output.show_json(msgspec.to_builtins(found))
     output.line(f"{found.kind}  {found.confidence:.2f}")
     output.aside(found.why)
-    return 0

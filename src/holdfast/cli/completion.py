@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
-from holdfast.store.machine import Machine
+from holdfast.cli.options import Machine, Namespace, option
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 DESCRIPTION = "Prints the completion script for your shell."
@@ -16,14 +15,12 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "shell", choices=SHELLS, metavar="SHELL", help=f"the shell that you use: {', '.join(SHELLS)}"
-    )
+OPTIONS = (
+    option("shell", choices=SHELLS, metavar="SHELL", help=f"the shell that you use: {', '.join(SHELLS)}"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     from argcomplete.shell_integration import shellcode
 
     sys.stdout.write(shellcode(["holdfast"], shell=options.shell) + "\n")
-    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import select
 import shutil
@@ -10,10 +9,10 @@ import sys
 
 from holdfast.cli import output
 from holdfast.cli.context_quick import REST_S, look_again
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.knowledge import context_view
 from holdfast.knowledge.live_context import LiveContext, Look, News
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows what holds in this directory now: date, environment, git, the instructions that agents are given
 by files, what is known of the repository, what agents noted for themselves. A line for each source; then
@@ -24,23 +23,20 @@ EXAMPLES = """examples:
   holdfast context --watch                     and a line for each change as it comes, until Ctrl-C"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--watch", action="store_true", help="stay, and show changes as they come")
-    parser.add_argument(
+OPTIONS = (
+    flag("--watch", "stay, and show changes as they come"),
+    option(
         "--source",
         default="",
         metavar="KEY",
         help="all of one source, such as core/git; this look is not remembered",
-    )
-    parser.add_argument(
-        "--no-save",
-        action="store_true",
-        help="do not remember this look: the next one shows the changes again",
-    )
-    parser.add_argument("--json", action="store_true", help="as JSON; with --watch a line for each change")
+    ),
+    flag("--no-save", "do not remember this look: the next one shows the changes again"),
+    flag("--json", "as JSON; with --watch a line for each change"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     # Who looks at one source has not seen what changed in the others.
     save = not options.no_save and (options.watch or not options.source)
     context = LiveContext(machine, machine.project(), save=save)
@@ -59,7 +55,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     except KeyboardInterrupt:
         if not options.watch:
             raise
-    return 0
 
 
 def _look_again(machine: Machine) -> None:

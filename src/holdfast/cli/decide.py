@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.flows import questions as app
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Keeps a decision with its reason in the register of reference.md, so that later sessions follow it and
 do not settle it again. The same decision in other words is kept once; one that contradicts an earlier decision is
@@ -22,38 +20,35 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", metavar="TEXT", help="the decision, in one sentence")
-    parser.add_argument(
-        "id", nargs="?", metavar="ID", help="only after `retire`: which decision no longer counts"
-    )
-    parser.add_argument("--because", metavar="WHY", help="the reason")
-    parser.add_argument(
+OPTIONS = (
+    option("text", nargs="?", metavar="TEXT", help="the decision, in one sentence"),
+    option("id", nargs="?", metavar="ID", help="only after `retire`: which decision no longer counts"),
+    option("--because", metavar="WHY", help="the reason"),
+    option(
         "--by", choices=("user", "agent"), default="", help="who decided (default: who runs this command)"
-    )
-    parser.add_argument("--list", action="store_true", help="list the register")
-    parser.add_argument("--json", action="store_true", help="the decision, or the register, as JSON")
+    ),
+    flag("--list", "list the register"),
+    flag("--json", "the decision, or the register, as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     if options.id is not None or options.text == "retire":
         return _retire(options, machine)
     if options.text is None or options.list:
         if options.because or options.by or options.text is not None:
             raise UsageError("--list takes no decision", fix="holdfast decide TEXT --because WHY keeps one")
-        _list(machine, as_json=options.json)
-        return 0
+        return _list(machine, as_json=options.json)
     decided = app.decide(machine, options.text, options.because, options.by)
     decision = decided.decision
     if options.json:
-        output.show_json(
+        return output.show_json(
             {
                 "status": decided.status,
                 **views.decision_as_json(decision),
                 "contradicts": views.clashes_as_json(decided.contradictions),
             }
         )
-        return 0
     why = f" (because {flat(decision.rationale)})" if decision.rationale else ""
     if decided.status == "merged":
         told = f"was decided already{views.origin(decision.by, decision.at, decision.session)}"
@@ -64,10 +59,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     views.show_contradictions(
         decided.contradictions, f"Which no longer counts? holdfast decide retire {older}."
     )
-    return 0
 
 
-def _retire(options: argparse.Namespace, machine: Machine) -> int:
+def _retire(options: Namespace, machine: Machine) -> None:
     if options.text != "retire":
         raise UsageError("a decision is one text", fix='Quote it: holdfast decide "TEXT" --because "WHY"')
     if options.id is None or options.because or options.by or options.list:
@@ -79,7 +73,6 @@ def _retire(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json({"status": "retired", **views.decision_as_json(gone)})
     else:
         output.line(f"{gone.id} retired: {flat(gone.text)}. holdfast undo takes that back.")
-    return 0
 
 
 def _list(machine: Machine, *, as_json: bool) -> None:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import show_stats
 from holdfast.cli.ledger_views import as_json, rows_table
 from holdfast.cli.log import show_entry
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.flows.demo import demonstrate
-from holdfast.store.machine import Machine
 
 DESCRIPTION = (
     "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="make the scratch project here and leave it there"
-    )
-    parser.add_argument("--json", action="store_true", help="what was shown, as JSON")
+OPTIONS = (
+    option("--keep", type=Path, metavar="DIR", help="make the scratch project here and leave it there"),
+    flag("--json", "what was shown, as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     with demonstrate(machine, options.keep.absolute() if options.keep else None) as demo:
         if options.json:
-            output.show_json(
+            return output.show_json(
                 {
                     "added": demo.first.added,
                     "added_again": demo.again.added,
@@ -37,7 +35,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                     "told": demo.told,
                 }
             )
-            return 0
         output.heading("1. Sessions of two agents, read from their own files")
         output.line(
             f"   {demo.first.sessions} sessions: {demo.first.added} added. Again: {demo.again.added} added.\n"
@@ -60,4 +57,3 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             else "The scratch project is gone again."
         )
         output.line(f"{where} In your own repository: holdfast init")
-    return 0

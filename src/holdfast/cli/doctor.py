@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.cli.output import places
 from holdfast.flows.doctor import examine, repair
-from holdfast.store.machine import Machine
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+OPTIONS = (
+    flag(
         "--fix",
-        action="store_true",
-        help="repair what can be repaired: links, rules, old formats; try sessions again that could not be read; "
+        "repair what can be repaired: links, rules, old formats; try sessions again that could not be read; "
         "accept log entries changed by hand",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="with --fix: only say what would be done")
-    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+    ),
+    flag("--dry-run", "with --fix: only say what would be done"),
+    flag("--json", "the findings as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     fixes = repair(machine, project, dry_run=options.dry_run) if options.fix else []
     findings = examine(machine, project)

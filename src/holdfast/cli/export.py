@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast import __version__
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.flows.portability import export
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Writes all that is remembered of this project into one archive: ledger, state, log, facts, questions,
 archive, versions and records. holdfast restore brings it back, here or on another machine. The archive is a
@@ -20,19 +18,20 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+OPTIONS = (
+    option(
         "file",
         nargs="?",
         metavar="FILE",
         help="where to (default: ~/.holdfast/exports/holdfast-<project>-<day>.tar.gz)",
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
-    parser.add_argument("--json", action="store_true", help="what was written as JSON")
+    ),
+    flag("--force", "overwrite a file that is there"),
+    flag("--dry-run", "only say what would be written"),
+    flag("--json", "what was written as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     done = export(
         machine, machine.project(), options.file, __version__, force=options.force, dry_run=options.dry_run
     )
@@ -41,15 +40,13 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     if options.json:
         shown = {"left_out": [{"path": name, "reason": reason} for name, reason in done.left_out]}
         fields = ("path", "title", "files", "bytes", "size", "done")
-        output.show_json({**{field: getattr(done, field) for field in fields}, **shown})
-        return 0
+        return output.show_json({**{field: getattr(done, field) for field in fields}, **shown})
     what = f"{done.files} file{'s' if done.files != 1 else ''} of {done.title}'s memory, {amount(done.bytes)}"
     if done.size is None:
         output.line(f"Would write {what}, to {place(done.path)}.")
     else:
         output.line(f"{place(done.path)}: {what}, packed to {amount(done.size)}.")
         output.line("holdfast restore FILE takes it in, here or on another machine.")
-    return 0
 
 
 def amount(size: int) -> str:

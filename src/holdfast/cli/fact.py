@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import fact_verify, output
 from holdfast.cli import memory_views as views
 from holdfast.cli.memory_views import flat
+from holdfast.cli.options import SUPPRESS, Machine, Namespace, Option, Verb, flag, of_verb, option
 from holdfast.flows import facts as app
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import FactCategory
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Facts that were verified, each with its evidence: nothing is kept without. The same fact in other
 words is kept once; one that contradicts another is kept beside it and said. ID may be the beginning of an id."""
@@ -23,49 +21,56 @@ EXAMPLES = """examples:
 _CATEGORIES = [str(category) for category in FactCategory]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    listing = verbs.add_parser("list", help="the facts of this project (the default)")
-    # What is said before the verb counts too: a verb's own default must not overwrite it.
-    for place, default in ((parser, None), (listing, argparse.SUPPRESS)):
-        place.add_argument(
-            "--category",
-            choices=_CATEGORIES,
-            metavar="CATEGORY",
-            default=default,
-            help=f"only facts of this category: {', '.join(_CATEGORIES)}",
-        )
-        unset = False if default is None else default
-        place.add_argument("--all", action="store_true", default=unset, help="retired facts too")
-    show = verbs.add_parser("show", help="one fact with its evidence and what it was before")
-    show.add_argument("id", metavar="ID", help="the fact's id, or the beginning of it")
-    add = verbs.add_parser("add", help="keep a fact; refused without evidence")
-    add.add_argument("text", metavar="TEXT", help="the fact, in one sentence")
-    change = verbs.add_parser(
-        "change", help="put a new fact in an old one's place; the old one is its history"
-    )
-    change.add_argument("id", metavar="ID", help="the fact's id, or the beginning of it")
-    change.add_argument("text", metavar="TEXT", help="what holds now")
-    for verb in (add, change):
-        verb.add_argument("--evidence", metavar="TEXT", help="what showed it: the line that was answered")
-    add.add_argument("--command", default="", metavar="CMD", help="the command that showed it")
-    change.add_argument("--command", metavar="CMD", help="the command that showed it (default: as before)")
-    one = f"one of {', '.join(_CATEGORIES)}"
-    for parser_, otherwise in ((add, "guessed from the words"), (change, "as before")):
-        parser_.add_argument(
-            "--category", choices=_CATEGORIES, metavar="CATEGORY", help=f"{one} (default: {otherwise})"
-        )
-    retire = verbs.add_parser("retire", help="give a fact up; it stays with the date")
-    retire.add_argument("id", metavar="ID", help="the fact's id, or the beginning of it")
-    retire.add_argument("--because", metavar="TEXT", help="why it no longer holds")
-    verify = verbs.add_parser("verify", help="run the commands of facts again, after asking, and compare")
-    fact_verify.configure(verify)
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    for verb in (listing, show, add, change, retire, verify):
-        verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the result as JSON")
+_ONE = f"one of {', '.join(_CATEGORIES)}"
+_JSON = flag("--json", "the result as JSON", default=SUPPRESS)
+_ID = option("id", metavar="ID", help="the fact's id, or the beginning of it")
+_EVIDENCE = option("--evidence", metavar="TEXT", help="what showed it: the line that was answered")
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def _category(about: str) -> Option:
+    return option("--category", choices=_CATEGORIES, metavar="CATEGORY", help=about)
+
+
+OPTIONS = (
+    _category(f"only facts of this category: {', '.join(_CATEGORIES)}"),
+    flag("--all", "retired facts too"),
+    flag("--json", "the result as JSON"),
+)
+VERBS = {
+    "list": Verb("the facts of this project (the default)", of_verb(*OPTIONS)),
+    "show": Verb("one fact with its evidence and what it was before", (_ID, _JSON)),
+    "add": Verb(
+        "keep a fact; refused without evidence",
+        (
+            option("text", metavar="TEXT", help="the fact, in one sentence"),
+            _EVIDENCE,
+            option("--command", default="", metavar="CMD", help="the command that showed it"),
+            _category(f"{_ONE} (default: guessed from the words)"),
+            _JSON,
+        ),
+    ),
+    "change": Verb(
+        "put a new fact in an old one's place; the old one is its history",
+        (
+            _ID,
+            option("text", metavar="TEXT", help="what holds now"),
+            _EVIDENCE,
+            option("--command", metavar="CMD", help="the command that showed it (default: as before)"),
+            _category(f"{_ONE} (default: as before)"),
+            _JSON,
+        ),
+    ),
+    "retire": Verb(
+        "give a fact up; it stays with the date",
+        (_ID, option("--because", metavar="TEXT", help="why it no longer holds"), _JSON),
+    ),
+    "verify": Verb(
+        "run the commands of facts again, after asking, and compare", (*fact_verify.OPTIONS, _JSON)
+    ),
+}
+
+
+def run(options: Namespace, machine: Machine) -> int:
     if options.verb == "verify":
         return fact_verify.run(options, machine)
     if options.verb == "add":
@@ -117,7 +122,7 @@ def _tell(result: app.Kept, *, as_json: bool) -> None:
     )
 
 
-def _read(options: argparse.Namespace, machine: Machine) -> None:
+def _read(options: Namespace, machine: Machine) -> None:
     file = app.read_facts(machine)
     views.warn_of(file.problems)
     facts = file.reference.facts
@@ -137,9 +142,8 @@ def _read(options: argparse.Namespace, machine: Machine) -> None:
         output.line(_nothing(facts))
 
 
-def _is_wanted(kept: KeptFact, options: argparse.Namespace) -> bool:
-    stands = options.all or kept.retired_at is None
-    return stands and options.category in (None, kept.fact.category)
+def _is_wanted(kept: KeptFact, options: Namespace) -> bool:
+    return (options.all or kept.retired_at is None) and options.category in (None, kept.fact.category)
 
 
 def _nothing(facts: tuple[KeptFact, ...]) -> str:

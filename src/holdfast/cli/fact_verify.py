@@ -10,28 +10,14 @@ from typing import Any
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.memory_views import flat
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows import facts as verifying
 from holdfast.flows.facts import Verdict, mark_verified
 from holdfast.guard.hidden_text import visible
 from holdfast.model.memory import Fact
-from holdfast.store.machine import Machine
 
 _TIMEOUT_S = 120.0
 _LONGEST_S = 86_400.0
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="default: every fact that has a command and stands"
-    )
-    parser.add_argument("--yes", action="store_true", help="run the commands without asking")
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=_TIMEOUT_S,
-        metavar="S",
-        help=f"seconds that each command may take (default: {_TIMEOUT_S:g})",
-    )
 
 
 def _seconds(text: str) -> float:
@@ -44,7 +30,20 @@ def _seconds(text: str) -> float:
     return value
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+OPTIONS = (
+    option("ids", nargs="*", metavar="ID", help="default: every fact that has a command and stands"),
+    flag("--yes", "run the commands without asking"),
+    option(
+        "--timeout",
+        type=_seconds,
+        default=_TIMEOUT_S,
+        metavar="S",
+        help=f"seconds that each command may take (default: {_TIMEOUT_S:g})",
+    ),
+)
+
+
+def run(options: Namespace, machine: Machine) -> int:
     facts = verifying.to_verify(machine, options.ids)
     verdicts: list[Verdict] = []
     try:
@@ -64,7 +63,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     return 0 if all(verdict.status in fine for verdict in verdicts) else 1
 
 
-def _verified(machine: Machine, fact: Fact, options: argparse.Namespace) -> Verdict:
+def _verified(machine: Machine, fact: Fact, options: Namespace) -> Verdict:
     if obstacle := verifying.obstacle(fact, named=bool(options.ids) or not options.yes):
         return obstacle
     shown = "\n  > ".join(visible(fact.command).splitlines())

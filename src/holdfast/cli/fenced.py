@@ -11,19 +11,18 @@ import sys
 from contextlib import redirect_stdout
 from secrets import token_hex
 
+from holdfast.cli.options import Machine, Namespace, option
 from holdfast.core.errors import UsageError
-from holdfast.store.machine import Machine
 
 READS = ("resume", "ledger", "lessons", "why")
 DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints what it says as notes for an agent: data between two marks,
 which holdfast leaves out when it reads the session. The slash commands of plugins call it."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND …", help="with its own options")
+OPTIONS = (option("words", nargs=argparse.REMAINDER, metavar="COMMAND …", help="with its own options"),)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     from holdfast.cli.main import COMMANDS
     from holdfast.cli.run import run_command
     from holdfast.core.fence import wrap

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import Column, Table, place
 from holdfast.flows import forget as app
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Removes sessions, facts or words from every file of this project's memory: ledger, log, archive,
 facts, questions, lessons, state, versions, and what was captured. It does not come back with a later import.
@@ -22,25 +21,25 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    def add(name: str, metavar: str, about: str) -> None:
-        parser.add_argument(name, action="extend", nargs="+", default=[], metavar=metavar, help=about)
-
-    add("--session", "ID", "sessions, by id or the beginning of it")
-    add("--fact", "ID", "anything with an id of its own: F-, D-, Q-, N-, X-, T-, L-…")
-    add(
+_SOME: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
+OPTIONS = (
+    option("--session", **_SOME, metavar="ID", help="sessions, by id or the beginning of it"),
+    option(
+        "--fact", **_SOME, metavar="ID", help="anything with an id of its own: F-, D-, Q-, N-, X-, T-, L-…"
+    ),
+    option(
         "--text",
-        "TEXT",
-        "words in a row, whatever their case and the blanks between them (4 characters or more)",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument(
-        "--json", action="store_true", help="what was removed, and where it still is, as JSON"
-    )
+        **_SOME,
+        metavar="TEXT",
+        help="words in a row, whatever their case and the blanks between them (4 characters or more)",
+    ),
+    flag("--dry-run", "only show what would go"),
+    flag("--yes", "do not ask"),
+    flag("--json", "what was removed, and where it still is, as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     wanted = app.resolve(project, options.session, options.fact, options.text)
     if options.dry_run:

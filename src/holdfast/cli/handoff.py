@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from holdfast.briefing.recovery import hand_over, handed_over, take_back
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows.refresh import refresh
 from holdfast.model.memory import Owner
 from holdfast.store.line_grammar import render_minute
-from holdfast.store.machine import Machine
 from holdfast.store.project import branch_of
 
 DESCRIPTION = """Writes down what is next on this branch, a step per line. The next session is told these words
@@ -24,19 +23,18 @@ EXAMPLES = """examples:
 MOST_READ = 100_000
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", metavar="TEXT", help="what is next; - reads standard input")
-    parser.add_argument("--branch", metavar="NAME", help="default: the branch that is checked out")
-    parser.add_argument("--everywhere", action="store_true", help="for every branch")
-    parser.add_argument(
-        "--by", choices=["user", "agent"], help="who says it (default: agent inside one, else user)"
-    )
-    parser.add_argument("--add", action="store_true", help="keep what was handed over before")
-    parser.add_argument("--clear", action="store_true", help="remove what was handed over on this branch")
-    parser.add_argument("--json", action="store_true", help="what stands now, as JSON")
+OPTIONS = (
+    option("text", nargs="?", metavar="TEXT", help="what is next; - reads standard input"),
+    option("--branch", metavar="NAME", help="default: the branch that is checked out"),
+    flag("--everywhere", "for every branch"),
+    option("--by", choices=["user", "agent"], help="who says it (default: agent inside one, else user)"),
+    flag("--add", "keep what was handed over before"),
+    flag("--clear", "remove what was handed over on this branch"),
+    flag("--json", "what stands now, as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     branch = "" if options.everywhere else options.branch
     branch = branch_of(project.root) if branch is None else branch
@@ -64,4 +62,3 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.line(f"{render_minute(step.at)}  by the {step.by}  {step.text}")
     else:
         output.line(f"Nothing is handed over for {shown}. holdfast resume shows what a session is told.")
-    return 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from datetime import datetime
 
 from holdfast.cli import output
-from holdfast.cli.output import Column, Table, at_least_one
+from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
+from holdfast.cli.output import Column, Table
 from holdfast.flows.undo import Changed, change_and_diff, changes_of, files_with_versions
-from holdfast.store.machine import Machine
 
 SHOWN = 20
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and
@@ -22,20 +21,21 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE", help="e.g. current.md (default: list the files)")
-    parser.add_argument(
+OPTIONS = (
+    option("file", nargs="?", metavar="FILE", help="e.g. current.md (default: list the files)"),
+    option(
         "-n",
         "--last",
         type=at_least_one,
         metavar="N",
         help=f"only the last N changes, or files (default: {SHOWN})",
-    )
-    parser.add_argument("--diff", type=at_least_one, metavar="N", help="show what change N did")
-    parser.add_argument("--json", action="store_true", help="files, changes or the one change as JSON")
+    ),
+    option("--diff", type=at_least_one, metavar="N", help="show what change N did"),
+    flag("--json", "files, changes or the one change as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.diff is not None:
         change, diff = change_and_diff(machine, project, options.diff, options.file)
@@ -56,7 +56,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             _show(changes)
     else:
         _show_files(machine, options.last, as_json=options.json)
-    return 0
 
 
 def _show_files(machine: Machine, last: int | None, *, as_json: bool) -> None:

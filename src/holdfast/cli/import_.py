@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place
 from holdfast.core.errors import UsageError
 from holdfast.flows.import_all import import_everything
 from holdfast.flows.import_sessions import ImportReport, Progress, import_into
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Reads the sessions that coding agents recorded and writes one ledger row for each.
 Without PATH it finds this project's sessions in the agents' own folders; with PATH it takes the named files
@@ -28,15 +27,16 @@ EXAMPLES = """examples:
 MOST_WARNINGS = 20
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="transcripts, or folders of them")
-    parser.add_argument("--agent", help="only this agent's transcripts, e.g. claude-code or codex")
-    parser.add_argument("--all", action="store_true", help="the sessions of every project on this machine")
-    parser.add_argument("--json", action="store_true", help="the report as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+OPTIONS = (
+    option("paths", nargs="*", type=Path, metavar="PATH", help="transcripts, or folders of them"),
+    option("--agent", help="only this agent's transcripts, e.g. claude-code or codex"),
+    flag("--all", "the sessions of every project on this machine"),
+    flag("--json", "the report as JSON"),
+    option("-q", "--quiet", action="store_true", help="no progress bar"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     if options.all and options.paths:
         raise UsageError("--all takes no PATH", fix="Name files, or say --all")
     project = machine.project()
@@ -49,8 +49,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             report = import_into(machine, project, options.paths, options.agent, progress)
     if options.json:
         extra: dict[str, Any] = {} if everything is None else everything.details()
-        output.show_json({**report_as_json(report), **extra})
-        return 0
+        return output.show_json({**report_as_json(report), **extra})
     _show(report)
     if everything is not None:
         for root, part in everything.projects.items():
@@ -66,7 +65,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.line(
             "No agent has recorded a session here yet. holdfast agents shows what is on this machine."
         )
-    return 0
 
 
 def report_as_json(report: ImportReport) -> dict[str, Any]:

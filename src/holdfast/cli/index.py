@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 
 from holdfast.briefing.index import Indexed, update_index
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.cli.output import counted
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
 afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rebuild", action="store_true", help="delete it and make it anew")
-    parser.add_argument("--json", action="store_true", help="what was done, as JSON")
+OPTIONS = (
+    flag("--rebuild", "delete it and make it anew"),
+    flag("--json", "what was done, as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     began = time.perf_counter()
     if not project.memory.is_dir():
@@ -38,4 +38,3 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             f"{counted(done.chunks, 'piece')} of {counted(done.files, 'file')}: {done.added} put in, "
             f"{done.removed} taken out ({seconds:.2f} s)."
         )
-    return 0

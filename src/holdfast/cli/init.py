@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -15,13 +14,13 @@ from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.import_ import progress_bar, report_as_json
 from holdfast.cli.install import as_json, planned, show
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place, short_duration
 from holdfast.core.errors import UsageError
 from holdfast.flows.find_transcripts import Found, Search
 from holdfast.flows.hosts import HOSTS, Plan, agents_here, hooked, host_for, rewire
 from holdfast.flows.import_sessions import ImportReport, import_found, recorded_here, unread
 from holdfast.flows.set_up import Known, begin
-from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
@@ -47,26 +46,27 @@ class Done(Struct, frozen=True, kw_only=True):
     before: list[str]  # agents that were wired already, where this time none was asked for
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+OPTIONS = (
+    option(
         "--agents",
         action="append",
         default=[],
         metavar="NAMES",
         help=f"wire these, separated by commas (default: those found here): {', '.join(HOSTS)}",
-    )
-    parser.add_argument("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)")
-    parser.add_argument("--no-import", action="store_true", help="do not read what agents recorded")
-    parser.add_argument("--no-scan", action="store_true", help="do not look at the repository")
-    parser.add_argument("--no-wire", action="store_true", help="leave the agents' configuration alone")
-    parser.add_argument("--no-mcp", action="store_true", help="only hooks, no tools for the agents to call")
-    parser.add_argument("--diff", action="store_true", help="show what changes in the agents' files in full")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument("--json", action="store_true", help="what was done as JSON; implies --yes")
+    ),
+    option("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)"),
+    flag("--no-import", "do not read what agents recorded"),
+    flag("--no-scan", "do not look at the repository"),
+    flag("--no-wire", "leave the agents' configuration alone"),
+    flag("--no-mcp", "only hooks, no tools for the agents to call"),
+    flag("--diff", "show what changes in the agents' files in full"),
+    flag("--yes", "do not ask"),
+    flag("--dry-run", "only show what would change"),
+    flag("--json", "what was done as JSON; implies --yes"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     plans, problems = _plans(options, machine, project)
     search = None if options.no_import else recorded_here(machine, project)
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     return 0
 
 
-def _plans(options: argparse.Namespace, machine: Machine, project: Project) -> tuple[list[Plan], list[str]]:
+def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list[Plan], list[str]]:
     """What is to be wired, and what had to be left out."""
     if options.no_wire:
         if options.agents:
@@ -116,7 +116,7 @@ def _show_waiting(waiting: Sequence[Found]) -> None:
     output.line(f"holdfast will read {counted(len(waiting), 'transcript')} ({size}): {shown}.")
 
 
-def _show_plans(plans: list[Plan], options: argparse.Namespace) -> None:
+def _show_plans(plans: list[Plan], options: Namespace) -> None:
     changing = [plan for plan in plans if plan.is_change]
     if not changing:
         return
@@ -137,7 +137,7 @@ def _show_plans(plans: list[Plan], options: argparse.Namespace) -> None:
 
 
 def _do(
-    options: argparse.Namespace, machine: Machine, project: Project, plans: list[Plan], search: Search | None
+    options: Namespace, machine: Machine, project: Project, plans: list[Plan], search: Search | None
 ) -> Done:
     """Reads first: hooks that come alive find everything in its place."""
     show_progress = not options.json and sys.stderr.isatty()

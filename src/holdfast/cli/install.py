@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from holdfast.agents.host_contract import SCOPES, Change, Scope
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.hosts import HOSTS, Plan, agents_here, host_for, install, plan_install, takes_commands
-from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
@@ -30,29 +29,23 @@ EXAMPLES = """examples:
 _STYLES = {"+": "green", "-": "red", "~": "yellow"}
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"any of: {', '.join(HOSTS)}")
-    parser.add_argument("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)")
-    parser.add_argument("--no-mcp", action="store_true", help="only hooks, no tools for the agent to call")
-    parser.add_argument(
-        "--status-line", action="store_true", help="also a status line in Claude Code, where none is set"
-    )
-    parser.add_argument(
+OPTIONS = (
+    option("agents", nargs="*", metavar="AGENT", help=f"any of: {', '.join(HOSTS)}"),
+    option("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)"),
+    flag("--no-mcp", "only hooks, no tools for the agent to call"),
+    flag("--status-line", "also a status line in Claude Code, where none is set"),
+    flag(
         "--commands",
-        action="store_true",
-        help="also /holdfast:resume and kin as commands of your own (Claude Code, Gemini CLI, Qwen Code)",
-    )
-    parser.add_argument(
-        "--diff",
-        action="store_true",
-        help="show every line that changes; several agents are shown by name else",
-    )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument("--json", action="store_true", help="what was changed as JSON; implies --yes")
+        "also /holdfast:resume and kin as commands of your own (Claude Code, Gemini CLI, Qwen Code)",
+    ),
+    flag("--diff", "show every line that changes; several agents are shown by name else"),
+    flag("--yes", "do not ask"),
+    flag("--dry-run", "only show what would change"),
+    flag("--json", "what was changed as JSON; implies --yes"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     agents = list(dict.fromkeys(options.agents)) or agents_here(machine, project)
     if not agents:

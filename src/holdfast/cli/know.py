@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output
+from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, option
 from holdfast.cli.output import Column, Table, counted, on_screen
 from holdfast.core.errors import UsageError
 from holdfast.flows.repo_scan import Look, look
 from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
-from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
     from holdfast.knowledge.scan import Progress
@@ -31,47 +30,43 @@ _SHOWN_FILES = 12
 _SHOWN_FACTS = 15
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    scan = verbs.add_parser("scan", help="look at the checkout and keep what was found")
-    context = verbs.add_parser("context", help="markdown for a system prompt")
-    context.add_argument("--max", type=int, metavar="N", help="at most so many characters (default: all)")
-    parser.add_argument("--json", action="store_true", help="everything as JSON, with evidence")
-    for verb in (scan, context):
-        verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the same as JSON")
+OPTIONS = (flag("--json", "everything as JSON, with evidence"),)
+_JSON = flag("--json", "the same as JSON", default=SUPPRESS)
+VERBS = {
+    "scan": Verb("look at the checkout and keep what was found", (_JSON,)),
+    "context": Verb(
+        "markdown for a system prompt",
+        (option("--max", type=int, metavar="N", help="at most so many characters (default: all)"), _JSON),
+    ),
+}
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     with scan_progress(show=not options.json and sys.stderr.isatty()) as progress:
         found = look(machine, project, keep=options.verb == "scan", progress=progress)
     if options.verb == "context":
         return _context(found.knowledge.now, options.max, options.json)
     if options.json:
-        output.show_json(as_json(found.knowledge))
-        return 0
+        return output.show_json(as_json(found.knowledge))
     if options.verb == "scan":
-        _show_scan(found)
-        return 0
+        return _show_scan(found)
     _show(found.knowledge)
     if not found.knowledge.scanned_at:
         output.note("Nothing of this is kept yet: holdfast know scan does that.")
-    return 0
 
 
-def _context(items: Items, most: int | None, as_object: bool) -> int:
+def _context(items: Items, most: int | None, as_object: bool) -> None:
     from holdfast.knowledge.store import render
 
     if most is not None and most < 1:
         raise UsageError("--max must be at least 1", fix="Give a number of characters, e.g. --max 2000")
     text = render(items, most)
     if as_object:
-        output.show_json({"context": text, "characters": len(text), "max": most})
-        return 0
+        return output.show_json({"context": text, "characters": len(text), "max": most})
     if not text:
         output.note(f"Nothing fits into {most} characters.")
     sys.stdout.write(on_screen(text) if output.on_terminal() else text)
-    return 0
 
 
 def as_json(known: Knowledge) -> dict[str, Any]:

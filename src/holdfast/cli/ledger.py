@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 from holdfast.cli import ledger_views as views
 from holdfast.cli import ledger_whole as whole
 from holdfast.cli import output
-from holdfast.cli.output import NONE_CHOSEN, at_least_one, count, place
+from holdfast.cli.options import Machine, Namespace, Verb, at_least_one, count, flag, of_verb, option
+from holdfast.cli.output import NONE_CHOSEN, place
 from holdfast.core.errors import UsageError
 from holdfast.ledger import rows as app
 from holdfast.ledger.cells import parse_duration
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
-from holdfast.store.machine import Machine
+from holdfast.store.project import Project
 
 DESCRIPTION = (
     "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
@@ -30,41 +29,14 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    listing = verbs.add_parser("list", help="the sessions of this project (the default)")
-    # What is said before the verb counts too: a verb's own default must not overwrite it.
-    _filters(parser, None)
-    parser.add_argument("--json", action="store_true", help="rows as a JSON array")
-    _filters(listing, argparse.SUPPRESS)
-    listing.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="rows as a JSON array"
-    )
-    show = verbs.add_parser("show", help="one session: its row, its tasks and what decided them")
-    show.add_argument("session", metavar="SESSION", help="the session id, or the beginning of it")
-    show.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="row and local record as JSON"
-    )
-    whole.configure(verbs, _filters)
-    sharing = verbs.add_parser("share", help="track the ledger in git; commits nothing")
-    sharing.add_argument(
-        "--undo", action="store_true", help="take it out of git again (history keeps what was committed)"
-    )
-    _configure_add(verbs.add_parser("add", help="write a row by hand"))
-
-
-def _filters(parser: argparse.ArgumentParser, default: str | None) -> None:
-    def add(*names: str, **options: Any) -> None:
-        parser.add_argument(*names, default=default, **options)
-
-    add("--agent", help="only this agent's sessions, e.g. claude-code")
-    add("--model", help="only models whose name contains this")
-    add("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)")
-    add("--framework", help="only projects built with this, e.g. react")
-    add("--goal", metavar="WORDS", help="only sessions whose goal has all these keywords")
-    add("-n", "--last", type=at_least_one, metavar="N", help="only the last N sessions")
-
-
+_FILTERS = (
+    option("--agent", help="only this agent's sessions, e.g. claude-code"),
+    option("--model", help="only models whose name contains this"),
+    option("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)"),
+    option("--framework", help="only projects built with this, e.g. react"),
+    option("--goal", metavar="WORDS", help="only sessions whose goal has all these keywords"),
+    option("-n", "--last", type=at_least_one, metavar="N", help="only the last N sessions"),
+)
 _ADD_TEXTS = {
     "model": "the model that did the work, e.g. claude-opus-4-7",
     "provider": "who served the model, e.g. anthropic",
@@ -82,31 +54,93 @@ _ADD_COUNTS = {
     "cache-read": "tokens read from the cache",
     "cache-write": "tokens written to the cache",
 }
+_ADD = (
+    option("--session", default="", help="session id (default: made from the content)"),
+    option("--goal", default="", help="what it was about; only its keywords are kept"),
+    *(option(f"--{name}", metavar="NAME", help=about) for name, about in _ADD_TEXTS.items()),
+    *(option(f"--{name}", type=count, metavar="N", help=about) for name, about in _ADD_COUNTS.items()),
+    option("--cost", metavar="USD", help="dollars, e.g. 0.12 (default: unknown)"),
+    option("--duration", metavar="TIME", help="e.g. 8min, 1h 5min, 90s"),
+    option(
+        "--failure",
+        action="append",
+        default=[],
+        choices=list(map(str, FailureReason)),
+        help="why a task failed; repeat it for each",
+    ),
+    option("--kind", choices=list(map(str, Kind)), help="the sort of work"),
+    option("--complexity", choices=list(map(str, Complexity)), help="how hard it was"),
+    option(
+        "--outcome", choices=[str(one) for one in Outcome if one != Outcome.FORGOTTEN], help="how it ended"
+    ),
+    option("--time", metavar="ISO", help="when it began (default: now)"),
+)
+_PLACES = option(
+    "places",
+    nargs="*",
+    metavar="DIR",
+    help="repositories or ledger files to read instead of this project's, as one",
+)
+OPTIONS = (*_FILTERS, flag("--json", "rows as a JSON array"))
+VERBS = {
+    "list": Verb("the sessions of this project (the default)", of_verb(*OPTIONS)),
+    "show": Verb(
+        "one session: its row, its tasks and what decided them",
+        (
+            option("session", metavar="SESSION", help="the session id, or the beginning of it"),
+            *of_verb(flag("--json", "row and local record as JSON")),
+        ),
+    ),
+    "stats": Verb(
+        "totals, averages, failures and cost per model, or by anything else",
+        (
+            _PLACES,
+            option("--by", choices=whole.BY, help="one line for each of these instead"),
+            *of_verb(*_FILTERS, flag("--json", "the figures as JSON")),
+        ),
+    ),
+    "report": Verb(
+        "which model works best where, what fails, and the trend",
+        (
+            _PLACES,
+            option("--format", choices=("text", "md", "html"), default="text", help="how it is written"),
+            *of_verb(*_FILTERS, flag("--json", "the report as JSON")),
+        ),
+    ),
+    "export": Verb(
+        "rows for spreadsheets, data frames and dashboards",
+        (
+            _PLACES,
+            option(
+                "--format",
+                choices=whole.EXPORTS,
+                default="csv",
+                help="csv unless said (grafana: a dashboard)",
+            ),
+            option("-o", "--output", metavar="FILE", help="write here instead of standard output"),
+            *of_verb(*_FILTERS),
+        ),
+    ),
+    "merge": Verb(
+        "take in the rows of other clones' ledgers",
+        (
+            option("places", nargs="+", metavar="FILE", help="ledger files, or repositories that have one"),
+            *of_verb(flag("--json", "what was taken in, as JSON")),
+        ),
+    ),
+    "commit": Verb(
+        "commit the shared ledger, and nothing else, with a telling message",
+        (flag("--dry-run", "print the message and commit nothing"),),
+    ),
+    "share": Verb(
+        "track the ledger in git; commits nothing",
+        (flag("--undo", "take it out of git again (history keeps what was committed)"),),
+    ),
+    "add": Verb("write a row by hand", (*_ADD, *of_verb(flag("--json", "print the row as JSON")))),
+}
 
 
-def _configure_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--session", default="", help="session id (default: made from the content)")
-    parser.add_argument("--goal", default="", help="what it was about; only its keywords are kept")
-    for name, about in _ADD_TEXTS.items():
-        parser.add_argument(f"--{name}", metavar="NAME", help=about)
-    for name, about in _ADD_COUNTS.items():
-        parser.add_argument(f"--{name}", type=count, metavar="N", help=about)
-    parser.add_argument("--cost", metavar="USD", help="dollars, e.g. 0.12 (default: unknown)")
-    parser.add_argument("--duration", metavar="TIME", help="e.g. 8min, 1h 5min, 90s")
-    outcomes = [str(outcome) for outcome in Outcome if outcome != Outcome.FORGOTTEN]
-    reasons = [str(reason) for reason in FailureReason]
-    why = "why a task failed; repeat it for each"
-    parser.add_argument("--failure", action="append", default=[], choices=reasons, help=why)
-    parser.add_argument("--kind", choices=[str(kind) for kind in Kind], help="the sort of work")
-    parser.add_argument("--complexity", choices=[str(level) for level in Complexity], help="how hard it was")
-    parser.add_argument("--outcome", choices=outcomes, help="how it ended")
-    parser.add_argument("--time", metavar="ISO", help="when it began (default: now)")
-    parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print the row as JSON"
-    )
-
-
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.verb == "add":
         row = _entry(options, machine)
@@ -116,37 +150,34 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                 fix='Say what it was about: holdfast ledger add --goal "fix the login" --model gpt-5 --cost 0.12',
             )
         entry = app.add_row(machine, project, row)
-        if options.json:
-            output.show_json(views.as_json(entry))
-        else:
-            output.line(f"added {entry.session} to {place(project.window / 'ledger.md')}")
-        return 0
+        where = place(project.window / "ledger.md")
+        return output.answer(options, views.as_json(entry), f"added {entry.session} to {where}")
     if options.verb == "share":
-        if options.undo:
-            committed = app.unshare(project)
-            left = " Commit the removal; git's history keeps what it had." if committed else ""
-            output.line(f"The ledger is yours alone again.{left}")
-        else:
-            staged = app.share(project)
-            output.line(f"Tracked in git, not committed: {', '.join(staged)}. Merges keep both sides' rows.")
-        return 0
+        return _share(project, undo=options.undo)
     if options.verb in whole.VERBS:
         return whole.run(options, machine, project, wanted(options))
     ledger = app.read_ledger(project)
     output.warn_all(problem.message for problem in ledger.problems)
     if options.verb == "show":
         entry = app.find_row(app.rows(ledger), options.session)
-        views.show_session(entry, app.record_of(project, entry.session), as_json=options.json)
-        return 0
+        return views.show_session(entry, app.record_of(project, entry.session), as_json=options.json)
     rows = app.rows(ledger, wanted(options))
     if not rows and not options.json and wanted(options) != app.Filter():
         output.line(NONE_CHOSEN)
     else:
         views.show_rows(rows, as_json=options.json)
-    return 0
 
 
-def wanted(options: argparse.Namespace) -> app.Filter:
+def _share(project: Project, *, undo: bool) -> None:
+    if undo:
+        left = " Commit the removal; git's history keeps what it had." if app.unshare(project) else ""
+        output.line(f"The ledger is yours alone again.{left}")
+    else:
+        staged = ", ".join(app.share(project))
+        output.line(f"Tracked in git, not committed: {staged}. Merges keep both sides' rows.")
+
+
+def wanted(options: Namespace) -> app.Filter:
     return app.Filter(
         agent=options.agent,
         model=options.model,
@@ -167,7 +198,7 @@ def _day(text: str | None) -> datetime | None:
     return moment if moment.tzinfo else moment.astimezone()
 
 
-def _entry(options: argparse.Namespace, machine: Machine) -> LedgerEntry:
+def _entry(options: Namespace, machine: Machine) -> LedgerEntry:
     from holdfast.sessions.keywords import keywords  # its word lists are only needed here
 
     counts = (options.input, options.output, options.cache_read, options.cache_write)

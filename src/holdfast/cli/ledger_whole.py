@@ -2,69 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace
 from holdfast.cli.output import NONE_CHOSEN
 from holdfast.core.errors import UsageError
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter, commit
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 VERBS = ("stats", "report", "export", "merge", "commit")
 BY = ("model", "framework", "type", "kind", "complexity", "topic", "agent", "month")
 EXPORTS = ("csv", "jsonl", "parquet", "openmetrics", "grafana")
-_PLACES = "repositories or ledger files to read instead of this project's, as one"
 
 
-def configure(verbs: Any, filters: Callable[[argparse.ArgumentParser, str], None]) -> None:
-    stats = verbs.add_parser(
-        "stats", help="totals, averages, failures and cost per model, or by anything else"
-    )
-    stats.add_argument("places", nargs="*", metavar="DIR", help=_PLACES)
-    stats.add_argument("--by", choices=BY, help="one line for each of these instead")
-    filters(stats, argparse.SUPPRESS)
-    stats.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the figures as JSON")
-    report = verbs.add_parser("report", help="which model works best where, what fails, and the trend")
-    report.add_argument("places", nargs="*", metavar="DIR", help=_PLACES)
-    report.add_argument("--format", choices=("text", "md", "html"), default="text", help="how it is written")
-    filters(report, argparse.SUPPRESS)
-    report.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the report as JSON")
-    export = verbs.add_parser("export", help="rows for spreadsheets, data frames and dashboards")
-    export.add_argument("places", nargs="*", metavar="DIR", help=_PLACES)
-    export.add_argument(
-        "--format", choices=EXPORTS, default="csv", help="csv unless said (grafana: a dashboard)"
-    )
-    export.add_argument("-o", "--output", metavar="FILE", help="write here instead of standard output")
-    filters(export, argparse.SUPPRESS)
-    merge = verbs.add_parser("merge", help="take in the rows of other clones' ledgers")
-    merge.add_argument(
-        "places", nargs="+", metavar="FILE", help="ledger files, or repositories that have one"
-    )
-    merge.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="what was taken in, as JSON"
-    )
-    committing = verbs.add_parser(
-        "commit", help="commit the shared ledger, and nothing else, with a telling message"
-    )
-    committing.add_argument("--dry-run", action="store_true", help="print the message and commit nothing")
-
-
-def run(options: argparse.Namespace, machine: Machine, project: Project, wanted: Filter) -> int:
+def run(options: Namespace, machine: Machine, project: Project, wanted: Filter) -> None:
     if options.verb == "commit":
-        message = commit(project, dry_run=options.dry_run)
-        output.line(message)
-        return 0
+        return output.line(commit(project, dry_run=options.dry_run))
     if options.verb == "merge":
-        _merge(options, machine, project)
-        return 0
+        return _merge(options, machine, project)
     gc.disable()  # rows form no cycles, and this process ends with them
     rows, problems = ledgers.read_all(machine, project, options.places, wanted)
     output.warn_all(problems)
@@ -81,10 +42,9 @@ def run(options: argparse.Namespace, machine: Machine, project: Project, wanted:
         show_report(rows, options.format, as_json=options.json)
     else:
         _export(rows, options, machine, project)
-    return 0
 
 
-def _merge(options: argparse.Namespace, machine: Machine, project: Project) -> None:
+def _merge(options: Namespace, machine: Machine, project: Project) -> None:
     merged = ledgers.merge(machine, project, options.places)
     output.warn_all(merged.problems)
     if options.json:
@@ -95,9 +55,7 @@ def _merge(options: argparse.Namespace, machine: Machine, project: Project) -> N
     output.line(f"Took in {rows}; {merged.known} known already{forgotten}. holdfast ledger shows them.")
 
 
-def _export(
-    rows: Sequence[LedgerEntry], options: argparse.Namespace, machine: Machine, project: Project
-) -> None:
+def _export(rows: Sequence[LedgerEntry], options: Namespace, machine: Machine, project: Project) -> None:
     from holdfast.ledger.export import exported, write_export
 
     pieces = exported(rows, options.format, project.title)

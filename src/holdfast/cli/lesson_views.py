@@ -72,9 +72,7 @@ def state(one: Seen) -> str:
         return "changed, not trusted" if one.changed else "not trusted"
     if one.state == "candidate" and one.active_at is not None:
         return f"candidate until {date(one.active_at)}"
-    if one.state == "candidate" and one.lesson.seldom:
-        return "candidate, met once"
-    return one.state
+    return "candidate, met once" if one.state == "candidate" and one.lesson.seldom else one.state
 
 
 def table(seen: Sequence[Seen]) -> Table:

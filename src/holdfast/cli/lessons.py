@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 from holdfast.cli import lesson_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
-from holdfast.cli.output import at_least_one, counted
+from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, at_least_one, flag, of_verb, option
+from holdfast.cli.output import counted
 from holdfast.core.errors import UsageError
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
@@ -18,7 +18,6 @@ from holdfast.flows.lessons import Handled
 from holdfast.lessons.markdown import KINDS
 from holdfast.lessons.states import Seen, pays
 from holdfast.lessons.store import Place
-from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 DESCRIPTION = """Lessons: rules that sessions taught, each with the sessions it was seen in. A candidate becomes active
@@ -41,146 +40,140 @@ _WHICH: dict[Place, str] = {
     "shared": "the shared lesson",
     "personal": "the personal lesson",
 }
-_NAMED = {
-    "promote": "make candidates active",
-    "reject": "not wanted: removed, and kept away in any words",
-    "mute": "true, but not to be told",
-    "unmute": "tell a muted lesson again",
-    "share": "let git track lessons in .holdfast/lessons/; commits nothing",
-    "rm": "take lessons away (a session may teach them anew: reject keeps them away)",
+
+
+_ADVICE = {
+    "candidate": "to look at: holdfast lessons review",
+    "untrusted": "from the repository, not trusted: holdfast lessons trust",
+    "stale": "stale: holdfast lessons stale says why",
+}
+_JSON = flag("--json", "the result as JSON", default=SUPPRESS)
+_NAMES = option("names", nargs="+", metavar="NAME", help="name or id, or the beginning of it")
+_PERSONAL = flag("--personal", "for all your projects, not this one alone")
+_FILTERS = (
+    option(
+        "--state",
+        choices=_STATES,
+        metavar="STATE",
+        help=f"only lessons in this state: {', '.join(_STATES)}",
+    ),
+    option("--scope", choices=_SCOPES, metavar="SCOPE", help=f"only of this scope: {', '.join(_SCOPES)}"),
+)
+OPTIONS = (*_FILTERS, flag("--json", "the result as JSON"))
+VERBS = {
+    "list": Verb("all lessons, of all scopes (the default)", (*of_verb(*_FILTERS), _JSON)),
+    "review": Verb(
+        "look through candidates: one key for each",
+        (flag("--json", "the candidates as JSON, nothing is asked", default=SUPPRESS),),
+    ),
+    "show": Verb(
+        "one lesson with its evidence",
+        (option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"), _JSON),
+    ),
+    "promote": Verb("make candidates active", (_NAMES, _PERSONAL, _JSON)),
+    "reject": Verb("not wanted: removed, and kept away in any words", (_NAMES, _JSON)),
+    "mute": Verb(
+        "true, but not to be told",
+        (
+            _NAMES,
+            option("--days", type=at_least_one, metavar="N", help="for N days (default: until unmuted)"),
+            _JSON,
+        ),
+    ),
+    "unmute": Verb("tell a muted lesson again", (_NAMES, _JSON)),
+    "share": Verb(
+        "let git track lessons in .holdfast/lessons/; commits nothing",
+        (
+            _NAMES,
+            flag("--undo", "take them out of the repository again"),
+            flag("--replace", "put yours in the place of somebody else's of the same name"),
+            _JSON,
+        ),
+    ),
+    "rm": Verb("take lessons away (a session may teach them anew: reject keeps them away)", (_NAMES, _JSON)),
+    "stale": Verb("lessons that are skipped: what they depend on has changed", (_JSON,)),
+    "refresh": Verb(
+        "bring stale lessons up to date with the repository",
+        (
+            option("names", nargs="*", metavar="NAME", help="only these (default: all that are stale)"),
+            flag("--keep", "they hold as they are: only the hashes are new"),
+            _JSON,
+        ),
+    ),
+    "trust": Verb(
+        "show lessons that came with the repository, and agree to them",
+        (
+            option("names", nargs="*", metavar="NAME", help="only these (default: all that are shown)"),
+            flag("--all", "all that are not trusted yet"),
+            flag("--yes", "do not ask"),
+            flag("--revoke", "take trust away again"),
+            _JSON,
+        ),
+    ),
+    "extract": Verb(
+        "ask the configured model for lessons of one session",
+        (
+            option(
+                "--session",
+                default="",
+                metavar="ID",
+                help="its id or the beginning of it (default: the latest)",
+            ),
+            flag("--dry-run", "show what would be sent, and where to; nothing is sent"),
+            _JSON,
+        ),
+    ),
+    "learn": Verb(
+        "read sessions again that an older holdfast could not learn from",
+        (flag("--all", "all of them, whoever read them"), _JSON),
+    ),
+    "add": Verb(
+        "write a lesson by hand, active at once",
+        (
+            option("name", nargs="?", metavar="NAME", help="its name: letters, digits and dashes"),
+            option(
+                "--rule",
+                action="append",
+                default=[],
+                metavar="TEXT",
+                help="a rule in one line; repeat it for each",
+            ),
+            option("--description", default="", metavar="TEXT", help="what the rules are about"),
+            option(
+                "--fingerprint",
+                action="append",
+                default=[],
+                metavar="TARGET",
+                help="what it depends on: a file, tests/, src/**/*.ts, package.json#scripts.test; repeat it for each",
+            ),
+            option("--kind", choices=KINDS, default="other", help="the sort of lesson (default: other)"),
+            option("--file", type=Path, metavar="FILE", help="take a file that is written already"),
+            _PERSONAL,
+            flag("--replace", "in the place of a lesson of the same name"),
+            _JSON,
+        ),
+    ),
 }
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    listing = verbs.add_parser("list", help="all lessons, of all scopes (the default)")
-    # What is said before the verb counts too: a verb's own default must not overwrite it.
-    for place, default in ((parser, None), (listing, argparse.SUPPRESS)):
-        place.add_argument(
-            "--state",
-            choices=_STATES,
-            metavar="STATE",
-            default=default,
-            help=f"only lessons in this state: {', '.join(_STATES)}",
-        )
-        place.add_argument(
-            "--scope",
-            choices=_SCOPES,
-            metavar="SCOPE",
-            default=default,
-            help=f"only of this scope: {', '.join(_SCOPES)}",
-        )
-    review = verbs.add_parser("review", help="look through candidates: one key for each")
-    show = verbs.add_parser("show", help="one lesson with its evidence")
-    show.add_argument("name", metavar="NAME", help="the lesson's name or id, or the beginning of it")
-    named = {verb: verbs.add_parser(verb, help=about) for verb, about in _NAMED.items()}
-    for verb in named.values():
-        verb.add_argument("names", nargs="+", metavar="NAME", help="name or id, or the beginning of it")
-    named["promote"].add_argument(
-        "--personal", action="store_true", help="for all your projects, not this one alone"
-    )
-    named["mute"].add_argument(
-        "--days", type=at_least_one, metavar="N", help="for N days (default: until unmuted)"
-    )
-    named["share"].add_argument("--undo", action="store_true", help="take them out of the repository again")
-    named["share"].add_argument(
-        "--replace", action="store_true", help="put yours in the place of somebody else's of the same name"
-    )
-    stale = verbs.add_parser("stale", help="lessons that are skipped: what they depend on has changed")
-    fresh = verbs.add_parser("refresh", help="bring stale lessons up to date with the repository")
-    fresh.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all that are stale)")
-    fresh.add_argument("--keep", action="store_true", help="they hold as they are: only the hashes are new")
-    trust = verbs.add_parser("trust", help="show lessons that came with the repository, and agree to them")
-    _configure_trust(trust)
-    extract = verbs.add_parser("extract", help="ask the configured model for lessons of one session")
-    extract.add_argument(
-        "--session", default="", metavar="ID", help="its id or the beginning of it (default: the latest)"
-    )
-    extract.add_argument(
-        "--dry-run", action="store_true", help="show what would be sent, and where to; nothing is sent"
-    )
-    learn = verbs.add_parser("learn", help="read sessions again that an older holdfast could not learn from")
-    learn.add_argument("--all", action="store_true", help="all of them, whoever read them")
-    add = verbs.add_parser("add", help="write a lesson by hand, active at once")
-    _configure_add(add)
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    for verb in (listing, show, stale, fresh, trust, extract, learn, add, *named.values()):
-        verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the result as JSON")
-    review.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="the candidates as JSON, nothing is asked",
-    )
-
-
-def _configure_trust(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all that are shown)")
-    parser.add_argument("--all", action="store_true", help="all that are not trusted yet")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--revoke", action="store_true", help="take trust away again")
-
-
-def _configure_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="its name: letters, digits and dashes")
-    parser.add_argument(
-        "--rule", action="append", default=[], metavar="TEXT", help="a rule in one line; repeat it for each"
-    )
-    parser.add_argument("--description", default="", metavar="TEXT", help="what the rules are about")
-    parser.add_argument(
-        "--fingerprint",
-        action="append",
-        default=[],
-        metavar="TARGET",
-        help="what it depends on: a file, tests/, src/**/*.ts, package.json#scripts.test; repeat it for each",
-    )
-    parser.add_argument("--kind", choices=KINDS, default="other", help="the sort of lesson (default: other)")
-    parser.add_argument("--file", type=Path, metavar="FILE", help="take a file that is written already")
-    parser.add_argument("--personal", action="store_true", help="for all your projects, not this one alone")
-    parser.add_argument("--replace", action="store_true", help="in the place of a lesson of the same name")
-
-
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int | None:
     verb: str = options.verb or "list"
-    if verb == "review":
-        from holdfast.cli.lessons_review import review
+    if verb in ("review", "trust", "extract", "learn", "stale", "refresh"):
+        from holdfast.cli import lessons_verbs
 
-        return review(machine, as_json=options.json)
-    if verb == "trust":
-        from holdfast.cli.lessons_trust import trust
-
-        return trust(machine, options)
-    if verb == "extract":
-        from holdfast.cli import lessons_extract
-
-        return lessons_extract.run(options, machine)
-    if verb == "learn":
-        from holdfast.cli import lessons_learn
-
-        return lessons_learn.run(options, machine)
-    if verb in ("stale", "refresh"):
-        from holdfast.cli import lessons_stale
-
-        return lessons_stale.run(options, machine)
-    if verb == "list":
-        return _list(options, machine)
-    if verb == "show":
-        return _show(options, machine)
-    if verb == "add":
-        return _add(options, machine)
-    if verb == "share":
-        return _share(options, machine)
-    return _change(verb, options, machine)
+        code: int | None = getattr(lessons_verbs, verb)(options, machine)
+        return code
+    own = {"list": _list, "show": _show, "add": _add, "share": _share}
+    return own.get(verb, _change)(options, machine)
 
 
 # --- reading -------------------------------------------------------------------------------------------
 
 
-def _list(options: argparse.Namespace, machine: Machine) -> int:
+def _list(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     listed = app.read_lessons(machine, project)
-    for problem in listed.problems:
-        output.warn(problem)
+    output.warn_all(listed.problems)
     seen = [
         one
         for one in listed.lessons
@@ -188,17 +181,14 @@ def _list(options: argparse.Namespace, machine: Machine) -> int:
     ]
     seen.sort(key=lambda one: (one.lesson.name, one.place))
     if options.json:
-        output.show_json([views.as_json(one) for one in seen])
-        return 0
+        return output.show_json([views.as_json(one) for one in seen])
     if not seen:
         output.line(_nothing(bool(listed.lessons)))
-        _say_behind(project)
-        return 0
+        return _say_behind(project)
     views.show_list(seen)
     app.shown(machine, project, [one.lesson for one in seen if one.state == "candidate"])
     _advise(seen)
     _say_behind(project)
-    return 0
 
 
 def _say_behind(project: Project) -> None:
@@ -216,26 +206,16 @@ def _nothing(any_at_all: bool) -> str:
 
 
 def _advise(seen: Sequence[Seen]) -> None:
-    waiting = sum(one.state == "candidate" for one in seen)
-    foreign = sum(one.state == "untrusted" for one in seen)
-    old = sum(one.state == "stale" for one in seen)
-    if waiting:
-        output.note(f"{_number(waiting)} to look at: holdfast lessons review")
-    if foreign:
-        output.note(f"{_number(foreign)} from the repository, not trusted: holdfast lessons trust")
-    if old:
-        output.note(f"{_number(old)} stale: holdfast lessons stale says why")
+    for state, advice in _ADVICE.items():
+        if number := sum(one.state == state for one in seen):
+            output.note(f"{number} lesson{'s' if number != 1 else ''} {advice}")
     for one in seen:
         if pays(one.payback) is False:
             told = f"told {counted(one.payback.injected, 'time')}, used {one.payback.used}"
             output.note(f"{one.lesson.name} does not pay ({told}): holdfast lessons rm {one.lesson.name}")
 
 
-def _number(count: int) -> str:
-    return f"{count} lesson{'s' if count != 1 else ''}"
-
-
-def _show(options: argparse.Namespace, machine: Machine) -> int:
+def _show(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     listed = app.read_lessons(machine, project)
     one = app.pick(listed.lessons, options.name, app.KEPT_FIRST)
@@ -243,19 +223,17 @@ def _show(options: argparse.Namespace, machine: Machine) -> int:
         other for other in listed.lessons if other.lesson.name == one.lesson.name and other.place != one.place
     ]
     if options.json:
-        output.show_json(views.in_full(one, others))
-        return 0
+        return output.show_json(views.in_full(one, others))
     for each in (one, *others):
         views.show(each)
     app.shown(machine, project, [each.lesson for each in (one, *others) if each.state == "candidate"])
-    return 0
 
 
 # --- changing ------------------------------------------------------------------------------------------
 
 
-def _change(verb: str, options: argparse.Namespace, machine: Machine) -> int:
-    project, names = machine.project(), options.names
+def _change(options: Namespace, machine: Machine) -> None:
+    project, names, verb = machine.project(), options.names, options.verb
     handlers: dict[str, Callable[[], list[Handled]]] = {
         "promote": lambda: app.promote(machine, project, names, personal=options.personal),
         "reject": lambda: app.reject(machine, project, names),
@@ -265,34 +243,26 @@ def _change(verb: str, options: argparse.Namespace, machine: Machine) -> int:
     }
     done = handlers[verb]()
     if options.json:
-        output.show_json([_handled(one) for one in done])
-        return 0
+        return output.show_json([_handled(one) for one in done])
     for one in done:
         output.line(_said(verb, one, options))
     if verb == "rm":
         _still_there(machine, done)
     elif verb in ("promote", "reject"):
         output.note("holdfast undo takes it back.")
-    return 0
 
 
 def _handled(one: Handled) -> dict[str, Any]:
-    scopes: dict[Place, str] = {
-        "candidates": "candidate",
-        "local": "local",
-        "shared": "shared",
-        "personal": "personal",
-    }
     return {
         "name": one.lesson.name,
         "id": one.lesson.id,
-        "was": scopes[one.place],
-        "now": scopes[one.into] if one.into else None,
+        "was": "candidate" if one.place == "candidates" else one.place,
+        "now": "candidate" if one.into == "candidates" else one.into or None,
         "rules": list(one.lesson.rules),
     }
 
 
-def _said(verb: str, one: Handled, options: argparse.Namespace) -> str:
+def _said(verb: str, one: Handled, options: Namespace) -> str:
     name, rules = one.lesson.name, flat("; ".join(one.lesson.rules))
     where = _WHICH[one.place]
     if verb == "promote":
@@ -317,7 +287,7 @@ def _still_there(machine: Machine, removed: Sequence[Handled]) -> None:
             output.note(f"Still there: {one.found.path} ({views.state(one)})")
 
 
-def _share(options: argparse.Namespace, machine: Machine) -> int:
+def _share(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.undo:
         done = sharing.unshare(machine, project, options.names)
@@ -328,17 +298,16 @@ def _share(options: argparse.Namespace, machine: Machine) -> int:
             output.line(
                 f"Out of the repository: {names}. Commit the removal; git's history keeps what it had."
             )
-        return 0
+        return
     staged = sharing.share(machine, project, options.names, instead=options.replace)
     if options.json:
         output.show_json({"staged": staged})
     else:
         output.line(f"Tracked in git, not committed: {', '.join(staged)}.")
         output.note("Rules and sessions are shared; the lines of evidence stay on this machine.")
-    return 0
 
 
-def _add(options: argparse.Namespace, machine: Machine) -> int:
+def _add(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.file is not None:
         if options.rule or options.fingerprint or options.description:
@@ -368,11 +337,9 @@ def _add(options: argparse.Namespace, machine: Machine) -> int:
             instead=options.replace,
         )
     if options.json:
-        output.show_json(_handled(done))
-        return 0
+        return output.show_json(_handled(done))
     where = "in all your projects" if done.place == "personal" else "here"
     output.line(f"{done.lesson.name} is active {where}: {flat('; '.join(done.lesson.rules))}")
     for one in app.read_lessons(machine, project).lessons:
         if one.state == "stale" and (one.lesson.name, one.place) == (done.lesson.name, done.place):
             output.note(f"It is stale and not told yet: {'; '.join(one.drift)}")
-    return 0

@@ -8,10 +8,10 @@ import re
 import msgspec
 
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows.history import entry_of, logged
 from holdfast.memory.log import render_entry
 from holdfast.model.memory import LogEntry
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows the log of this project, archived sessions included, newest last. It is markdown in
 .holdfast/local/projects/<name>/log.md; holdfast only ever adds to it."""
@@ -25,18 +25,6 @@ _COMMENT = re.compile(r" ?<!-- .*? -->")
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one")
-    parser.add_argument(
-        "-n", "--last", type=_count, default=5, metavar="N", help="how many (default: 5; 0: all)"
-    )
-    parser.add_argument("--branch", metavar="NAME", help="only sessions on this branch")
-    parser.add_argument("--project", default="", metavar="NAME", help="default: the one of this branch")
-    parser.add_argument("--grep", metavar="TEXT", help="only sessions whose entry holds this text")
-    parser.add_argument("--decisions", action="store_true", help="only sessions that decided something")
-    parser.add_argument("--json", action="store_true", help="the entries as JSON")
-
-
 def _count(text: str) -> int:
     try:
         value = int(text)
@@ -47,11 +35,20 @@ def _count(text: str) -> int:
     return value
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
-    project = machine.project()
-    entries, problems = logged(machine, project, options.project)
-    for problem in problems:
-        output.warn(problem.message)
+OPTIONS = (
+    option("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one"),
+    option("-n", "--last", type=_count, default=5, metavar="N", help="how many (default: 5; 0: all)"),
+    option("--branch", metavar="NAME", help="only sessions on this branch"),
+    option("--project", default="", metavar="NAME", help="default: the one of this branch"),
+    option("--grep", metavar="TEXT", help="only sessions whose entry holds this text"),
+    flag("--decisions", "only sessions that decided something"),
+    flag("--json", "the entries as JSON"),
+)
+
+
+def run(options: Namespace, machine: Machine) -> None:
+    entries, problems = logged(machine, machine.project(), options.project)
+    output.warn_all(problem.message for problem in problems)
     if options.session:
         entries = [entry_of(entries, options.session)]
     else:
@@ -64,13 +61,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             entries = [entry for entry in entries if wanted in render_entry(entry).casefold()]
         entries = entries[-options.last :] if options.last > 0 else entries
     if options.json:
-        output.show_json([as_json(entry) for entry in entries])
-        return 0
+        return output.show_json([as_json(entry) for entry in entries])
     for entry in entries:
         show_entry(render_entry(entry))
     if not entries:
         output.note("The log is empty. holdfast import reads what agents recorded.")
-    return 0
 
 
 def as_json(entry: LogEntry) -> dict[str, object]:

@@ -202,14 +202,15 @@ def whole_parser() -> argparse.ArgumentParser:
     """Every command in one parser: for completion and for the generated reference, never for running."""
     import argparse
 
+    from holdfast.cli.options import declare
     from holdfast.cli.run import load
 
     parser = argparse.ArgumentParser(prog="holdfast")
     verbs = parser.add_subparsers(dest="command")
     for name, (module, about) in COMMANDS.items():
         command = load(module)
-        command.configure(
-            verbs.add_parser(name, help=about, description=getattr(command, "DESCRIPTION", about))
+        declare(
+            command, verbs.add_parser(name, help=about, description=getattr(command, "DESCRIPTION", about))
         )
     return parser
 

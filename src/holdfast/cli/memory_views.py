@@ -173,8 +173,7 @@ def decisions_table(decisions: Sequence[Decision]) -> Table:
         )
         for decision in decisions
     ]
-    columns = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
-    return _table(columns, "Decision", rows)
+    return _table((ID, Column("When", dispensable=1), Column("By", dispensable=2)), "Decision", rows)
 
 
 def question_as_json(question: Question) -> dict[str, Any]:
@@ -203,8 +202,7 @@ def questions_table(questions: Sequence[Question]) -> Table:
         )
         for question in questions
     ]
-    columns = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
-    return _table(columns, "Question", rows)
+    return _table((ID, Column("When", dispensable=1), Column("By", dispensable=2)), "Question", rows)
 
 
 def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from holdfast.guard.hidden_text import visible
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from typing import Any, Literal
 
 
@@ -341,6 +341,14 @@ def show_json(value: Any) -> None:
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
+def answer(options: Namespace, value: Any, text: str) -> None:
+    """The value as JSON where that was asked for, else the line that says it."""
+    if options.json:
+        show_json(value)
+    else:
+        line(text)
+
+
 # How numbers of the ledger read: dollars, minutes, shares, the names of models; `?` for what nobody knows.
 
 NONE_CHOSEN = "No session is as the filters say. holdfast ledger shows all."
@@ -391,9 +399,7 @@ def dollars(value: Decimal | float | None) -> str:
         return "?"
     if 0 < value < Decimal("0.0001"):
         return "<$0.0001"
-    if 0 < value < Decimal("0.01"):
-        return f"${value:.4f}"
-    return f"${value:,.2f}"
+    return f"${value:.4f}" if 0 < value < Decimal("0.01") else f"${value:,.2f}"
 
 
 def short_duration(seconds: int | None) -> str:
@@ -403,24 +409,3 @@ def short_duration(seconds: int | None) -> str:
         return f"{seconds}s"
     minutes = round(seconds / 60)
     return f"{minutes}min" if minutes < 60 else f"{minutes // 60}h {minutes % 60}min"
-
-
-# Numbers on the command line: whole, not absurd, and refused in words.
-
-_MOST_DIGITS = 16
-
-
-def count(text: str) -> int:
-    try:
-        value = int(text) if len(text) <= _MOST_DIGITS else -1
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be a whole number from 0 to 10^15")
-    return value
-
-
-def at_least_one(text: str) -> int:
-    if (value := count(text)) < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value

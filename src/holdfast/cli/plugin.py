@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.flows.plugins import AGENTS, Made, make
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
 hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the
@@ -22,15 +21,16 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help=f"one of: {', '.join(AGENTS)}")
-    parser.add_argument("--to", type=Path, metavar="DIR", help="make it there (default: ~/.holdfast/plugins)")
-    parser.add_argument("--no-mcp", action="store_true", help="without tools")
-    parser.add_argument("--path", action="store_true", help="print nothing but the folder, for scripts")
-    parser.add_argument("--json", action="store_true", help="what was made as JSON")
+OPTIONS = (
+    option("agent", metavar="AGENT", help=f"one of: {', '.join(AGENTS)}"),
+    option("--to", type=Path, metavar="DIR", help="make it there (default: ~/.holdfast/plugins)"),
+    flag("--no-mcp", "without tools"),
+    flag("--path", "print nothing but the folder, for scripts"),
+    flag("--json", "what was made as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     folder = (machine.cwd / options.to.expanduser()).absolute() if options.to else None
     made = make(machine, machine.project(), options.agent, folder, tools=not options.no_mcp)
     output.warn_all(made.warnings)
@@ -42,7 +42,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.line(str(made.folder))
     else:
         _tell(made)
-    return 0
 
 
 def _tell(made: Made) -> None:

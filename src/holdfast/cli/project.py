@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.briefing.projects import ProjectSeen, choose, projects_of
 from holdfast.cli import output
+from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, of_verb, option
 from holdfast.cli.output import Column, Table
 from holdfast.core.errors import UsageError
 from holdfast.flows.refresh import refresh
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """A repository may hold several projects, each with its own log, reference and open questions. Sessions
 belong to the project that their branch uses; else to the one whose path rule (a table [projects] in
@@ -22,22 +20,22 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the projects as a JSON array")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    listing = verbs.add_parser("list", help="the projects of this repository (the default)")
-    using = verbs.add_parser("use", help="let a branch work on a project")
-    using.add_argument("name", nargs="?", metavar="NAME", help="the project; it need not exist yet")
-    using.add_argument("--branch", default="", metavar="B", help="that branch (default: the one checked out)")
-    using.add_argument("--default", action="store_true", help="the repository's own project again")
-    for verb, about in (
-        (listing, "the projects as a JSON array"),
-        (using, "the branch and its project as JSON"),
-    ):
-        verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=about)
+OPTIONS = (flag("--json", "the projects as a JSON array"),)
+VERBS = {
+    "list": Verb("the projects of this repository (the default)", of_verb(*OPTIONS)),
+    "use": Verb(
+        "let a branch work on a project",
+        (
+            option("name", nargs="?", metavar="NAME", help="the project; it need not exist yet"),
+            option("--branch", default="", metavar="B", help="that branch (default: the one checked out)"),
+            flag("--default", "the repository's own project again"),
+            flag("--json", "the branch and its project as JSON", default=SUPPRESS),
+        ),
+    ),
+}
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.verb == "use":
         if bool(options.name) == options.default:
@@ -48,13 +46,12 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.show_json({"branch": branch, "project": name})
         else:
             output.line(f"Sessions on {branch} belong to {name} from now on.")
-        return 0
+        return
     seen = projects_of(machine, project)
     if options.json:
         output.show_json(seen)
     else:
         _show(seen)
-    return 0
 
 
 def _show(seen: list[ProjectSeen]) -> None:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.flows.questions import read_questions
-from holdfast.store.machine import Machine
+
+OPTIONS = (
+    flag("--open", "only questions that nobody has answered", group="which"),
+    flag("--answered", "only answered questions, and those closed by hand", group="which"),
+    option("-n", type=int, default=0, metavar="N", help="only the newest N (default: all)"),
+    flag("--json", "the questions as a JSON array"),
+)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--open", action="store_true", help="only questions that nobody has answered")
-    which.add_argument(
-        "--answered", action="store_true", help="only answered questions, and those closed by hand"
-    )
-    parser.add_argument("-n", type=int, default=0, metavar="N", help="only the newest N (default: all)")
-    parser.add_argument("--json", action="store_true", help="the questions as a JSON array")
-
-
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     file = read_questions(machine)
     views.warn_of(file.problems)
     wanted = [
@@ -42,4 +37,3 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     else:
         which = " open" if options.open else " answered" if options.answered else ""
         output.line(f"No{which} questions. holdfast ask TEXT asks one.")
-    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import interval
 from holdfast.cli.ledger_views import as_json, day, short_id
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import Column, Table, dollars, minutes, percent, short_model
 from holdfast.cli.output import number as number_of
 from holdfast.core.errors import UsageError
@@ -19,7 +19,6 @@ from holdfast.ledger.recommend import OBJECTIVES, Recommendation
 from holdfast.ledger.rows import Filter
 from holdfast.ledger.similar import Candidate
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store.machine import Machine
 
 MOST_SHOWN = 5
 DESCRIPTION = """Says which of the models used here to take for a goal: how often each fails at such work once the
@@ -31,21 +30,20 @@ EXAMPLES = """examples:
   holdfast recommend "fix the flaky test" ~/work/api ~/work/web    with the ledgers of other repositories"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("goal", metavar="GOAL", help="what is to be done, in your own words")
-    parser.add_argument(
-        "places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"
-    )
-    parser.add_argument(
+OPTIONS = (
+    option("goal", metavar="GOAL", help="what is to be done, in your own words"),
+    option("places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"),
+    option(
         "--objective",
         choices=OBJECTIVES,
         default="balanced",
         help="balanced: fails least, and cheapest of those that fail alike; or only cost, risk or time",
-    )
-    parser.add_argument("--json", action="store_true", help="the recommendation as JSON")
+    ),
+    flag("--json", "the recommendation as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     if not options.goal.strip():
         raise UsageError(
             "there is no goal", fix='Say what is to be done: holdfast recommend "refactor payments"'
@@ -59,7 +57,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.show_json({**msgspec.to_builtins(told, str_keys=True, enc_hook=str), "like": like})
     else:
         _show(told)
-    return 0
 
 
 def _show(told: Recommendation) -> None:

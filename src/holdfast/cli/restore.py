@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-
 import msgspec
 
 from holdfast import __version__
 from holdfast.cli import output
 from holdfast.cli.export import amount
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.flows.portability import Mode, Restored, restore
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is
 written, and whatever happens meanwhile, afterwards the memory is the old one or the new one.
@@ -35,20 +33,16 @@ _KINDS = {
 }
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="an archive of holdfast export")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--merge", action="store_true", help="add what is missing here; what is here stays")
-    how.add_argument(
-        "--replace", action="store_true", help="take the place of what is here, after a backup of it"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="check the archive, and only say what would be done"
-    )
-    parser.add_argument("--json", action="store_true", help="what was done as JSON")
+OPTIONS = (
+    option("file", metavar="FILE", help="an archive of holdfast export"),
+    flag("--merge", "add what is missing here; what is here stays", group="how"),
+    flag("--replace", "take the place of what is here, after a backup of it", group="how"),
+    flag("--dry-run", "check the archive, and only say what would be done"),
+    flag("--json", "what was done as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     mode: Mode = "merge" if options.merge else "replace" if options.replace else "new"
     done = restore(machine, machine.project(), options.file, __version__, mode, dry_run=options.dry_run)
     for problem in done.added.problems if done.added else ():
@@ -62,7 +56,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.line(f"{word} {_what(done)}.")
         if done.backup:
             output.line(f"What was here before: {place(done.backup)}")
-    return 0
 
 
 def _what(done: Restored) -> str:

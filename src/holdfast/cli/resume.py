@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.briefing.recovery import BUDGET, recovery
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted
 from holdfast.core.tokens import count_tokens
-from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 DESCRIPTION = """Prints what a new session needs to go on here: what is next on this branch, what keeps failing,
@@ -20,25 +18,23 @@ EXAMPLES = """examples:
   holdfast resume --why               with where each line comes from"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--branch", metavar="NAME", help="default: the branch that is checked out")
-    parser.add_argument("--project", default="", metavar="NAME", help="default: the one this branch works on")
-    parser.add_argument(
-        "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
-    )
-    parser.add_argument("--why", action="store_true", help="also say where each line comes from")
-    parser.add_argument("--json", action="store_true", help="the lines as JSON")
+OPTIONS = (
+    option("--branch", metavar="NAME", help="default: the branch that is checked out"),
+    option("--project", default="", metavar="NAME", help="default: the one this branch works on"),
+    option("--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"),
+    flag("--why", "also say where each line comes from"),
+    flag("--json", "the lines as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     _catch_up(machine, project)
     lines = recovery(machine, project, options.branch, max(options.budget, 0), options.project)
     tokens = sum(count_tokens(line.text) for line in lines)
     if options.json:
         told = [{"text": line.text, "reason": line.reason} for line in lines]
-        output.show_json({"tokens": tokens, "lines": told})
-        return 0
+        return output.show_json({"tokens": tokens, "lines": told})
     for line in lines:
         output.line(line.text)
         if options.why:
@@ -51,7 +47,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.note("Nothing is known here yet. holdfast import reads what agents recorded.")
     elif output.on_terminal():
         output.note(f"{counted(len(lines), 'line')}, {counted(tokens, 'token')}")
-    return 0
 
 
 def _catch_up(machine: Machine, project: Project) -> None:

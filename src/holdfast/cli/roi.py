@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import EMPTY, counted
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.roi import roi
@@ -14,7 +14,6 @@ from holdfast.ledger.roi import OBSERVED, Compression, Injected, Lines, Question
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.ledger.stats import FEWEST_FOR_DIFFERENCE as FEWEST
 from holdfast.ledger.stats import RATE_SHIFT, SHIFT, Difference, Figure, Spread
-from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions
@@ -37,15 +36,14 @@ NONE = "–"
 _GROUP = 20
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)"
-    )
-    parser.add_argument("--how", action="store_true", help="below each figure, how it was counted")
-    parser.add_argument("--json", action="store_true", help="the figures as JSON, each with its formula")
+OPTIONS = (
+    option("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)"),
+    flag("--how", "below each figure, how it was counted"),
+    flag("--json", "the figures as JSON, each with its formula"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     found = roi(machine.project(), _day(options.since))
     if options.json:
         output.show_json(found)
@@ -53,7 +51,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         output.line(_nothing(machine.project(), options.since))
     else:
         _Page(how=options.how).show(found)
-    return 0
 
 
 def _day(text: str | None) -> datetime | None:
@@ -84,9 +81,8 @@ def _nothing(project: Project, since: str | None) -> str:
 
 def _empty(found: Roi) -> bool:
     groups = (found.sessions.with_memory, found.sessions.without_memory)
-    counted = sum(group.sessions.n for group in groups) + found.injected.tokens.n
     return (
-        not counted
+        not (sum(group.sessions.n for group in groups) + found.injected.tokens.n)
         and not any(lines.n for lines in found.lines)
         and not any(s.n for s in found.re_explaining)
     )

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
-from holdfast.cli.output import begin_at, on_screen, places
+from holdfast.cli.options import declare
+from holdfast.cli.output import begin_at, note, on_screen, places
 from holdfast.cli.output import wrap_line as wrapped
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.guard.hidden_text import visible
@@ -27,8 +28,7 @@ def open_missing() -> None:
     """A stream that was closed (`>&-`) swallows what is said; no file of ours may get its number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def is_ours(error: BaseException) -> bool:
@@ -67,11 +67,10 @@ _EXAMPLE = re.compile(r" +\S.*\S {2,}(?=\S)")
 
 
 class Command(Protocol):
-    """What a command module offers."""
+    """What a command module offers, beside its OPTIONS and VERBS."""
 
-    def configure(self, parser: argparse.ArgumentParser) -> None: ...
-
-    def run(self, options: argparse.Namespace, machine: Machine) -> int: ...
+    def run(self, options: argparse.Namespace, machine: Machine) -> int | None:
+        """The exit code; None is 0."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -150,14 +149,8 @@ def parser_for(name: str, command: Command, about: str) -> argparse.ArgumentPars
         epilog=getattr(command, "EXAMPLES", None),
         formatter_class=Help,
     )
-    command.configure(parser)
+    declare(command, parser)
     return parser
-
-
-def _mention(said: str) -> None:
-    from holdfast.cli import output
-
-    output.note(said)
 
 
 def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int:
@@ -171,11 +164,11 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
     try:
         options = parser.parse_args(list(words))
         machine = Machine()
-        machine.tell = _mention
+        machine.tell = note
         begin_at(machine.user_home)
         code = command.run(options, machine)
         sys.stdout.flush()
-        return code
+        return code or 0
     except HoldfastError as error:
         _complain(error.line())
         return 2 if isinstance(error, UsageError) else 1

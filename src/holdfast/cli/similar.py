@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day, short_id
-from holdfast.cli.output import EMPTY, Column, Table, at_least_one, dollars, short_model
+from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
+from holdfast.cli.output import EMPTY, Column, Table, dollars, short_model
 from holdfast.core.errors import UsageError
 from holdfast.flows.advise import like
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows past sessions whose goal was like this one, the most alike first: with which model, at what cost,
 how they ended and what failed."""
@@ -20,18 +18,15 @@ EXAMPLES = """examples:
   holdfast similar "auth" ~/work/api ~/work/web --json"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("goal", metavar="GOAL", help="what is to be done, in your own words")
-    parser.add_argument(
-        "places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"
-    )
-    parser.add_argument(
-        "-n", "--most", type=at_least_one, default=10, metavar="N", help="at most so many (10)"
-    )
-    parser.add_argument("--json", action="store_true", help="rows with score and reason, as a JSON array")
+OPTIONS = (
+    option("goal", metavar="GOAL", help="what is to be done, in your own words"),
+    option("places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"),
+    option("-n", "--most", type=at_least_one, default=10, metavar="N", help="at most so many (10)"),
+    flag("--json", "rows with score and reason, as a JSON array"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     if not options.goal.strip():
         raise UsageError("there is no goal", fix='Say what it is about: holdfast similar "rate limiting"')
     ledgers.check_beside_goal(machine, options.places)
@@ -40,14 +35,11 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     output.warn_all(problems)
     _, found = like(machine, options.goal, rows, options.most, None if options.places else project)
     if options.json:
-        output.show_json([{**as_json(one.entry), "score": one.score, "why": one.why} for one in found])
-        return 0
+        return output.show_json([{**as_json(one.entry), "score": one.score, "why": one.why} for one in found])
     if not rows:
-        output.line(EMPTY)
-        return 0
+        return output.line(EMPTY)
     if not found:
-        output.line(f"No session of {len(rows)} was about anything like this.")
-        return 0
+        return output.line(f"No session of {len(rows)} was about anything like this.")
     output.show(
         Table(
             columns=(
@@ -75,7 +67,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             ],
         )
     )
-    return 0
 
 
 def _failed(number: int | None, reasons: tuple[str, ...]) -> str:

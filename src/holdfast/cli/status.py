@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day, short_id
+from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.cli.output import dollars, place, short_model
 from holdfast.flows.status import Status, status_of
-from holdfast.store.machine import Machine
 
 MOST_SHOWN = 3
 LONGEST = 110
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the status as JSON")
+OPTIONS = (flag("--json", "the status as JSON"),)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     for warning in machine.settings(project).warnings:
         output.warn(warning)
     status = status_of(machine, project)
     if options.json:
-        output.show_json(
+        return output.show_json(
             {
                 "project": status.project,
                 "root": status.root,
@@ -43,9 +40,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
                 "uncaptured": status.uncaptured,
             }
         )
-        return 0
     _show(status)
-    return 0
 
 
 def _show(status: Status) -> None:

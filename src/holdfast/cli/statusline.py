@@ -14,13 +14,8 @@ open in this project, how many lines the session was told, what it costs so far 
 stay. Where memory is not enabled it prints nothing. `holdfast install claude-code --status-line` sets it up."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    pass
-
-
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: argparse.Namespace, machine: Machine) -> None:
     show_line()
-    return 0
 
 
 def show_line() -> None:

@@ -6,8 +6,8 @@ import argparse
 
 from holdfast.briefing.prepare import prepare
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace
 from holdfast.cli.output import place
-from holdfast.store.machine import Machine
 from holdfast.store.switches import switch
 
 DESCRIPTION = """Switches hooks off (or on again) in the current directory and everything below it.
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(on=parser.prog.rpartition(" ")[2] == "on")  # one module for the two commands
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     both = options.capture == options.inject
     after = switch(
@@ -34,10 +34,10 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     prepare(machine, project)
     no_capture, no_inject = after.at(machine.cwd)
     if options.json:
-        output.show_json({"directory": str(machine.cwd), "capture": not no_capture, "inject": not no_inject})
-        return 0
+        return output.show_json(
+            {"directory": str(machine.cwd), "capture": not no_capture, "inject": not no_inject}
+        )
     output.line(f"{place(machine.cwd)}: capture {_word(no_capture)}, inject {_word(no_inject)}.")
-    return 0
 
 
 def _word(off: bool) -> str:

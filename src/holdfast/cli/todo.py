@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
+from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, of_verb, option
 from holdfast.flows import todos as app
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
 there by itself; what you add stays until you say that it is done. Boxes that you write into the file
@@ -23,37 +21,36 @@ EXAMPLES = """examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    listing = verbs.add_parser("list", help="what is to be done, the urgent first (the default)")
-    # What is said before the verb counts too: a verb's own default must not overwrite it.
-    for place, default in ((parser, False), (listing, argparse.SUPPRESS)):
-        place.add_argument(
-            "--all", action="store_true", default=default, help="those of other branches and ticked ones too"
-        )
-        place.add_argument(
-            "--project",
-            default="" if place is parser else default,
-            metavar="NAME",
-            help="of another project of this repository (default: the one this branch works on; with --all every one)",
-        )
-    add = verbs.add_parser("add", help="note something to be done")
-    add.add_argument("text", metavar="TEXT", help="what is to be done")
-    add.add_argument(
-        "--priority", choices=("high", "normal", "low"), default=None, help="default: normal, or as it was"
-    )
-    add.add_argument("--owner", choices=("user", "agent"), default=None, help="who is to do it")
-    add.add_argument("--because", metavar="WHY", help="why it matters")
-    done = verbs.add_parser("done", help="take to-dos out that are done")
-    drop = verbs.add_parser("drop", help="take to-dos out that nobody will do")
-    for verb in (done, drop):
-        verb.add_argument("ids", nargs="+", metavar="ID", help="the to-do's id, or the beginning of it")
-    parser.add_argument("--json", action="store_true", help="the to-dos as JSON")
-    for verb in (listing, add, done, drop):
-        verb.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="the to-dos as JSON")
+_JSON = flag("--json", "the to-dos as JSON", default=SUPPRESS)
+_IDS = option("ids", nargs="+", metavar="ID", help="the to-do's id, or the beginning of it")
+OPTIONS = (
+    flag("--all", "those of other branches and ticked ones too"),
+    option(
+        "--project",
+        default="",
+        metavar="NAME",
+        help="of another project of this repository (default: the one this branch works on; with --all every one)",
+    ),
+    flag("--json", "the to-dos as JSON"),
+)
+VERBS = {
+    "list": Verb("what is to be done, the urgent first (the default)", of_verb(*OPTIONS)),
+    "add": Verb(
+        "note something to be done",
+        (
+            option("text", metavar="TEXT", help="what is to be done"),
+            option("--priority", choices=("high", "normal", "low"), help="default: normal, or as it was"),
+            option("--owner", choices=("user", "agent"), help="who is to do it"),
+            option("--because", metavar="WHY", help="why it matters"),
+            _JSON,
+        ),
+    ),
+    "done": Verb("take to-dos out that are done", (_IDS, _JSON)),
+    "drop": Verb("take to-dos out that nobody will do", (_IDS, _JSON)),
+}
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     if options.verb == "add":
         noted = app.add_todo(machine, options.text, options.priority, options.owner, options.because)
         if options.json:
@@ -69,10 +66,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             output.line(f"{item.id} {'done' if options.verb == 'done' else 'dropped'}: {flat(item.text)}")
     else:
         _list(options, machine)
-    return 0
 
 
-def _list(options: argparse.Namespace, machine: Machine) -> None:
+def _list(options: Namespace, machine: Machine) -> None:
     listed, problems = app.list_todos(machine, everything=options.all, name=options.project)
     views.warn_of(problems)
     items = [(one.item, one.done) for one in listed]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.history import lines, moment, why
-from holdfast.cli.output import Column, Table, at_least_one, counted
+from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
+from holdfast.cli.output import Column, Table, counted
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.flows.undo import UNDO, Undone, undo, undo_personal
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
 and lessons: all files that one command or capture changed, or none. With FILE only that one. What would go is shown
@@ -29,20 +27,17 @@ EXAMPLES = """examples:
 _NAMES = {UNDO: "the undo", "capture": "what sessions left in memory"}
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE", help="only this file, e.g. current.md")
-    parser.add_argument(
-        "--to", type=at_least_one, metavar="N", help="bring back what a file held after change N"
-    )
-    parser.add_argument(
-        "--personal", action="store_true", help="take back the last change of your personal lessons instead"
-    )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change, line by line")
-    parser.add_argument("--json", action="store_true", help="what was taken back as JSON; implies --yes")
+OPTIONS = (
+    option("file", nargs="?", metavar="FILE", help="only this file, e.g. current.md"),
+    option("--to", type=at_least_one, metavar="N", help="bring back what a file held after change N"),
+    flag("--personal", "take back the last change of your personal lessons instead"),
+    flag("--yes", "do not ask"),
+    flag("--dry-run", "only show what would change, line by line"),
+    flag("--json", "what was taken back as JSON; implies --yes"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     if options.personal and (options.file or options.to):
         raise UsageError("--personal takes no FILE and no --to", fix="Say holdfast undo --personal")
     planned = _undo(options, machine, dry_run=True)
@@ -73,20 +68,20 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     return 0
 
 
-def _undo(options: argparse.Namespace, machine: Machine, *, dry_run: bool) -> list[Undone]:
+def _undo(options: Namespace, machine: Machine, *, dry_run: bool) -> list[Undone]:
     if options.personal:
         return undo_personal(machine, machine.project(), dry_run=dry_run)
     return undo(machine, machine.project(), options.file, to=options.to, dry_run=dry_run)
 
 
-def _as_planned(options: argparse.Namespace, machine: Machine, planned: list[Undone]) -> list[Undone]:
+def _as_planned(options: Namespace, machine: Machine, planned: list[Undone]) -> list[Undone]:
     """While a person was asked, a session may have ended: what they have not seen is not taken back."""
     if _undo(options, machine, dry_run=True) != planned:
         raise StoreError("something was written meanwhile", fix="Look again: holdfast undo")
     return _undo(options, machine, dry_run=False)
 
 
-def _show(files: list[Undone], options: argparse.Namespace, words: tuple[str, str]) -> None:
+def _show(files: list[Undone], options: Namespace, words: tuple[str, str]) -> None:
     brought, taken = words
     if options.to:
         output.line(f"{brought} what {files[0].file} held after change {options.to}.")
@@ -98,12 +93,12 @@ def _show(files: list[Undone], options: argparse.Namespace, words: tuple[str, st
     _list(files, options)
 
 
-def _list(files: list[Undone], options: argparse.Namespace) -> None:
+def _list(files: list[Undone], options: Namespace) -> None:
     columns = [Column("File", flexible=True), Column("What becomes of it"), Column("Change", dispensable=1)]
     output.show(Table(columns, [_row(undone, options) for undone in files]))
 
 
-def _row(undone: Undone, options: argparse.Namespace) -> tuple[str, str, str]:
+def _row(undone: Undone, options: Namespace) -> tuple[str, str, str]:
     again = any(change.reason == UNDO for change in undone.changes)
     gone = "removed again" if again else "removed, as it was new"
     what = gone if undone.gone else f"{lines(undone.added, undone.removed)} lines"
@@ -114,7 +109,7 @@ def _row(undone: Undone, options: argparse.Namespace) -> tuple[str, str, str]:
     return undone.file, what, "" if options.to else f"{numbers}{more}"
 
 
-def _tell(done: list[Undone], options: argparse.Namespace, *, shown: bool) -> None:
+def _tell(done: list[Undone], options: Namespace, *, shown: bool) -> None:
     """What was just shown and agreed to is not listed again, but for what only the doing of it told."""
     if shown:
         output.line("Done.")

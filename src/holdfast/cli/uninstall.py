@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from holdfast import __version__
@@ -11,12 +10,12 @@ from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, show_all
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.hosts import HOSTS, Plan, host_for, plan_uninstall, still_wired, uninstall
 from holdfast.flows.plugins import made_before
 from holdfast.flows.portability import Purged, plan_purge, purge
-from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
@@ -25,27 +24,20 @@ say --purge: then this project's memory goes too, after a backup in ~/.holdfast/
 in again. A ledger that is shared in git stays."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", nargs="?", metavar="AGENT", help=f"one of: {', '.join(HOSTS)}")
-    parser.add_argument("--all", action="store_true", help="every agent")
-    parser.add_argument("--scope", choices=SCOPES, help="only there (default: yours and this repository's)")
-    parser.add_argument(
-        "--purge", action="store_true", help="also remove this project's memory, after a backup"
-    )
-    parser.add_argument("--no-backup", action="store_true", help="with --purge: remove it without a backup")
-    parser.add_argument(
-        "--diff",
-        action="store_true",
-        help="show every line that changes; several agents are shown by name else",
-    )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument(
-        "--json", action="store_true", help="what was changed as JSON; implies --yes, but for --purge"
-    )
+OPTIONS = (
+    option("agent", nargs="?", metavar="AGENT", help=f"one of: {', '.join(HOSTS)}"),
+    flag("--all", "every agent"),
+    option("--scope", choices=SCOPES, help="only there (default: yours and this repository's)"),
+    flag("--purge", "also remove this project's memory, after a backup"),
+    flag("--no-backup", "with --purge: remove it without a backup"),
+    flag("--diff", "show every line that changes; several agents are shown by name else"),
+    flag("--yes", "do not ask"),
+    flag("--dry-run", "only show what would change"),
+    flag("--json", "what was changed as JSON; implies --yes, but for --purge"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> int:
     _check(options)
     project = machine.project()
     scopes = (options.scope,) if options.scope else SCOPES
@@ -112,7 +104,7 @@ def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
         )
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(options: Namespace) -> None:
     if bool(options.agent) == options.all:
         raise UsageError("name an agent, or say --all", fix=f"Known: {', '.join(HOSTS)}")
     if options.no_backup and not options.purge:
@@ -121,7 +113,7 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--purge removes a memory", fix="Say --yes as well, or --dry-run to only look")
 
 
-def _show_purge(purged: Purged | None, options: argparse.Namespace) -> None:
+def _show_purge(purged: Purged | None, options: Namespace) -> None:
     if not options.purge:
         return
     if purged is None:
@@ -135,6 +127,6 @@ def _show_purge(purged: Purged | None, options: argparse.Namespace) -> None:
         output.line(f"  and {place(path)}")
 
 
-def _as_json(plans: list[Plan], purged: Purged | None, options: argparse.Namespace) -> object:
+def _as_json(plans: list[Plan], purged: Purged | None, options: Namespace) -> object:
     shown = [as_json(plan, done=not options.dry_run) for plan in plans]
     return {"agents": shown, "purged": purged} if options.purge else shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from datetime import datetime
 
 import msgspec
@@ -10,33 +9,32 @@ import msgspec
 from holdfast.briefing.explain import Injection, injections_of, why_silent
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, in_words, places
 from holdfast.guard.hidden_text import visible
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
 or why there was nothing. SESSION is an id, the beginning of one, or `last`."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", nargs="?", default="last", metavar="SESSION", help="default: last")
-    parser.add_argument("--json", action="store_true", help="the injections as JSON")
+OPTIONS = (
+    option("session", nargs="?", default="last", metavar="SESSION", help="default: last"),
+    flag("--json", "the injections as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     silent = why_silent(machine, project, machine.cwd)
     told = injections_of(project, options.session)
     if options.json:
-        output.show_json({"now": silent, "injections": [msgspec.to_builtins(entry) for entry in told]})
-        return 0
+        return output.show_json({"now": silent, "injections": [msgspec.to_builtins(entry) for entry in told]})
     for entry in told:
         _show(entry)
     if not told:
         output.line("No session was told anything here yet.")
     if silent:
         output.line(f"A session started here now would be told nothing: {places(silent)}.")
-    return 0
 
 
 def _local(time: str) -> str:

@@ -14,18 +14,16 @@ from msgspec.structs import replace
 
 from holdfast.core.errors import StoreError
 from holdfast.knowledge import store
-from holdfast.knowledge.checkout import Listed, head_of, index_stamp, listed
+from holdfast.knowledge.checkout import Listed, head_of, index_stamp, listed, printable
 from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 if TYPE_CHECKING:
-    from holdfast.knowledge.scan import Progress
+    from holdfast.knowledge.scan import Progress, Remembered
     from holdfast.model.events import DistilledSession
     from holdfast.model.memory import Fact
-    from holdfast.sessions.store import CaptureStore
-
 
 # A scan's modules take as long to load as an unchanged checkout takes to be seen as such.
 
@@ -86,14 +84,12 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
     memory = _memory_stamps(project)
     index = index_stamp(project.root)
     scanned = scan(project.root, names, before, progress or (lambda *_: None))
-    items = _cleaned(machine, project, replace(scanned.items, facts=_facts(machine, project)))
+    items = _cleaned(machine, project, replace(scanned.items, facts=tuple(session_facts(machine, project))))
     now = machine.now().timestamp()
     caps = _caps(machine, project)
 
     def decide(known: Knowledge) -> Knowledge:
-        from holdfast.knowledge.merging import merged
-
-        return merged(known, items, scanned.looked, now, caps)
+        return store.merged(known, items, scanned.looked, now, caps)
 
     if keep:
         project.prepare()
@@ -129,33 +125,24 @@ def learn_facts(machine: Machine, project: Project) -> None:
     """
     if not store.known(project):
         return
-    facts = _cleaned(machine, project, Items(facts=_facts(machine, project))).facts
+    facts = _cleaned(machine, project, Items(facts=tuple(session_facts(machine, project)))).facts
     if facts or store.load(project).now.facts:
         _change_facts(machine, project, facts)
 
 
 def _with_new_facts(machine: Machine, project: Project, stamps: Stamps, rest: bytes, *, keep: bool) -> Look:
-    from holdfast.knowledge.merging import with_facts
-
     stamps.memory = _memory_stamps(project)
-    facts = _cleaned(machine, project, Items(facts=_facts(machine, project))).facts
+    facts = _cleaned(machine, project, Items(facts=tuple(session_facts(machine, project)))).facts
     if not keep:
-        return Look(with_facts(store.load(project), facts, _caps(machine, project)), False, False)
+        return Look(store.with_facts(store.load(project), facts, _caps(machine, project)), False, False)
     new = _change_facts(machine, project, facts)
     _write_cache(project, stamps, rest, needed=True)
     return Look(new, False, True)
 
 
 def _change_facts(machine: Machine, project: Project, facts: tuple[LearnedFact, ...]) -> Knowledge:
-    from holdfast.knowledge.merging import with_facts
-
     caps = _caps(machine, project)
-    return store.change(project, lambda known: with_facts(known, facts, caps))
-
-
-def _facts(machine: Machine, project: Project) -> tuple[LearnedFact, ...]:
-
-    return tuple(session_facts(machine, project))
+    return store.change(project, lambda known: store.with_facts(known, facts, caps))
 
 
 def _same_files(project: Project, stamps: Stamps) -> Listed | bool:
@@ -182,19 +169,12 @@ def _may_be_kept(name: str, clean: Callable[[str], str]) -> bool:
     return "\n" not in name and (not _LONG_RUN.search(name) or clean(name) == name)
 
 
-def _writable(remembered: object, clean: Callable[[str], str]) -> object:
+def _writable(remembered: Remembered, clean: Callable[[str], str]) -> Remembered:
     """Without names that are not UTF-8 or hold a token: what cannot be written down is looked at again."""
-    from holdfast.knowledge.checkout import printable
-    from holdfast.knowledge.scan import Remembered
-
-    assert isinstance(remembered, Remembered)
-    return Remembered(
-        listing=remembered.listing,
-        head=remembered.head,
+    return replace(
+        remembered,
         configs={n: stamp for n, stamp in remembered.configs.items() if _may_be_kept(n, clean)},
         files={n: known for n, known in remembered.files.items() if printable(n) and _may_be_kept(n, clean)},
-        looked=remembered.looked,
-        version=remembered.version,
     )
 
 
@@ -345,15 +325,9 @@ def _told(machine: Machine, project: Project) -> Iterable[tuple[Fact, bool]]:
                 yield old, True
     if not project.capture.exists():
         return
-    for record in CaptureStore.glimpse(project.capture, _records, _NONE):
+    nothing: list[DistilledSession] = []
+    for record in CaptureStore.glimpse(project.capture, lambda store: store.records(_MOST_RECORDS), nothing):
         yield from ((fact, False) for fact in record.harvest.facts if fact.id not in dismissed)
-
-
-_NONE: list[DistilledSession] = []
-
-
-def _records(capture: CaptureStore) -> list[DistilledSession]:
-    return capture.records(_MOST_RECORDS)
 
 
 def _when(fact: Fact) -> float:

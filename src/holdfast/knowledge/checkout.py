@@ -51,8 +51,7 @@ def listed(root: Path) -> Listed:
         if not raw:
             raw, whole = git(root, "ls-files", "-z", "--others", "--exclude-standard")
         if raw:
-            end = raw.rfind(b"\0") + 1
-            return Listed(raw[:end], "git", head_of(root), whole)
+            return Listed(raw[: (raw.rfind(b"\0") + 1)], "git", head_of(root), whole)
     names = walked(root)
     return Listed(b"\0".join(os.fsencode(name) for name in names) + b"\0", "walk", "", len(names) < 20_000)
 

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.knowledge.ground import Ground, convention
+from msgspec.structs import replace
+
+from holdfast.knowledge.ground import Ground, convention, of_counts
 from holdfast.knowledge.manifests import FAMILY, shown
 from holdfast.knowledge.source import LENGTHS, Seen
 from holdfast.model.knowledge import Convention, Evidence
@@ -19,7 +21,9 @@ _GLOBS = {
     "kotlin": ("kt", "kts"), "csharp": ("cs",), "php": ("php",), "swift": ("swift",), "dart": ("dart",),
     "elixir": ("ex", "exs"), "scala": ("scala",),
 }  # fmt: skip
-_OF_LANGUAGE = {  # what a formatter does when its configuration does not say
+_DEFAULTS = {  # what a formatter does when its configuration does not say
+    "black": {"line_length": "88", "quote_style": "double quotes", "indent": "4 spaces"},
+    "prettier": {"line_length": "80", "quote_style": "double quotes", "indent": "2 spaces"},
     "rust": {"line_length": "100", "indent": "4 spaces"},
     "go": {"indent": "tabs"},
     "dart": {"line_length": "80", "indent": "2 spaces"},
@@ -43,21 +47,22 @@ def style_conventions(
             settings.setdefault(category, (value, where, 0.97))
         for category, value, where in _by_default(ground, language, tools):
             settings.setdefault(category, (value, where, 0.7))
-        for category, shown_by in (("indent", _indent), ("quote_style", _quotes), ("line_length", _length)):
-            observed = shown_by(own)
-            made = _made(category, settings.get(category), observed, next(iter(paths), ""))
-            if made is not None:
-                best[category, language, made.pattern] = made
-                told_scopes.setdefault((category, made.pattern), []).append(shown(language))
-        if language in _JS and (made := _semicolons(own, paths)):
+        every = [
+            _made(category, settings.get(category), shown_by(own), next(iter(paths), ""))
+            for category, shown_by in (
+                ("indent", _indent),
+                ("quote_style", _quotes),
+                ("line_length", _length),
+            )
+        ]
+        for made in filter(None, [*every, _semicolons(own, paths) if language in _JS else None]):
             best[made.category, language, made.pattern] = made
             told_scopes.setdefault((made.category, made.pattern), []).append(shown(language))
     for (category, language, pattern), made in best.items():
         scopes = told_scopes[category, pattern]
         if shown(language) == scopes[0]:  # one line for all languages that share it
             scope = ", ".join(scopes) if len(ground.main) > 1 else ""
-            found.append(convention(category, pattern, made.confidence, *made.evidence, example=made.example,
-                                    scope=scope, count=made.count, counter=made.counter))  # fmt: skip
+            found.append(replace(made, scope=scope))
     return found
 
 
@@ -69,12 +74,10 @@ def _made(
 ) -> Convention | None:
     if told is not None:
         value, where, confidence = told
-        kept_to = observed is not None and observed[0] == value
-        if confidence < 0.9 and not kept_to and category != "line_length":
-            told = None  # the code does not keep to a default that nobody wrote down
-        else:
-            agrees = observed is not None and observed[0] == value
-            count, counter = (observed[1], observed[2]) if observed and agrees else (0, 0)
+        _, count, counter, _ = observed if observed and observed[0] == value else ("", 0, 0, "")
+        agrees = observed is not None and observed[0] == value
+        # A default that nobody wrote down counts only where the code keeps to it.
+        if confidence >= 0.9 or agrees or category == "line_length":
             sure = confidence + 0.02 * agrees
             return convention(category, value, sure, where, example=where.field, count=count, counter=counter)
     if observed is None:
@@ -202,10 +205,9 @@ def _prettier(ground: Ground) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         table = ground.table(name) if name.endswith((".prettierrc", ".json")) else {}
         if not table:
-            text = ground.text(name)
             pairs = re.findall(
                 r"^\s*['\"]?(printWidth|singleQuote|useTabs|tabWidth|semi)['\"]?\s*:\s*(\w+)",
-                text,
+                ground.text(name),
                 re.MULTILINE,
             )
             table = {
@@ -246,18 +248,15 @@ def _by_default(ground: Ground, language: str, tools: Mapping[str, set[str]]) ->
     family = FAMILY.get(language, language)
     own = [found.path for found in ground.manifests if FAMILY.get(found.language, found.language) == family]
     manifest = next(iter([*own, *(found.path for found in ground.manifests)]), "")
+    name, said = "", ""
     if language == "python" and formatters & {"black", "ruff"}:
-        name = "black" if "black" in formatters else "ruff"
-        yield "line_length", "88", Evidence(manifest, f"default of {name}")
-        yield "quote_style", "double quotes", Evidence(manifest, f"default of {name}")
-        yield "indent", "4 spaces", Evidence(manifest, f"default of {name}")
+        name, said = "black", f"default of {'black' if 'black' in formatters else 'ruff'}"
     if language in _JS and "prettier" in formatters and "biome" not in formatters:
-        yield "line_length", "80", Evidence(manifest, "default of prettier")
-        yield "quote_style", "double quotes", Evidence(manifest, "default of prettier")
-        yield "indent", "2 spaces", Evidence(manifest, "default of prettier")
+        name, said = "prettier", "default of prettier"
     if language == "go" or formatters & {"rustfmt", "dart format", "mix format"}:
-        for category, value in _OF_LANGUAGE.get(language, {}).items():
-            yield category, value, Evidence(manifest, "default of the formatter")
+        name, said = name or language, said or "default of the formatter"
+    for category, value in _DEFAULTS.get(name, {}).items():
+        yield category, value, Evidence(manifest, said)
 
 
 def _indent(own: list[Seen]) -> tuple[str, int, int, str] | None:
@@ -275,13 +274,8 @@ def _quotes(own: list[Seen]) -> tuple[str, int, int, str] | None:
     single, double = sum(one.single for one in own), sum(one.double for one in own)
     if single + double < 30 or max(single, double) < 0.8 * (single + double):
         return None
-    winner = "single" if single > double else "double"
-    return (
-        f"{winner} quotes",
-        max(single, double),
-        min(single, double),
-        "'…'" if winner == "single" else '"…"',
-    )
+    winner, example = ("single quotes", "'…'") if single > double else ("double quotes", '"…"')
+    return winner, max(single, double), min(single, double), example
 
 
 def _length(own: list[Seen]) -> tuple[str, int, int, str] | None:
@@ -303,8 +297,5 @@ def _semicolons(own: list[Seen], paths: list[str]) -> Convention | None:
     if with_one + without < 5 or max(with_one, without) < 0.8 * (with_one + without):
         return None
     pattern = "semicolons" if with_one > without else "no semicolons"
-    count, counter = max(with_one, without), min(with_one, without)
-    where = [Evidence(path) for path in paths[:1]]
-    return convention(
-        "semicolons", pattern, (count + 1) / (count + counter + 2), *where, count=count, counter=counter
-    )
+    counts = max(with_one, without), min(with_one, without)
+    return of_counts("semicolons", pattern, *counts, *map(Evidence, paths[:1]))

@@ -200,13 +200,11 @@ def _tox_toml(text: str, _: str) -> _Lines:
 
 
 def _tox_tables(tox: dict[str, Any]) -> _Lines:
-    tables = {"": tox.get("env_run_base", {}), **tox.get("env", {})}
-    for name, table in tables.items():
+    for name, table in {"": tox.get("env_run_base", {}), **tox.get("env", {})}.items():
         task, own = (f"tox -e {name}", name) if name else ("tox", "test")
         for command in table.get("commands", []):
-            words = [word if isinstance(word, str) else "" for word in command]
             yield (
-                " ".join(filter(None, words)),
+                " ".join(filter(None, [word if isinstance(word, str) else "" for word in command])),
                 f"env.{name}.commands" if name else "env_run_base.commands",
                 task,
                 own,

@@ -345,8 +345,7 @@ def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> 
         if known is not None and stamp and stamp == known.stamp:
             outcome.entry = known
         else:
-            value = _checked(source.load(here))
-            outcome.entry = Entry(value, stamp if source.whole else "", here.now)
+            outcome.entry = Entry(_checked(source.load(here)), stamp if source.whole else "", here.now)
     except BaseException as error:
         said = str(error) if isinstance(error, OSError | TypeError) else f"{type(error).__name__}: {error}"
         outcome.error = said or type(error).__name__

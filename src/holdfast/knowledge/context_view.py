@@ -100,8 +100,7 @@ def dumped(value: object, indent: int | None = None) -> str:
     import json
 
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    plain = text.replace("\n", "").isprintable()
-    return text if plain else json.dumps(value, indent=indent)
+    return text if text.replace("\n", "").isprintable() else json.dumps(value, indent=indent)
 
 
 def moment(seconds: float) -> str:

@@ -286,3 +286,19 @@ def convention(
         scope=scope,
         by=SCAN,
     )
+
+
+def of_counts(
+    category: str,
+    pattern: str,
+    count: int,
+    counter: int,
+    *evidence: Evidence,
+    example: str = "",
+    scope: str = "",
+) -> Convention:
+    """One that so many places keep and so many do not; of few places nobody can be quite sure."""
+    sure = (count + 1) / (count + counter + 2)
+    return convention(
+        category, pattern, sure, *evidence, example=example, scope=scope, count=count, counter=counter
+    )

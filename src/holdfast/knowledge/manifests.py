@@ -105,6 +105,8 @@ _TESTS["c"] = _TESTS["cpp"]
 _MIXED = frozenset(
     {"ipynb", "erb", "razor", "heex", "astro"}
 )  # mostly not code of the language they count for
+# Whose tools and idioms a language shares; Scala builds as Java does, and is written otherwise.
+KIN = {"typescript": "javascript", "kotlin": "java", "c": "cpp"}
 FAMILY = {"typescript": "javascript", "kotlin": "java", "scala": "java", "c": "cpp"}
 SHOWN = {
     "python": "Python", "javascript": "JavaScript", "typescript": "TypeScript", "go": "Go", "rust": "Rust",
@@ -157,14 +159,6 @@ def is_aside(name: str) -> bool:
 
 def shown(language: str) -> str:
     return SHOWN.get(language, language)
-
-
-def main_languages(counts: dict[str, int], least_share: float = 0.08) -> list[str]:
-    """The languages a program is written in, the strongest first; a few scripts beside it are none of them."""
-    read = {language: count for language, count in counts.items() if language in READ_LANGUAGES}
-    total = sum(read.values())
-    ranked = sorted(read, key=lambda language: -read[language])
-    return [language for language in ranked if read[language] >= max(1, least_share * total)]
 
 
 def evenly(names: Iterable[str], most: int) -> list[str]:

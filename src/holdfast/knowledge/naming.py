@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.knowledge.ground import Ground, convention
+from holdfast.knowledge.ground import Ground, of_counts
 from holdfast.knowledge.manifests import is_aside, shown
 from holdfast.knowledge.source import Seen
 from holdfast.model.knowledge import Convention, Evidence
@@ -116,19 +116,12 @@ def _rule(language: str, kinds: Kinds) -> Any:
 
 def _parsed(nodes: list[Any], kinds: Kinds) -> Parsed:
     of_functions, of_classes = kinds.functions.split(), kinds.classes.split()
-    functions: list[str] = []
-    classes: list[str] = []
-    branches = count = 0
-    for node in nodes:
-        kind = node.kind()
-        if kind in of_functions:
-            count += 1
-            functions.append(_name_of(node))
-        elif kind in of_classes:
-            classes.append(_name_of(node))
-        else:
-            branches += 1
-    return Parsed(tuple(filter(None, functions)), tuple(filter(None, classes)), branches + count)
+    functions = [_name_of(node) for node in nodes if node.kind() in of_functions]
+    classes = [
+        _name_of(node) for node in nodes if node.kind() in of_classes and node.kind() not in of_functions
+    ]
+    complexity = len(nodes) - len(classes)
+    return Parsed(tuple(filter(None, functions)), tuple(filter(None, classes)), complexity)
 
 
 def _name_of(node: Any) -> str:
@@ -183,10 +176,10 @@ def style_of(name: str) -> str:
 
 
 def naming_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
-    return [*_files(ground), *_declared(ground, seen)]
+    return [one for one in (*_files(ground), *_declared(ground, seen)) if one]
 
 
-def _files(ground: Ground) -> list[Convention]:
+def _files(ground: Ground) -> list[Convention | None]:
     found = []
     for language in ground.main:
         own = [
@@ -197,12 +190,8 @@ def _files(ground: Ground) -> list[Convention]:
             and "/migrations/" not in name
             and "/migrate/" not in name
         ]
-        stems = {name: _stem(name) for name in own}
-        decided = _decide(
-            {name: stem for name, stem in stems.items() if stem not in _FIXED}, f"{shown(language)} files"
-        )
-        if decided:
-            found.append(decided)
+        stems = {name: stem for name in own if (stem := _stem(name)) not in _FIXED}
+        found.append(_decide(stems, f"{shown(language)} files"))
     return found
 
 
@@ -222,7 +211,6 @@ def _decide(named: Mapping[str, str], scope: str) -> Convention | None:
         telling = styles
     winner, count = telling.most_common(1)[0]
     total = sum(telling.values())
-    counter = total - count
     if count < _LEAST or count < _SHARE * total:
         return None
     examples = [path for path, name in named.items() if style_of(name) == winner]
@@ -231,33 +219,18 @@ def _decide(named: Mapping[str, str], scope: str) -> Convention | None:
     evidence = [Evidence(path) for path in (sample, *examples[:1])] + [
         Evidence(path, "counter") for path in breaking
     ]
-    # A handful of names is thin evidence however well they agree.
-    confidence = (count + 1) / (total + 2)
-    pattern = winner
-    return convention(
-        "naming",
-        pattern,
-        confidence,
-        *evidence,
-        example=sample.rpartition("/")[2] if "." in sample else named[sample],
-        scope=scope,
-        count=count,
-        counter=counter,
-    )
+    example = sample.rpartition("/")[2] if "." in sample else named[sample]
+    return of_counts("naming", winner, count, total - count, *evidence, example=example, scope=scope)
 
 
-def _declared(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
+def _declared(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention | None]:
     found = []
     for language in ground.main:
         own = {path: one for path, one in seen.items() if one.language == language}
         for kind in ("functions", "classes"):
             names = _distinct((path, name) for path, one in own.items() for name in getattr(one, kind))
-            if language == "go":
-                decided = _mixed_caps(names, kind)
-            else:
-                decided = _decide_names(names, f"{shown(language)} {'types' if kind == 'classes' else kind}")
-            if decided:
-                found.append(decided)
+            scope = f"{shown(language)} {'types' if kind == 'classes' else kind}"
+            found.append((_mixed_caps if language == "go" else _decide_names)(names, scope))
     return found
 
 
@@ -295,20 +268,10 @@ def _decide_names(names: Mapping[str, str], scope: str) -> Convention | None:
     )
     if breaking:
         evidence.append(Evidence(names[breaking], f"counter: {breaking}"))
-    confidence = (count + 1) / (total + 2)
-    return convention(
-        "naming",
-        winner,
-        confidence,
-        *evidence,
-        example=example,
-        scope=scope,
-        count=count,
-        counter=total - count,
-    )
+    return of_counts("naming", winner, count, total - count, *evidence, example=example, scope=scope)
 
 
-def _mixed_caps(names: Mapping[str, str], kind: str) -> Convention | None:
+def _mixed_caps(names: Mapping[str, str], scope: str) -> Convention | None:
     """Go writes exported names in PascalCase and the others in camelCase: underscores are what breaks it."""
     own = {
         name: path for name, path in names.items() if not re.match(r"(?:Test|Benchmark|Example|Fuzz)", name)
@@ -318,14 +281,6 @@ def _mixed_caps(names: Mapping[str, str], kind: str) -> Convention | None:
     if kept < _LEAST or kept < _SHARE * len(own):
         return None
     example = next(name for name in own if style_of(name) in ("camelCase", "PascalCase") or name)
-    what = "types" if kind == "classes" else "functions"
-    return convention(
-        "naming",
-        "MixedCaps (PascalCase exported, camelCase unexported)",
-        (kept + 1) / (len(own) + 2),
-        Evidence(own[example], example),
-        example=example,
-        scope=f"Go {what}",
-        count=kept,
-        counter=len(broken),
-    )
+    pattern = "MixedCaps (PascalCase exported, camelCase unexported)"
+    where = Evidence(own[example], example)
+    return of_counts("naming", pattern, kept, len(broken), where, example=example, scope=scope)

@@ -6,10 +6,9 @@ import re
 from collections import Counter
 
 from holdfast.knowledge.ground import Ground, convention
-from holdfast.knowledge.manifests import is_aside, is_test, shown
+from holdfast.knowledge.manifests import KIN, is_aside, is_test, shown
 from holdfast.model.knowledge import Convention, Evidence
 
-_FAMILY = {"typescript": "javascript", "kotlin": "java", "c": "cpp"}
 _TOP_GUIDE = re.compile(
     r"(?i)^(?:\.github/|docs?/)?(?:contributing|readme|developing|development|hacking)[\w.]*$"
 )
@@ -40,11 +39,11 @@ def _roots(ground: Ground) -> list[Convention]:
     """A language whose manifest is not at the top: commands have to be run from its folder."""
     found = []
     for language in ground.main[:3]:
-        family = _FAMILY.get(language, language)
+        family = KIN.get(language, language)
         own = [m for m in ground.manifests if m.language == family and not is_aside(m.path)]
         if not own or any(not manifest.folder for manifest in own):
             continue
-        sources = [name for name, said in ground.languages.items() if _FAMILY.get(said, said) == family]
+        sources = [name for name, said in ground.languages.items() if KIN.get(said, said) == family]
         holding = {m.path: sum(name.startswith(f"{m.folder}/") for name in sources) for m in own}
         best = max(own, key=lambda manifest: holding[manifest.path])
         if holding[best.path] >= 0.6 * len(sources):
@@ -96,8 +95,7 @@ def _layouts(ground: Ground) -> list[Convention]:
         parts = [
             part for part in ("cmd", "internal", "pkg") if any(n.startswith(f"{root}{part}/") for n in own)
         ]
-        if len(parts) >= 2:
-            count = sum(name.startswith(tuple(f"{root}{part}/" for part in parts)) for name in own)
+        count = sum(name.startswith(tuple(f"{root}{part}/" for part in parts)) for name in own)
         if len(parts) >= 2 and count >= 0.25 * total:
             add(
                 f"{root}{'/'.join(parts)} layout",
@@ -138,23 +136,18 @@ def _layouts(ground: Ground) -> list[Convention]:
             }
             if len(members) >= 2:
                 add(f"monorepo: {top}/* ({len(members)} packages)", 0.9, tops[top], first(f"{top}/"))
-        if own and tops["src"] >= 0.5 * total:
-            add("sources in src/", 0.9, tops["src"], first("src/"))
-    if {"c", "cpp"} & set(ground.main[:1]):
-        if own and tops["src"] >= 0.5 * total:
-            add("sources in src/", 0.9, tops["src"], first("src/"))
-        headers = [name for name in own if name.startswith("include/")]
-        if len(headers) >= 3:
-            add("public headers in include/", 0.9, len(headers), headers[0])
+    of_c = {"c", "cpp"} & set(ground.main[:1])
+    if (of_c or {"javascript", "typescript"} & set(ground.main)) and own and tops["src"] >= 0.5 * total:
+        add("sources in src/", 0.9, tops["src"], first("src/"))
+    headers = [name for name in own if name.startswith("include/")] if of_c else []
+    if len(headers) >= 3:
+        add("public headers in include/", 0.9, len(headers), headers[0])
     if "ruby" in ground.main and any(n.startswith("app/models/") for n in own):
         add("Rails layout (app/models, app/controllers, …)", 0.95, tops["app"], first("app/models/"))
     for folder in _FEATURE_FOLDERS:
-        inside = [name for name in own if re.search(rf"(?:^|/){folder}/[\w-]+/", name)]
-        members = {
-            part.group(1) for name in inside if (part := re.search(rf"(?:^|/){folder}/([\w-]+)/", name))
-        }
-        if len(members) >= 4 and len(inside) >= 0.3 * total:
-            add(f"feature folders ({folder}/*)", 0.85, len(inside), inside[0])
+        parts_of = {n: part[1] for n in own if (part := re.search(rf"(?:^|/){folder}/([\w-]+)/", n))}
+        if len(set(parts_of.values())) >= 4 and len(parts_of) >= 0.3 * total:
+            add(f"feature folders ({folder}/*)", 0.85, len(parts_of), next(iter(parts_of)))
             break
     segments = Counter(part.lower() for name in own for part in set(name.split("/")[:-1]))
     for label, words in _LAYERS:
@@ -167,49 +160,27 @@ def _layouts(ground: Ground) -> list[Convention]:
 
 def _workspaces(ground: Ground) -> list[Convention]:
     found: list[Convention] = []
+
+    def add(told: str, members: list[object], path: str, field: str) -> None:
+        named = f" ({', '.join(map(str, members[:4]))})" if members else ""
+        found.append(convention("workspace", f"{told}{named}", 0.97, Evidence(path, field)))
+
     if "pnpm-workspace.yaml" in ground.everything:
-        members = re.findall(
-            r"^\s*-\s*['\"]?([^'\"\n#]+?)['\"]?\s*$",
-            ground.text("pnpm-workspace.yaml").partition("catalog")[0],
-            re.MULTILINE,
-        )
-        pattern = f"pnpm workspace ({', '.join(members[:4])})" if members else "pnpm workspace"
-        found.append(convention("workspace", pattern, 0.97, Evidence("pnpm-workspace.yaml", "packages")))
+        text = ground.text("pnpm-workspace.yaml").partition("catalog")[0]
+        listed = re.findall(r"^\s*-\s*['\"]?([^'\"\n#]+?)['\"]?\s*$", text, re.MULTILINE)
+        add("pnpm workspace", listed, "pnpm-workspace.yaml", "packages")
     for path, table in ground.tables("package.json")[:1]:
         named = table.get("workspaces")
         named = named.get("packages") if isinstance(named, dict) else named
         if "/" not in path and isinstance(named, list) and named and not found:
-            shown_members = ", ".join(map(str, named[:4]))
-            found.append(
-                convention(
-                    "workspace",
-                    f"{ground.runner.split()[0]} workspaces ({shown_members})",
-                    0.97,
-                    Evidence(path, "workspaces"),
-                )
-            )
+            add(f"{ground.runner.split()[0]} workspaces", named, path, "workspaces")
     for path, table in ground.tables("Cargo.toml")[:1]:
         members = table.get("workspace", {}).get("members", [])
         if "/" not in path and members:
-            found.append(
-                convention(
-                    "workspace",
-                    f"Cargo workspace ({', '.join(map(str, members[:4]))})",
-                    0.97,
-                    Evidence(path, "workspace.members"),
-                )
-            )
+            add("Cargo workspace", members, path, "workspace.members")
     for path, table in ground.tables("pyproject.toml")[:1]:
-        members = table.get("tool", {}).get("uv", {}).get("workspace", {}).get("members", [])
-        if members:
-            found.append(
-                convention(
-                    "workspace",
-                    f"uv workspace ({', '.join(map(str, members[:4]))})",
-                    0.97,
-                    Evidence(path, "tool.uv.workspace.members"),
-                )
-            )
+        if members := table.get("tool", {}).get("uv", {}).get("workspace", {}).get("members", []):
+            add("uv workspace", members, path, "tool.uv.workspace.members")
     if "go.work" in ground.everything:
         found.append(convention("workspace", "Go workspace (go.work)", 0.95, Evidence("go.work")))
     return found
@@ -236,11 +207,8 @@ def _versions(ground: Ground) -> list[Convention]:
             add("language_version", f"Go {version.group(1)}", path, "go")
     for path, table in ground.tables("Cargo.toml")[:1]:
         package = table.get("package", {})
-        package = (
-            package
-            if isinstance(package.get("edition"), str)
-            else table.get("workspace", {}).get("package", {})
-        )
+        if not isinstance(package.get("edition"), str):
+            package = table.get("workspace", {}).get("package", {})
         if isinstance(package.get("edition"), str):
             rust = package.get("rust-version")
             more = f", Rust {rust}+" if isinstance(rust, str) else ""
@@ -252,11 +220,8 @@ def _versions(ground: Ground) -> list[Convention]:
                 add("type_checking", "TypeScript strict mode", path, "compilerOptions.strict")
                 break
     for path, table in ground.tables("pyproject.toml")[:1]:
-        tool = table.get("tool", {})
-        mypy = tool.get("mypy")
-        if isinstance(mypy, dict) and mypy.get("strict") is True:
-            add("type_checking", "mypy strict mode", path, "tool.mypy.strict")
-        pyright = tool.get("pyright")
-        if isinstance(pyright, dict) and pyright.get("typeCheckingMode") == "strict":
-            add("type_checking", "pyright strict mode", path, "tool.pyright.typeCheckingMode")
+        for name, field, strict in (("mypy", "strict", True), ("pyright", "typeCheckingMode", "strict")):
+            own = table.get("tool", {}).get(name)
+            if isinstance(own, dict) and own.get(field) == strict:
+                add("type_checking", f"{name} strict mode", path, f"tool.{name}.{field}")
     return found

@@ -208,8 +208,7 @@ def _read(
             continue
         data = bytes_of(root, name) if stamp.size <= LARGEST else None
         language = ground.languages.get(name) or language_of(name)
-        looked_at = look_at(name, language, _head(data, longest)) if data else None
-        files[name] = Known(stamp, looked_at)
+        files[name] = Known(stamp, look_at(name, language, _head(data, longest)) if data else None)
     return files
 
 

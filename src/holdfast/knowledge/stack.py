@@ -69,15 +69,13 @@ _PLAIN = [(late(pattern), language, framework) for pattern, language, framework 
 
 def stack_of(root: Path) -> Stack:
     """The stack of the checkout at `root`. A folder that cannot be read has none."""
-    names = file_names(root)
-    kept = [name for name in names if not _is_left_out(name)]
+    kept = [name for name in file_names(root) if not _is_left_out(name)]
     manifests = _manifests(root, kept)
     at_root = [manifest for manifest in manifests if not manifest.folder]
     weights = _weights(kept)
     for member in {member for manifest in at_root for member in _family(manifest.language)}:
         weights[member] *= _ROOT_MANIFEST_COUNTS
-    has_typescript = _has_typescript(kept, at_root)
-    language = _main_language(weights, has_typescript) or _announced(at_root, weights)
+    language = _main_language(weights, _has_typescript(kept, at_root)) or _announced(at_root, weights)
     language = language or _plain_type(kept, weights)
     if language is None:
         return Stack()
@@ -116,8 +114,7 @@ def stack_from_evidence(
 
 
 def _is_left_out(name: str) -> bool:
-    folders = name.lower().split("/")[:-1]
-    return bool(LEFT_OUT.intersection(folders)) or bool(_GENERATED.search(name))
+    return bool(LEFT_OUT.intersection(name.lower().split("/")[:-1])) or bool(_GENERATED.search(name))
 
 
 def _weights(names: Iterable[str], factor: float = 1.0) -> defaultdict[str, float]:

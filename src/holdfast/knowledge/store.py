@@ -1,22 +1,25 @@
 """`session.json` of a memory: the knowledge of a repository under the key `knowledge`, and whatever else stands there.
 
 Written whole or not at all, under a lock, on what is there at that moment. Keys that are not ours stay; an item that
-cannot be read is kept as it is under `unreadable`.
+cannot be read is kept as it is under `unreadable`. What is not seen again, or one too many, goes to the archive.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.model.knowledge import (
+    SCAN,
+    Caps,
     Convention,
     FileNote,
     Items,
@@ -37,9 +40,7 @@ _KINDS: tuple[tuple[str, type], ...] = (
     ("facts", LearnedFact),
     ("files", FileNote),
 )
-_OWN = frozenset(
-    {"conventions", "patterns", "facts", "files", "archive", "looked", "scanned_at", "unreadable"}
-)
+_OWN = frozenset({*(kind for kind, _ in _KINDS), "archive", "looked", "scanned_at", "unreadable"})
 
 
 def known(project: Project) -> bool:
@@ -94,29 +95,27 @@ def _document(data: bytes | None, where: str) -> dict[str, Any]:
 
 
 def _decoded(document: dict[str, Any]) -> tuple[Knowledge, list[Any]]:
-    own = document.get("knowledge")
-    own = own if isinstance(own, dict) else {}
-    unreadable = list(own.get("unreadable") or []) if isinstance(own.get("unreadable"), list) else []
-    archive = own.get("archive")
-    now = _items(own, unreadable)
-    old = _items(archive if isinstance(archive, dict) else {}, unreadable)
-    looked = _converted(own.get("looked"), Looked)
-    scanned = own.get("scanned_at")
+    own = _typed(document, "knowledge", dict) or {}
+    unreadable = list(_typed(own, "unreadable", list) or [])
     known = Knowledge(
-        now=now,
-        archive=old,
-        looked=looked if isinstance(looked, Looked) else Looked(),
-        scanned_at=float(scanned) if isinstance(scanned, int | float) else 0.0,
+        now=_items(own, unreadable),
+        archive=_items(_typed(own, "archive", dict) or {}, unreadable),
+        looked=_converted(own.get("looked"), Looked) or Looked(),
+        scanned_at=float(_typed(own, "scanned_at", int, float) or 0.0),
     )
     return known, unreadable
+
+
+def _typed(table: dict[str, Any], name: str, *kinds: type) -> Any:
+    value = table.get(name)
+    return value if isinstance(value, kinds) else None
 
 
 def _items(table: dict[str, Any], unreadable: list[Any]) -> Items:
     kinds: dict[str, tuple[Any, ...]] = {}
     for kind, struct in _KINDS:
         found = []
-        values = table.get(kind)
-        for value in values if isinstance(values, list) else []:
+        for value in _typed(table, kind, list) or []:
             item = _converted(value, struct)
             if item is None:
                 unreadable.append({"kind": kind, "item": value})
@@ -134,10 +133,8 @@ def _converted(value: Any, struct: type) -> Any:
 
 
 def _encoded(document: dict[str, Any], new: Knowledge, unreadable: list[Any]) -> dict[str, Any]:
-    before = document.get("knowledge")
-    foreign = (
-        {key: value for key, value in before.items() if key not in _OWN} if isinstance(before, dict) else {}
-    )
+    before = _typed(document, "knowledge", dict) or {}
+    foreign = {key: value for key, value in before.items() if key not in _OWN}
     own: dict[str, Any] = {
         **msgspec.to_builtins(new.now),
         "archive": msgspec.to_builtins(new.archive),
@@ -170,8 +167,115 @@ def touch_cache(project: Project) -> None:
         os.utime(project.memory / CACHE)
 
 
-# Knowledge as markdown for a system prompt: the most useful first, whole items only, and what was left out is
-# said.
+# --- what was known and what is seen now, made one ---------------------------------------------------------
+
+T = TypeVar("T", Convention, Pattern, LearnedFact, FileNote)
+_OLD_WEIGHT = 0.3  # of the confidence that something had before it was seen again
+_MOST_EVIDENCE = 4
+_MOST_PATTERN_FILES = 12
+_MOST_SOURCES = 20
+
+
+def merged(known: Knowledge, seen: Items, looked: Looked, now: float, caps: Caps) -> Knowledge:
+    """`seen` is all that a whole look at the checkout found, and all facts that hold."""
+    kept, archive = {}, {}
+    for kind, again in _AGAIN.items():
+        at = None if kind == "facts" else now
+        holding, archived = _kind(known, kind, getattr(seen, kind), at, again)
+        kept[kind] = _capped(holding, getattr(caps, kind), archived, _RANKS[kind])
+        archive[kind] = tuple(archived)
+    return Knowledge(now=Items(**kept), archive=Items(**archive), looked=looked, scanned_at=now)
+
+
+def with_facts(known: Knowledge, seen: Sequence[LearnedFact], caps: Caps) -> Knowledge:
+    """`seen` is all facts that hold; the rest stays as the last look found it."""
+    facts, archived = _kind(known, "facts", seen, None, _again_fact)
+    kept = _capped(facts, caps.facts, archived, _RANKS["facts"])
+    return replace(
+        known, now=replace(known.now, facts=kept), archive=replace(known.archive, facts=tuple(archived))
+    )
+
+
+def _kind(
+    known: Knowledge, kind: str, seen: Sequence[T], now: float | None, again: Callable[[T, T], T]
+) -> tuple[list[T], list[T]]:
+    """The items that hold, and those that are set aside; an item is in one of the two."""
+    before: dict[tuple[str, ...], T] = {item.key: item for item in getattr(known.now, kind)}
+    archived: dict[tuple[str, ...], T] = {item.key: item for item in getattr(known.archive, kind)}
+    holding: dict[tuple[str, ...], T] = {}
+    for item in seen:
+        old = before.get(item.key) or archived.pop(item.key, None)
+        item = again(old, item) if old is not None else item
+        holding[item.key] = item if now is None else replace(item, confirmed=now)
+    for key, old in before.items():
+        if key in holding:
+            continue
+        if _is_ours(old):
+            archived[key] = old  # a whole look did not find it again
+        else:
+            holding[key] = old
+    for key in holding:
+        archived.pop(key, None)
+    # What only sessions said and none says any more was forgotten with them: not a byte of it may stay.
+    archived = {key: old for key, old in archived.items() if not _is_of_sessions(old)}
+    return list(holding.values()), list(archived.values())
+
+
+def _is_ours(item: Any) -> bool:
+    """Whether a look at the checkout, or the record of sessions, said it: then these can take it back."""
+    return bool(item.sources) if isinstance(item, LearnedFact) else item.by == SCAN
+
+
+def _is_of_sessions(item: Any) -> bool:
+    return isinstance(item, LearnedFact) and bool(item.sources) and "user" not in item.sources
+
+
+def _again_convention(old: Convention, new: Convention) -> Convention:
+    evidence = tuple(dict.fromkeys((*new.evidence, *old.evidence)))[:_MOST_EVIDENCE]
+    return replace(new, confidence=_confidence(old.confidence, new.confidence), evidence=evidence)
+
+
+def _again_pattern(old: Pattern, new: Pattern) -> Pattern:
+    files = tuple(dict.fromkeys((*new.files, *old.files)))[:_MOST_PATTERN_FILES]
+    return replace(new, confidence=_confidence(old.confidence, new.confidence), files=files)
+
+
+def _again_fact(old: LearnedFact, new: LearnedFact) -> LearnedFact:
+    sources = tuple(dict.fromkeys((*old.sources, *new.sources)))[-_MOST_SOURCES:]
+    earliest = min(filter(None, (old.timestamp, new.timestamp)), default="")
+    return replace(new, sources=sources, timestamp=earliest, confirmed=max(old.confirmed, new.confirmed))
+
+
+# How an item becomes the one that was known, and which of each kind come first, kind by kind.
+_AGAIN: dict[str, Callable[[Any, Any], Any]] = {
+    "conventions": _again_convention,
+    "patterns": _again_pattern,
+    "facts": _again_fact,
+    "files": lambda old, new: new,
+}
+_RANKS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "conventions": usefulness,
+    "patterns": lambda one: (-one.confidence, one.name),
+    "facts": lambda one: (-one.confidence, one.statement),
+    "files": lambda one: (not one.is_hot, -one.changes, -one.complexity, one.path),
+}
+
+
+def _confidence(old: float, new: float) -> float:
+    return round(_OLD_WEIGHT * old + (1 - _OLD_WEIGHT) * new, 2)
+
+
+def _capped(
+    items: Iterable[T], cap: int, archive: list[T], rank: Callable[[T], tuple[Any, ...]]
+) -> tuple[T, ...]:
+    """The items last confirmed, the more useful first among equals; the rest goes to the archive."""
+    ordered = sorted(items, key=rank)
+    ordered.sort(key=lambda item: -item.confirmed)
+    archive.extend(ordered[cap:])
+    return tuple(sorted(ordered[:cap], key=rank))
+
+
+# --- as markdown for a system prompt: the most useful first, whole items only ---------------------------------
 
 TITLE = "## Project Knowledge"
 SECTIONS = ("Conventions", "Patterns", "Facts", "Files")

@@ -8,6 +8,7 @@ from collections import Counter
 from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, Command
 from holdfast.knowledge.ground import Ground, convention
 from holdfast.knowledge.libraries import environment_prefix, run_prefix, single_tests
+from holdfast.knowledge.manifests import KIN
 from holdfast.knowledge.tools import Use
 from holdfast.model.knowledge import Convention, Evidence
 
@@ -101,20 +102,14 @@ def language_default(ground: Ground, category: str, managers: list[Convention]) 
         ("dart", "test_command"): "dart test",
         ("php", "test_command"): "vendor/bin/phpunit",
     }
-    table["kotlin", "test_command"] = table["java", "test_command"]
-    table["kotlin", "build_command"] = table["java", "build_command"]
-    text = table.get((language, category))
+    text = table.get(("java" if language == "kotlin" else language, category))
     if language in ("c", "cpp") and category == "build_command":
         for made_by, command in _C_BUILDS:
             if made_by in ground.everything:
                 manifest, text = made_by, command
                 break
-    goal = (
-        re.search(r"<defaultGoal>([^<]+)</defaultGoal>", ground.text("pom.xml"))
-        if manifest == "pom.xml"
-        else None
-    )
-    if goal and category == "build_command":
+    declared = ground.text("pom.xml") if manifest == "pom.xml" and category == "build_command" else ""
+    if goal := re.search(r"<defaultGoal>([^<]+)</defaultGoal>", declared):
         text = f"{maven} (default goal: {goal.group(1).strip()})"
     if category == "dev_command":
         text, manifest = _server(ground, maven if "maven" in names else gradle)
@@ -132,8 +127,7 @@ def language_default(ground: Ground, category: str, managers: list[Convention]) 
 
 def _module_root(ground: Ground, language: str) -> tuple[str, str]:
     """The folder of the main language's first manifest, and the manifest."""
-    family = {"typescript": "javascript", "kotlin": "java", "c": "cpp"}.get(language, language)
-    own = [manifest for manifest in ground.manifests if manifest.language == family]
+    own = [manifest for manifest in ground.manifests if manifest.language == KIN.get(language, language)]
     if not own:
         return "", ""
     at_root = [manifest for manifest in own if not manifest.folder]
@@ -146,94 +140,33 @@ def _module_root(ground: Ground, language: str) -> tuple[str, str]:
 
 # What a task is called, the most usual first.
 _NAMES = {
-    "test_command": (
-        "test",
-        "tests",
-        "test:unit",
-        "unit",
-        "unit-test",
-        "test-unit",
-        "unittest",
-        "tests:unit",
-        "test:all",
-        "test:run",
-        "test-all",
-        "py-test",
-        "spec",
-        "check",
-    ),
-    "build_command": ("build", "compile", "build:all", "dist", "package", "build-all"),
-    "lint_command": (
-        "lint",
-        "lint:check",
-        "lint:all",
-        "linter",
-        "linters",
-        "check:lint",
-        "clippy",
-        "ruff",
-        "eslint",
-        "lint:fix",
-        "style",
-    ),
-    "format_command": (
-        "format",
-        "fmt",
-        "fix",
-        "format:fix",
-        "format:write",
-        "prettier",
-        "format-fix",
-    ),
-    "typecheck_command": (
-        "typecheck",
-        "type-check",
-        "types",
-        "typing",
-        "check-types",
-        "check:types",
-        "type:check",
-        "mypy",
-        "pyright",
-        "tsc",
-        "test:types",
-        "ts:check",
-        "types:check",
-    ),
-    "check_command": (
-        "check",
-        "ci",
-        "verify",
-        "validate",
-        "preflight",
-        "check:all",
-        "rake-default",
-        "pre-commit",
-        "all-checks",
-    ),
-    "docs_command": ("docs", "doc", "docs:build", "build-docs", "build:docs"),
-    "benchmark_command": ("bench", "benchmark", "benchmarks"),
-    "dev_command": ("dev", "serve", "start", "watch", "run"),
+    "test_command": "test tests test:unit unit unit-test test-unit unittest tests:unit test:all test:run test-all "
+    "py-test spec check",
+    "build_command": "build compile build:all dist package build-all",
+    "lint_command": "lint lint:check lint:all linter linters check:lint clippy ruff eslint lint:fix style",
+    "format_command": "format fmt fix format:fix format:write prettier format-fix",
+    "typecheck_command": "typecheck type-check types typing check-types "
+    "check:types type:check mypy pyright tsc test:types ts:check types:check",
+    "check_command": "check ci verify validate preflight check:all rake-default pre-commit all-checks",
+    "docs_command": "docs doc docs:build build-docs build:docs",
+    "benchmark_command": "bench benchmark benchmarks",
+    "dev_command": "dev serve start watch run",
 }
 _NOT_A_COMMAND = re.compile(r"^(?:make|just|task|rake|script):")
 
 
 def task_conventions(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
-    found: list[Convention] = []
-    for category, names in _NAMES.items():
-        task = _named_task(ground, names, category, uses)
-        task = task or _told(ground, category, names)
-        if task is None and category in CATEGORY_OF:
-            task = _from_ci(ground, uses, CATEGORY_OF[category], category)
-        task = (
-            task
+    found: list[Convention | None] = []
+    for category, names in ((category, tuple(names.split())) for category, names in _NAMES.items()):
+        found.append(
+            _named_task(ground, names, category, uses)
+            or _told(ground, category, names)
+            or _from_ci(ground, uses, category)
             or usual_command(ground, uses, managers, category)
             or language_default(ground, category, managers)
         )
-        if task is not None:
-            found.append(task)
-    installing = _install(ground, managers)
-    return found + ([installing] if installing else []) + single_tests(ground, uses, managers)
+    found.append(_install(ground, managers))
+    return [*filter(None, found), *single_tests(ground, uses, managers)]
 
 
 def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: list[Use]) -> Convention | None:
@@ -253,12 +186,19 @@ def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: lis
         meant = next(
             (text for text in real if _is_of(text, uses, category)), real[0] if len(real) == 1 else ""
         )
-        pattern = (
-            f"{first.task} ({meant})" if meant and len(meant) <= 90 and meant != first.task else first.task
-        )
-        field = first.field
-        return convention(category, pattern, 0.95, Evidence(first.path, field), example=first.task)
+        return _of_task(category, first, 0.95, meant if len(meant) <= 90 and meant != first.task else "")
     return None
+
+
+def _of_command(category: str, told: Command, sure: float, count: int = 0) -> Convention:
+    where = Evidence(told.path, told.field)
+    return convention(category, told.text, sure, where, example=told.text, count=count)
+
+
+def _of_task(category: str, told: Command, sure: float, meant: str) -> Convention:
+    """A task by the name that people run it by, and what it runs."""
+    pattern = f"{told.task} ({meant})" if meant else told.task
+    return convention(category, pattern, sure, Evidence(told.path, told.field), example=told.task)
 
 
 def _runs(recipe: list[Command], uses: list[Use], category: str) -> bool:
@@ -272,8 +212,9 @@ def _is_of(text: str, uses: list[Use], category: str) -> bool:
     )
 
 
-def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Convention | None:
+def _from_ci(ground: Ground, uses: list[Use], category: str) -> Convention | None:
     """The command that CI or the guide gives most often for the surest tool of a kind."""
+    wanted = CATEGORY_OF.get(category)
     own = [use for use in uses if use.tool.category == wanted and "any" not in use.tool.languages]
     for use in sorted(own, key=lambda use: ground.leading not in use.tool.languages):
         if not set(use.tool.languages).intersection(ground.main[:2]):
@@ -291,9 +232,7 @@ def _from_ci(ground: Ground, uses: list[Use], wanted: str, category: str) -> Con
             texts = Counter(command.text for command in told)
             text = min(texts, key=lambda one: (-texts[one], len(one)))
             first = next(command for command in told if command.text == text)
-            return convention(
-                category, text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text]
-            )
+            return _of_command(category, first, 0.8, count=texts[text])
     return None
 
 
@@ -301,14 +240,13 @@ def _inside_a_task(ground: Ground, told: list[Command], category: str) -> Conven
     """A task that does this alone, under whatever name; or the command itself where it can be typed as it stands."""
     for first in told:
         whole = [c for c in ground.commands if c.task == first.task and not _NOT_A_COMMAND.match(c.text)]
-        where = Evidence(first.path, first.field)
         if first.task and len(whole) == 1:
-            return convention(category, f"{first.task} ({first.text})", 0.85, where, example=first.task)
+            return _of_task(category, first, 0.85, first.text)
     typed = [c for c in told if c.task and not c.path.endswith(".json")]
     if not typed:
         return None
     first = min(typed, key=lambda command: len(command.text))
-    return convention(category, first.text, 0.8, Evidence(first.path, first.field), example=first.text)
+    return _of_command(category, first, 0.8)
 
 
 _BUILDS = re.compile(
@@ -320,9 +258,12 @@ _THROUGH = (
 )
 
 
+_NOT_TOLD = ("dev_command", "docs_command", "benchmark_command")
+
+
 def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention | None:
     """A task that a guide or CI runs by its name, though no task file at the top declares it."""
-    for place in (GUIDE, README, CI):
+    for place in (GUIDE, README, CI) if category not in _NOT_TOLD else ():
         told = [
             command for command in ground.commands if command.place == place and _is_for_all(ground, command)
         ]
@@ -332,17 +273,11 @@ def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention |
             )
             if category == "check_command" and name == "check":
                 continue  # of a guide nobody knows what it checks
-            if category in ("dev_command", "docs_command", "benchmark_command"):
-                continue
             if found := next((command for command in told if exact.match(command.text)), None):
-                return convention(
-                    category, found.text, 0.85, Evidence(found.path, found.field), example=found.text
-                )
+                return _of_command(category, found, 0.85)
         if category == "build_command" and (builds := [c for c in told if _BUILDS.match(c.text)]):
             first = min(builds, key=lambda command: (" -" in command.text, len(command.text)))
-            return convention(
-                category, first.text, 0.85, Evidence(first.path, first.field), example=first.text
-            )
+            return _of_command(category, first, 0.85)
     return None
 
 
@@ -364,10 +299,9 @@ def _of_a_part(text: str, category: str) -> bool:
 
 
 def _plain(text: str) -> bool:
-    if text.count('"') % 2 or text.count("'") % 2:
-        return False
     return (
-        not re.search(
+        not (text.count('"') % 2 or text.count("'") % 2)
+        and not re.search(
             r"\$\{|\$[A-Z(]|--with\b|git\+|[<>|]|^\w+:|--help|--version| -[vV]$|^hook:|test_name|TestName|::|_test\.\w+"
             r"|test_\w+\.py",
             text,
@@ -402,22 +336,16 @@ def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
             real = [c.text for c in ground.commands if c.task == command.task and _INSTALL.match(c.text)]
             if not real and command.name not in ("setup", "bootstrap"):
                 continue  # `install` may as well put the program on the machine
-            pattern = f"{command.task} ({real[0]})" if real else command.task
-            return convention(
-                "install_command", pattern, 0.9, Evidence(command.path, command.field), example=command.task
-            )
+            return _of_task("install_command", command, 0.9, real[0] if real else "")
     known = {found.pattern for found in managers}
     told = [c for c in ground.commands if _INSTALL.match(c.text) and "$" not in c.text and _plain(c.text)]
     own = [c for c in told if any(c.text.startswith(name.replace("bundler", "bundle")) for name in known)]
     texts = Counter(command.text for command in own)
     if not texts:
-        usual = next((one for one in managers if one.pattern in _USUAL_INSTALL), None)
-        if usual is None:
-            return None
-        by_hand = _USUAL_INSTALL[usual.pattern]
-        return convention("install_command", by_hand, 0.7, *usual.evidence[:1], example=by_hand)
+        for usual in managers:
+            if by_hand := _USUAL_INSTALL.get(usual.pattern):
+                return convention("install_command", by_hand, 0.7, *usual.evidence[:1], example=by_hand)
+        return None
     text = min(texts, key=lambda one: (len(one.split()) > 4, -texts[one], len(one)))
     first = next(command for command in own if command.text == text)
-    return convention(
-        "install_command", text, 0.8, Evidence(first.path, first.field), example=text, count=texts[text]
-    )
+    return _of_command("install_command", first, 0.8, count=texts[text])

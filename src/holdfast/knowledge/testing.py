@@ -6,45 +6,41 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from holdfast.knowledge.ground import Ground, convention
-from holdfast.knowledge.manifests import is_aside, is_test, shown
+from holdfast.knowledge.ground import Ground, convention, of_counts
+from holdfast.knowledge.manifests import KIN, is_aside, is_test, shown
 from holdfast.knowledge.source import Seen
 from holdfast.model.knowledge import Convention, Evidence
 
+_JAVA_RUNNERS = {"JUnit 5": "org.junit.jupiter", "JUnit 4": "org.junit.Test", "TestNG": "org.testng"}
+_CPP_RUNNERS = (
+    ("GoogleTest", "gtest", ("gtest", "gmock"), "TEST(Suite, Name)"),
+    ("Catch2 / doctest", "catch_test", ("catch", "doctest"), "TEST_CASE(…)"),
+)
 _SCRIPT = re.compile(r"(?:^|/)[\w-]+(?:\.(?:test|t|sh|py|tcl|lua|pl|rb|js))?$")
-_JS_NAME = re.compile(r"[.\-_](test|spec|e2e|cy)\.([cm]?[jt]sx?)$")
 
 
 def testing_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
     found: list[Convention] = []
-    families = {"typescript": "javascript", "kotlin": "java", "c": "cpp"}
-    done: set[str] = set()
+    families: dict[str, str] = {}
     for language in ground.main:
-        family = families.get(language, language)
-        if family in done:
-            continue
-        done.add(family)
+        families.setdefault(KIN.get(language, language), language)
+    for family, language in families.items():
         tests = [
-            n
-            for n in ground.tests
-            if families.get(ground.languages[n], ground.languages[n]) == family and not is_aside(n)
+            name
+            for name in ground.tests
+            if KIN.get(ground.languages[name], ground.languages[name]) == family and not is_aside(name)
         ]
         scope = shown(language) if len(ground.main) > 1 else ""
-        if layout := _layout(ground, family, tests, scope):
-            found.append(layout)
-        own = [one for one in seen.values() if families.get(one.language, one.language) == family]
-        found.extend(_style(family, own, tests, scope))
+        own = [one for one in seen.values() if KIN.get(one.language, one.language) == family]
+        layout = _layout(ground, family, tests, scope)
+        found += [*([layout] if layout else []), *_style(family, own, tests, scope)]
     return found
 
 
 def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Convention | None:
-    if family == "rust":
-        return None  # inline tests are told by their own signs
-    if len(tests) < 2:
-        return None
-    named: Counter[str] = Counter(filter(None, (_name_shape(name, family) for name in tests)))
-    if not named:
-        return None
+    named = Counter(filter(None, (_name_shape(name, family) for name in tests)))
+    if family == "rust" or len(tests) < 2 or not named:
+        return None  # inline tests of Rust are told by their own signs
     shape = named.most_common(1)[0][0]
     if family == "cpp" and (other := _in_another_language(ground, len(tests))):
         return convention(
@@ -63,15 +59,14 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
         pattern = "co-located *_test.go beside the source (same package folder)"
         if paired >= 0.6 * len(tests):
             pattern = "co-located: one *_test.go beside its .go file"
-        return convention(
+        return of_counts(
             "test_layout",
             pattern,
-            (len(beside) + 1) / (total + 2),
+            len(beside),
+            total - len(beside),
             Evidence(beside[0] if beside else tests[0]),
             example=tests[len(tests) // 2],
             scope=scope,
-            count=len(beside),
-            counter=total - len(beside),
         )
     if len(beside) >= 0.6 * total:
         return convention(
@@ -84,9 +79,7 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
             count=len(beside),
             counter=total - len(beside),
         )
-    if not apart:
-        return None
-    folder, times = apart.most_common(1)[0]
+    folder, times = apart.most_common(1)[0] if apart else ("", -1)
     if times < 0.5 * total:
         return None
     example = next(name for name in named_tests if _test_folder(name) == folder)
@@ -97,15 +90,14 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
     )
     if family == "java" and folder == "src/test":
         where = "src/test/java, mirroring src/main/java" if "/java/" in example else "src/test"
-    return convention(
+    return of_counts(
         "test_layout",
         f"{shape} in {where}",
-        (times + 1) / (total + 2),
+        times,
+        total - times,
         Evidence(example),
         example=example,
         scope=scope,
-        count=times,
-        counter=total - times,
     )
 
 
@@ -125,42 +117,35 @@ def _in_another_language(ground: Ground, own: int) -> tuple[str, str, int] | Non
 
 
 def _is_most_of_its_folder(ground: Ground, tests: list[str]) -> bool:
-    scripts = [name for name in ground.names if _test_folder(name) and _SCRIPT.search(name)]
-    return len(tests) >= len(scripts)
+    return len(tests) >= sum(bool(_test_folder(name) and _SCRIPT.search(name)) for name in ground.names)
 
 
 def _many_parents(tests: list[str], folder: str) -> bool:
-    parents = {name.partition(f"{folder}/")[0] for name in tests if f"{folder}/" in name}
-    return len(parents) > 1
+    return len({name.partition(f"{folder}/")[0] for name in tests if f"{folder}/" in name}) > 1
+
+
+# What a test of a family is called, the first that fits; `{}` are the groups of the expression.
+_NAME_SHAPES = {
+    "python": ((r"^test_", "test_*.py"), (r"_test\.py$", "*_test.py")),
+    "javascript": ((r"[.\-_](test|spec|e2e|cy)\.([cm]?[jt]sx?)$", "*.{}.{}"),),
+    "go": ((r"", "*_test.go"),),
+    "ruby": ((r"_spec\.rb$", "*_spec.rb"), (r"_test\.rb$", "*_test.rb")),
+    "java": ((r"(Tests?|IT|Spec)\.(java|kt)$", "*{}.{}"),),
+    "cpp": (
+        (r"(?:^|\.)(?:h|hpp)$", ""),
+        (r"^test_(?:.*\.)?([^.]*)$", "test_*.{}"),
+        (r"_test\.(?:.*\.)?([^.]*)$", "*_test.{}"),
+        (r"([^.]*)$", "*.{}"),
+    ),
+}
 
 
 def _name_shape(name: str, family: str) -> str:
     base = name.rpartition("/")[2]
-    if family == "python":
-        return "test_*.py" if base.startswith("test_") else "*_test.py" if base.endswith("_test.py") else ""
-    if family == "javascript":
-        found = _JS_NAME.search(base)
-        return f"*.{found.group(1)}.{found.group(2)}" if found else ""
-    if family == "go":
-        return "*_test.go"
-    if family == "ruby":
-        return "*_spec.rb" if base.endswith("_spec.rb") else "*_test.rb" if base.endswith("_test.rb") else ""
-    if family == "java":
-        found = re.search(r"(Tests?|IT|Spec)\.(java|kt)$", base)
-        return f"*{found.group(1)}.{found.group(2)}" if found else ""
-    if family == "cpp":
-        extension = base.rpartition(".")[2]
-        if extension in ("h", "hpp"):
-            return ""
-        return (
-            f"test_*.{extension}"
-            if base.startswith("test_")
-            else f"*_test.{extension}"
-            if "_test." in base
-            else f"*.{extension}"
-        )
-    found = re.search(r"_?[tT]ests?\.\w+$", base)
-    return f"*{found.group()}" if found else ""
+    for expression, shape in _NAME_SHAPES.get(family, ((r"(_?[tT]ests?\.\w+)$", "*{}"),)):
+        if found := re.search(expression, base):
+            return shape.format(*found.groups())
+    return ""
 
 
 def _test_folder(name: str) -> str:
@@ -170,102 +155,75 @@ def _test_folder(name: str) -> str:
 
 
 def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[Convention]:
-    def files(sign: str, among: list[Seen] | None = None) -> int:
-        return sum(sign in one.signs for one in (own if among is None else among))
-
-    def times(sign: str) -> int:
-        return sum(one.signs.get(sign, 0) for one in own)
-
     found: list[Convention] = []
+    test_files = [one for one in own if one.is_test]
+    n = len(test_files)
+    files = Counter(sign for one in own for sign in one.signs)
+    in_tests = Counter(sign for one in test_files for sign in one.signs)
+    times: Counter[str] = Counter()
+    for one in own:
+        times.update(one.signs)
     named = [name for name in tests if _name_shape(name, family)] or tests
     where = [Evidence(name) for name in named[len(named) // 2 :][:1]]
 
-    def add(category: str, pattern: str, count: int, counter: int, example: str = "") -> None:
-        found.append(
-            convention(
-                category,
-                pattern,
-                (count + 1) / (count + counter + 2),
-                *where,
-                example=example,
-                scope=scope,
-                count=count,
-                counter=counter,
-            )
-        )
+    def add(category: str, pattern: str, count: int, counter: int = 0, example: str = "") -> None:
+        found.append(of_counts(category, pattern, count, counter, *where, example=example, scope=scope))
 
-    def practised(pattern: str, count: int, among: int, example: str = "") -> None:
+    def either(
+        category: str, one: tuple[str, int], other: tuple[str, int], least: int, share: float = 0.75
+    ) -> None:
+        """Two ways of doing the same, of which one is plainly preferred."""
+        first, second = sorted((other, one), key=lambda way: -way[1])
+        if first[1] + second[1] >= least and first[1] >= share * (first[1] + second[1]):
+            add(category, first[0], first[1], second[1])
+
+    def practised(pattern: str, count: int, share: float, example: str) -> None:
         """Something that many tests do and none has to."""
-        sure = min(0.95, 0.6 + 0.5 * count / max(among, 1))
-        found.append(
-            convention("test_style", pattern, sure, *where, example=example, scope=scope, count=count)
-        )
-
-    test_files = [one for one in own if one.is_test]
-    n = len(test_files)
-    if family == "python" and n >= 3:
-        functions, classes = times("test_function"), times("test_class") + times("testcase")
-        if times("testcase") >= 3 and times("testcase") > functions / 4:
-            add(
-                "test_style",
-                "unittest.TestCase classes",
-                times("testcase"),
-                functions // 5,
-                "class TestX(TestCase)",
+        if count >= max(2, share * n):
+            sure = min(0.95, 0.6 + 0.5 * count / max(n, 1))
+            found.append(
+                convention("test_style", pattern, sure, *where, example=example, scope=scope, count=count)
             )
+
+    if family == "python" and n >= 3:
+        functions, classes = times["test_function"], times["test_class"] + times["testcase"]
+        if times["testcase"] >= 3 and times["testcase"] > functions / 4:
+            example = "class TestX(TestCase)"
+            add("test_style", "unittest.TestCase classes", times["testcase"], functions // 5, example)
         elif functions > 4 * classes and functions >= 5:
             add("test_style", "plain test functions, not classes", functions, classes, "def test_x():")
-        if times("assert") + times("assert_method") >= 20:
-            plain, methods = times("assert"), times("assert_method")
-            if max(plain, methods) >= 0.8 * (plain + methods):
-                name = "bare assert" if plain > methods else "self.assert* methods"
-                add("assertion_style", name, max(plain, methods), min(plain, methods))
-        if files("fixture") >= max(2, 0.1 * n):
-            practised("pytest fixtures", files("fixture"), n, "@pytest.fixture")
-        if files("parametrize", test_files) >= max(2, 0.15 * n):
-            practised("parametrized tests", files("parametrize", test_files), n, "@pytest.mark.parametrize")
+        bare, methods = ("bare assert", times["assert"]), ("self.assert* methods", times["assert_method"])
+        either("assertion_style", bare, methods, 20, 0.8)
+        practised("pytest fixtures", files["fixture"], 0.1, "@pytest.fixture")
+        practised("parametrized tests", in_tests["parametrize"], 0.15, "@pytest.mark.parametrize")
     if family == "javascript" and n >= 3:
-        it, test = times("it"), times("test")
-        if it + test >= 15 and max(it, test) >= 0.8 * (it + test):
-            name = "describe/it blocks" if it > test else "test() blocks"
-            add("test_style", name, max(it, test), min(it, test))
+        either("test_style", ("describe/it blocks", times["it"]), ("test() blocks", times["test"]), 15, 0.8)
         using = sum("node:test" in one.imports or "test" in one.imports for one in test_files)
         if using >= max(2, 0.5 * n):
             add("test_runner", "node --test", using, 0, 'import test from "node:test"')
-        if files("snapshot") >= 3:
-            add("snapshot_tests", "toMatchSnapshot / toMatchInlineSnapshot", files("snapshot"), 0)
+        if files["snapshot"] >= 3:
+            add("snapshot_tests", "toMatchSnapshot / toMatchInlineSnapshot", files["snapshot"])
     if family == "go" and n >= 3:
         tables = sum("table_test" in one.signs and "subtest" in one.signs for one in test_files)
-        if tables >= max(2, 0.15 * n):
-            practised("table-driven tests with t.Run", tables, n, "for _, tt := range tests { t.Run(…) }")
-        parallel = sum("parallel" in one.signs for one in test_files)
-        if parallel >= 0.4 * n:
-            practised("t.Parallel() in tests", parallel, n, "t.Parallel()")
-        require, check, plain = times("require"), times("assert"), times("plain_check")
-        helper = require + check
-        if helper + plain >= 20 and max(helper, plain) >= 0.75 * (helper + plain):
-            both = "testify require and assert" if require and check > 0.1 * helper else "testify require"
-            if helper > plain and check > 4 * require:
-                both = "testify assert"
-            add(
-                "assertion_style",
-                both if helper > plain else "plain t.Errorf / t.Fatalf",
-                max(helper, plain),
-                min(helper, plain),
-            )
+        practised("table-driven tests with t.Run", tables, 0.15, "for _, tt := range tests { t.Run(…) }")
+        practised("t.Parallel() in tests", in_tests["parallel"], 0.4, "t.Parallel()")
+        require, check = times["require"], times["assert"]
+        both = (
+            "testify require and assert" if require and check > 0.1 * (require + check) else "testify require"
+        )
+        helper = ("testify assert" if check > 4 * require else both, require + check)
+        either("assertion_style", helper, ("plain t.Errorf / t.Fatalf", times["plain_check"]), 20)
     if family == "rust":
-        inline, apart = files("unit_tests"), sum("test" in one.signs and one.is_test for one in own)
-        inside = sum(one.signs.get("test", 0) for one in own if not one.is_test)
-        outside = sum(one.signs.get("test", 0) for one in own if one.is_test)
-        if inside + outside >= 5:
-            if outside > inside:
-                add(
-                    "test_style",
-                    "integration tests in tests/ over unit tests",
-                    outside,
-                    inside,
-                    tests[0] if tests else "",
-                )
+        inline, apart, outside = (
+            files["unit_tests"],
+            in_tests["test"],
+            sum(one.signs.get("test", 0) for one in test_files),
+        )
+        if times["test"] >= 5:
+            if outside > times["test"] - outside:
+                example = tests[0] if tests else ""
+                pattern = "integration tests in tests/ over unit tests"
+                add("test_style", pattern, outside, times["test"] - outside, example)
             if inline >= 2:
                 pattern = "unit tests in #[cfg(test)] modules beside the code"
                 pattern += ", integration tests in tests/" if apart >= 2 else ""
@@ -273,28 +231,17 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
             elif apart >= 2:
                 add("test_layout", "integration tests in tests/", apart, inline)
     if family == "java":
-        for label, module in (
-            ("JUnit 5", "org.junit.jupiter"),
-            ("JUnit 4", "org.junit.Test"),
-            ("TestNG", "org.testng"),
-        ):
+        for label, module in _JAVA_RUNNERS.items():
             using = sum(any(name.startswith(module) for name in one.imports) for one in test_files)
             if using >= max(2, 0.5 * n):
                 add("test_runner", label, using, 0, f"import {module}")
                 break
-    if family == "java" and n >= 3:
-        fluent, classic = times("assert_that"), times("assert_equals")
-        if fluent + classic >= 15 and max(fluent, classic) >= 0.75 * (fluent + classic):
-            add(
-                "assertion_style",
-                "assertThat (fluent)" if fluent > classic else "assertEquals and its kin",
-                max(fluent, classic),
-                min(fluent, classic),
-            )
+        fluent = ("assertThat (fluent)", times["assert_that"])
+        if n >= 3:
+            either("assertion_style", fluent, ("assertEquals and its kin", times["assert_equals"]), 15)
     if family == "cpp":
         included = {name.lower() for one in own for name in one.imports}
-        if files("gtest") >= 2 and any("gtest" in name or "gmock" in name for name in included):
-            add("test_runner", "GoogleTest", files("gtest"), 0, "TEST(Suite, Name)")
-        if files("catch_test") >= 2 and any("catch" in name or "doctest" in name for name in included):
-            add("test_runner", "Catch2 / doctest", files("catch_test"), 0, "TEST_CASE(…)")
+        for label, sign, words, example in _CPP_RUNNERS:
+            if files[sign] >= 2 and any(word in name for name in included for word in words):
+                add("test_runner", label, files[sign], 0, example)
     return found

@@ -172,9 +172,7 @@ class Column:
 
 
 def cell_of_text(text: str | None) -> str:
-    if text is None:
-        return ""
-    return markdown_table.encode_cell(text) or markdown_table.EMPTY
+    return "" if text is None else markdown_table.encode_cell(text) or markdown_table.EMPTY
 
 
 def text_reader(decode: Decode) -> Read:

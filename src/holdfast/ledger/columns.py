@@ -46,8 +46,7 @@ class _ColumnReader(CellReader):
         ]
 
     def take(self, cells: Sequence[Sequence[str]], rows: int) -> None:
-        found = [(into, read(cells[place])) for place, read, into in self._needed]
-        for into, values in found:
+        for into, values in [(into, read(cells[place])) for place, read, into in self._needed]:
             if into is not None:
                 into += values
         for field in self._absent:

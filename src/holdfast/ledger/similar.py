@@ -174,8 +174,7 @@ class Multiplied(Struct, frozen=True):
 
 def _shape(failed: float, n: float) -> float:
     """Failures, of which n sessions have at most n: the more of them failed, the better their share is known."""
-    share = (failed + 0.5) / (n + 1)
-    return PRIOR_FAILURES + failed / max(1 - share, 0.25)
+    return PRIOR_FAILURES + failed / max(1 - ((failed + 0.5) / (n + 1)), 0.25)
 
 
 def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multiplied:

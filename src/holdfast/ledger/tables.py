@@ -126,8 +126,7 @@ class Survey:
         """A text without a ledger's table is not ours to read or to continue, unless we began it."""
         if self.blank or self._names_sessions:
             return
-        torn_beginning = self.format is not None or MARKER.startswith(self.first)
-        if not torn_beginning:
+        if not (self.format is not None or MARKER.startswith(self.first)):
             raise LedgerError("no table with a Session column", where=name, fix=_FIX_FILE)
 
 
@@ -349,8 +348,7 @@ class _RowsOf:
             else:
                 continue
             if len(cells) != reader.width:
-                what = f"{len(cells)} cells where the header has {reader.width}"
-                self._report(number, "cells", what)
+                self._report(number, "cells", f"{len(cells)} cells where the header has {reader.width}")
                 continue
             plain.append(cells)
             numbers.append(number)

@@ -21,8 +21,7 @@ _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 def answer(machine: Machine, name: str, arguments: object, client: str = "") -> str:
     """The text for a tool call; a HoldfastError says in one line why there is none."""
-    given = tools.parse(name, arguments)
-    return _ANSWERS[name](machine, given, client)
+    return _ANSWERS[name](machine, tools.parse(name, arguments), client)
 
 
 def fenced(lines: Iterable[str], longest: int = LONGEST_LINE) -> str:
@@ -51,8 +50,7 @@ def _id(id: str) -> str:
 def _recall(machine: Machine, given: tools.Recall, client: str) -> str:
     from holdfast.briefing.recall import recall
 
-    project = permit(machine, reads=True, writes=False)
-    briefing = recall(machine, project, given.task, given.budget)
+    briefing = recall(machine, permit(machine, reads=True, writes=False), given.task, given.budget)
     if not briefing.lines:
         return "Memory has nothing for this task that is good enough."
     return fenced(
@@ -84,8 +82,7 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
 def _open(machine: Machine, given: tools.Open, client: str) -> str:
     from holdfast.flows.open import open_place
 
-    project = permit(machine, reads=True, writes=False)
-    found = open_place(machine, project, given.place)
+    found = open_place(machine, permit(machine, reads=True, writes=False), given.place)
     heading = f"{found.path}, lines {found.first} to {found.last} of {found.total}:"
     return fenced([heading, *found.text.split("\n")], longest=4_000)
 
@@ -190,8 +187,7 @@ def _question(machine: Machine, given: tools.Question, client: str) -> str:
         return _answered(machine, given)
     from holdfast.flows.questions import Reply, ask, count_answer
 
-    project = permit(machine, reads=True, writes=False)
-    record = may_write(machine, project)
+    record = may_write(machine, permit(machine, reads=True, writes=False))
     reply: Reply = ask(machine, given.question, record=record)
     if reply.status == "answered" and record:
         try:
