@@ -17,8 +17,7 @@ from holdfast.lessons.holding import Recurring, Seen, Touched, still
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import REST
-from holdfast.sessions.lint_findings import in_common
-from holdfast.sessions.refusals import CLIENT, PERMISSIONS
+from holdfast.sessions.enforced_rules import CLIENT, PERMISSIONS, in_common
 from holdfast.sessions.remedies import installs_for_good
 
 # What a hook or a client's configuration refuses here, out of the sessions that met it, and how that is said.

@@ -15,8 +15,8 @@ from holdfast.core.shell import Simple, simple_commands, unquoted
 from holdfast.model.knowledge import GUIDES, may_be_guide
 from holdfast.model.lesson import Correction
 from holdfast.sessions.command_words import job, purpose_of
-from holdfast.sessions.harvest_prose import mentions
-from holdfast.sessions.harvest_state import Gathered, raw
+from holdfast.sessions.digest import Gathered, raw
+from holdfast.sessions.prose import mentions
 
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170

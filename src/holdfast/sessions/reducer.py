@@ -34,6 +34,7 @@ from holdfast.sessions.digest import (
     COMMAND_LENGTH,
     EVIDENCE_LENGTH,
     FINAL_LENGTH,
+    LEEWAY,
     MOST_COMMANDS,
     MOST_FILES,
     MOST_TODOS,
@@ -49,11 +50,11 @@ from holdfast.sessions.digest import (
     TodoItem,
     Turn,
     UsageTotal,
+    clipped,
     note_names,
 )
 from holdfast.sessions.failing_calls import missing_in
 from holdfast.sessions.harvest import Harvester
-from holdfast.sessions.harvest_state import LEEWAY, clipped
 from holdfast.sessions.outcome import IDLE_SECONDS, extend
 from holdfast.sessions.prose import unwrapped
 

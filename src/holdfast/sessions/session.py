@@ -14,15 +14,21 @@ from holdfast.model.memory import OpenItem
 from holdfast.sessions.checks import only_warns
 from holdfast.sessions.cost import cost_of
 from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
-from holdfast.sessions.experience import experience_of
+from holdfast.sessions.failing_calls import experience_of
 from holdfast.sessions.harvest import harvest_of
-from holdfast.sessions.harvest_reports import is_chore
+from holdfast.sessions.harvest_sentences import is_chore
 from holdfast.sessions.keywords import keywords
 from holdfast.sessions.kind import explain_kind
-from holdfast.sessions.outcome import active_seconds, complexity_of, outcome_of
+from holdfast.sessions.outcome import (
+    ON_THE_LIST,
+    active_seconds,
+    complexity_of,
+    judge_all,
+    outcome_of,
+    tasks_of,
+)
 from holdfast.sessions.prose import without_escapes
 from holdfast.sessions.reducer import settle
-from holdfast.sessions.tasks import ON_THE_LIST, judge_all, tasks_of
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20

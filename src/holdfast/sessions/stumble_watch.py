@@ -26,11 +26,21 @@ from holdfast.sessions.command_words import (
     with_flags,
 )
 from holdfast.sessions.corrections import was_sought
-from holdfast.sessions.experience import LONGER, PATIENCE, grow_older, note, wait
-from holdfast.sessions.failing_calls import SOFT, paths_in, slip_of, watch_listing, worker
+from holdfast.sessions.digest import Gathered, Job, Slip, raw
+from holdfast.sessions.enforced_rules import may_lint, shows_findings, watch_rules
+from holdfast.sessions.failing_calls import (
+    LONGER,
+    PATIENCE,
+    SOFT,
+    grow_older,
+    note,
+    paths_in,
+    slip_of,
+    wait,
+    watch_listing,
+    worker,
+)
 from holdfast.sessions.failure_wording import excerpt, said_by_shell, signs_in
-from holdfast.sessions.harvest_state import Gathered, Job, Slip, raw
-from holdfast.sessions.lint_findings import may_lint, shows_findings, watch_rules
 from holdfast.sessions.remedies import remedy, same_file
 
 # How a remedy is written in a rule: what took the place of what failed, and no more of the call than that.
