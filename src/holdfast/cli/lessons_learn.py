@@ -7,7 +7,7 @@ import sys
 
 from holdfast.cli import output
 from holdfast.cli.import_ import progress_bar
-from holdfast.flows.relearn import Relearned, relearn
+from holdfast.flows.lesson_upkeep import Relearned, relearn
 from holdfast.store.machine import Machine
 
 

@@ -9,11 +9,12 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.git_output import LEFT_OUT
+from holdfast.core.git_output import LEFT_OUT, git_output
 from holdfast.core.yaml import YamlError
 from holdfast.core.yaml import load as load_yaml
 
@@ -407,34 +408,7 @@ class Renames:
         yield from sorted(alike, key=lambda other: os.path.basename(other) != name)[:MOST_CANDIDATES]
 
     def _git(self, *words: str) -> bytes:
-        # A repository may be anyone's: nothing that its configuration names is run.
-        command = [
-            "git",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.quotePath=false",
-        ]
-        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-        import subprocess
-
-        nothing = subprocess.DEVNULL
-        try:
-            done = subprocess.run(
-                [*command, *words],
-                cwd=self.root,
-                env=environment,
-                stdin=nothing,
-                stdout=subprocess.PIPE,
-                stderr=nothing,
-                timeout=SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.SubprocessError, ValueError):
-            return b""
-        return done.stdout[:MOST_RENAME_BYTES] if done.returncode == 0 else b""
+        return git_output(Path(self.root), *words, seconds=SECONDS, most_bytes=MOST_RENAME_BYTES)
 
 
 def _target_of(path: str, is_folder: bool, renames: list[tuple[str, str]]) -> str:

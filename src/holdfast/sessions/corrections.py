@@ -280,13 +280,10 @@ def looks_up(action: str, target: str) -> bool:
     if action != "shell" or len(target) > 600:
         return False
     return bool(_LISTS.search(target)) or (
-        any(sign in target for sign in (".", "akefile", "ustfile", "mise-tasks"))
-        and _reads_definition(target)
+        mentions(target, (".", "akefile", "ustfile", "mise-tasks"))
+        and mentions(target, _READING)
+        and bool(_DEFINED_IN.search(target))
     )
-
-
-def _reads_definition(command: str) -> bool:
-    return mentions(command, _READING) and bool(_DEFINED_IN.search(command))
 
 
 def was_sought(state: Gathered, command: str, purpose: str) -> bool:

@@ -24,7 +24,7 @@ from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import REST, job, purpose_of, specific, subject_of
 from holdfast.sessions.digest import Gathered, raw
 from holdfast.sessions.failing_calls import keep
-from holdfast.sessions.prose import without_escapes
+from holdfast.sessions.prose import mentions, without_escapes
 from holdfast.sessions.remedies import WITH_SUBCOMMANDS
 
 _FOUND = tuple(
@@ -176,13 +176,7 @@ _CLEAN = late(
 
 
 def may_lint(command: str) -> bool:
-    return (
-        "lint" in command
-        or "check" in command
-        or "fix" in command
-        or "clippy" in command
-        or "commit" in command
-    )
+    return mentions(command, ("lint", "check", "fix", "clippy", "commit"))
 
 
 def shows_findings(output: str) -> bool:
@@ -284,6 +278,7 @@ _ERRED = (
     "Traceback",
 )
 _SILENT = "No stderr output"
+_JOINS = ("&& ", "; ", "| ", "\n", "(")
 _ECHOED = late(r"\becho\s+(['\"])(?P<why>[^'\"]{8,300})\1")
 _CALL_AGAIN = late(r"\.? Command: .*\Z", re.S)
 _SUGGESTED = late(
@@ -333,7 +328,11 @@ def watch_refusal(state: Gathered, action: Action, command: str, event: ToolResu
 
 def ran_all_the_same(state: Gathered, command: str) -> None:
     """A call that was not refused: what was refused before is not refused each time."""
-    if not any(_begins(command, token) for token in state.refused):
+    # Whether one of its commands may begin so is asked first, because taking it apart costs more.
+    if not any(
+        command.startswith(token) or mentions(command, [f"{join}{token}" for join in _JOINS])
+        for token in state.refused
+    ):
         return
     for part in simple_commands(command):
         if part.words and not part.variables:
@@ -341,13 +340,6 @@ def ran_all_the_same(state: Gathered, command: str) -> None:
                 key = state.refused.pop(token)  # nothing more is to be known of it
                 if key in state.stumbles:
                     state.stumbles[key] = replace(state.stumbles[key], sometimes=True)
-
-
-def _begins(command: str, token: str) -> bool:
-    """Whether one of the commands of a line may begin so: asked first, because taking it apart costs more."""
-    return command.startswith(token) or any(
-        f"{join}{token}" in command for join in ("&& ", "; ", "| ", "\n", "(")
-    )
 
 
 def refusal_in(event: ToolResult, command: str, *, shell: bool) -> Refusal | None:

@@ -15,7 +15,7 @@ from holdfast.core.fence import MARK, strip_ours
 from holdfast.core.shell import from_here
 from holdfast.guard.not_secret import strip_private
 from holdfast.model.events import Action, AgentTurn, Asked, Compaction, Guided, Planned, ToolResult, UserTurn
-from holdfast.model.memory import Decision, Harvest, OpenItem, Question
+from holdfast.model.memory import Harvest, OpenItem, Question
 from holdfast.sessions import (
     enforced_rules,
     failing_calls,
@@ -163,8 +163,7 @@ class Harvester:
         return f"cd {self.below} && {here}" if self.below else here
 
     def committed(self, command: str, event: ToolResult) -> None:
-        event, command = self._spoken(event), public(command)
-        harvest_commands.watch_commit(self.state, command, event.text, event.at)
+        harvest_commands.watch_commit(self.state, public(command), self._spoken(event).text, event.at)
 
 
 def _spoken(event: Turned) -> Turned:
@@ -229,12 +228,14 @@ def harvest_of(
     ended = [_ended(state) for state in main]
     proofs = [*(state for state in all_of_them if not any(state is known for known in main)), *ended]
     words = [item for state in ended for item in state.decisions]
+    # What a person settled outweighs an agent's choice, and a reason outweighs none; the best come last.
+    words.sort(key=lambda item: (item.by == "user", bool(item.rationale)))
     questions = [item for state in ended for item in state.questions]
     if ended and (asked := ended[-1].question) is not None:
         questions.append(asked)
     open_items = [*left, *(ended[-1].open_items if ended else ())]
     return Harvest(
-        decisions=_best(sorted(words, key=_weight), session),
+        decisions=_best(words, session),
         questions=_best(questions, session),
         findings=_best([item for state in ended for item in state.findings], session),
         dead_ends=_best([item for state in proofs for item in state.dead_ends], session),
@@ -260,11 +261,6 @@ def _ended(state: Gathered) -> Gathered:
     )
     conclude_report(copied)
     return copied
-
-
-def _weight(item: Decision) -> tuple[bool, bool]:
-    """What a person settled outweighs an agent's choice, and a reason outweighs none; the best come last."""
-    return item.by == "user", bool(item.rationale)
 
 
 def _best(items: Sequence[Said], session: str) -> tuple[Said, ...]:

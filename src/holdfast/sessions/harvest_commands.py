@@ -181,16 +181,13 @@ def _instead(failure: Failure, worked: str) -> str:
     common = len(set(old) & set(new)) / len(set(old) | set(new))
     same_program = _program(before) == _program(after)
     if common >= HALF or (same_program and common >= FEW_IN_COMMON):
-        return worked if not _only_narrowed(old, new) else ""
+        # The same call with another number: no flag, no subcommand, no path changed.
+        only_narrowed = len(old) == len(new) and all(
+            one == two or (one.isdigit() and two.isdigit()) for one, two in zip(old, new, strict=True)
+        )
+        return "" if only_narrowed else worked
     kind = checks.check_kind(before)
     return worked if kind and kind == checks.check_kind(after) else ""
-
-
-def _only_narrowed(old: list[str], new: list[str]) -> bool:
-    """Whether the same call was repeated with another subject: no flag, no subcommand, no path changed."""
-    return len(old) == len(new) and all(
-        one == two or (one.isdigit() and two.isdigit()) for one, two in zip(old, new, strict=True)
-    )
 
 
 def shown(command: str) -> str:

@@ -57,7 +57,7 @@ def conclude(
     outcome, outcome_why = outcome_of(turns, tasks, verdicts)
     files = _files([part.digest for part in ordered])
     edited = [touch.path for touch in files if touch.edits]
-    commands = _commands(main)
+    commands = tuple(dict.fromkeys(command for digest in main for command in digest.commands))
     prompts = [f"{turn.command} {turn.text}".strip() for turn in turns if turn.text or turn.command]
     goal = prompts[0] if prompts else ""
     kind, kind_why = _kind(prompts, edited, commands)
@@ -146,10 +146,6 @@ def _named(digests: Sequence[Digest]) -> tuple[tuple[str, str], ...]:
         for path, names in digest.names.items():
             joined.setdefault(path, {}).update(dict.fromkeys(names))
     return tuple((path, " ".join(list(names)[:MOST_NAMES])) for path, names in joined.items())
-
-
-def _commands(digests: Sequence[Digest]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(command for digest in digests for command in digest.commands))
 
 
 def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:

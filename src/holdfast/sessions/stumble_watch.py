@@ -318,17 +318,16 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
                 note(state, slip, found)
             continue
         part = remedy(slip.cause, slip.token, slip.part, parts)
-        if part is None or (slip.age >= PATIENCE and not _names(part, slip)):
+        if part is None:
+            continue
+        # A call that comes late must be of the program itself: what only does the same job is other work by then.
+        names_it = slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
+        if slip.age >= PATIENCE and not names_it:
             continue
         if not elsewhere(part) and (text := instead(slip, part, parts)):
             state.slips.remove(slip)
             note(state, slip, text)
     watch_listing(state, output)
-
-
-def _names(part: Simple, slip: Slip) -> bool:
-    """Whether a call that comes late is of the program itself: what only does the same job is other work by then."""
-    return slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
 
 
 def _in_vain(state: Gathered, command: str) -> None:
