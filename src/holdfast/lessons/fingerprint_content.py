@@ -9,6 +9,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -205,14 +206,11 @@ def parse_fields(name: str, content: bytes) -> Any:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FieldError("is not UTF-8") from None
-    low = name.lower()
-    if low.endswith(JSON_NAMES):
-        return _json(text)
-    if low.endswith(TOML_NAMES):
-        return _toml(text)
-    if low.endswith(YAML_NAMES):
-        return _yaml(text)
-    for reader in (_json, _toml, _yaml):
+    readers = {_json: JSON_NAMES, _toml: TOML_NAMES, _yaml: YAML_NAMES}
+    for reader, endings in readers.items():
+        if name.lower().endswith(endings):
+            return reader(text)
+    for reader in readers:
         try:
             found = reader(text)
         except FieldError:
@@ -223,10 +221,8 @@ def parse_fields(name: str, content: bytes) -> Any:
 
 
 def _json(text: str) -> Any:
-    try:
+    with suppress(ValueError, RecursionError):
         return _load_json(text)
-    except (ValueError, RecursionError):
-        pass
     try:  # as editors and compilers allow it in their configuration
         return _load_json(_without_comments(text))
     except RecursionError:
@@ -366,8 +362,7 @@ class Renames:
     def _one_step(self, path: str, is_folder: bool) -> str:
         if self._pending is None:
             self._pending = list(self._renames("diff", "HEAD"))
-        found = _target_of(path, is_folder, self._pending)
-        if found:
+        if found := _target_of(path, is_folder, self._pending):
             return found
         # The last commit in which it was deleted, or moved away: without -M a move is a deletion and an addition.
         last = self._git(

@@ -69,8 +69,7 @@ _MACHINE = re.compile(r"(/(?:Users|home)/[^/]+|[A-Za-z]:[\\/]Users[\\/][^\\/]+|/
 
 def machine_of(cwd: str) -> str:
     """Whose machine a session ran on, as far as its folder tells: a name at home, else the folder at the top."""
-    match = _MACHINE.match(cwd)
-    return match[1] if match else ""
+    return match[1] if (match := _MACHINE.match(cwd)) else ""
 
 
 def _of_the_machine(item: Recurring) -> bool:
