@@ -11,8 +11,8 @@ from tests.app.test_learning import FLAG, rules, stumbling, taken_in
 from tests.transcripts.builders import ClaudeFile
 
 from holdfast.flows.import_sessions import import_into
+from holdfast.flows.lesson_upkeep import behind, relearn
 from holdfast.flows.lessons import read_lessons
-from holdfast.flows.relearn import behind, relearn
 from holdfast.model.lesson import Experience
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine

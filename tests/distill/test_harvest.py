@@ -21,10 +21,8 @@ from holdfast.model.events import (
     ToolResult,
 )
 from holdfast.model.memory import FactCategory, Harvest
-from holdfast.sessions.digest import Digest
-from holdfast.sessions.harvest_decisions import of_person
-from holdfast.sessions.harvest_reports import is_chore
-from holdfast.sessions.harvest_state import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH
+from holdfast.sessions.digest import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH, Digest
+from holdfast.sessions.harvest_sentences import is_chore, of_person
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import Part, conclude
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.distill.test_lessons_learned import lessons, rules, session, twice
 
 from holdfast.model.events import Lived
-from holdfast.sessions.lint_findings import findings_in, in_common
+from holdfast.sessions.enforced_rules import findings_in, in_common
 
 NO_GO = ("go build ./shop", False, "bash: line 1: go: command not found")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.distill.test_tasks import Story, work
 
-from holdfast.sessions.outcome import outcome_of
-from holdfast.sessions.tasks import tasks_of
+from holdfast.sessions.outcome import outcome_of, tasks_of
 
 pytestmark = pytest.mark.promise("C3")
 

@@ -10,7 +10,7 @@ from holdfast.memory.current import Current
 from holdfast.memory.state import LAPSES_AFTER, advance, open_items
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.memory import Harvest, OpenItem
-from holdfast.sessions.tasks import ON_THE_LIST, TICKED
+from holdfast.sessions.outcome import ON_THE_LIST, TICKED
 
 NOTHING = {"str": "", "int": 0, "bool": False, "float | None": 1.0, "int | None": None, "str | None": None}
 

@@ -21,8 +21,8 @@ from holdfast.model.events import (
 )
 from holdfast.model.ledger import FailureReason
 from holdfast.sessions.digest import Check, Digest, TodoItem, Turn
+from holdfast.sessions.outcome import judge, tasks_of, title_of
 from holdfast.sessions.reducer import Reducer
-from holdfast.sessions.tasks import judge, tasks_of, title_of
 
 
 class Story:

@@ -17,7 +17,7 @@ from tests.hot.test_lesson_hook import Taught
 from holdfast.cli.main import main
 from holdfast.flows.capture import capture
 from holdfast.flows.lessons import read_lessons
-from holdfast.lessons.holding import Call, came_of
+from holdfast.flows.payback import Call, came_of
 from holdfast.lessons.notes import Payback, Record
 from holdfast.lessons.states import pays
 

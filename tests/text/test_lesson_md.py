@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.core.yaml import load
-from holdfast.lessons.front_matter import scalar
-from holdfast.lessons.markdown import KINDS, LessonError, normal, parse_lesson, render_lesson, rewrite_lesson
+from holdfast.lessons.front_matter import LessonError, scalar
+from holdfast.lessons.markdown import KINDS, normal, parse_lesson, render_lesson, rewrite_lesson
 from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence
 
 SEED = """---

@@ -18,16 +18,17 @@ from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
 from holdfast.core.git_output import git_output
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
-from holdfast.lessons.grounds import depends_on, evidence_of, is_registration, slug
+from holdfast.lessons.fingerprint import Missing, take
+from holdfast.lessons.grounds import depends_on
 from holdfast.lessons.notes import Choices
-from holdfast.lessons.registration import Registration, registrations
+from holdfast.lessons.registration import is_registration, registration_lessons
 from holdfast.lessons.rules import Learned, learned
 from holdfast.lessons.states import alike, lesson_store, propose, states
 from holdfast.lessons.store import Changes, LessonStore, Shelf
 from holdfast.memory.current import Stumble
 from holdfast.memory.state import to_minute
 from holdfast.model.events import Lived
-from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
+from holdfast.model.lesson import PRESENT, Lesson
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -45,8 +46,6 @@ def standing(project: Project, lived: Sequence[Lived], lessons: Iterable[Lesson]
     lessons = list(lessons)
     if not any(lesson.fingerprint for lesson in lessons) or not _worked_here(project, lived):
         return lessons
-    from holdfast.lessons.fingerprint import Missing, take
-
     gone = {
         target
         for lesson in lessons
@@ -117,12 +116,11 @@ def _renewed(machine: Machine, project: Project, usual: Sequence[Lesson]) -> lis
 
 def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -> list[Lesson]:
     """Asked of git's history once for each commit that is checked out."""
-
     store = lesson_store(machine, project)
     head = head_of(project)
     if not head or store.read().record.registered == head:
         return []
-    found = registration_lessons(project, lived, Guides(project))
+    found = registration_lessons(project.root, lived, Guides(project).name)
     store.note(lambda record: replace(record, registered=head))
     return found
 
@@ -251,11 +249,6 @@ def _unwanted(lesson: Lesson, choices: Choices, rejected: Sequence[str], now: fl
     return choices.is_muted(lesson.name, now) or any(alike(lesson.rules[0], rule) for rule in rejected)
 
 
-# Conventions of registration that sessions had to discover: what is in git's history, where a session worked
-# on it.
-
-FEWEST_SESSIONS = 3  # known here before git's history is asked
-MOST_LISTS = 3  # that one rule names
 _SECONDS, _BYTES = 2.0, 200
 
 
@@ -263,50 +256,3 @@ def head_of(project: Project) -> str:
     """The commit that is checked out; '' outside git."""
     printed = git_output(project.root, "rev-parse", "HEAD", seconds=_SECONDS, most_bytes=_BYTES)
     return printed.decode("ascii", "replace").strip()
-
-
-def registration_lessons(project: Project, lived: Sequence[Lived], guides: Guides) -> list[Lesson]:
-    """Where new files are registered: a rule for each kind that a session worked on; none that a guide has."""
-    if len(lived) < FEWEST_SESSIONS:
-        return []
-    by_kind: dict[tuple[str, str], list[Registration]] = {}
-    for one in registrations(project.root):
-        if not guides.name(one.registry):
-            by_kind.setdefault((one.folder, one.ending), []).append(one)
-    made = (_lesson(found[:MOST_LISTS], lived) for found in by_kind.values())
-    return [lesson for lesson in made if lesson is not None]
-
-
-def _lesson(found: Sequence[Registration], lived: Sequence[Lived]) -> Lesson | None:
-    first = found[0]
-    lists = {one.registry for one in found}
-    met = [session for session in lived if _worked_on(session, first, lists)]
-    if not met:
-        return None
-    names = ", ".join(f"`{one.registry}`" for one in found)
-    shown = "; ".join(
-        f"{one.registry}: changed by {one.together} of {one.added} commits that added one,"
-        f" names {one.named} of {one.there}"
-        for one in found
-    )
-    return Lesson(
-        name=slug("register", " ".join(first.folder.split("/")[-2:]), first.ending),
-        description="where new files are registered",
-        rules=(f"a new `{first.folder}/*.{first.ending}` is registered in {names}",),
-        kind="convention",
-        fingerprint=tuple(Fingerprint(target=one.registry, digest=PRESENT) for one in found),
-        captured_at=met[-1].ended,
-        evidence=evidence_of((session.session, session.ended, shown) for session in met),
-    )
-
-
-def _worked_on(session: Lived, kind: Registration, lists: set[str]) -> bool:
-    """Whether a session edited such a file and one of the lists: it found out that they belong together."""
-    edited = {touch.path for touch in session.files if touch.edits}
-    inside = f"{kind.folder}/"
-    ours = (
-        path
-        for path in edited
-        if path.startswith(inside) and path.endswith(f".{kind.ending}") and "/" not in path[len(inside) :]
-    )
-    return bool(edited & lists) and any(path not in lists for path in ours)

@@ -46,7 +46,7 @@ _FORMAT = "3"  # of the postings: those of another are not copied
 _SPACE = re.compile(r"\s+")
 _DOES = re.compile(
     r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
-)  # as sessions/harvest_facts.py words it
+)  # as sessions/harvest_commands.py words it
 _HOW_MUCH = re.compile(r" (?:-v+|-q+|-x|-race|-count=\d+|--verbose|--quiet)(?= |\Z)")
 _PUBLIC = re.compile(
     r"//(?:[\w-]+\.)*(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|npmjs\.(?:org|com)|pypi\.org"

@@ -192,7 +192,7 @@ def _list(options: Namespace, machine: Machine) -> None:
 
 
 def _say_behind(project: Project) -> None:
-    from holdfast.flows.relearn import behind
+    from holdfast.flows.lesson_upkeep import behind
 
     if count := behind(project):
         sessions = "One session was" if count == 1 else f"{count} sessions were"

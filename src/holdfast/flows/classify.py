@@ -63,7 +63,7 @@ def _by_model(machine: Machine, prompt: str) -> Classified:
     from holdfast.flows.model_wire import Question
     from holdfast.guard.hidden_text import visible
     from holdfast.model.ledger import Outcome
-    from holdfast.sessions.harvest_state import kept
+    from holdfast.sessions.digest import kept
 
     settings, project = machine.settings(), machine.project()
     if settings.extractor == "none":

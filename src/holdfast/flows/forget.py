@@ -26,7 +26,7 @@ from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import Lesson
 from holdfast.model.memory import DeadEnd, LogEntry, ids_of
-from holdfast.sessions.store_forgetting import CaptureForgetting
+from holdfast.sessions.store import CaptureForgetting
 from holdfast.store.denied import Denied
 from holdfast.store.inbox import envelopes
 from holdfast.store.machine import Machine

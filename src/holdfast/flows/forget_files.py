@@ -27,7 +27,7 @@ from holdfast.ledger.store import LedgerStore, refuse_newer
 from holdfast.lessons.notes import LessonForgetting
 from holdfast.memory.store import MemoryStore
 from holdfast.model.ledger import LedgerEntry, Outcome
-from holdfast.sessions.store_forgetting import CaptureForgetting
+from holdfast.sessions.store import CaptureForgetting
 from holdfast.store import inbox
 from holdfast.store import inbox as aside
 from holdfast.store.phrases import FORGOTTEN

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from holdfast.core.errors import NotFound, StoreError, UsageError
-from holdfast.flows.lessons import Handled, pick, read_lessons
+from holdfast.flows.lessons import Handled, change_each, pick, read_lessons
 from holdfast.flows.refresh import refresh
 from holdfast.lessons.notes import Choices
 from holdfast.lessons.states import Seen, clean, lesson_store, states
@@ -34,23 +34,13 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
         )
     # The active one first: rules of a candidate that nobody looked at must not go along.
     places: tuple[Place, ...] = ("local", "candidates", "personal")
-    store = lesson_store(machine, project, new_group())
-    for name in names:
-        pick(states(machine, project, store.read()), name, places)
-    project.prepare()
-    chosen: list[str] = []
 
-    def change(shelf: Shelf) -> Changes:
-        chosen.clear()
-        changes, seen = Changes(), states(machine, project, shelf)
-        for name in dict.fromkeys(names):
-            one = pick(seen, name, places)
-            _share(machine, shelf, one, changes, instead=instead)
-            chosen.append(one.lesson.name)
-        return changes
+    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
+        _share(machine, shelf, one, changes, instead=instead)
+        return Handled(one.lesson, one.place, "shared")
 
-    store.change(change, "lessons share")
-    staged = _staged(machine, project, chosen)
+    done = change_each(machine, project, names, places, decide, "lessons share")
+    staged = _staged(machine, project, [one.lesson.name for one in done])
     refresh(machine, project)
     return staged
 
@@ -94,28 +84,19 @@ def _for_others(machine: Machine, lesson: Lesson) -> Lesson:
 
 def unshare(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
     """Takes lessons out of the repository and keeps them here. What git has recorded stays in its history."""
-    store = lesson_store(machine, project, new_group())
-    places: tuple[Place, ...] = ("shared",)
-    for name in names:
-        pick(states(machine, project, store.read()), name, places)
-    project.prepare()
-    done: list[Handled] = []
 
-    def change(shelf: Shelf) -> Changes:
-        done.clear()
-        changes, seen = Changes(), states(machine, project, shelf)
-        for name in dict.fromkeys(names):
-            one = pick(seen, name, places)
-            changes.lessons["shared", one.lesson.name] = None
-            changes.choices = (changes.choices or shelf.choices).unshare(one.lesson.name)
-            if one.state in ("active", "muted") and shelf.local.get(one.lesson.name) is None:
-                changes.lessons["local", one.lesson.name] = one.found.data
-            done.append(Handled(one.lesson, "shared", "local"))
-        return changes
+    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
+        name = one.lesson.name
+        changes.lessons["shared", name] = None
+        changes.choices = (changes.choices or shelf.choices).unshare(name)
+        if one.state in ("active", "muted") and shelf.local.get(name) is None:
+            changes.lessons["local", name] = one.found.data
+        return Handled(one.lesson, "shared", "local")
 
-    _untrack(project, [one.name for one in _named(machine, project, names)])
-    store.change(change, "lessons share --undo")
-    if not store.read().shared.lessons:
+    shared = _shared(machine, project)
+    _untrack(project, [pick(shared, name, ("shared",)).lesson.name for name in names])
+    done = change_each(machine, project, names, ("shared",), decide, "lessons share --undo")
+    if not lesson_store(machine, project).read().shared.lessons:
         project.write_ignore_rules(lessons=False)
     refresh(machine, project)
     return done
@@ -151,9 +132,8 @@ def share_as_before(
     return gone, list(again)
 
 
-def _named(machine: Machine, project: Project, names: Sequence[str]) -> list[Lesson]:
-    seen = read_lessons(machine, project).lessons
-    return [pick(seen, name, ("shared",)).lesson for name in names]
+def _shared(machine: Machine, project: Project) -> list[Seen]:
+    return [one for one in read_lessons(machine, project).lessons if one.place == "shared"]
 
 
 def _git_or_fail(project: Project, *arguments: str) -> None:
@@ -168,7 +148,7 @@ def _git_or_fail(project: Project, *arguments: str) -> None:
 
 def to_trust(machine: Machine, project: Project, names: Sequence[str] = ()) -> list[Seen]:
     """The shared lessons that nobody agreed to: those named, or all."""
-    seen = [one for one in read_lessons(machine, project).lessons if one.place == "shared"]
+    seen = _shared(machine, project)
     if not names:
         return [one for one in seen if one.state == "untrusted"]
     chosen = [pick(seen, name, ("shared",)) for name in dict.fromkeys(names)]
@@ -194,7 +174,7 @@ def agree(machine: Machine, project: Project, seen: Iterable[Seen]) -> None:
 
 def revoke(machine: Machine, project: Project, names: Sequence[str]) -> list[str]:
     """Takes trust away again; the names it was taken from."""
-    seen = [one for one in read_lessons(machine, project).lessons if one.place == "shared"]
+    seen = _shared(machine, project)
     chosen = [pick(seen, name, ("shared",)).lesson.name for name in names]
     if not chosen:
         chosen = [one.lesson.name for one in seen if one.state in ("active", "muted")]

@@ -44,6 +44,9 @@ class Handled(NamedTuple):
     into: Place | None = None
 
 
+Decide = Callable[[Shelf, Seen, Changes], Handled]
+
+
 def read_lessons(machine: Machine, project: Project) -> Listed:
     shelf = lesson_store(machine, project).read()
     return Listed(looked_at(machine, project, shelf), shelf.problems)
@@ -168,7 +171,20 @@ def _handle(
     project: Project,
     names: Sequence[str],
     places: Sequence[Place],
-    decide: Callable[[Shelf, Seen, Changes], Handled],
+    decide: Decide,
+    reason: str,
+) -> list[Handled]:
+    done = change_each(machine, project, names, places, decide, reason)
+    refresh(machine, project)
+    return done
+
+
+def change_each(
+    machine: Machine,
+    project: Project,
+    names: Sequence[str],
+    places: Sequence[Place],
+    decide: Decide,
     reason: str,
 ) -> list[Handled]:
     """Does the same to each lesson that is named, in one go: to all of them or to none."""
@@ -180,14 +196,11 @@ def _handle(
     done: list[Handled] = []
 
     def change(shelf: Shelf) -> Changes:
-        done.clear()
         changes, seen = Changes(), states(machine, project, shelf)
-        for name in dict.fromkeys(names):
-            done.append(decide(shelf, pick(seen, name, places), changes))
+        done[:] = [decide(shelf, pick(seen, name, places), changes) for name in dict.fromkeys(names)]
         return changes
 
     store.change(change, reason)
-    refresh(machine, project)
     return done
 
 

@@ -95,7 +95,6 @@ def _command_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _ask_command(machine: Machine, settings: Settings, question: Question) -> Answer:
-
     # An agent that is asked is a session too: its own hooks would ask again at its end, and so on for ever.
     env: Mapping[str, str] = {**machine.env, "HOLDFAST": "off"}
     text = f"{question.instructions}\n\n{question.text}\n"
@@ -138,10 +137,9 @@ def _ask_endpoint(endpoint: Endpoint, question: Question, seconds: int) -> Answe
 
 def _understood(endpoint: Endpoint, data: bytes) -> Answer:
     try:
-        answer = answer_in(endpoint.style, data)
+        return answer_in(endpoint.style, data)
     except ModelError as error:
         raise Unmetered(error.problem, where=endpoint.url, fix=error.fix) from None
-    return answer
 
 
 def _post(endpoint: Endpoint, data: bytes, end: float, seconds: int) -> tuple[int, str, bytes]:
@@ -306,16 +304,19 @@ def run_command(command: str, cwd: Path, env: Mapping[str, str], timeout: float)
     said = _Said()
     reader = threading.Thread(target=said.listen, args=(process,), daemon=True)
     reader.start()
-    code: int | None
+    return Ran(_ended(process, timeout, reader), said.text())
+
+
+def _ended(process: subprocess.Popen[bytes], timeout: float, reader: threading.Thread) -> int | None:
+    """The exit code; None when time was up."""
     try:
-        code = process.wait(timeout)
+        return process.wait(timeout)
     except subprocess.TimeoutExpired:
-        code = None
+        return None
     finally:
         _end_group(process)  # also when it ended by itself: it may have left something running
         process.wait()
         reader.join(_GRACE_S)
-    return Ran(code, said.text())
 
 
 class Said(Struct, frozen=True):
@@ -347,16 +348,7 @@ def answer_of(
     reader = threading.Thread(target=_hear, args=(process, most, heard), daemon=True)
     writer.start()
     reader.start()
-    code: int | None
-    try:
-        code = process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        code = None
-    finally:
-        _end_group(process)
-        process.wait()
-        reader.join(_GRACE_S)
-    return Said(code, heard[0])
+    return Said(_ended(process, timeout, reader), heard[0])
 
 
 def _tell(process: subprocess.Popen[bytes], asked: bytes) -> None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
 
 from holdfast.briefing.explain import Injection, injections
 from holdfast.briefing.lesson_lines import flat
 from holdfast.core.errors import HoldfastError
+from holdfast.core.shell import simple_commands, unquoted
 from holdfast.core.tokens import count_tokens
 from holdfast.flows.find_transcripts import Found
 from holdfast.guard.hidden_text import visible
-from holdfast.lessons.holding import Call, came_of
 from holdfast.lessons.notes import Payback
 from holdfast.lessons.states import lesson_store
 from holdfast.lessons.store import Shelf
 from holdfast.model.events import Event, ToolCall, ToolResult
-from holdfast.model.lesson import Lesson
+from holdfast.model.lesson import Lesson, LessonKind
+from holdfast.sessions.failing_calls import slip_of
+from holdfast.sessions.failure_wording import excerpt
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -112,3 +118,74 @@ def _seconds(time: str) -> float | None:
         return datetime.fromisoformat(time).timestamp()
     except ValueError:
         return None
+
+
+Came = Literal["used", "contradicted", ""]
+
+
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+_GAP = re.compile(r"<[a-z]+>|…")
+
+
+_CHANGE = re.compile(r"cd \S+ && ")
+
+
+_ARROW = "→"
+
+
+class Call(Struct, frozen=True):
+    """A call as it ended: `command` of a shell, or the `paths` that were touched. `ok` is None where nobody says."""
+
+    at: float | None
+    command: str
+    ok: bool | None
+    output: str = ""
+    paths: tuple[str, ...] = ()
+
+
+def came_of(rule: str, kind: LessonKind, calls: Iterable[Call]) -> Came:
+    """Of the calls after a rule was told. What speaks against it counts more than what followed it."""
+    before, arrow, after = rule.partition(_ARROW)
+    wanted = [_words(text) for text in _QUOTED.findall(after if arrow else rule)]
+    failing = [_words(text) for text in _QUOTED.findall(before)] if arrow else []
+    if kind in ("stumble", "pitfall") and not arrow:
+        return ""  # "there is no `x` here": what was not done leaves no trace
+    used = False
+    for call in calls:
+        runs = [_unquoted(part.words) for part in simple_commands(call.command)] if call.command else []
+        followed = any(_is_subsequence(words, run) for words in wanted for run in runs) or any(
+            _touches(words, call) for words in wanted
+        )
+        if followed and call.ok is False and slip_of(call.command, excerpt(call.output), call.at):
+            return "contradicted"
+        if followed:
+            used = True
+        elif call.ok and arrow and len(runs) == 1 and runs[0] in failing:
+            return "contradicted"
+    return "used" if used else ""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The words by which a quoted command or path is known again, whatever stands in its gaps."""
+    return tuple(word for word in _CHANGE.sub("", text).split() if not _GAP.search(word))
+
+
+def _unquoted(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(unquoted(word) for word in words)
+
+
+def _is_subsequence(words: Sequence[str], run: Sequence[str]) -> bool:
+    """The same program with all these words in their order; others may stand between."""
+    if not words or not run or words[0] != run[0]:
+        return False
+    rest = iter(run)
+    return all(word in rest for word in words)
+
+
+def _touches(words: Sequence[str], call: Call) -> bool:
+    """A rule that names one file is followed by whoever reads or edits it."""
+    if len(words) != 1 or "/" not in words[0] or call.ok is False:
+        return False
+    return any(path == words[0] or path.endswith(f"/{words[0]}") for path in call.paths)

@@ -33,7 +33,7 @@ from holdfast.memory.state import advance, did_something, open_items, telling_ch
 from holdfast.memory.store import MemoryStore, given_up, made_since
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
-from holdfast.sessions.harvest_decisions import PLAN_APPROVED
+from holdfast.sessions.harvest_sentences import PLAN_APPROVED
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group

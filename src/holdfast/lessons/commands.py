@@ -18,9 +18,9 @@ MOST_TESTS = 3
 # Sessions that are watched before it is said what agents know as it is; until then what did a job is proposed.
 YOUNG = 4
 KNOWN_ANYWAY = 3
-UNUSED = (
-    20  # sessions in a row, and half of all: what nobody called since may be no longer of this repository
-)
+GONE = ("task", "command", "target")  # causes of a stumble that say that what was tried is not defined
+# Sessions in a row, and half of all: what nobody called since may be no longer of this repository.
+UNUSED = 20
 FINDERS = 2  # sessions that had to find a command: one that looked may have looked for something else
 _LABELS = {
     "test": "tests",
@@ -99,7 +99,7 @@ class _Gone:
         self._programs: dict[str, int] = {}
         for number, session in enumerate(lived):
             for stumble in session.experience.stumbles:
-                if stumble.cause in ("task", "command", "target"):
+                if stumble.cause in GONE:
                     self._tasks[stumble.tried] = number
                 elif stumble.cause == "program":
                     self._programs[stumble.token] = number
@@ -115,7 +115,8 @@ def _by_form(lived: Sequence[Lived]) -> dict[tuple[str, str], Uses]:
     forms: dict[tuple[str, str], dict[str, Uses]] = {}
     for session in lived:
         for ran in session.experience.commands:
-            same = forms.setdefault((ran.purpose, _form(ran.command)), {})
+            form = _THROUGH.sub("x ", _SCRIPT.sub("run ", ran.command))
+            same = forms.setdefault((ran.purpose, form), {})
             same.setdefault(ran.command, []).append((session, ran))
     result: dict[tuple[str, str], Uses] = {}
     for (purpose, _), spelled in forms.items():
@@ -129,13 +130,8 @@ def _by_form(lived: Sequence[Lived]) -> dict[tuple[str, str], Uses]:
     return result
 
 
-def _form(command: str) -> str:
-    return _THROUGH.sub("x ", _SCRIPT.sub("run ", command))
-
-
 def _place(command: str) -> str:
-    found = _FOLDER.match(command)
-    return found[1] if found else ""
+    return found[1] if (found := _FOLDER.match(command)) else ""
 
 
 def _stands_in(purpose: str, command: str, tasks: set[tuple[str, str]]) -> bool:
@@ -145,18 +141,9 @@ def _stands_in(purpose: str, command: str, tasks: set[tuple[str, str]]) -> bool:
     return (purpose, _place(command)) in tasks
 
 
-def is_task(command: str) -> bool:
-    """Whether a command calls a task that the repository defines."""
-    return bool(_TASK.match(command))
-
-
 def is_default(command: str) -> bool:
     """Whether it is what anybody tries first, and nothing of this repository."""
     return bool(_DEFAULT.fullmatch(command))
-
-
-def same_place(command: str, other: str) -> bool:
-    return _place(command) == _place(other)
 
 
 def _rule_for(purpose: str, command: str) -> str:
@@ -218,18 +205,7 @@ FEWEST = 3  # sessions that ran something: before that nobody can say what is us
 HALF_LIFE = 30  # sessions
 LEAST = 0.1
 MOST = 5
-GONE = ("task", "command", "target")  # causes of a stumble that say that what was tried is not defined
-JOBS = {
-    "test": "test",
-    "check": "check",
-    "lint": "lint",
-    "format": "format",
-    "build": "build",
-    "types": "types",
-    "one test": "one test",
-    "run": "run",
-    "generate": "generate",
-}
+JOBS = ("test", "check", "lint", "format", "build", "types", "one test", "run", "generate")
 _OF_A_FILE = " <path>"
 _ELSEWHERE = re.compile(r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*")  # a place of one machine
 
@@ -272,17 +248,14 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
             job in JOBS
             and chance >= LEAST
             and gone.get(command, -1) <= last[command]
-            and _tells_job(job, command)
+            and not of_one_machine(command)
+            # Everybody knows how to do it with one file, or one test.
+            and (job not in ("one test", "format") or not is_default(command))
         ):
             one = InUse(job=job, command=command, chance=chance, sessions=counts[job, command])
             usable.setdefault(job, []).append(one)
     best = [_chosen(job, _placed(found, misplaced)) for job, found in usable.items()]
     return sorted(best, key=lambda one: -one.chance)[:MOST]
-
-
-def _tells_job(job: str, command: str) -> bool:
-    """Not of one machine or one moment, nor what everybody knows how to do with one file or one test."""
-    return not of_one_machine(command) and (job not in ("one test", "format") or not is_default(command))
 
 
 def _placed(found: Sequence[InUse], misplaced: Collection[str]) -> Sequence[InUse]:
@@ -304,8 +277,9 @@ def of_one_machine(command: str) -> bool:
 def _chosen(job: str, found: Sequence[InUse]) -> InUse:
     """Of one job's commands, the likeliest first: that one, or what stands for it."""
     first = found[0]
-    if not is_task(first.command) and not (job == "test" and _OF_A_FILE in first.command):
-        tasks = (one for one in found if is_task(one.command) and same_place(one.command, first.command))
+    if not _TASK.match(first.command) and not (job == "test" and _OF_A_FILE in first.command):
+        place = _place(first.command)
+        tasks = (one for one in found if _TASK.match(one.command) and _place(one.command) == place)
         return next(tasks, first)
     whole = first.command.removesuffix(_OF_A_FILE)
     return next((one for one in found if one.command == whole and 2 * one.chance >= first.chance), first)

@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.lessons import fingerprint_content as content
-from holdfast.lessons import fingerprint_content as fields
 from holdfast.lessons.fingerprint_content import Place, Renames
 from holdfast.model.lesson import PRESENT, Fingerprint
 
@@ -106,11 +105,8 @@ def _quoted(text: str) -> tuple[str, str]:
 
 def field_text(keys: tuple[str, ...]) -> str:
     """The field as `parse_field` reads it."""
-    return ".".join(key if key and not set(key) & set(".\"'\\") else _in_quotes(key) for key in keys)
-
-
-def _in_quotes(key: str) -> str:
-    return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    escaped = {key: key.replace("\\", "\\\\").replace('"', '\\"') for key in keys}
+    return ".".join(key if key and not set(key) & set(".\"'\\") else f'"{escaped[key]}"' for key in keys)
 
 
 def place_of(root: str, path: str) -> str:
@@ -267,7 +263,7 @@ class _Look:
         try:
             target = parse_target(item.target)
             stamp = self._stamped(target)
-        except (Refused, content.Unreadable, fields.FieldError) as error:
+        except (Refused, content.Unreadable, content.FieldError) as error:
             return Unreadable(item.target, str(error))
         except FileNotFoundError:
             return self._gone(item, target)
@@ -279,16 +275,18 @@ class _Look:
         if item.digest == PRESENT:
             stamp = Stamp(PRESENT, stamp.places)
         if item.digest in ("", stamp.digest):
-            kept[item.target] = stamp if self._is_settled(stamp) else replace(stamp, places=())
+            latest = None if self._now is None else self._now * 1_000_000_000 - RACY_NS
+            settled = latest is None or all(place[2] < latest for place in stamp.places)
+            kept[item.target] = stamp if settled else replace(stamp, places=())
             return Same(item.target, stamp.digest)
-        known = before is not None and before.digest == item.digest
-        if before and known:
+        old, new = "", stamp.value
+        if before is not None and before.digest == item.digest:
             kept.setdefault(
                 item.target, replace(before, places=())
             )  # so that it can still be said what it was
-        return Changed(
-            item.target, stamp.digest, _what(before.value if before and known else "", stamp.value)
-        )
+            old = before.value
+        what = f"{old} → {new}" if old and new else f"now {new}" if new else ""
+        return Changed(item.target, stamp.digest, what)
 
     def _stamped(self, target: Target) -> Stamp | None:
         """What is there now; None where a file lacks the field. FileNotFoundError where there is nothing."""
@@ -311,19 +309,14 @@ class _Look:
 
     def _field(self, target: Target, full: str, place: Place) -> Stamp | None:
         if target.path not in self._parsed:
-            self._parsed[target.path] = fields.parse_fields(
-                os.path.basename(target.path), content.read_regular(full, fields.MOST_FIELD_BYTES)
+            self._parsed[target.path] = content.parse_fields(
+                os.path.basename(target.path), content.read_regular(full, content.MOST_FIELD_BYTES)
             )
-        value = fields.find_field(self._parsed[target.path], target.keys)
-        if isinstance(value, fields.Absent):
+        value = content.find_field(self._parsed[target.path], target.keys)
+        if isinstance(value, content.Absent):
             return None
-        quoted = self._clean(fields.shown(value)) if self._clean else ""
-        return Stamp(content.digest_of(fields.canonical(value)), (place,), quoted)
-
-    def _is_settled(self, stamp: Stamp) -> bool:
-        return self._now is None or all(
-            place[2] < self._now * 1_000_000_000 - RACY_NS for place in stamp.places
-        )
+        quoted = self._clean(content.shown(value)) if self._clean else ""
+        return Stamp(content.digest_of(content.canonical(value)), (place,), quoted)
 
     def _gone(self, item: Fingerprint, target: Target) -> Verdict:
         if target.kind == "glob":
@@ -334,7 +327,7 @@ class _Look:
                 return False
             try:
                 moved = self._stamped(parse_target(_named(replace(target, path=path))))
-            except (Refused, content.Unreadable, fields.FieldError, OSError, ValueError):
+            except (Refused, content.Unreadable, content.FieldError, OSError, ValueError):
                 return False
             return moved is not None and moved.digest == item.digest != content.digest_of(b"")
 
@@ -344,17 +337,11 @@ class _Look:
         name = _named(replace(target, path=to))
         try:
             moved = self._stamped(parse_target(name))
-        except (Refused, content.Unreadable, fields.FieldError, OSError, ValueError):
+        except (Refused, content.Unreadable, content.FieldError, OSError, ValueError):
             return Missing(item.target, f"renamed to {to}, which cannot be read")
         if moved is None:
             return Missing(item.target, f"renamed to {to}, which has no such field")
         return Renamed(item.target, name, moved.digest, not item.digest or moved.digest == item.digest)
-
-
-def _what(old: str, new: str) -> str:
-    if old and new:
-        return f"{old} → {new}"
-    return f"now {new}" if new else ""
 
 
 def _named(target: Target) -> str:

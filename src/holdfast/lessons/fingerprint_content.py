@@ -9,11 +9,13 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.git_output import LEFT_OUT
+from holdfast.core.git_output import LEFT_OUT, git_output
 from holdfast.core.yaml import YamlError
 from holdfast.core.yaml import load as load_yaml
 
@@ -204,14 +206,11 @@ def parse_fields(name: str, content: bytes) -> Any:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FieldError("is not UTF-8") from None
-    low = name.lower()
-    if low.endswith(JSON_NAMES):
-        return _json(text)
-    if low.endswith(TOML_NAMES):
-        return _toml(text)
-    if low.endswith(YAML_NAMES):
-        return _yaml(text)
-    for reader in (_json, _toml, _yaml):
+    readers = {_json: JSON_NAMES, _toml: TOML_NAMES, _yaml: YAML_NAMES}
+    for reader, endings in readers.items():
+        if name.lower().endswith(endings):
+            return reader(text)
+    for reader in readers:
         try:
             found = reader(text)
         except FieldError:
@@ -222,10 +221,8 @@ def parse_fields(name: str, content: bytes) -> Any:
 
 
 def _json(text: str) -> Any:
-    try:
+    with suppress(ValueError, RecursionError):
         return _load_json(text)
-    except (ValueError, RecursionError):
-        pass
     try:  # as editors and compilers allow it in their configuration
         return _load_json(_without_comments(text))
     except RecursionError:
@@ -365,8 +362,7 @@ class Renames:
     def _one_step(self, path: str, is_folder: bool) -> str:
         if self._pending is None:
             self._pending = list(self._renames("diff", "HEAD"))
-        found = _target_of(path, is_folder, self._pending)
-        if found:
+        if found := _target_of(path, is_folder, self._pending):
             return found
         # The last commit in which it was deleted, or moved away: without -M a move is a deletion and an addition.
         last = self._git(
@@ -407,34 +403,7 @@ class Renames:
         yield from sorted(alike, key=lambda other: os.path.basename(other) != name)[:MOST_CANDIDATES]
 
     def _git(self, *words: str) -> bytes:
-        # A repository may be anyone's: nothing that its configuration names is run.
-        command = [
-            "git",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.quotePath=false",
-        ]
-        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-        import subprocess
-
-        nothing = subprocess.DEVNULL
-        try:
-            done = subprocess.run(
-                [*command, *words],
-                cwd=self.root,
-                env=environment,
-                stdin=nothing,
-                stdout=subprocess.PIPE,
-                stderr=nothing,
-                timeout=SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.SubprocessError, ValueError):
-            return b""
-        return done.stdout[:MOST_RENAME_BYTES] if done.returncode == 0 else b""
+        return git_output(Path(self.root), *words, seconds=SECONDS, most_bytes=MOST_RENAME_BYTES)
 
 
 def _target_of(path: str, is_folder: bool, renames: list[tuple[str, str]]) -> str:

@@ -38,10 +38,10 @@ _UNPRINTABLE = re.compile(
 )
 
 
-class FrontMatterError(ValueError):
-    """What is wrong with the block, and in which line of the file."""
+class LessonError(ValueError):
+    """Why a file is no lesson, and the line to blame."""
 
-    def __init__(self, problem: str, line: int) -> None:
+    def __init__(self, problem: str, line: int = 1) -> None:
         self.problem = problem
         self.line = line
         super().__init__(f"line {line}: {problem}")
@@ -62,14 +62,14 @@ class FrontMatter(Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> FrontMatter:
-    """The parts of a file; one without such a block is all body. FrontMatterError when the block cannot be read."""
+    """The parts of a file; one without such a block is all body. LessonError when the block cannot be read."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     lines = _lines(text.removeprefix(mark))
     if not lines or not _FENCE.fullmatch(lines[0]):
         return FrontMatter(opening="", block="", closing="", body=text, values={})
     end = next((number for number, line in enumerate(lines[1:], 1) if _END.fullmatch(line)), 0)
     if not end:
-        raise FrontMatterError("the block of keys that begins with --- never ends", 1)
+        raise LessonError("the block of keys that begins with --- never ends", 1)
     block = "".join(lines[1:end])
     return FrontMatter(
         opening=mark + lines[0],
@@ -84,11 +84,11 @@ def _load(block: str) -> dict[str, Value]:
     try:
         values = yaml_safe.load(block)
     except yaml_safe.YamlError as error:
-        raise FrontMatterError(error.problem, error.line + 1) from None
+        raise LessonError(error.problem, error.line + 1) from None
     if values == "":
         return {}
     if not isinstance(values, dict):
-        raise FrontMatterError("no keys with values, such as name: testing", 2)
+        raise LessonError("no keys with values, such as name: testing", 2)
     return values
 
 
@@ -121,15 +121,12 @@ def edit(file: FrontMatter, values: Mapping[str, Value | None]) -> str:
     for key, value in changed.items():
         written += [] if value is None else _rendered(key, value)
     block = "".join(line if line.endswith("\n") else line + file.newline for line in written)
-    if file.block:  # what holds no word but ours is read as we wrote it, and loading YAML takes a while
-        _require(block, {**file.values, **values})
+    wanted = {key: value for key, value in {**file.values, **values}.items() if value is not None}
+    # Somebody's YAML may have ways that lines cannot follow. A block that holds no word but ours is read as we wrote
+    # it, and loading YAML takes a while.
+    if file.block and _load(block) != wanted:
+        raise LessonError("holdfast cannot change this block: write one key per line", 1)
     return block
-
-
-def _require(block: str, values: Mapping[str, Value | None]) -> None:
-    """Somebody's YAML may have ways that lines cannot follow: then nothing is written."""
-    if _load(block) != {key: value for key, value in values.items() if value is not None}:
-        raise FrontMatterError("holdfast cannot change this block: write one key per line", 1)
 
 
 class _Entry(Struct, frozen=True):
@@ -144,12 +141,11 @@ class _Entry(Struct, frozen=True):
 def _entries(block: str) -> list[_Entry]:
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    node = yaml.compose(block, Loader=loader)
+    node = yaml.compose(block, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     if node is None:
         return []
     if getattr(node, "flow_style", True):
-        raise FrontMatterError("holdfast cannot change keys in braces: write one key per line", 2)
+        raise LessonError("holdfast cannot change keys in braces: write one key per line", 2)
     lines = _lines(block)
     starts = [key.start_mark.line for key, _ in node.value]
     stops = [*starts[1:], len(lines)]
@@ -226,12 +222,10 @@ def _leaf(value: Value) -> str:
 
 def scalar(text: str) -> str:
     """A text as one line of YAML that every reader takes for this text, as plain as it can be."""
-    if _DATE.fullmatch(text):
+    plain = _PLAIN.fullmatch(text) and " #" not in text and not _NO_TEXT.fullmatch(text)
+    if plain or _DATE.fullmatch(text):
         return text
-    if _PLAIN.fullmatch(text) and " #" not in text and not _NO_TEXT.fullmatch(text):
-        return text
-    quoted = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(_escape, quoted)
+    return _UNPRINTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -33,11 +33,6 @@ def slug(*texts: str) -> str:
     return name or "lesson"
 
 
-def is_registration(rule: str) -> bool:
-    """A rule of this kind: git's history is not asked each time, so it is not unlearned by silence."""
-    return rule.startswith("a new `") and "` is registered in `" in rule
-
-
 Exists = Callable[[str], bool]
 MOST = 3
 

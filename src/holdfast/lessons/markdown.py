@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import cast, get_args
@@ -26,7 +27,7 @@ from msgspec.structs import replace
 
 from holdfast.core.yaml import Value
 from holdfast.lessons import front_matter
-from holdfast.lessons.front_matter import FrontMatter, FrontMatterError
+from holdfast.lessons.front_matter import FrontMatter, LessonError
 from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence, LessonKind
 from holdfast.store.line_grammar import parse_time, render_time
 from holdfast.store.removal import Removal
@@ -128,15 +129,6 @@ _HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")
 _FENCED = ("---\n", "---\n")
 
 
-class LessonError(ValueError):
-    """Why a file is no lesson, and the line to blame."""
-
-    def __init__(self, problem: str, line: int = 1) -> None:
-        self.problem = problem
-        self.line = line
-        super().__init__(f"line {line}: {problem}")
-
-
 class LessonFile(Struct, frozen=True, kw_only=True):
     """A file as it was read. `doubts` are values that were not understood, and are left as they stand."""
 
@@ -175,10 +167,7 @@ def normal(lesson: Lesson) -> Lesson:
 
 def parse_lesson(text: str, name: str) -> LessonFile:
     """A file called `<name>.md`. LessonError when it cannot be one; the name of the file is the lesson's."""
-    try:
-        front = front_matter.parse(text)
-    except FrontMatterError as error:
-        raise LessonError(error.problem, error.line) from None
+    front = front_matter.parse(text)
     rules = tuple(dict.fromkeys(rule.text for rule in rules_of(front.body)))
     if not rules:
         raise LessonError("no rule: a lesson has lines that begin with a dash", text.count("\n") or 1)
@@ -265,29 +254,23 @@ class _Values:
 
 
 def _moment(written: str) -> float:
-    try:
-        known = parse_time(written)
-    except ValueError:
-        known = None
-    if known is None:
-        moment = datetime.fromisoformat(written)
-        known = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    return known
+    with suppress(ValueError):
+        if (known := parse_time(written)) is not None:
+            return known
+    moment = datetime.fromisoformat(written)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _heading(body: str) -> str:
     """What a person wrote above the bullets, where no description is given."""
-    for line in body.split("\n"):
-        if found := _HEADING.fullmatch(line.rstrip("\r")):
-            return one_line(found[1])
-    return ""
+    headings = (_HEADING.fullmatch(line.rstrip("\r")) for line in body.split("\n"))
+    return next((one_line(heading[1]) for heading in headings if heading), "")
 
 
 # --- writing -------------------------------------------------------------------------------------------
 
 
 def render_lesson(lesson: Lesson) -> str:
-    """A new file."""
     return rewrite_lesson(None, lesson)
 
 
@@ -297,11 +280,10 @@ def rewrite_lesson(file: LessonFile | None, lesson: Lesson) -> str:
     if not lesson.rules:
         raise LessonError("a lesson without a rule")
     front = file.front if file else FrontMatter(opening="", block="", closing="", body="", values={})
-    known = file.lesson if file else None
-    try:
-        block = front_matter.edit(front, _changed(lesson, known))
-    except FrontMatterError as error:
-        raise LessonError(error.problem, error.line) from None
+    # What means the same as what the file says keeps a person's way of writing it.
+    before = _keys(file.lesson) if file else {}
+    changed = {key: value for key, value in _keys(lesson).items() if value != before.get(key)}
+    block = front_matter.edit(front, changed)
     body = with_rules(front.body, lesson.rules, front.newline)
     if not block and not front.opening:
         return body
@@ -312,12 +294,6 @@ def rewrite_lesson(file: LessonFile | None, lesson: Lesson) -> str:
     return text
 
 
-def _changed(lesson: Lesson, known: Lesson | None) -> dict[str, Value | None]:
-    """The keys whose meaning differs from what the file says: the others keep a person's way of writing them."""
-    now, before = _keys(lesson), _keys(known) if known else {}
-    return {key: value for key, value in now.items() if value != before.get(key)}
-
-
 def _keys(lesson: Lesson) -> dict[str, Value | None]:
     digests: Value = {item.target: item.digest for item in lesson.fingerprint if item.digest}
     told = [item for item in lesson.evidence if item.line or item.at is not None]
@@ -325,7 +301,10 @@ def _keys(lesson: Lesson) -> dict[str, Value | None]:
         "name": lesson.name,
         "description": lesson.description or None,
         "fingerprint": [item.target for item in lesson.fingerprint] or None,
-        "captured-at": None if lesson.captured_at is None else _date(lesson.captured_at),
+        # A day, or to the second where it is more than that.
+        "captured-at": None
+        if lesson.captured_at is None
+        else render_time(lesson.captured_at).removesuffix(" 00:00"),
         "id": lesson.id,
         "kind": None if lesson.kind == "other" else lesson.kind,
         "met": "once" if lesson.seldom else None,
@@ -342,11 +321,6 @@ def _evidence(item: LessonEvidence) -> Value:
         "line": item.line,
     }
     return {key: value for key, value in fields.items() if value}
-
-
-def _date(at: float) -> str:
-    """As the seed writes it where it is a day, else to the second."""
-    return render_time(at).removesuffix(" 00:00")
 
 
 # A lesson without what is to be forgotten: rules, sessions and words go, a person's other lines stay.
@@ -368,9 +342,7 @@ def forget_in_lesson(text: str, removal: Removal, name: str) -> str:
 
 def names_it(name: str, removal: Removal) -> bool:
     """Whether the name of a lesson says what is to be forgotten."""
-    return removal.phrases.found_in(name) or removal.phrases.found_in(
-        name.replace("-", " ").replace("_", " ")
-    )
+    return any(map(removal.phrases.found_in, (name, name.replace("-", " ").replace("_", " "))))
 
 
 def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
@@ -380,7 +352,12 @@ def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
     if lesson.id in removal.ids or only_theirs or names_it(lesson.name, removal):
         return None
     removal.hits += forgotten
-    rules = tuple(rule for rule in lesson.rules if not _is_gone(rule, removal, from_session=bool(forgotten)))
+    # With a hole in it a rule would say something else, so it goes whole.
+    rules = tuple(
+        rule
+        for rule in lesson.rules
+        if not removal.phrases.found_in(rule) and not (forgotten and removal.traces(rule))
+    )
     if not rules:
         return None
     removal.hits += len(lesson.rules) - len(rules)
@@ -390,11 +367,6 @@ def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
         description=removal.trace(lesson.description) if forgotten else removal.text(lesson.description),
         evidence=tuple(replace(item, line=removal.text(item.line)) for item in evidence),
     )
-
-
-def _is_gone(rule: str, removal: Removal, *, from_session: bool) -> bool:
-    """With a hole in it a rule would say something else, so it goes whole."""
-    return removal.phrases.found_in(rule) or (from_session and removal.traces(rule))
 
 
 def _rewritten(file: LessonFile, left: Lesson) -> str:

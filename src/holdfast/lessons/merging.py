@@ -17,8 +17,7 @@ from holdfast.lessons.holding import Recurring, Seen, Touched, still
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import REST
-from holdfast.sessions.lint_findings import in_common
-from holdfast.sessions.refusals import CLIENT, PERMISSIONS
+from holdfast.sessions.enforced_rules import CLIENT, PERMISSIONS, in_common
 from holdfast.sessions.remedies import installs_for_good
 
 # What a hook or a client's configuration refuses here, out of the sessions that met it, and how that is said.
@@ -152,21 +151,17 @@ def _key(stumble: Stumble) -> str:
 
 def _formatter(stumble: Stumble) -> str:
     """The folder in which code was not formatted: one formatter looks after it."""
-    moved = _MOVED.match(stumble.instead or stumble.tried)
-    return moved[1] if moved else ""
+    return moved[1] if (moved := _MOVED.match(stumble.instead or stumble.tried)) else ""
 
 
 def _merged(group: Sequence[Seen]) -> Recurring:
     """The remedy that most sessions found, the newest of equals; the wording of the newest that found it."""
-    remedies: Counter[str] = Counter()
     failed = Counter(text for one in group for text in one.stumble.vain)
-    for one in group:
-        if one.stumble.instead:
-            remedies[one.stumble.instead] += 1
+    helped = Counter(one.stumble.instead for one in group if one.stumble.instead)
+    # What was done where a service refuses is the way only where another did so too.
+    fewest = 2 if group[0].stumble.cause == "refused" else 1
     # What helped one session and failed in another helps by luck.
-    remedies = Counter({text: count for text, count in remedies.items() if count > failed[text]})
-    if group[0].stumble.cause == "refused":  # what was done then is the way only where another did so too
-        remedies = Counter({text: count for text, count in remedies.items() if count > 1})
+    remedies = {text: n for text, n in helped.items() if n > failed[text] and n >= fewest}
     newest = {one.stumble.instead: number for number, one in enumerate(group)}
     plainest = group[0].stumble.cause == "flag"  # of what helped as often: just leaving the flag out
     best = max(
@@ -187,17 +182,15 @@ def _merged(group: Sequence[Seen]) -> Recurring:
     return Recurring(
         cause=shown.cause,
         subject=shown.subject,
-        tokens=_named(group) if shown.cause == "place" else (shown.token,),
+        # What a tool was asked to do in the wrong place, the most frequent first.
+        tokens=tuple(subject for subject, _ in Counter(one.stumble.subject for one in group).most_common(3))
+        if shown.cause == "place"
+        else (shown.token,),
         tried=shown.tried,
         failed=in_common([one.stumble.failed for one in group]) if shown.cause == "rule" else shown.failed,
         instead=best,
         seen=tuple(group),
     )
-
-
-def _named(group: Sequence[Seen]) -> tuple[str, ...]:
-    """What a tool was asked to do in the wrong place, the most frequent first."""
-    return tuple(subject for subject, _ in Counter(one.stumble.subject for one in group).most_common(3))
 
 
 def _worth(item: Recurring) -> bool:
@@ -357,10 +350,9 @@ def _without_prefix(items: Iterable[Recurring]) -> list[Recurring]:
             result.append(item)
     for subject, group in wrapped.items():
         group.sort(key=lambda item: -item.sessions)
-        first = group[0]
         result.append(
             replace(
-                first,
+                group[0],
                 cause="prefix",
                 subject=subject,
                 tokens=tuple(item.tokens[0] for item in group[:_ORDER]),

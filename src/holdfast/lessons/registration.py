@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from holdfast.core.git_output import git_output
 from holdfast.lessons.fingerprint_content import Unreadable, read_regular
+from holdfast.lessons.grounds import evidence_of, slug
+from holdfast.model.events import Lived
+from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 
 COMMITS = 1000
 FEWEST = 3  # commits that added one, and files that are there
@@ -130,3 +133,63 @@ def _stems(names: Sequence[str], ending: str, registry: str) -> list[str]:
 def _plain(text: str) -> str:
     """`LineShadow`, `line-shadow` and `line_shadow` are one name."""
     return text.lower().replace("-", "").replace("_", "")
+
+
+def is_registration(rule: str) -> bool:
+    """A rule of this kind: git's history is not asked each time, so it is not unlearned by silence."""
+    return rule.startswith("a new `") and "` is registered in `" in rule
+
+
+FEWEST_SESSIONS = 3  # known here before git's history is asked
+
+
+MOST_LISTS = 3  # that one rule names
+
+
+def registration_lessons(
+    root: Path, lived: Sequence[Lived], is_stated: Callable[[str], bool]
+) -> list[Lesson]:
+    """Where new files are registered: a rule for each kind that a session worked on; none that a guide states."""
+    if len(lived) < FEWEST_SESSIONS:
+        return []
+    by_kind: dict[tuple[str, str], list[Registration]] = {}
+    for one in registrations(root):
+        if not is_stated(one.registry):
+            by_kind.setdefault((one.folder, one.ending), []).append(one)
+    made = (_lesson(found[:MOST_LISTS], lived) for found in by_kind.values())
+    return [lesson for lesson in made if lesson is not None]
+
+
+def _lesson(found: Sequence[Registration], lived: Sequence[Lived]) -> Lesson | None:
+    first = found[0]
+    lists = {one.registry for one in found}
+    met = [session for session in lived if _worked_on(session, first, lists)]
+    if not met:
+        return None
+    names = ", ".join(f"`{one.registry}`" for one in found)
+    shown = "; ".join(
+        f"{one.registry}: changed by {one.together} of {one.added} commits that added one,"
+        f" names {one.named} of {one.there}"
+        for one in found
+    )
+    return Lesson(
+        name=slug("register", " ".join(first.folder.split("/")[-2:]), first.ending),
+        description="where new files are registered",
+        rules=(f"a new `{first.folder}/*.{first.ending}` is registered in {names}",),
+        kind="convention",
+        fingerprint=tuple(Fingerprint(target=one.registry, digest=PRESENT) for one in found),
+        captured_at=met[-1].ended,
+        evidence=evidence_of((session.session, session.ended, shown) for session in met),
+    )
+
+
+def _worked_on(session: Lived, kind: Registration, lists: set[str]) -> bool:
+    """Whether a session edited such a file and one of the lists: it found out that they belong together."""
+    edited = {touch.path for touch in session.files if touch.edits}
+    inside = f"{kind.folder}/"
+    ours = (
+        path
+        for path in edited
+        if path.startswith(inside) and path.endswith(f".{kind.ending}") and "/" not in path[len(inside) :]
+    )
+    return bool(edited & lists) and any(path not in lists for path in ours)

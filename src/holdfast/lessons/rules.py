@@ -159,11 +159,10 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
         targets = ()
     else:
         targets = (*depends_on(item.instead, exists), *depends_on(item.tried, exists))[:2]
-    rule = rule_of(item)
     return Lesson(
         name=_stumble_name(item),
-        description=_description(item),
-        rules=(rule,),
+        description=_DESCRIPTIONS.get(item.cause, "a call that fails here"),
+        rules=(rule_of(item),),
         kind=kind,
         fingerprint=tuple(Fingerprint(target=target, digest=digest) for target in dict.fromkeys(targets)),
         captured_at=item.at,
@@ -210,30 +209,29 @@ def _stumble_name(item: Recurring) -> str:
     return slug(item.subject, item.tokens[0])
 
 
-def _description(item: Recurring) -> str:
-    return {
-        "path": "a path that is guessed wrong",
-        "folder": "a folder that is guessed wrong",
-        "large": "a file too large to read at once",
-        "program": "a program that is not here, or has another name",
-        "blocked": "a call that is refused before it runs",
-        "tool": "a tool that a task needs",
-        "prefix": "a prefix that does not know the command",
-        "glob": "a word that the shell takes for a pattern",
-        "format": "a check that fails on formatting",
-        "rule": "a rule that the linter enforces",
-        "slow": "a suite that takes long",
-        "flaky": "a test that fails now and then",
-        "variable": "a variable that must be set",
-        "flag": "an option that this tool does not have",
-        "task": "a task that is not defined here",
-        "command": "a subcommand that does not exist",
-        "target": "a target that this package does not have",
-        "place": "a directory from which it does not run",
-        "module": "a module that is not found",
-        "engine": "another version of what runs it is needed",
-        "excluded": "a build that leaves out what is asked for",
-    }.get(item.cause, "a call that fails here")
+_DESCRIPTIONS = {
+    "path": "a path that is guessed wrong",
+    "folder": "a folder that is guessed wrong",
+    "large": "a file too large to read at once",
+    "program": "a program that is not here, or has another name",
+    "blocked": "a call that is refused before it runs",
+    "tool": "a tool that a task needs",
+    "prefix": "a prefix that does not know the command",
+    "glob": "a word that the shell takes for a pattern",
+    "format": "a check that fails on formatting",
+    "rule": "a rule that the linter enforces",
+    "slow": "a suite that takes long",
+    "flaky": "a test that fails now and then",
+    "variable": "a variable that must be set",
+    "flag": "an option that this tool does not have",
+    "task": "a task that is not defined here",
+    "command": "a subcommand that does not exist",
+    "target": "a target that this package does not have",
+    "place": "a directory from which it does not run",
+    "module": "a module that is not found",
+    "engine": "another version of what runs it is needed",
+    "excluded": "a build that leaves out what is asked for",
+}
 
 
 # --- corrections ---
@@ -271,7 +269,6 @@ def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
 # Whether two rules are one lesson: the same cause, whatever the remedy and the wording.
 
 _SPAN = re.compile(r"`([^`\n]+)`")
-_COMMAND = re.compile(r"[\w ]{2,12}: `([^`\n]+)`")
 _REFUSED = re.compile(r"\b(?:is|are) refused here\b.* by (?:a hook|configuration|the client)\b")
 _FAILS = re.compile(
     r"\bfails?\b|\bdoes not exist\b|\bthere is no\b|\bis not (?:found|installed)\b"
@@ -282,14 +279,12 @@ _FAILS = re.compile(
 def same_rule(one: str, other: str) -> bool:
     """Rules about a failing call or a command are told apart by it; others by what they say."""
     some, others = _cause(one), _cause(other)
-    if some or others:
-        return some == others
-    return compare(one, other).likeness is Likeness.SAME
+    return some == others if some or others else compare(one, other).likeness is Likeness.SAME
 
 
 def _cause(rule: str) -> tuple[str, ...]:
     if match := _COMMAND.fullmatch(rule.strip()):
-        return ("works", match[1])  # that a command works is not what says that it fails
+        return ("works", match[2])  # that a command works is not what says that it fails
     failing = rule.partition("→")[0].rstrip()
     if _REFUSED.search(failing):
         return ("refused", failing)  # by the hook's words: one hook refuses a call for several reasons
@@ -298,7 +293,7 @@ def _cause(rule: str) -> tuple[str, ...]:
 
 # Whether sessions show a rule again: as it was, or in the form that works now.
 
-_COMMAND_AGAIN = re.compile(r"([\w ]{2,12}): `([^`\n]+)`")
+_COMMAND = re.compile(r"([\w ]{2,12}): `([^`\n]+)`")
 
 
 def since(lived: Sequence[Lived], moment: float) -> list[Lived]:
@@ -328,7 +323,7 @@ def shown_again(
 
     A command is shown again when it worked; what else did its job in most of these sessions is its new form.
     """
-    if command := _COMMAND_AGAIN.fullmatch(rule.strip()):
+    if command := _COMMAND.fullmatch(rule.strip()):
         return _command_again(command[1], command[2], lived, exists, taken)
     for lesson in learned(lived, exists).lessons:
         if lesson.rules[0] not in taken and same_rule(lesson.rules[0], rule):

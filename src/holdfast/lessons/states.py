@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import StoreError
 from holdfast.core.fence import imitates
-from holdfast.lessons.fingerprint import Checked, Stamp, check
+from holdfast.lessons.fingerprint import Changed, Checked, Missing, Renamed, Same, Stamp, Verdict, check, take
 from holdfast.lessons.notes import Payback, Record
 from holdfast.lessons.store import Found, LessonStore, Place, Shelf
 from holdfast.lessons.union import Proposed, united
@@ -22,10 +23,6 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.snapshots import keep_snapshot, read_snapshot
 from holdfast.store.versions import new_group
-
-if TYPE_CHECKING:
-    from holdfast.lessons.fingerprint import Verdict
-
 
 _DAY_S = 86_400.0
 PROVEN_BY_CALLS = frozenset(
@@ -114,8 +111,6 @@ def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[Seen]:
 
 def _is_elsewhere(project: Project) -> bool:
     """Sessions were imported into an empty folder: there is nothing here that could have changed."""
-    from holdfast.core.checkout import is_checkout
-
     return not is_checkout(project.root) and not (project.root / ".git").exists()
 
 
@@ -126,15 +121,11 @@ def _with_drift(one: Seen, verdicts: list[Verdict]) -> Seen:
 
 def drifted(verdict: Verdict) -> str:
     """What changed of one thing, in a line; '' when nothing did."""
-    from holdfast.lessons.fingerprint import Changed, Missing, Renamed, Same
-
-    more = f": {verdict.what}" if isinstance(verdict, Changed | Missing) and verdict.what else ""
     if isinstance(verdict, Same):
         return ""
-    if isinstance(verdict, Changed):
-        return f"{verdict.target} changed{more}"
-    if isinstance(verdict, Missing):
-        return f"{verdict.target} is not there{more}"
+    if isinstance(verdict, Changed | Missing):
+        what = "changed" if isinstance(verdict, Changed) else "is not there"
+        return f"{verdict.target} {what}" + (f": {verdict.what}" if verdict.what else "")
     if isinstance(verdict, Renamed):
         return "" if verdict.same else f"{verdict.target} is now {verdict.to} and changed"
     return f"{verdict.target} cannot be read: {verdict.why}"
@@ -177,16 +168,18 @@ def _candidates(machine: Machine, shelf: Shelf) -> Iterator[Seen]:
             state = "muted"
         elif is_rejected(lesson):
             state = "rejected"
-        yield Seen(
-            found=found,
-            place="candidates",
-            state=state,
-            payback=shelf.record.payback.get(name, Payback()),
-            muted_until=shelf.choices.muted.get(name),
+        yield replace(
+            _seen(shelf, found, "candidates", state),
             due=due if state in ("active", "candidate") else (),
             active_at=clock.last(lesson),
             own=clock.is_own(lesson),
         )
+
+
+def _seen(shelf: Shelf, found: Found, place: Place, state: State) -> Seen:
+    name = found.lesson.name
+    payback, until = shelf.record.payback.get(name, Payback()), shelf.choices.muted.get(name)
+    return Seen(found=found, place=place, state=state, payback=payback, muted_until=until)
 
 
 class _Clock:
@@ -229,14 +222,8 @@ def _kept(machine: Machine, shelf: Shelf) -> Iterator[Seen]:
     places: tuple[Place, ...] = ("local", "personal")
     for place in places:
         for found in shelf.folder(place).lessons:
-            name = found.lesson.name
-            yield Seen(
-                found=found,
-                place=place,
-                state="muted" if shelf.choices.is_muted(name, now) else "active",
-                payback=shelf.record.payback.get(name, Payback()),
-                muted_until=shelf.choices.muted.get(name),
-            )
+            muted = shelf.choices.is_muted(found.lesson.name, now)
+            yield _seen(shelf, found, place, "muted" if muted else "active")
 
 
 def _shared(machine: Machine, shelf: Shelf) -> Iterator[Seen]:
@@ -251,12 +238,8 @@ def _shared(machine: Machine, shelf: Shelf) -> Iterator[Seen]:
             state = "rejected"
         elif given and shelf.choices.is_muted(name, now):
             state = "muted"
-        yield Seen(
-            found=found,
-            place="shared",
-            state=state,
-            payback=shelf.record.payback.get(name, Payback()),
-            muted_until=shelf.choices.muted.get(name),
+        yield replace(
+            _seen(shelf, found, "shared", state),
             own=given is not None and given.by == "share",
             changed=given is None and shelf.trust.ever(name),
         )
@@ -332,8 +315,6 @@ def propose(machine: Machine, project: Project, lessons: Iterable[Lesson], group
 
 def digest_of(machine: Machine, project: Project, target: str) -> str:
     """What is there now of something that a lesson depends on; '' where there is nothing."""
-    from holdfast.lessons.fingerprint import take
-
     found = take(project.root, target, clean=machine.clean)
     return found.digest if isinstance(found, Fingerprint) else ""
 

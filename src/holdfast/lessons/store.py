@@ -23,7 +23,8 @@ from holdfast.core.folders import checked
 from holdfast.core.names import safe_name
 from holdfast.guard.hidden_text import path_text, why_refused, why_target_refused
 from holdfast.lessons import union
-from holdfast.lessons.markdown import LessonError, LessonFile, parse_lesson, rewrite_lesson
+from holdfast.lessons.front_matter import LessonError
+from holdfast.lessons.markdown import LessonFile, parse_lesson, rewrite_lesson
 from holdfast.lessons.notes import (
     CHOICES,
     RECORD,

@@ -17,10 +17,8 @@ from msgspec.structs import replace
 
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import LogEntry, OpenItem
-from holdfast.sessions.harvest_decisions import PLAN_TO_DO, plan_title
-from holdfast.sessions.harvest_prose import capitalised, plain, sentences, statements
-from holdfast.sessions.harvest_reports import tells_what_is_left
-from holdfast.sessions.prose import prose_of, without_escapes
+from holdfast.sessions.harvest_sentences import PLAN_TO_DO, plan_title, tells_what_is_left
+from holdfast.sessions.prose import capitalised, plain, prose_of, sentences, statements, without_escapes
 from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Form, Problem
 

@@ -29,7 +29,7 @@ from holdfast.core.patterns import late
 from holdfast.memory.paraphrase import Gap, Meaning, asks_alike, asks_for, gap, judge, least_shared, settle
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
-from holdfast.sessions.harvest_decisions import PLAN_APPROVED, asks_about_workflow
+from holdfast.sessions.harvest_sentences import PLAN_APPROVED, asks_about_workflow
 
 Statement = Decision | Fact | Question | Finding | DeadEnd | OpenItem
 T = TypeVar("T", Decision, Fact, Question, Finding, DeadEnd, OpenItem)

@@ -19,11 +19,10 @@ from holdfast.memory.log import cut, goal_line, summary_line, task_line
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
-from holdfast.sessions.harvest_facts import check_in
-from holdfast.sessions.harvest_reports import is_chore
-from holdfast.sessions.harvest_state import alike, words_of
-from holdfast.sessions.harvest_stumbles import bare
-from holdfast.sessions.tasks import ON_THE_LIST, TICKED
+from holdfast.sessions.digest import alike, words_of
+from holdfast.sessions.harvest_commands import bare, check_in
+from holdfast.sessions.harvest_sentences import is_chore
+from holdfast.sessions.outcome import ON_THE_LIST, TICKED
 from holdfast.store.line_grammar import render_minute
 
 # Which commands that verify are worth keeping: `go build ./...` says it all, `go build ./cmd/x/` was for a

@@ -34,22 +34,7 @@ _SPECIFIC = (
 _AWAY = late(r"[/~$]|\.\.|[A-Za-z]:")
 _ANY = late(r"\.{3}|\./?\Z|\.\.\Z")
 _SCOPE = late(r"(?:@[\w.-]+|\.)/[\w./-]*\.{3}\Z")
-_NOISE = frozenset(
-    [
-        "-v",
-        "-vv",
-        "-q",
-        "-s",
-        "-x",
-        "--verbose",
-        "--quiet",
-        "--silent",
-        "--color",
-        "--no-color",
-        "-count=1",
-        "--nocapture",
-    ]
-)
+_NOISE = names("-v -vv -q -s -x --verbose --quiet --silent --color --no-color -count=1 --nocapture")
 _PICKS_TEST = late(r"--?(?:run|k|t|grep|testNamePattern|testPathPatterns?|test-name-pattern|testify\.m)\Z")
 _ANYWHERE_BELOW = late(  # finds the package, or the task, from every folder of the checkout
     r"(?:pnpm|yarn|npm) (?:.* )?(?:--filter|-F|--workspace|-w|workspace)[ =]|(?:mise run|just|turbo|nx) "
@@ -68,21 +53,7 @@ _HOME = late(r"\A/(?:home|Users)/[^/]+/")
 _GIVEN = late(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
 _CARGO_TEST = late(r"(?:test|t|nextest run)\b")
 _IDENTIFIER = late(r"[a-z_][\w:]*")
-_TAKES_VALUE = frozenset(
-    [
-        "-timeout",
-        "--timeout",
-        "-count",
-        "-p",
-        "-j",
-        "--jobs",
-        "--reporter",
-        "-parallel",
-        "--maxfail",
-        "-c",
-        "-C",
-    ]
-)
+_TAKES_VALUE = names("-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C")
 
 
 def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> str:
@@ -103,7 +74,8 @@ def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> s
     line = " ".join(words)
     if len(line) > LONGEST:
         line = line[:LONGEST].rpartition(" ")[0] + f" {REST}"
-    return f"cd {part.directory} && {line}" if _matters(part.directory) else line
+    matters = part.directory not in ("", ".") and not elsewhere(part)
+    return f"cd {part.directory} && {line}" if matters else line
 
 
 def with_flags(part: Simple, tried: Simple, token: str = "") -> str:
@@ -184,10 +156,6 @@ def at_home(path: str) -> str:
     """A path as any session of this user may know it; '' for one that is only of the moment."""
     path = _HOME.sub("~/", path)
     return "" if specific(path) else path
-
-
-def _matters(directory: str) -> bool:
-    return bool(directory) and directory != "." and not _AWAY.match(directory) and not specific(directory)
 
 
 def elsewhere(part: Simple) -> bool:

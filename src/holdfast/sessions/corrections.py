@@ -15,8 +15,8 @@ from holdfast.core.shell import Simple, simple_commands, unquoted
 from holdfast.model.knowledge import GUIDES, may_be_guide
 from holdfast.model.lesson import Correction
 from holdfast.sessions.command_words import job, purpose_of
-from holdfast.sessions.harvest_prose import mentions
-from holdfast.sessions.harvest_state import Gathered, raw
+from holdfast.sessions.digest import Gathered, raw
+from holdfast.sessions.prose import mentions
 
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170
@@ -280,13 +280,10 @@ def looks_up(action: str, target: str) -> bool:
     if action != "shell" or len(target) > 600:
         return False
     return bool(_LISTS.search(target)) or (
-        any(sign in target for sign in (".", "akefile", "ustfile", "mise-tasks"))
-        and _reads_definition(target)
+        mentions(target, (".", "akefile", "ustfile", "mise-tasks"))
+        and mentions(target, _READING)
+        and bool(_DEFINED_IN.search(target))
     )
-
-
-def _reads_definition(command: str) -> bool:
-    return mentions(command, _READING) and bool(_DEFINED_IN.search(command))
 
 
 def was_sought(state: Gathered, command: str, purpose: str) -> bool:

@@ -11,8 +11,7 @@ from functools import cache
 from msgspec import Struct
 
 from holdfast.core.patterns import Sought, late
-from holdfast.sessions.harvest_prose import mentions
-from holdfast.sessions.prose import without_escapes
+from holdfast.sessions.prose import mentions, without_escapes
 
 HEAD, TAIL = 700, 400  # of an output: a tool that is misused says so at once, a wrapper at the end
 LONGEST_LINE = 240

@@ -6,7 +6,7 @@ turn, compaction summaries, plans, answers. What tools print counts where it pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -15,17 +15,16 @@ from holdfast.core.fence import MARK, strip_ours
 from holdfast.core.shell import from_here
 from holdfast.guard.not_secret import strip_private
 from holdfast.model.events import Action, AgentTurn, Asked, Compaction, Guided, Planned, ToolResult, UserTurn
-from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Harvest, OpenItem, Question
-from holdfast.sessions import failing_calls as paths
-from holdfast.sessions import harvest_decisions as decisions
-from holdfast.sessions import harvest_facts as facts
-from holdfast.sessions import harvest_reports as reports
-from holdfast.sessions import harvest_stumbles as stumbles
-from holdfast.sessions import refusals
-from holdfast.sessions import stumble_watch as lessons
+from holdfast.model.memory import Harvest, OpenItem, Question
+from holdfast.sessions import (
+    enforced_rules,
+    failing_calls,
+    harvest_commands,
+    harvest_sentences,
+    stumble_watch,
+)
 from holdfast.sessions.corrections import corrections_in, is_guide, looks_up, note_stated, shows_guide
-from holdfast.sessions.harvest_prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
-from holdfast.sessions.harvest_state import (
+from holdfast.sessions.digest import (
     MOST_OF_A_KIND,
     REPORT_LENGTH,
     Gathered,
@@ -33,9 +32,10 @@ from holdfast.sessions.harvest_state import (
     add,
     alike,
     clipped,
+    item_words,
     raw,
-    words_of,
 )
+from holdfast.sessions.prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
 
 MOST = 6
 MOST_COMMITS_SHOWN = 20
@@ -65,8 +65,7 @@ class Harvester:
                 if len(state.corrections) < MOST_OF_A_KIND:
                     state.corrections.append(correction)
             _answer(state, event)
-            for decision in decisions.of_person(event.text, event.at):
-                add(state.decisions, decision, _decision_text)
+            add(state.decisions, harvest_sentences.of_person(event.text, event.at))
 
     def agent(self, event: AgentTurn) -> None:
         self.state.report = clipped(public(event.text), REPORT_LENGTH)
@@ -82,24 +81,22 @@ class Harvester:
     def asked(self, event: Asked) -> None:
         state = self.state
         event = replace(event, question=public(event.question), answer=public(event.answer))
-        if len(event.question) > LONGEST or decisions.asks_about_workflow(event.question):
+        if len(event.question) > LONGEST or harvest_sentences.asks_about_workflow(event.question):
             return
         text, answer = " ".join(event.question.split()), " ".join(event.answer.split())
         question = Question(text=text, at=event.at)
         if not answer:
             state.question = question
             return
-        for decision in decisions.of_answer(event):
-            add(state.decisions, decision, _decision_text)
+        add(state.decisions, harvest_sentences.of_answer(event))
         if len(answer) <= LONGEST_ANSWER:
             answered = replace(
-                question, answer=decisions.without_advice(answer), by=event.by, answered_at=event.at
+                question, answer=harvest_sentences.without_advice(answer), by=event.by, answered_at=event.at
             )
-            add(state.questions, answered, _question_text)
+            add(state.questions, [answered])
 
     def planned(self, event: Planned) -> None:
-        for decision in decisions.of_plan(_spoken(event)):
-            add(self.state.decisions, decision, _decision_text)
+        add(self.state.decisions, harvest_sentences.of_plan(_spoken(event)))
 
     def ended(self, action: Action, target: str, event: ToolResult) -> None:
         """A call came to its end, whatever that was."""
@@ -110,38 +107,40 @@ class Harvester:
             state.looked_at = state.calls
         if action == "shell":
             here = self._from_here(target)
-            refused = event.ok is not True and refusals.watch_refusal(state, action, here, event)
+            refused = event.ok is not True and enforced_rules.watch_refusal(state, action, here, event)
             if state.refused and not refused and not event.rejected:
-                refusals.ran_all_the_same(state, here)
+                enforced_rules.ran_all_the_same(state, here)
             if not event.own_fault and not event.rejected:
                 if not refused:
-                    lessons.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
-                stumbles.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
+                    stumble_watch.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
+                harvest_commands.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
                 if event.ok:
-                    facts.watch_command(state, target, event.text, event.at)
+                    harvest_commands.watch_command(state, target, event.text, event.at)
                     if shows_guide(here):
                         note_stated(state, event.text)
         elif action == "edit":
             if event.ok is not False:
                 state.edited = True
                 if state.slips or state.shaky:
-                    lessons.edited(state, from_here(target, self.cwd))
+                    stumble_watch.edited(state, from_here(target, self.cwd))
                 state.failures = [failure for failure in state.failures if failure.read]
         elif action == "web":
-            refusals.watch_refusal(state, action, target, event)
+            enforced_rules.watch_refusal(state, action, target, event)
         elif action == "search":
             if event.ok is False:
-                paths.watch_file(state, from_here(target, self.cwd), event.text, ok=False, at=event.at)
+                failing_calls.watch_file(
+                    state, from_here(target, self.cwd), event.text, ok=False, at=event.at
+                )
             else:
-                paths.watch_listing(state, event.text, target)
+                failing_calls.watch_listing(state, event.text, target)
         elif action == "read":
             if event.ok is not False and event.text and is_guide(from_here(target, self.cwd)):
                 note_stated(state, event.text)
             if (state.slips or event.ok is False) and not event.rejected:
                 here = from_here(target, self.cwd)
-                paths.watch_file(state, here, event.text, ok=event.ok, at=event.at)
+                failing_calls.watch_file(state, here, event.text, ok=event.ok, at=event.at)
             if state.failures or event.ok is False:
-                stumbles.watch_read(state, target, event.text, ok=event.ok, at=event.at)
+                harvest_commands.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
     def _spoken(self, event: ToolResult) -> ToolResult:
         """What may be taken apart of an output; one output is asked about several times in a row."""
@@ -152,11 +151,11 @@ class Harvester:
     def verified(self, command: str, event: ToolResult) -> None:
         event, command = self._spoken(event), public(command)
         here = self._from_here(command)
-        if lessons.misused(here, event.text):
+        if stumble_watch.misused(here, event.text):
             return  # a pipe hid that the check did not even run
-        facts.watch_checks(self.state, command, event.text, event.at)
-        line = facts.proof(event.text) if lessons.lacks_proof(self.state, here) else ""
-        lessons.verified(self.state, here, line, event.at)
+        harvest_commands.watch_checks(self.state, command, event.text, event.at)
+        line = harvest_commands.proof(event.text) if stumble_watch.lacks_proof(self.state, here) else ""
+        stumble_watch.verified(self.state, here, line, event.at)
 
     def _from_here(self, command: str) -> str:
         """A command as it is said from the session's folder, though an earlier one moved into another."""
@@ -164,8 +163,7 @@ class Harvester:
         return f"cd {self.below} && {here}" if self.below else here
 
     def committed(self, command: str, event: ToolResult) -> None:
-        event, command = self._spoken(event), public(command)
-        facts.watch_commit(self.state, command, event.text, event.at)
+        harvest_commands.watch_commit(self.state, public(command), self._spoken(event).text, event.at)
 
 
 def _spoken(event: Turned) -> Turned:
@@ -195,21 +193,17 @@ def conclude_report(state: Gathered) -> None:
 
 def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = False) -> None:
     every = list(statements(text))
-    if every and (question := reports.closing_question(every[-1], at)) is not None:
+    if every and (question := harvest_sentences.closing_question(every[-1], at)) is not None:
         state.question = question
     said = [statement for statement in every if SHORTEST_ITEM <= len(statement.text) <= LONGEST]
-    for decision in decisions.of_report(said, at):
-        add(state.decisions, decision, _decision_text)
-    for finding in reports.findings(said, at):
-        add(state.findings, finding, _finding_text)
-    for dead_end in reports.abandoned(said, at):
-        add(state.dead_ends, dead_end, _dead_end_text)
-    left = reports.open_items(said, at)
+    add(state.decisions, harvest_sentences.of_report(said, at))
+    add(state.findings, harvest_sentences.findings(said, at))
+    add(state.dead_ends, harvest_sentences.abandoned(said, at))
+    left = harvest_sentences.open_items(said, at)
     if left or replaces:
         # Work went on and was reported anew: what an older report left open is done or said again.
         state.open_items = []
-    for item in left:
-        add(state.open_items, item, _open_text)
+    add(state.open_items, left)
 
 
 def _answer(state: Gathered, event: UserTurn) -> None:
@@ -224,11 +218,7 @@ def _answer(state: Gathered, event: UserTurn) -> None:
         or answer.startswith(("/", "<", "#", "@"))
     ):
         return  # passed over: the person spoke of something else
-    add(
-        state.questions,
-        replace(question, answer=raw(answer), by="user", answered_at=event.at),
-        _question_text,
-    )
+    add(state.questions, [replace(question, answer=raw(answer), by="user", answered_at=event.at)])
 
 
 def harvest_of(
@@ -238,17 +228,19 @@ def harvest_of(
     ended = [_ended(state) for state in main]
     proofs = [*(state for state in all_of_them if not any(state is known for known in main)), *ended]
     words = [item for state in ended for item in state.decisions]
+    # What a person settled outweighs an agent's choice, and a reason outweighs none; the best come last.
+    words.sort(key=lambda item: (item.by == "user", bool(item.rationale)))
     questions = [item for state in ended for item in state.questions]
     if ended and (asked := ended[-1].question) is not None:
         questions.append(asked)
     open_items = [*left, *(ended[-1].open_items if ended else ())]
     return Harvest(
-        decisions=_best(sorted(words, key=_weight), session, _decision_text),
-        questions=_best(questions, session, _question_text),
-        findings=_best([item for state in ended for item in state.findings], session, _finding_text),
-        dead_ends=_best([item for state in proofs for item in state.dead_ends], session, _dead_end_text),
-        open_items=_best(open_items[::-1], session, _open_text)[::-1],
-        facts=_best([item for state in proofs for item in facts.facts_of(state)][::-1], session, _fact_text)[
+        decisions=_best(words, session),
+        questions=_best(questions, session),
+        findings=_best([item for state in ended for item in state.findings], session),
+        dead_ends=_best([item for state in proofs for item in state.dead_ends], session),
+        open_items=_best(open_items[::-1], session)[::-1],
+        facts=_best([item for state in proofs for item in harvest_commands.facts_of(state)][::-1], session)[
             ::-1
         ],
         commits=tuple(dict.fromkeys(text for state in proofs for text in state.commits))[
@@ -271,42 +263,13 @@ def _ended(state: Gathered) -> Gathered:
     return copied
 
 
-def _weight(item: Decision) -> tuple[bool, bool]:
-    """What a person settled outweighs an agent's choice, and a reason outweighs none; the best come last."""
-    return item.by == "user", bool(item.rationale)
-
-
-def _best(items: Sequence[Said], session: str, text: Callable[[Said], str]) -> tuple[Said, ...]:
+def _best(items: Sequence[Said], session: str) -> tuple[Said, ...]:
     """The last few that differ, in their order."""
     chosen: list[Said] = []
     for item in reversed(items):
-        words = words_of(text(item))
-        if not any(alike(words, words_of(text(known))) for known in chosen):
+        words = item_words(item)
+        if not any(alike(words, item_words(known)) for known in chosen):
             chosen.append(replace(item, session=session))
         if len(chosen) == MOST:
             break
     return tuple(reversed(chosen))
-
-
-def _decision_text(item: Decision) -> str:
-    return item.text
-
-
-def _question_text(item: Question) -> str:
-    return item.text
-
-
-def _finding_text(item: Finding) -> str:
-    return item.text
-
-
-def _dead_end_text(item: DeadEnd) -> str:
-    return f"{item.tried} {item.failed}"
-
-
-def _open_text(item: OpenItem) -> str:
-    return item.text
-
-
-def _fact_text(item: Fact) -> str:
-    return item.text

@@ -331,7 +331,9 @@ def _tells_something(words: Sequence[Word], index: int, stops: frozenset[str]) -
         return word.acronym or text not in stops
     if text in stops and not (word.acronym and text not in ENGLISH):
         return False
-    return len(text) > 2 or word.acronym or (len(text) == 2 and not _needs_three(text))
+    return (
+        len(text) > 2 or word.acronym or (len(text) == 2 and text[0] >= "\u0e00")
+    )  # Han, Kana and Hangul say a word in two signs
 
 
 def _is_language_go(before: str, after: str) -> bool:
@@ -340,11 +342,6 @@ def _is_language_go(before: str, after: str) -> bool:
     if not before:
         return after not in _GO_AFTER_START
     return before not in _GO_BEFORE and after not in _GO_AFTER
-
-
-def _needs_three(text: str) -> bool:
-    """Alphabets, where two letters are a particle; Han, Kana and Hangul say a word in two signs."""
-    return text[0] < "\u0e00"
 
 
 @lru_cache(20_000)

@@ -40,13 +40,8 @@ _SENTENCE_END = late(r"(?<=[.!?。！？])\s+|\s->\s")
 _OPENING_CHARS = 300
 _WHOLE_CHARS = 2000
 _FOREIGN = tuple((kind, "asks for it in the user's language", pattern) for kind, pattern in OTHER_LANGUAGES)
-_QUESTION = late(QUESTION, re.IGNORECASE)
-_PURE_QUESTION = late(PURE_QUESTION, re.IGNORECASE)
-_REQUEST = late(REQUEST, re.IGNORECASE)
-_POLITE = late(POLITE, re.IGNORECASE)
 _QUOTED = late(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
 _WHY = late(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
-_OPERATION = late(OPERATION, re.IGNORECASE)
 
 _DOC_FILE = late(
     r"\.(?:mdx?|rst|adoc|txt)$|^(?:readme|license|licence|copying|changelog|authors|notice|contributing)",
@@ -126,20 +121,20 @@ def _opening(lines: Sequence[str]) -> str:
         if len(opening) > 40:
             break
         opening = f"{opening} {sentence}".strip()
-    return _POLITE.sub("", opening[:_OPENING_CHARS].replace("*", ""))
+    return POLITE.sub("", opening[:_OPENING_CHARS].replace("*", ""))
 
 
 def _by_words(lines: Sequence[str], edited: Sequence[str], *, is_plan: bool) -> KindJudgement | None:
     opening = _opening(lines)
     whole = " ".join(lines)[:_WHOLE_CHARS].replace("*", "").rstrip()
-    asks = bool(_QUESTION.search(opening.replace("`", ""))) or (not edited and whole.endswith("?"))
+    asks = bool(QUESTION.search(opening.replace("`", ""))) or (not edited and whole.endswith("?"))
     uniform = _by_files(edited)
     strong = _earliest(STRONG, opening) or _earliest(_FOREIGN, opening)
     if strong and strong.kind in {Kind.TEST, Kind.DOCS} and _comes_second(opening):
         return uniform or _wanted(opening)
     if strong:
         return _settled(strong, asks, edited, uniform)
-    if _OPERATION.search(opening):
+    if OPERATION.search(opening):
         return uniform or KindJudgement(Kind.OTHER, "asks to run something")
     if asks and not edited:
         return KindJudgement(Kind.EXPLORATION, "a question, and nothing was edited")
@@ -164,9 +159,9 @@ def _comes_second(opening: str) -> bool:
 def _wanted(text: str) -> KindJudgement | None:
     """What shall change; in a question only what is requested: “or should we make it one?”"""
     text = _QUOTED.sub("it", text)
-    if not _PURE_QUESTION.search(text):
+    if not PURE_QUESTION.search(text):
         return _earliest(WEAK, text)
-    request = _REQUEST.search(text)
+    request = REQUEST.search(text)
     return _earliest(WEAK, request[0]) if request else None
 
 

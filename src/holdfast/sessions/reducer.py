@@ -34,6 +34,7 @@ from holdfast.sessions.digest import (
     COMMAND_LENGTH,
     EVIDENCE_LENGTH,
     FINAL_LENGTH,
+    LEEWAY,
     MOST_COMMANDS,
     MOST_FILES,
     MOST_TODOS,
@@ -49,11 +50,11 @@ from holdfast.sessions.digest import (
     TodoItem,
     Turn,
     UsageTotal,
+    clipped,
     note_names,
 )
 from holdfast.sessions.failing_calls import missing_in
 from holdfast.sessions.harvest import Harvester
-from holdfast.sessions.harvest_state import LEEWAY, clipped
 from holdfast.sessions.outcome import IDLE_SECONDS, extend
 from holdfast.sessions.prose import unwrapped
 
@@ -99,7 +100,7 @@ class Reducer:
             Guided: self.harvester.guided,
             Interruption: self._interruption,
             ApiFailure: self._api_failure,
-            Tick: self._tick,
+            Tick: lambda event: None,  # time was counted already
         }
 
     def take_all(self, events: Iterable[Event]) -> None:
@@ -126,9 +127,6 @@ class Reducer:
         self._seal_responses()
         if spans:
             self.digest.first_at, self.digest.last_at = spans[0][0], spans[-1][1]
-
-    def _tick(self, event: Tick) -> None:
-        """Time alone was counted already."""
 
     def _began(self, event: Began) -> None:
         digest = self.digest
@@ -200,7 +198,7 @@ class Reducer:
         )
         if event.action in ("read", "edit"):
             for path in event.paths:
-                self._touch(path, edited=False)
+                self._touch(path)
             for path, text in zip(event.paths, event.written, strict=False):
                 note_names(digest.names, self._relative(path), text)
 
@@ -218,11 +216,12 @@ class Reducer:
             return rest.lstrip().removeprefix("&&").lstrip() if rest.lstrip().startswith("&&") else command
         return command
 
-    def _touch(self, path: str, *, edited: bool) -> None:
+    def _touch(self, path: str) -> None:
+        """Counted as a read until its result says what it was."""
         files, path = self.digest.files, self._relative(path)
         if path in files or len(files) < MOST_FILES:
             reads, edits = files.get(path, (0, 0))
-            files[path] = (reads, edits + 1) if edited else (reads + 1, edits)
+            files[path] = (reads + 1, edits)
 
     def _result(self, event: ToolResult) -> None:
         digest = self.digest
@@ -239,7 +238,11 @@ class Reducer:
             if call.action == "read" and event.ok is False and "not exist" in event.text[:200]:
                 self._missed(call.target)
         elif call.action == "search":
-            self._searched(event)
+            if event.ok is False:
+                if path := missing_in(event.text):
+                    self.harvester.ended("search", self._relative(path), event)
+            elif digest.harvest.slips:  # it may tell where a file is that was looked for
+                self.harvester.ended("search", f"{digest.cwd}/", event)
         elif call.action == "web" and event.ok is False:
             self.harvester.ended("web", call.target, event)
         if event.rejected:
@@ -262,14 +265,6 @@ class Reducer:
             if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
                 # What passed before this edit says nothing of the work after it.
                 turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
-
-    def _searched(self, event: ToolResult) -> None:
-        """A search tells where a file is that was looked for, or that a folder is not there."""
-        if event.ok is False:
-            if path := missing_in(event.text):
-                self.harvester.ended("search", self._relative(path), event)
-        elif self.digest.harvest.slips:
-            self.harvester.ended("search", f"{self.digest.cwd}/", event)
 
     def _missed(self, path: str) -> None:
         """The file that was to be read is not there: nothing of it was touched."""
@@ -300,10 +295,9 @@ class Reducer:
         said = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or said:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
-            failure = Check(False, reason, clipped(evidence or said, EVIDENCE_LENGTH // LEEWAY))
-            turn.failure = failure
+            turn.failure = Check(False, reason, clipped(evidence or said, EVIDENCE_LENGTH // LEEWAY))
             if kind and checks.is_to_blame(command, event.text):
-                turn.checks[kind] = failure
+                turn.checks[kind] = turn.failure
             return
         turn.failure = None
         turn.published = turn.published or (bool(event.ok) and checks.publishes(command))
@@ -321,11 +315,9 @@ class Reducer:
         listed = {clipped(" ".join(item.text.split()), TITLE_LENGTH // LEEWAY): item for item in event.items}
         if not listed.keys() <= todos.keys():
             # Planned anew: new items replace the open ones that are gone. Without new ones these were dropped.
-            gone = [
-                text for text, known in todos.items() if text not in listed and known.status != "completed"
-            ]
-            for text in gone:
-                del todos[text]
+            for text in [text for text, item in todos.items() if item.status != "completed"]:
+                if text not in listed:
+                    del todos[text]
         for text, item in listed.items():
             known = todos.get(text)
             if known is None:

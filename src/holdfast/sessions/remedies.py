@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 from holdfast.core.shell import Simple, name_of, names, path_of, unquoted
@@ -192,9 +192,8 @@ def _other_task(token: str, tried: Simple, part: Simple) -> bool:
 
 def _close(token: str, word: str) -> bool:
     """Whether a word may be what was meant: a part of the other, or nearly it."""
-    if min(len(token), len(word)) < 3 or word.startswith("-"):
-        return False
-    return token in word or word in token
+    is_word = min(len(token), len(word)) >= 3 and not word.startswith("-")
+    return is_word and (token in word or word in token)
 
 
 def _other_place(token: str, tried: Simple, part: Simple) -> bool:
@@ -205,19 +204,19 @@ def _other_place(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
-    words = _bare(part)
-    if _installs(part) and any(token in word for word in words):
-        return True
-    moved = part.program != tried.program or part.directory != tried.directory
-    return moved and (_share(_bare(tried), words) >= HALF or same_job(tried, part))
+    brought = _installs(part) and any(token in word for word in _bare(part))
+    return brought or _moved(tried, part)
 
 
 def _module_there(token: str, tried: Simple, part: Simple) -> bool:
     """It was installed, or another interpreter or place has it; the same tool on other files only avoids it."""
-    if _installs(part, _SETS_UP):
-        return True
-    moved = part.program != tried.program or part.directory != tried.directory
-    return moved and (_share(_bare(tried), _bare(part)) >= HALF or same_job(tried, part))
+    return _installs(part, _SETS_UP) or _moved(tried, part)
+
+
+def _moved(tried: Simple, part: Simple) -> bool:
+    """Whether the same call was made through another program, or in another place."""
+    elsewhere = part.program != tried.program or part.directory != tried.directory
+    return elsewhere and (_share(_bare(tried), _bare(part)) >= HALF or same_job(tried, part))
 
 
 def _quoted(token: str, tried: Simple, part: Simple) -> bool:
@@ -227,40 +226,11 @@ def _quoted(token: str, tried: Simple, part: Simple) -> bool:
     return quoted and part.program == tried.program and _share(_bare(tried), _bare(part)) >= HALF
 
 
-def _variable_set(token: str, tried: Simple, part: Simple) -> bool:
-    return any(text.startswith(f"{token}=") for text in part.variables) and part.program == tried.program
-
-
-def _other_usage(token: str, tried: Simple, part: Simple) -> bool:
-    return subject_of(part) == subject_of(tried) and _share(_bare(tried), _bare(part)) >= SOME
-
-
 def _another_way(token: str, tried: Simple, part: Simple) -> bool:
     """Another subcommand of the same program that does as much: what only looks does not replace what acts."""
     if part.program != tried.program or subject_of(part) == subject_of(tried):
         return False
     return not _LOOKS & set(part.words) or bool(_LOOKS & set(tried.words))
-
-
-def _formats(token: str, tried: Simple, part: Simple) -> bool:
-    """A command that formats, unless it is the same tool told to write: that is how one works with it."""
-    return purpose_of(part) == "format" and subject_of(part) != subject_of(tried)
-
-
-def _trusts(token: str, tried: Simple, part: Simple) -> bool:
-    return "trust" in part.words[1:]
-
-
-def _other_version(token: str, tried: Simple, part: Simple) -> bool:
-    """The same tool; that another version ran it is read off the line that it stands in."""
-    return tried.program in (part.program, *(name_of(word) for word in part.words[1:6]))
-
-
-def _with_tags(token: str, tried: Simple, part: Simple) -> bool:
-    """What was left out of the build is asked for."""
-    return subject_of(part) == subject_of(tried) and any(
-        "tags" in word.partition("=")[0] for word in part.words
-    )
 
 
 def _switched(token: str, tried: Simple, part: Simple) -> bool:
@@ -270,7 +240,8 @@ def _switched(token: str, tried: Simple, part: Simple) -> bool:
     return same_job(tried, part) and subject_of(part) != subject_of(tried)
 
 
-_RULES = {
+# For each cause: whether a call that worked is its remedy, given the word in question, what failed, and the call.
+_RULES: dict[str, Callable[[str, Simple, Simple], bool]] = {
     "program": _other_program,
     "tool": _same_or_wrapped,
     "flag": _other_flag,
@@ -281,13 +252,26 @@ _RULES = {
     "module": _module_there,
     "managed": _same_or_wrapped,
     "glob": _quoted,
-    "variable": _variable_set,
-    "usage": _other_usage,
+    "variable": lambda token, tried, part: (
+        part.program == tried.program and any(text.startswith(f"{token}=") for text in part.variables)
+    ),
+    "usage": lambda token, tried, part: (
+        subject_of(part) == subject_of(tried) and _share(_bare(tried), _bare(part)) >= SOME
+    ),
     "refused": _another_way,
-    "format": _formats,
-    "untrusted": _trusts,
-    "engine": _other_version,
-    "excluded": _with_tags,
+    # A command that formats, unless it is the same tool told to write: that is how one works with it.
+    "format": lambda token, tried, part: (
+        purpose_of(part) == "format" and subject_of(part) != subject_of(tried)
+    ),
+    "untrusted": lambda token, tried, part: "trust" in part.words[1:],
+    # The same tool; that another version ran it is read off the line that it stands in.
+    "engine": lambda token, tried, part: (
+        tried.program in (part.program, *(name_of(word) for word in part.words[1:6]))
+    ),
+    # What was left out of the build is asked for.
+    "excluded": lambda token, tried, part: (
+        subject_of(part) == subject_of(tried) and any("tags" in word.partition("=")[0] for word in part.words)
+    ),
     "switch": _switched,
 }
 

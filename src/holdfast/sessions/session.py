@@ -14,15 +14,21 @@ from holdfast.model.memory import OpenItem
 from holdfast.sessions.checks import only_warns
 from holdfast.sessions.cost import cost_of
 from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
-from holdfast.sessions.experience import experience_of
+from holdfast.sessions.failing_calls import experience_of
 from holdfast.sessions.harvest import harvest_of
-from holdfast.sessions.harvest_reports import is_chore
+from holdfast.sessions.harvest_sentences import is_chore
 from holdfast.sessions.keywords import keywords
 from holdfast.sessions.kind import explain_kind
-from holdfast.sessions.outcome import active_seconds, complexity_of, outcome_of
+from holdfast.sessions.outcome import (
+    ON_THE_LIST,
+    active_seconds,
+    complexity_of,
+    judge_all,
+    outcome_of,
+    tasks_of,
+)
 from holdfast.sessions.prose import without_escapes
 from holdfast.sessions.reducer import settle
-from holdfast.sessions.tasks import ON_THE_LIST, judge_all, tasks_of
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20
@@ -51,7 +57,7 @@ def conclude(
     outcome, outcome_why = outcome_of(turns, tasks, verdicts)
     files = _files([part.digest for part in ordered])
     edited = [touch.path for touch in files if touch.edits]
-    commands = _commands(main)
+    commands = tuple(dict.fromkeys(command for digest in main for command in digest.commands))
     prompts = [f"{turn.command} {turn.text}".strip() for turn in turns if turn.text or turn.command]
     goal = prompts[0] if prompts else ""
     kind, kind_why = _kind(prompts, edited, commands)
@@ -140,10 +146,6 @@ def _named(digests: Sequence[Digest]) -> tuple[tuple[str, str], ...]:
         for path, names in digest.names.items():
             joined.setdefault(path, {}).update(dict.fromkeys(names))
     return tuple((path, " ".join(list(names)[:MOST_NAMES])) for path, names in joined.items())
-
-
-def _commands(digests: Sequence[Digest]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(command for digest in digests for command in digest.commands))
 
 
 def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:

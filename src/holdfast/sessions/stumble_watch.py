@@ -26,11 +26,21 @@ from holdfast.sessions.command_words import (
     with_flags,
 )
 from holdfast.sessions.corrections import was_sought
-from holdfast.sessions.experience import LONGER, PATIENCE, grow_older, note, wait
-from holdfast.sessions.failing_calls import SOFT, paths_in, slip_of, watch_listing, worker
+from holdfast.sessions.digest import Gathered, Job, Slip, raw
+from holdfast.sessions.enforced_rules import may_lint, shows_findings, watch_rules
+from holdfast.sessions.failing_calls import (
+    LONGER,
+    PATIENCE,
+    SOFT,
+    grow_older,
+    note,
+    paths_in,
+    slip_of,
+    wait,
+    watch_listing,
+    worker,
+)
 from holdfast.sessions.failure_wording import excerpt, said_by_shell, signs_in
-from holdfast.sessions.harvest_state import Gathered, Job, Slip, raw
-from holdfast.sessions.lint_findings import may_lint, shows_findings, watch_rules
 from holdfast.sessions.remedies import remedy, same_file
 
 # How a remedy is written in a rule: what took the place of what failed, and no more of the call than that.
@@ -308,17 +318,16 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
                 note(state, slip, found)
             continue
         part = remedy(slip.cause, slip.token, slip.part, parts)
-        if part is None or (slip.age >= PATIENCE and not _names(part, slip)):
+        if part is None:
+            continue
+        # A call that comes late must be of the program itself: what only does the same job is other work by then.
+        names_it = slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
+        if slip.age >= PATIENCE and not names_it:
             continue
         if not elsewhere(part) and (text := instead(slip, part, parts)):
             state.slips.remove(slip)
             note(state, slip, text)
     watch_listing(state, output)
-
-
-def _names(part: Simple, slip: Slip) -> bool:
-    """Whether a call that comes late is of the program itself: what only does the same job is other work by then."""
-    return slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
 
 
 def _in_vain(state: Gathered, command: str) -> None:

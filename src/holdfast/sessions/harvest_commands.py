@@ -1,17 +1,31 @@
-"""Stumbles: a call that failed for reasons of tool or environment, and the variant of it that worked.
+"""What commands show: facts with their evidence, and dead ends, a call that failed and the variant of it that worked.
 
-What fails because the code is wrong is work and not a stumble: an edit in between ends the wait for a remedy.
-"""
+Facts are commands that verify here, versions of tools, endpoints and ids in use, and commits. What fails because the
+code is wrong is work and no dead end: an edit in between ends the wait for a remedy."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from holdfast.core.patterns import late
-from holdfast.model.memory import DeadEnd
+from holdfast.core.shell import names
+from holdfast.model.memory import Fact, FactCategory
 from holdfast.sessions import checks
-from holdfast.sessions.harvest_prose import mentions
-from holdfast.sessions.harvest_state import MOST_FAILURES, Failure, Gathered, add, raw
+from holdfast.sessions.digest import (
+    LINE_LENGTH,
+    MOST_COMMITS,
+    MOST_FAILURES,
+    MOST_WATCHED,
+    Failure,
+    Gathered,
+    Mention,
+    Working,
+    add,
+    raw,
+)
+from holdfast.sessions.harvest_sentences import of_commit
+from holdfast.sessions.prose import mentions
 
 PATIENCE = 6  # calls after which nobody is looking for the remedy any more
 LONGEST_COMMAND = 200  # a longer one is a script: no remedy is read off it at a glance
@@ -63,57 +77,9 @@ _NOT_LEARNABLE = late(
     r"|\[build failed\]|undefined: |no matches found|no new variables",
     re.IGNORECASE,
 )
-_INSPECTS = frozenset(
-    [
-        "ls",
-        "cat",
-        "head",
-        "tail",
-        "grep",
-        "egrep",
-        "rg",
-        "find",
-        "fd",
-        "wc",
-        "echo",
-        "printf",
-        "test",
-        "jq",
-        "awk",
-        "sed",
-        "sort",
-        "uniq",
-        "diff",
-        "which",
-        "type",
-        "file",
-        "stat",
-        "tree",
-        "pwd",
-        "cd",
-        "env",
-        "true",
-        "sleep",
-        "ps",
-        "kill",
-        "pgrep",
-        "date",
-        "xxd",
-        "od",
-        "cut",
-        "tr",
-        "less",
-        "more",
-        "git",
-        "for",
-        "while",
-        "if",
-        "rm",
-        "cp",
-        "mv",
-        "mkdir",
-        "touch",
-    ]
+_INSPECTS = names(
+    "ls cat head tail grep egrep rg find fd wc echo printf test jq awk sed sort uniq diff which type file stat tree pwd"
+    " cd env true sleep ps kill pgrep date xxd od cut tr less more git for while if rm cp mv mkdir touch"
 )
 _REMEDY = late(
     r"\b(?:fix|fmt|format|generate|gen|install|tidy|build|sync|migrate|up|trust|login|init|setup|restore"
@@ -147,7 +113,7 @@ def watch_read(state: Gathered, path: str, output: str, *, ok: bool | None, at: 
     for failure in state.failures:
         if failure.read and failure.command != path and _same_file(failure.command, path):
             state.failures.remove(failure)
-            _add(state, DeadEnd(tried=failure.command, failed=failure.line, instead=path, at=failure.at))
+            add(state.dead_ends, [failure.resolved(path)])
             return
 
 
@@ -197,10 +163,7 @@ def _worked(state: Gathered, command: str) -> None:
         instead = _instead(failure, text)
         if instead:
             state.failures.remove(failure)
-            _add(
-                state,
-                DeadEnd(tried=failure.command, failed=failure.line, instead=raw(instead), at=failure.at),
-            )
+            add(state.dead_ends, [failure.resolved(raw(instead))])
         elif _REMEDY.search(text) and _program(bare(text)) not in _INSPECTS:
             failure.remedies.append(raw(text))
 
@@ -218,20 +181,13 @@ def _instead(failure: Failure, worked: str) -> str:
     common = len(set(old) & set(new)) / len(set(old) | set(new))
     same_program = _program(before) == _program(after)
     if common >= HALF or (same_program and common >= FEW_IN_COMMON):
-        return worked if not _only_narrowed(old, new) else ""
+        # The same call with another number: no flag, no subcommand, no path changed.
+        only_narrowed = len(old) == len(new) and all(
+            one == two or (one.isdigit() and two.isdigit()) for one, two in zip(old, new, strict=True)
+        )
+        return "" if only_narrowed else worked
     kind = checks.check_kind(before)
     return worked if kind and kind == checks.check_kind(after) else ""
-
-
-def _only_narrowed(old: list[str], new: list[str]) -> bool:
-    """Whether the same call was repeated with another subject: no flag, no subcommand, no path changed."""
-    return len(old) == len(new) and all(
-        one == two or (one.isdigit() and two.isdigit()) for one, two in zip(old, new, strict=True)
-    )
-
-
-def _add(state: Gathered, item: DeadEnd) -> None:
-    add(state.dead_ends, item, lambda known: f"{known.tried} {known.failed}")
 
 
 def shown(command: str) -> str:
@@ -273,3 +229,172 @@ def line_at(text: str, position: int) -> str:
     end = text.find("\n", position)
     line = " ".join(text[start : end if end >= 0 else len(text)].split()).lstrip("^~ ")
     return "" if _ECHO.match(line) else line
+
+
+_CATEGORY = {"test": FactCategory.TESTING, "build": FactCategory.BUILD}
+_DOES = {"test": "runs the tests", "build": "builds", "lint": "lints", "types": "checks types"}
+_PROOF = late(
+    r"(?:ok\s+\S+.*|PASS(?:ED)?|.*\b\d+ pass(?:ed|ing)\b.*|test result: ok.*|OK(?: \(.*\))?"
+    r"|.*\b0 (?:failures|failed|errors|issues"
+    r"|problems|warnings)\b.*|BUILD SUCCESS\w*.*|Success: no issues.*|All checks passed!?"
+    r"|.*\bFinished\b.*|[Ll]int passed.*"
+    r"|.*\b[Bb]uil[dt] (?:succeeded|completed?|in)\b.*|✓ .*|Done in .*)",
+)
+_ONE_TEST = late(
+    r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|--testPathPatterns?|-Dtest|--tests|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
+    r"|nextest\s+run)\s+[a-z]\w*|\.bats\b|[\w/]+_test\.\w+|\.(?:test|spec)\.\w+"
+)
+_VERSION_ASKED = late(r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z")
+_VERSION = late(r"\bv?\d+\.\d+(?:\.\d+)*\b")
+_CALLS = late(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
+_ELSEWHERE = ("/tmp/", "/var/folders/", "mktemp", "TMPDIR")
+_SCRATCH = (
+    *_ELSEWHERE,
+    "/Temp/",
+    "\\Temp\\",
+    "scratchpad",
+)  # where agents put what nobody keeps, by a session's id
+_READABLE = late(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
+_URL = late(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
+_ID = late(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_COMMITTED = late(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
+_HERE_DOCUMENT = late(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
+_MESSAGE = late(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
+_NO_OUTPUT = "exit code 0, no output"
+
+
+def watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
+    """Takes a verification that passed. Of several in a row the last is the one that its output proves."""
+    text = _last_part(shown(command))
+    kind = checks.check_kind(text) if text else None
+    if kind is None or _ONE_TEST.search(text) or mentions(text, _ELSEWHERE):
+        return
+    known = state.working.get(text)
+    if known is not None:
+        known.times += 1
+    elif len(state.working) < MOST_WATCHED and (line := _proof(output, kind)):
+        state.working[text] = Working(kind, raw(line), at)
+
+
+def _last_part(command: str) -> str:
+    """The last command of a row, with the change of directory that the row began with."""
+    rest = bare(command)
+    if "&&" in rest and rest in command:
+        directory = command[: command.index(rest)] if command.startswith("cd ") else ""
+        command = directory + rest.rpartition("&&")[2].strip()
+        rest = bare(command)
+    return "" if any(mark in rest for mark in (";", "||", "|", "&")) else command
+
+
+def _proof(output: str, kind: str) -> str:
+    if not output.strip():
+        return _NO_OUTPUT
+    for line in reversed(output.splitlines()):
+        bare = line.strip()
+        if (
+            len(bare) <= LINE_LENGTH
+            and _PROOF.fullmatch(bare)
+            and not (kind == "test" and "Finished" in bare)
+        ):
+            return " ".join(bare.split())  # tests are built first: that a build finished proves none
+    return ""
+
+
+def proof(output: str) -> str:
+    """The line of an output that says that all is well; '' where none does."""
+    return _proof(output, "test")
+
+
+def watch_command(state: Gathered, command: str, output: str, at: float | None) -> None:
+    """Takes any shell command that worked; what it names is looked for in the command, seldom in its output."""
+    if "ersion" in command or command.endswith((" -V", " -v")):
+        _version(state, command, output, at)
+    if "://" in command and _CALLS.search(command) and (match := _URL.search(command)):
+        # What is asked of an endpoint is of the moment: `?lat=37&limit=5` and `?limit=2` are one.
+        _mention(state, match[0].partition("?")[0].rstrip(".,/"), FactCategory.ENDPOINT, command, output, at)
+    elif (
+        command.count("-") >= 4
+        and (match := _ID.search(command))
+        and match[0] in output
+        and not mentions(command, _SCRATCH)
+    ):
+        _mention(state, match[0], FactCategory.ID, command, output, at)
+
+
+def _version(state: Gathered, command: str, output: str, at: float | None) -> None:
+    text = bare(shown(command))
+    asked = _VERSION_ASKED.match(text)
+    line = next((line.strip() for line in output.splitlines() if line.strip()), "")
+    if asked and (match := _VERSION.search(line)) and len(line) <= 120:
+        program = (asked[1] or asked[2]).rpartition("/")[2]
+        said = f"{program} is {match[0]} here"
+        fact = Fact(
+            text=said, category=FactCategory.ENVIRONMENT, command=raw(text), evidence=raw(line), at=at
+        )
+        add(state.facts, [fact])
+
+
+def _mention(state: Gathered, name: str, category: str, command: str, output: str, at: float | None) -> None:
+    known = state.mentions.get(name)
+    if known is not None:
+        known.times += command != known.command
+    elif len(state.mentions) < MOST_WATCHED and (line := _first_readable(output)):
+        state.mentions[raw(name)] = Mention(category, raw(command), raw(line), at)
+
+
+def _first_readable(output: str) -> str:
+    lines = (line.strip() for line in output.splitlines())
+    return next((line for line in lines if _READABLE.fullmatch(line)), "")
+
+
+def watch_commit(state: Gathered, command: str, output: str, at: float | None) -> None:
+    """Takes a commit that was made: its name, and why, where the message says so."""
+    said = _COMMITTED.findall(output)
+    for name, subject in said:
+        line = raw(f"{name} {subject}")
+        if line not in state.commits:
+            state.commits = [*state.commits, line][-MOST_COMMITS:]
+    if said:
+        add(state.decisions, of_commit(said[-1][1], _body(command), at))
+
+
+def _body(command: str) -> str:
+    """What a commit's message says after its subject."""
+    if match := _HERE_DOCUMENT.search(command):
+        return match[3].strip().partition("\n")[2]
+    messages = [one or other for one, other in _MESSAGE.findall(command)]
+    return "\n".join([messages[0].partition("\n")[2], *messages[1:]]) if messages else ""
+
+
+def check_in(fact: Fact) -> str:
+    """The kind of check that a fact says a command does here; '' when it says something else."""
+    return next((kind for kind, does in _DOES.items() if fact.text.endswith(f"` {does} here")), "")
+
+
+def facts_of(state: Gathered) -> Iterator[Fact]:
+    """The facts so far, the most used command of each kind first."""
+    seen: dict[str, int] = {}
+    for command, working in sorted(state.working.items(), key=lambda pair: (-pair[1].times, len(pair[0]))):
+        seen[working.kind] = seen.get(working.kind, 0) + 1
+        if seen[working.kind] > 2 or (seen[working.kind] == 2 and working.times == 1):
+            continue
+        yield Fact(
+            text=f"`{command}` {_DOES[working.kind]} here",
+            category=_CATEGORY.get(working.kind, FactCategory.COMMAND),
+            command=command,
+            evidence=working.line,
+            at=working.at,
+            verified_at=working.at,
+        )
+    for name, mention in state.mentions.items():
+        if mention.times > 1:
+            said = "answers" if mention.category == FactCategory.ENDPOINT else "is in use"
+            yield Fact(
+                text=f"{name} {said} here",
+                category=mention.category,
+                command=mention.command,
+                evidence=mention.line,
+                at=mention.at,
+                verified_at=mention.at,
+            )
+    yield from reversed(state.facts)
