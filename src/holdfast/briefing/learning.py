@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from holdfast.briefing.guides import Guides
 from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
-from holdfast.core.git_output import git_output
+from holdfast.core.git import run_git
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.lessons.grounds import depends_on, evidence_of, is_registration, slug
 from holdfast.lessons.notes import Choices
@@ -261,8 +261,8 @@ _SECONDS, _BYTES = 2.0, 200
 
 def head_of(project: Project) -> str:
     """The commit that is checked out; '' outside git."""
-    printed = git_output(project.root, "rev-parse", "HEAD", seconds=_SECONDS, most_bytes=_BYTES)
-    return printed.decode("ascii", "replace").strip()
+    answer = run_git(project.root, "rev-parse", "HEAD", seconds=_SECONDS, most_bytes=_BYTES)
+    return answer.data.decode("ascii", "replace").strip()
 
 
 def registration_lessons(project: Project, lived: Sequence[Lived], guides: Guides) -> list[Lesson]:

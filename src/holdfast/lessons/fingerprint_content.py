@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.git_output import LEFT_OUT
+from holdfast.core.file_names import LEFT_OUT
+from holdfast.core.git import ask_git
 from holdfast.core.yaml import YamlError
 from holdfast.core.yaml import load as load_yaml
 
@@ -382,14 +383,7 @@ class Renames:
         )
 
     def _renames(self, command: str, *words: str) -> Iterator[tuple[str, str]]:
-        options = (
-            "--no-ext-diff",
-            "--no-textconv",
-            "-z",
-            "--name-status",
-            "--find-renames=50%",
-            "--diff-filter=R",
-        )
+        options = ("-z", "--name-status", "--find-renames=50%", "--diff-filter=R")
         parts = iter(os.fsdecode(self._git(command, *options, *words)).split("\0"))
         for status in parts:
             if status.strip()[:1] == "R":
@@ -407,34 +401,7 @@ class Renames:
         yield from sorted(alike, key=lambda other: os.path.basename(other) != name)[:MOST_CANDIDATES]
 
     def _git(self, *words: str) -> bytes:
-        # A repository may be anyone's: nothing that its configuration names is run.
-        command = [
-            "git",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.quotePath=false",
-        ]
-        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-        import subprocess
-
-        nothing = subprocess.DEVNULL
-        try:
-            done = subprocess.run(
-                [*command, *words],
-                cwd=self.root,
-                env=environment,
-                stdin=nothing,
-                stdout=subprocess.PIPE,
-                stderr=nothing,
-                timeout=SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.SubprocessError, ValueError):
-            return b""
-        return done.stdout[:MOST_RENAME_BYTES] if done.returncode == 0 else b""
+        return ask_git(self.root, words, os.environ, SECONDS, MOST_RENAME_BYTES) or b""
 
 
 def _target_of(path: str, is_folder: bool, renames: list[tuple[str, str]]) -> str:

@@ -12,17 +12,14 @@ import re
 import stat
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.core.folders import recover
+from holdfast.core.git import git_text
 from holdfast.core.names import as_name
-
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
 
 FORMAT = 1
 LINKS = os.name != "nt"  # elsewhere links need a privilege, and the ledger is a plain file in the window
@@ -288,7 +285,9 @@ def _suffix(root: Path, identity_file: Path) -> str:
     """
     made = b""
     if identity_file.name == "holdfast-id":
-        made = git(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(identity_file.parent)
+        made = git_text(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(
+            identity_file.parent
+        )
     return blake2b(os.fsencode(root.resolve()) + made, digest_size=4).hexdigest()
 
 
@@ -298,40 +297,6 @@ def _made_at(common: Path) -> bytes:
         with contextlib.suppress(OSError):
             return str((common / name).stat().st_mtime_ns).encode()
     return b""
-
-
-def git(root: Path, *arguments: str) -> str:
-    """What git answers, or '' when it does not: no git, no repository, no commit yet."""
-    done = _run_git(root, arguments)
-    return done.stdout.strip() if done is not None and done.returncode == 0 else ""
-
-
-def git_complaint(root: Path, *arguments: str) -> str:
-    """Runs git for its effect: '' when it worked, else what it says."""
-    done = _run_git(root, arguments)
-    if done is None:
-        return "git cannot be run"
-    return (
-        ""
-        if done.returncode == 0
-        else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
-    )
-
-
-def _run_git(root: Path, arguments: tuple[str, ...]) -> CompletedProcess[str] | None:
-    import subprocess
-
-    try:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=20,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
 
 
 def _text_of(path: Path) -> str:
