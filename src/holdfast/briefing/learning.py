@@ -14,9 +14,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from holdfast.briefing.guides import Guides
-from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
 from holdfast.core.git import run_git
+from holdfast.core.place import is_checkout
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.lessons.grounds import depends_on, evidence_of, is_registration, slug
 from holdfast.lessons.notes import Choices

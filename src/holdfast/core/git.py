@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.core.checkout import find_checkout
+from holdfast.core.place import find_checkout
 from holdfast.core.reading import text_of
 
 TYPE_CHECKING = False

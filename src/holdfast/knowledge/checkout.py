@@ -16,6 +16,8 @@ from msgspec import Struct
 from holdfast.core.errors import UsageError
 from holdfast.core.file_names import walked
 from holdfast.core.git import git_text, run_git
+from holdfast.core.place import checkout_at
+from holdfast.core.reading import beginning_of
 
 MOST_NAMES = 400_000
 _MOST_BYTES = 60_000_000
@@ -72,15 +74,12 @@ def head_of(root: Path) -> str:
 
 def index_stamp(root: Path) -> str:
     """What changes with the list of tracked files: where it is the same, git need not be asked; '' without an index."""
-    marker = root / ".git"
+    checkout = checkout_at(str(root))
     try:
-        if marker.is_file():
-            pointer = marker.read_text(encoding="utf-8", errors="replace")
-            marker = (root / pointer.removeprefix("gitdir:").strip()).resolve()
-        found = os.stat(marker / "index")
+        found = os.stat(os.path.join(checkout.private, "index")) if checkout else None
     except (OSError, ValueError):
         return ""
-    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
+    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}" if found else ""
 
 
 def _is_bare(root: Path) -> bool:
@@ -110,22 +109,8 @@ def stamp_of(root: str, name: str) -> Stamp | None:
 
 def bytes_of(root: Path, name: str, most: int = LARGEST) -> bytes | None:
     """The content of a regular file inside the checkout; None when it is too large, binary, a link or gone."""
-    path = f"{root}/{name}"
-    try:
-        # Not blocked by a pipe that somebody put there, and not led out of the tree by a link.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-            return None
-        data = os.read(descriptor, most + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return None if b"\0" in data[:8000] else data
+    found = beginning_of(f"{root}/{name}", most + 1, follow=False)
+    return None if found is None or found[1] > most or b"\0" in found[0][:8000] else found[0]
 
 
 def text_of(root: Path, name: str, most: int = LARGEST) -> str:

@@ -114,7 +114,7 @@ def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[Seen]:
 
 def _is_elsewhere(project: Project) -> bool:
     """Sessions were imported into an empty folder: there is nothing here that could have changed."""
-    from holdfast.core.checkout import is_checkout
+    from holdfast.core.place import is_checkout
 
     return not is_checkout(project.root) and not (project.root / ".git").exists()
 

@@ -25,6 +25,7 @@ from holdfast.agents.jsonl import seconds, text_in
 from holdfast.agents.loose import Record, object_in
 from holdfast.core.errors import TranscriptError
 from holdfast.core.git import run_git, start_git
+from holdfast.core.place import checkout_at
 from holdfast.model.events import Began, Event
 from holdfast.store.machine import Places
 
@@ -48,19 +49,9 @@ class Blob(Struct, frozen=True):
 
 def common_folder(work_tree: Path) -> Path | None:
     """The folder in which a work tree's objects lie: its `.git`, the one that a worktree points to, itself if bare."""
-    entry = work_tree / ".git"
-    try:
-        if entry.is_file():
-            named = entry.read_text(encoding="utf-8", errors="replace").partition("gitdir:")[2].strip()
-            entry = (work_tree / named).resolve()
-        elif not entry.is_dir():
-            entry = work_tree
-        shared = entry / "commondir"
-        if shared.is_file():
-            entry = (entry / shared.read_text(encoding="utf-8", errors="replace").strip()).resolve()
-        return entry if (entry / "HEAD").is_file() and (entry / "objects").is_dir() else None
-    except OSError:
-        return None
+    checkout = checkout_at(str(work_tree))
+    entry = Path(checkout.common) if checkout else work_tree
+    return entry if (entry / "HEAD").is_file() and (entry / "objects").is_dir() else None
 
 
 def work_tree_of(common: Path) -> str:
