@@ -23,7 +23,6 @@ from holdfast.briefing.explain import injections
 from holdfast.briefing.prepare import _told, exclusion, prepare
 from holdfast.briefing.start import Briefings, Line
 from holdfast.core import fence as guard_fence
-from holdfast.core import hook_fence
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prepared import Prepared
 from holdfast.hot import hook_entry
@@ -45,10 +44,10 @@ def test_a_new_session_is_told_the_prepared_lines(enabled: Enabled) -> None:
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=5), st.from_regex(r"[a-z0-9]{6}", fullmatch=True))
 def test_both_sides_write_the_same_fence(texts: list[str], id: str) -> None:
     text, tokens, reasons = _told([Line(text, "because") for text in texts])
-    assert hook_fence.wrap(text, id) == guard_fence.wrap([" ".join(line.split()) for line in texts], id)
+    assert guard_fence.fenced(text, id) == guard_fence.wrap([" ".join(line.split()) for line in texts], id)
     assert tokens == count_tokens(text)
     assert len(json.loads(reasons)) == len(text.split("\n"))
-    assert guard_fence.strip_fences(hook_fence.wrap(text, id)) == ""
+    assert guard_fence.strip_fences(guard_fence.fenced(text, id)) == ""
 
 
 def test_a_line_cannot_break_out_of_the_fence(enabled: Enabled) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from holdfast.agents.host_contract import Change, Scope, Where, Wired
 from holdfast.agents.json_config import JsonFile, append, member, remove
 from holdfast.core.errors import ConfigError
-from holdfast.store.project import git
+from holdfast.core.git import git_text
 
 Groups = Mapping[str, dict[str, Any]]
 """For each event the one group that is ours."""
@@ -150,7 +150,7 @@ def refuse_tracked(where: Where, scope: Scope, path: Path) -> None:
     if scope != "project" or not path.is_relative_to(where.project):
         return
     name = path.relative_to(where.project).as_posix()
-    if git(where.project, "ls-files", "--", name):
+    if git_text(where.project, "ls-files", "--", name):
         raise ConfigError(
             "is tracked by git, and our hooks name paths of this machine",
             where=str(path),
@@ -160,7 +160,7 @@ def refuse_tracked(where: Where, scope: Scope, path: Path) -> None:
 
 def keep_out_of_git(where: Where, *names: str) -> tuple[str, ...]:
     """What a person does so that files of this machine do not get into a commit; nothing where git ignores them."""
-    shown = [name for name in names if not git(where.project, "check-ignore", "--", name)]
-    if not shown or not git(where.project, "rev-parse", "--git-dir"):
+    shown = [name for name in names if not git_text(where.project, "check-ignore", "--", name)]
+    if not shown or not git_text(where.project, "rev-parse", "--git-dir"):
         return ()
     return (f"Keep what names this machine out of git: add {' and '.join(shown)} to .git/info/exclude.",)

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from holdfast.core.checkout import is_checkout
 from holdfast.core.fence import wrap
+from holdfast.core.place import is_checkout
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import LONGEST_PROMPT, branch_words, command_in, name_words, words
 from holdfast.guard.hidden_text import has_hidden

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from holdfast.core.checkout import is_checkout
+from holdfast.core.place import is_checkout
 from holdfast.core.reading import text_of
 from holdfast.knowledge.context import Here
 from holdfast.knowledge.instructions import InstructionsSource

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from holdfast.briefing.guides import Guides
-from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
-from holdfast.core.git_output import git_output
+from holdfast.core.git import run_git
+from holdfast.core.place import is_checkout
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.lessons.fingerprint import Missing, take
 from holdfast.lessons.grounds import depends_on
@@ -254,5 +254,5 @@ _SECONDS, _BYTES = 2.0, 200
 
 def head_of(project: Project) -> str:
     """The commit that is checked out; '' outside git."""
-    printed = git_output(project.root, "rev-parse", "HEAD", seconds=_SECONDS, most_bytes=_BYTES)
-    return printed.decode("ascii", "replace").strip()
+    answer = run_git(project.root, "rev-parse", "HEAD", seconds=_SECONDS, most_bytes=_BYTES)
+    return answer.data.decode("ascii", "replace").strip()

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from holdfast.briefing.file_pointers import prompt_words
 from holdfast.briefing.guides import guide_text
-from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fence import wrap
+from holdfast.core.place import is_checkout
 from holdfast.core.shell import simple_commands
 from holdfast.guard.hidden_text import visible, why_line_refused
 from holdfast.hooks.lesson_lines import ANYTHING, ONE_WORD

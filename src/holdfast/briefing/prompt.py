@@ -15,8 +15,8 @@ from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_wor
 from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
 from holdfast.briefing.projects import known_projects, naming
 from holdfast.briefing.start import is_stated
-from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
+from holdfast.core.place import is_checkout
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import (
     AT_WORK,

@@ -18,8 +18,8 @@ from holdfast.briefing.lesson_lines import Rule, counted, flat, instructions, re
 from holdfast.briefing.moments import Moment, moments_of
 from holdfast.briefing.projects import Naming, naming
 from holdfast.briefing.recovery import START_BUDGET, starts
-from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
+from holdfast.core.place import is_checkout
 from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused
 from holdfast.lessons.commands import LEAST_MET, InUse, in_use, is_default, lately_met

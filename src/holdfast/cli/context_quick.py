@@ -11,7 +11,7 @@ import sys
 from functools import partial
 
 from holdfast.core import place
-from holdfast.core.checkout import find_checkout
+from holdfast.core.place import find_checkout
 from holdfast.core.processes import detach
 from holdfast.core.reading import text_of
 from holdfast.knowledge import context_view
@@ -103,7 +103,7 @@ def _here() -> tuple[Here, str]:
     import time
 
     env = dict(os.environ)
-    holdfast_home = str(place.home_of(env))
+    holdfast_home = place.home_of(env)
     cwd = os.getcwd()
     found = place.find(cwd, holdfast_home)
     checkout = None if found is not None else find_checkout(cwd)
@@ -111,7 +111,7 @@ def _here() -> tuple[Here, str]:
     here = Here(
         cwd=cwd,
         root=found.root if found is not None else checkout.root if checkout else cwd,
-        home=env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~"),
+        home=place.user_home(env),
         now=time.time(),
         env=env,
         memory=memory,

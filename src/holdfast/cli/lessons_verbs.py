@@ -18,7 +18,7 @@ from holdfast.flows import extract_lessons as extraction
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lesson_upkeep as upkeep
 from holdfast.flows import lessons as app
-from holdfast.flows.relearn import Relearned, relearn
+from holdfast.flows.lesson_upkeep import Relearned, relearn
 from holdfast.lessons.states import Seen
 from holdfast.store.project import Project
 

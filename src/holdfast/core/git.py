@@ -1,84 +1,250 @@
-"""Asks git one question: bounded in time and length, and nothing that a repository names is run."""
+"""The one way to run git: bounded in time and output, and nothing that a repository or the environment names is run.
+
+A repository may be anyone's, and the caller may be a hook of another one. So the variables that would lead git
+elsewhere are not passed on, and of the repository's configuration no hook, file watcher, pager, diff program, filter
+or remote is used. Only `git_complaint`, which changes a repository for its owner, lets git run their hooks.
+Light enough for hooks: `subprocess`, whose import takes longer than git does, is loaded where it is needed.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 
+from holdfast.core.place import find_checkout
+from holdfast.core.reading import text_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from subprocess import Popen
+    from typing import IO
 
 MOST_BYTES = 1_000_000
-# A repository may be anyone's, and we may be inside a hook of another one.
-_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false")
-_NOT_PASSED_ON = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_TRACE")
+_MOST_CONFIG_BYTES = 1_000_000
+_MOST_TEXT_BYTES = 100_000_000
+_MOST_COMPLAINT_BYTES = 10_000
+_TEXT_SECONDS = 20.0
+_SIGKILL = 9
+_SAFE = (
+    *("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    *("-c", "log.showSignature=false", "-c", "protocol.allow=never"),
+)
+_SAFE_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # stronger than the configuration: nothing is fetched, not even what is missing
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+# Who commits, and which file is a person's own configuration: nothing that a repository could have set.
+_PASSED_ON = (
+    "GIT_AUTHOR_",
+    "GIT_COMMITTER_",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+)
+_PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
+_NO_SUBMODULES = ("--ignore-submodules=all",)  # git would start itself there, with their configuration
+_OPTIONS = {
+    "diff": (*_PLAIN_DIFF, *_NO_SUBMODULES),
+    "log": _PLAIN_DIFF,
+    "show": _PLAIN_DIFF,
+    "status": _NO_SUBMODULES,
+}
+_FILTERING = ("diff", "status")  # these compare files of the work tree, through the filters of .gitattributes
 
 
-def ask_git(root: str, arguments: tuple[str, ...], env: Mapping[str, str], limit: float) -> bytes | None:
+class Answer:
+    """What git printed. `code` is None when git could not be run or was stopped: `late`, or `cut` at the bound."""
+
+    __slots__ = ("code", "complaint", "cut", "data", "late")
+
+    def __init__(self, data: bytes, complaint: bytes, code: int | None, *, late: bool, cut: bool) -> None:
+        self.data = data
+        self.complaint = complaint.decode("utf-8", "replace").strip().partition("\n")[0]
+        self.code = code
+        self.late = late
+        self.cut = cut
+
+    @property
+    def whole(self) -> bool:
+        return self.code == 0
+
+    @property
+    def usable(self) -> bool:
+        """Whether git said yes, or more than was asked for."""
+        return self.cut or self.code == 0
+
+
+def run_git(
+    root: str | os.PathLike[str],
+    *arguments: str,
+    seconds: float,
+    most_bytes: int = MOST_BYTES,
+    env: Mapping[str, str] = os.environ,
+    is_git_dir: bool = False,
+) -> Answer:
+    """Asks a question; `root` is a work tree, or the folder with the objects."""
+    command, own = _command(os.fspath(root), arguments, is_git_dir), _environment(env)
+    if arguments[0] in _FILTERING:
+        filters = _filters_of(os.fspath(root), own, seconds)
+        if filters is None:
+            return Answer(
+                b"", b"the filters of this repository cannot be listed", None, late=False, cut=False
+            )
+        own |= filters
+    return _answer(command, own, seconds, most_bytes)
+
+
+def ask_git(
+    root: str | os.PathLike[str],
+    arguments: tuple[str, ...],
+    env: Mapping[str, str],
+    limit: float,
+    most_bytes: int = MOST_BYTES,
+) -> bytes | None:
     """What git answered; None when it could not be run, said no or took too long."""
-    command = ["git", *_QUIET, "-C", root, *arguments]
-    own = {name: value for name, value in env.items() if name not in _NOT_PASSED_ON}
-    own |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    try:
-        return _spawned(command, own, limit) if hasattr(os, "posix_spawnp") else _run(command, own, limit)
-    except (OSError, ValueError):
+    answer = run_git(root, *arguments, seconds=limit, most_bytes=most_bytes, env=env)
+    return answer.data if answer.usable else None
+
+
+def git_text(root: str | os.PathLike[str], *arguments: str) -> str:
+    """What git answers, or '' when it does not: no git, no repository, no commit yet."""
+    answer = run_git(root, *arguments, seconds=_TEXT_SECONDS, most_bytes=_MOST_TEXT_BYTES)
+    text = answer.data.decode("utf-8", "replace") if answer.whole else ""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def git_complaint(root: str | os.PathLike[str], *arguments: str) -> str:
+    """Runs git for its effect, with the owner's hooks and filters: '' when it worked, else what it says."""
+    command = ["git", "-C", os.fspath(root), *arguments]
+    answer = _answer(command, _passed_on(os.environ), _TEXT_SECONDS, _MOST_TEXT_BYTES)
+    if answer.code is None:
+        return "git cannot be run"
+    return "" if answer.code == 0 else answer.complaint or f"exit code {answer.code}"
+
+
+def start_git(
+    git_dir: str | os.PathLike[str], *arguments: str, stdin: int, stdout: int | IO[bytes]
+) -> Popen[bytes]:
+    """A git process to talk to, or one whose output goes straight into a file."""
+    import subprocess
+
+    command = _command(os.fspath(git_dir), arguments, is_git_dir=True)
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL, env=_environment(os.environ)
+    )
+
+
+def _command(root: str, arguments: tuple[str, ...], is_git_dir: bool) -> list[str]:
+    place = ("--no-replace-objects", f"--git-dir={root}") if is_git_dir else ("-C", root)
+    return ["git", *_SAFE, *place, arguments[0], *_OPTIONS.get(arguments[0], ()), *arguments[1:]]
+
+
+def _environment(env: Mapping[str, str]) -> dict[str, str]:
+    return _passed_on(env) | _SAFE_ENVIRONMENT
+
+
+def _passed_on(env: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in env.items()
+        if not name.startswith("GIT_") or name.startswith(_PASSED_ON)
+    }
+
+
+def _filters_of(root: str, env: dict[str, str], seconds: float) -> dict[str, str] | None:
+    """Variables that switch off the filters in the repository's own configuration; None when it cannot be told.
+
+    Not those of a person's own configuration, such as Git LFS: without them its files would count as changed.
+    """
+    checkout = find_checkout(root)
+    files = ((checkout.common, "config"), (checkout.private, "config.worktree")) if checkout else ()
+    texts = ((text_of(os.path.join(*file), _MOST_CONFIG_BYTES) or "").lower() for file in files)
+    if not any("filter" in text or "include" in text for text in texts):
+        return {}
+    question = ("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    answer = _answer(_command(root, question, is_git_dir=False), env, seconds, _MOST_CONFIG_BYTES)
+    if answer.code not in (0, 1):
         return None
+    words = os.fsdecode(answer.data).split("\0")
+    filters = {
+        name.rpartition(".")[0]
+        for scope, name in zip(words[::2], words[1::2], strict=False)
+        if scope in ("local", "worktree")
+    }
+    values = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+    variables = [(f"{name}.{key}", value) for name in sorted(filters) for key, value in values]
+    off = {"GIT_CONFIG_COUNT": str(len(variables))}
+    for at, (key, value) in enumerate(variables):
+        off |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
+    return off
 
 
-def _run(command: list[str], env: dict[str, str], limit: float) -> bytes | None:
+def _answer(command: list[str], env: dict[str, str], seconds: float, most_bytes: int) -> Answer:
+    try:
+        run = _spawned if hasattr(os, "posix_spawnp") else _run
+        return run(command, env, seconds, most_bytes)
+    except (OSError, ValueError) as error:
+        return Answer(b"", str(error).encode(), None, late=False, cut=False)
+
+
+def _run(command: list[str], env: dict[str, str], seconds: float, most_bytes: int) -> Answer:
     import subprocess
 
     try:
         done = subprocess.run(
-            command,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=limit,
-            check=False,
+            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )
-    except subprocess.SubprocessError:
-        return None
-    return done.stdout[:MOST_BYTES] if done.returncode == 0 else None
+    except subprocess.TimeoutExpired as error:
+        return Answer((error.stdout or b"")[:most_bytes], b"took too long", None, late=True, cut=False)
+    return Answer(
+        done.stdout[:most_bytes], done.stderr, done.returncode, late=False, cut=len(done.stdout) > most_bytes
+    )
 
 
-def _spawned(command: list[str], env: dict[str, str], limit: float) -> bytes | None:
-    """The same without `subprocess`, whose import takes longer than git does."""
+def _spawned(command: list[str], env: dict[str, str], seconds: float, most_bytes: int) -> Answer:
+    """The same without `subprocess`, and stopped as soon as enough was read."""
     import select
-    import signal
 
-    ours, theirs = os.pipe()
+    pipes = [os.pipe(), os.pipe()]
+    output, complaints = pipes[0][0], pipes[1][0]
+    read = {output: bytearray(), complaints: bytearray()}
     try:
         actions = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_DUP2, theirs, 1),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, pipes[0][1], 1),
+            (os.POSIX_SPAWN_DUP2, pipes[1][1], 2),
         ]
         process = os.posix_spawnp(command[0], command, env, file_actions=actions)
     except BaseException:
-        os.close(ours)
+        os.close(output)
+        os.close(complaints)
         raise
     finally:
-        os.close(theirs)
-    deadline = time.monotonic() + limit
-    data, complete = b"", False
+        os.close(pipes[0][1])
+        os.close(pipes[1][1])
+    deadline = time.monotonic() + seconds
+    waiting, late, cut = list(read), False, False
     try:
-        while len(data) < MOST_BYTES:
+        while waiting and not cut:
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([ours], [], [], left)[0]:
+            ready = select.select(waiting, [], [], left)[0] if left > 0 else []
+            if late := not ready:
                 break
-            part = os.read(ours, 65_536)
-            if not part:
-                complete = True
-                break
-            data += part
-        complete = complete or len(data) >= MOST_BYTES
+            for pipe in ready:
+                if not (part := os.read(pipe, 65_536)):
+                    waiting.remove(pipe)
+                elif pipe == output or len(read[pipe]) < _MOST_COMPLAINT_BYTES:
+                    read[pipe] += part
+            cut = len(read[output]) > most_bytes
     finally:
-        os.close(ours)
-        if not complete or len(data) >= MOST_BYTES:
-            os.kill(process, signal.SIGKILL)
-        _, status = os.waitpid(process, 0)
-    cut = len(data) >= MOST_BYTES
-    return data if complete and (cut or status == 0) else None
+        os.close(output)
+        os.close(complaints)
+        if waiting:
+            os.kill(process, _SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    data, complaint = bytes(read[output][:most_bytes]), bytes(read[complaints])
+    return Answer(data, complaint, None if waiting else code, late=late, cut=cut)

@@ -12,10 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-
-def word_set(block: str) -> frozenset[str]:
-    return frozenset(block.split())
-
+from holdfast.core.words import word_set as word_set
 
 # Calibrated on the pairs in tests/distill/test_merging.py, and on a thousand bullets of real sessions, where
 # looser bounds merged what merely shares a subject, and saw a clash in every "no".

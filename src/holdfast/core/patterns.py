@@ -1,18 +1,16 @@
-"""A pattern that is looked for only where one of its words stands: most texts have none, and words cost less.
+"""Patterns that are compiled when they are first used: an import has hundreds, and most sessions need few of them.
 
-It is compiled when it is first needed; compiling all the patterns of an import takes a tenth of a second.
+Compiling all of them takes a tenth of a second. `Sought` looks for words first: most texts have none, and words cost
+less. Hooks load this module, so `re` waits too.
 """
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
-
-# Patterns that are compiled when they are first used: an import has hundreds, and most sessions need few of
-# them.
-
+_IGNORECASE = 2  # re.IGNORECASE
 _METHODS = (
     "search",
     "match",
@@ -37,7 +35,7 @@ class _Late:
     def __getattr__(self, name: str) -> object:
         if name not in _METHODS:
             raise AttributeError(name)
-        import re  # not for free either: what uses no pattern need not pay for it
+        import re
 
         compiled = re.compile(self.pattern, self.flags)
         self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
@@ -62,32 +60,30 @@ class Sought:
         self.source = source
         self.flags = flags
         self.words = tuple(words.split("|"))
-        self._folds = bool(flags & re.IGNORECASE)
+        self._folds = bool(flags & _IGNORECASE)
         self._pattern: re.Pattern[str] | None = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
         if self._pattern is None:
+            import re
+
             self._pattern = re.compile(self.source, self.flags)
         return self._pattern
 
+    def _may_match(self, text: str) -> bool:
+        looked_at = text.lower() if self._folds else text
+        return any(word in looked_at for word in self.words)
+
     def search(self, text: str) -> re.Match[str] | None:
         looked_at = text.lower() if self._folds else text
-        for word in self.words:  # a loop costs half of a generator
+        for word in self.words:  # a loop costs half of a generator, and every text is asked
             if word in looked_at:
                 return self.pattern.search(text)
         return None
 
     def match(self, text: str) -> re.Match[str] | None:
-        looked_at = text.lower() if self._folds else text
-        for word in self.words:
-            if word in looked_at:
-                return self.pattern.match(text)
-        return None
+        return self.pattern.match(text) if self._may_match(text) else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        looked_at = text.lower() if self._folds else text
-        for word in self.words:
-            if word in looked_at:
-                return self.pattern.fullmatch(text)
-        return None
+        return self.pattern.fullmatch(text) if self._may_match(text) else None

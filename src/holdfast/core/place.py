@@ -1,6 +1,6 @@
-"""Which project a directory belongs to, found without the application. `store/project.py` is the original.
+"""Which project a directory belongs to: repository, branch, identity and memory, as git's own files and ours tell.
 
-Only projects that have an identity can be enabled, so where none is written the answer is None.
+Hooks use this as it is, so nothing may be loaded here; `store/project.py` adds what a new project needs.
 """
 
 from __future__ import annotations
@@ -8,24 +8,47 @@ from __future__ import annotations
 import os
 import stat
 
+from holdfast.core.reading import small_text
+
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     from collections.abc import Container
 
-_SMALL = 10_000
 LOAD_FROM = "Load from "
 LINKED = LOAD_FROM + ".holdfast/local/"
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
-class Place:
-    """A project as the hook sees it. `common` is where git keeps what all work trees share, '' outside git."""
+class Checkout:
+    """A work tree. `private` is its own git directory, `common` the one that all its work trees share."""
 
-    def __init__(self, root: str, memory: str, identity_file: str, private: str) -> None:
+    __slots__ = ("common", "private", "root")
+
+    def __init__(self, root: str, private: str, common: str) -> None:
+        self.root = root
+        self.private = private
+        self.common = common
+
+    @property
+    def first_tree(self) -> str:
+        """The work tree that the repository was made with; '' for a bare one."""
+        return os.path.dirname(self.common) if os.path.basename(self.common) == ".git" else ""
+
+    def head(self) -> tuple[str, str]:
+        """The branch that is checked out, or the commit where none is."""
+        head = small_text(os.path.join(self.private, "HEAD")).strip()
+        return (head[16:], "") if head.startswith("ref: refs/heads/") else ("", head)
+
+
+class Place:
+    """A project that has an identity: only such a one can be enabled."""
+
+    def __init__(self, root: str, memory: str, identity_file: str, checkout: Checkout | None) -> None:
         self.root = root
         self.memory = memory
         self.identity_file = identity_file
-        self.private = private  # this work tree's own git directory, '' outside git
+        self.checkout = checkout
+        self.private = checkout.private if checkout else ""
 
     def known(self, marks: Container[str]) -> bool:
         """Whether this is where a person enabled the project, moved or not: all of it may have come with a download."""
@@ -49,10 +72,10 @@ class Place:
             return not os.path.islink(marker)
         if self.private.startswith(os.path.realpath(self.root) + os.sep):
             return True
-        back = text_of(os.path.join(self.private, "gitdir")).strip()
+        back = small_text(os.path.join(self.private, "gitdir")).strip()
         if back:
             return _is_same(os.path.join(self.private, back), marker)
-        for line in text_of(os.path.join(self.private, "config")).splitlines():  # a submodule's
+        for line in small_text(os.path.join(self.private, "config")).splitlines():  # a submodule's
             name, _, value = line.partition("=")
             if name.strip() == "worktree":
                 return _is_same(os.path.join(self.private, value.strip().strip('"')), self.root)
@@ -70,8 +93,7 @@ class Place:
 
     def branch(self) -> str:
         """The branch that is checked out; '' when none is."""
-        head = text_of(os.path.join(self.private, "HEAD")).strip() if self.private else ""
-        return head[16:] if head.startswith("ref: refs/heads/") else ""
+        return self.checkout.head()[0] if self.checkout else ""
 
 
 def mark_of(status: os.stat_result) -> str:
@@ -92,54 +114,75 @@ def _is_same(one: str, other: str) -> bool:
 
 def home_of(env: dict[str, str]) -> str:
     """`~/.holdfast`, or where HOLDFAST_HOME puts it."""
-    user = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
     configured = env.get("HOLDFAST_HOME")
     if not configured:
-        return os.path.join(user, ".holdfast")
+        return os.path.join(user_home(env), ".holdfast")
     return os.path.abspath(os.path.expanduser(configured))
 
 
+def user_home(env: dict[str, str]) -> str:
+    return env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+
+
 def find(start: str, home: str) -> Place | None:
-    start = os.path.abspath(start)
-    git = _git(start)
-    if git is not None:
-        root, private, common = git
-        return _place(root, os.path.join(common, "holdfast-id"), home, private)
-    for directory in _upwards(start):
-        window = os.path.join(directory, ".holdfast")
-        if os.path.isdir(window) and window != home:
-            return _place(directory, os.path.join(window, "id"), home, "")
-    return None
-
-
-def _place(root: str, identity_file: str, home: str, private: str) -> Place | None:
-    identity = text_of(identity_file).strip()
+    """The project of a directory; None where no identity is written."""
+    located = locate(start, home)
+    if located is None:
+        return None
+    root, identity_file, checkout = located
+    identity = small_text(identity_file).strip()
     if not is_identity(identity):
         return None
-    return Place(root, os.path.join(home, "projects", identity), identity_file, private)
+    return Place(root, os.path.join(home, "projects", identity), identity_file, checkout)
+
+
+def locate(start: str, home: str) -> tuple[str, str, Checkout | None] | None:
+    """The root and the identity file of a directory's project: its git work tree, else the nearest `.holdfast/`."""
+    checkout = find_checkout(start)
+    if checkout is not None:
+        return checkout.root, os.path.join(checkout.common, "holdfast-id"), checkout
+    for directory in _upwards(os.path.abspath(start)):
+        window = os.path.join(directory, ".holdfast")
+        if os.path.isdir(window) and window != home:
+            return directory, os.path.join(window, "id"), None
+    return None
 
 
 def is_identity(text: str) -> bool:
-    """The same as the pattern of `store/project.py`, without compiling one."""
     return 4 <= len(text) <= 61 and text[0] != "-" and _LETTERS.issuperset(text.replace("-", ""))
 
 
-def _git(start: str) -> tuple[str, str, str] | None:
-    for directory in _upwards(start):
-        marker = os.path.join(directory, ".git")
-        if os.path.isdir(marker):
-            return directory, marker, marker
-        if os.path.isfile(marker):
-            pointer = text_of(marker)
-            if pointer.startswith("gitdir:"):
-                private = os.path.realpath(os.path.join(directory, pointer[7:].strip()))
-                shared = text_of(os.path.join(private, "commondir")).strip()
-                return (
-                    directory,
-                    private,
-                    os.path.realpath(os.path.join(private, shared)) if shared else private,
-                )
+def find_checkout(start: str) -> Checkout | None:
+    """The work tree that a path lies in."""
+    for directory in _upwards(os.path.abspath(start)):
+        checkout = checkout_at(directory)
+        if checkout is not None:
+            return checkout
     return None
+
+
+def checkout_at(directory: str) -> Checkout | None:
+    """The work tree whose top is exactly this directory."""
+    marker = os.path.join(directory, ".git")
+    if os.path.isdir(marker):
+        return Checkout(directory, marker, marker)
+    pointer = small_text(marker)
+    if not pointer.startswith("gitdir:"):
+        return None
+    private = os.path.realpath(os.path.join(directory, pointer[7:].strip()))
+    shared = small_text(os.path.join(private, "commondir")).strip()
+    return Checkout(
+        directory, private, os.path.realpath(os.path.join(private, shared)) if shared else private
+    )
+
+
+def is_checkout(root: str | os.PathLike[str]) -> bool:
+    """Whether there are files to look for: sessions may have been imported into an empty folder."""
+    try:
+        with os.scandir(root) as entries:
+            return any(entry.name not in (".git", ".holdfast") for entry in entries)
+    except OSError:
+        return False
 
 
 def _upwards(directory: str) -> list[str]:
@@ -150,14 +193,6 @@ def _upwards(directory: str) -> list[str]:
             return found
         found.append(parent)
         directory = parent
-
-
-def text_of(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(_SMALL)
-    except OSError:
-        return ""
 
 
 def stamp(path: str | os.PathLike[str]) -> str:

@@ -6,7 +6,9 @@ import os
 import stat
 
 MOST_BYTES = 30_000
+_SMALL = 10_000
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -34,25 +36,38 @@ def is_file(path: str) -> bool:
         return os.path.islink(path)
 
 
-def text_of(path: str, most: int = MOST_BYTES) -> str | None:
-    """The beginning of a regular file as text, with a word on what is missing; None when it cannot be read."""
+def beginning_of(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> tuple[bytes, int] | None:
+    """The first bytes of a regular file, and its size; None for anything else, a link too unless it is to be followed.
+
+    A pipe that somebody put there is not waited for.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS | (0 if follow else _NOFOLLOW))
     except (OSError, ValueError):
         return None
     try:
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        data = os.read(descriptor, most + 1)
+        return (os.read(descriptor, most), found.st_size) if stat.S_ISREG(found.st_mode) else None
     except OSError:
         return None
     finally:
         os.close(descriptor)
+
+
+def small_text(path: str | os.PathLike[str]) -> str:
+    """A file of a line or two; '' when it cannot be read."""
+    found = beginning_of(path, _SMALL)
+    return found[0].decode("utf-8", "replace") if found else ""
+
+
+def text_of(path: str, most: int = MOST_BYTES) -> str | None:
+    """The beginning of a regular file as text, with a word on what is missing; None when it cannot be read."""
+    found = beginning_of(path, most + 1)
+    if found is None:
+        return None
+    data, size = found
     text = data[:most].decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    if len(data) > most:
-        text += f"\n… ({found.st_size - most} more bytes are left out)"
-    return text
+    return text if len(data) <= most else f"{text}\n… ({size - most} more bytes are left out)"
 
 
 def first_line(path: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
 from itertools import groupby
 
 from holdfast.core.patterns import late
@@ -16,19 +14,15 @@ _LONGEST_TERM = 4
 
 
 # Compiled on first use: their sets of signs are large, and most goals are written in letters.
-@cache
-def _japanese() -> re.Pattern[str]:
-    return re.compile(
-        r"[\u30a1-\u30fa\u30fc]{2,}"
-        # A verb of two parts, as in 書き換え: one sign of Hiragana between Kanji is inside the word.
-        r"|[\u3400-\u9fff々][きしちみりぎじびえけせめれげべ][\u3400-\u9fff々][えみしけせりきめ]?"
-        r"|[\u3400-\u9fff\uf900-\ufaff々〆]{2,}"
-    )
+_JAPANESE = late(
+    r"[\u30a1-\u30fa\u30fc]{2,}"
+    # A verb of two parts, as in 書き換え: one sign of Hiragana between Kanji is inside the word.
+    r"|[\u3400-\u9fff々][きしちみりぎじびえけせめれげべ][\u3400-\u9fff々][えみしけせりきめ]?"
+    r"|[\u3400-\u9fff\uf900-\ufaff々〆]{2,}"
+)
 
 
-@cache
-def _unspaced() -> re.Pattern[str]:
-    return re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_UNSPACED = late(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
 
 _PARTICLES = late(
@@ -59,14 +53,14 @@ def _script(char: str) -> str:
         return "cjk"
     if "\uac00" <= char <= "\ud7a3" or "\u1100" <= char <= "\u11ff" or "\u3130" <= char <= "\u318f":
         return "hangul"
-    if _unspaced().match(char):
+    if _UNSPACED.match(char):
         return "unspaced"
     return "letters" if unicodedata.category(char)[0] in "LM" else ""
 
 
 def japanese_words(run: str) -> Iterator[str]:
     """Kanji and Katakana runs; Hiragana separates them."""
-    for found in _japanese().findall(run):
+    for found in _JAPANESE.findall(run):
         if found[0] >= "\u3400" and all(char >= "\u3400" or char == "々" for char in found):
             yield from _pieces(found)
         else:

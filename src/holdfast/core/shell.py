@@ -7,11 +7,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from holdfast.core.words import word_set
 
-def names(block: str) -> frozenset[str]:
-    """Words of a list that is easier to read in lines."""
-    return frozenset(block.split())
-
+names = word_set
 
 LONGEST = 1200  # of a line that is looked at; what is longer is a script
 _HERE_DOCUMENT = re.compile(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.core.words import word_set
 
-def _words(block: str) -> frozenset[str]:
-    return frozenset(block.split())
-
-
-ENGLISH = _words(
+ENGLISH = word_set(
     """
     a about above across actually after afterwards again against ago ah all almost alone along already
     also although always am among an and another any anybody anymore anyone anything anyway anywhere are
@@ -40,7 +37,7 @@ ENGLISH = _words(
 )
 
 # They name a part of nearly every goal, so they give way when better words are there.
-WEAK = _words(
+WEAK = word_set(
     """
     address attempt bit case change changed changes check clean code context current currently describe
     description detail details different error errors example existing expected extra feature file files
@@ -56,7 +53,7 @@ WEAK = _words(
 )
 
 OTHER_LANGUAGES: dict[str, frozenset[str]] = {
-    "de": _words(
+    "de": word_set(
         """
         aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis bist bitte
         bräuchte da dabei dafür damit danke dann darf das dass dazu dein deine dem den denn der des
@@ -70,7 +67,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
         wir wird wo wollen würde würden zu zum zur zwischen
         """
     ),
-    "fr": _words(
+    "fr": word_set(
         """
         ai ainsi alors après as au aucun aussi autre aux avant avec avez avoir bien bonjour c ce cela
         celle celui ces cet cette chaque comme comment d dans de depuis des deux doit donc du elle elles
@@ -81,7 +78,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
         toute toutes très tu un une veux vos votre voudrais vous vraiment y à ça
         """
     ),
-    "es": _words(
+    "es": word_set(
         """
         a al algo alguna alguno antes aquí así aunque bien cada como cómo con cual cuál cuando cuándo de
         debe debería del desde donde dónde dos el ella ellos en entre era eres es esa ese eso esta está
@@ -92,7 +89,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
         tu tus un una unas uno unos usando vamos y ya yo él
         """
     ),
-    "pt": _words(
+    "pt": word_set(
         """
         a agora ainda algo ao aos apenas aqui as assim até bem cada com como da das de deve dela dele
         depois do dos e ela ele eles em entre era essa esse esta está estamos estão este eu favor faz
@@ -103,7 +100,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
         você vocês à às é
         """
     ),
-    "it": _words(
+    "it": word_set(
         """
         a abbiamo ad ai al alla alle allo anche ancora avere c che chi ci ciao come con cosa così da dal
         dalla degli dei del dell della delle dello deve di dopo dove due e ed era essere fa fai fare
@@ -114,7 +111,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
         usando vorrei è
         """
     ),
-    "nl": _words(
+    "nl": word_set(
         """
         aan al alle alleen alles als altijd andere bedankt ben bij daar dan dat de deze die dit doe doen
         door dus een en er even gaan geen graag had heb hebben heeft hem het hier hoe hun iets ik in is
@@ -124,7 +121,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
         zij zijn zo zonder zou
         """
     ),
-    "ru": _words(
+    "ru": word_set(
         """
         а без более бы был была были было быть в вам вас весь во вот все всего всех вы где да давай
         давайте для до его ее её если есть еще ещё же за здесь здравствуйте и из или им их к как какой
@@ -134,20 +131,20 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
         хотел чем что чтобы чтоб эта эти это этого этой этом этот я привет
         """
     ),
-    "el": _words(
+    "el": word_set(
         """
         το τον την τη τα τις τους στον στο στη στην στα και για με του της των να είναι θα από ένα μια
         μου
         """
     ),
-    "ko": _words(
+    "ko": word_set(
         """
         해줘 해주세요 주세요 줘 그리고 그런데 하지만 있는 없는 있어 없어 있습니다 이것 저것 그것 이거
         저거 하는 하고 해서 위해 위한 대한 대해 좀 것 수 때 및 등 또는 제발 지금 여기 저기 우리 내가
         나는 어떻게 왜 무엇 다시 모두 모든 같은
         """
     ),
-    "ja": _words(
+    "ja": word_set(
         """
         以下 場合 今回 必要 自分 下記 上記 現在 私達 我々 可能 全部 全て
         """
@@ -158,7 +155,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
 CHINESE_CUTS = frozenset(
     "的了在和是把请請我你您他她它们們这這那个個着被给給让讓对對与與及或为為也都就还還很吗嗎呢吧啊并"
 )
-CHINESE_STOPS = _words(
+CHINESE_STOPS = word_set(
     """
     一下 一个 一個 一些 可以 能否 是否 需要 使用 帮忙 幫忙 如何 怎么 怎麼 什么 什麼 为什么 為什麼 如果
     因为 因為 所以 但是 然后 然後 现在 現在 进行 進行 通过 通過 目前 已经 已經 应该 應該 没有 沒有 不要
@@ -166,7 +163,7 @@ CHINESE_STOPS = _words(
     """
 )
 # A run of Han has no spaces: these frequent terms keep the pieces from being cut in the wrong place.
-HAN_TERMS = _words(
+HAN_TERMS = word_set(
     """
     中间件 中間件 数据库 資料庫 数据 資料 用户 用戶 使用者 认证 認證 認証 授权 授權 登录 登入 注册 註冊
     密码 密碼 接口 介面 测试 測試 单元 單元 集成 修复 修復 修正 错误 錯誤 异常 異常 添加 增加 新增 追加
@@ -189,7 +186,7 @@ HAN_TERMS = _words(
 )
 
 # Parts of an address on disk that every project has.
-PATH_NOISE = _words(
+PATH_NOISE = word_set(
     """
     src lib libs test tests spec specs __tests__ cmd pkg internal app apps packages package main java
     kotlin scala python com org net io www node_modules dist build out target bin vendor users home usr
@@ -200,7 +197,7 @@ PATH_NOISE = _words(
 )
 
 # Short words that are no typing accident in a goal about software.
-SHORT_TERMS = _words(
+SHORT_TERMS = word_set(
     """
     go ui ux db ci cd pr qa js ts py rb rs cs os io ip ai ml vm vr ar fs tz qt gh hr id ie jq ld mr nx
     ph pi rx sh ec s3 k8s i18n l10n a11y o11y e2e r2 h2 x11 v8 d3 2d 3d 2fa p2p b2b i2c ec2 mp3 mp4 x86
@@ -209,7 +206,7 @@ SHORT_TERMS = _words(
 )
 
 # Written in mixed case, yet one word. The spelling matters: they are also found inside identifiers.
-COMPOUNDS = _words(
+COMPOUNDS = word_set(
     """
     GitHub GitLab GitOps BitBucket Bitbucket GraphQL TypeScript JavaScript CoffeeScript ActionScript
     AppleScript PostgreSQL PostgreSql MySQL MySql NoSQL NoSql SQLite SQLAlchemy MongoDB DynamoDB CouchDB
@@ -228,7 +225,7 @@ COMPOUNDS = _words(
 )
 
 # Words with a sign inside that stays.
-SIGNED_TERMS = _words(
+SIGNED_TERMS = word_set(
     """
     c++ c# f# .net asp.net node.js next.js vue.js nuxt.js react.js three.js d3.js express.js nest.js
     ember.js backbone.js alpine.js solid.js chart.js discord.js socket.io draw.io pre-commit
@@ -237,7 +234,7 @@ SIGNED_TERMS = _words(
 )
 
 # Words of praise, of talk and of any work: a sentence made of them says nothing of a project.
-FILLER = _words(
+FILLER = word_set(
     """
     about actual actually after again also another answer anything approach appropriate are because been
     before best better both case change changes choice choose chose chosen clean cleaner clear clearer code

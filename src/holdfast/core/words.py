@@ -7,10 +7,8 @@ that say nothing are handed in; hooks have them from the prepared file.
 from __future__ import annotations
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
-
 
 LONGEST_PROMPT = 3000
 ON = "on "  # marks a branch among words, which hold no space
@@ -19,6 +17,11 @@ _DIGITS = "0123456789"
 _SPACED = "".join(sign if sign.isalnum() else " " for sign in map(chr, range(128)))  # for `translate`
 _SHORTEST = 3
 _LONGEST_COMMAND = 100
+
+
+def word_set(block: str) -> frozenset[str]:
+    """Words of a list that is easier to read in lines."""
+    return frozenset(block.split())
 
 
 def words(text: str, empty: Collection[str]) -> list[str]:
@@ -133,6 +136,8 @@ def _in_word(sign: str) -> bool:
 
 
 def stem_of(word: str) -> str:
+    """For prompts and paths. `likeness.stem` takes more off, for sentences must meet in other words; `singular` in
+    sessions/keywords.py less, for people read its result."""
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif word.endswith(("ches", "shes", "sses", "xes", "zes")):

@@ -11,6 +11,7 @@ from msgspec import Struct
 from holdfast.briefing.projects import known_projects
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError
+from holdfast.core.git import git_text
 from holdfast.flows.capture import given_up, said_of, try_again
 from holdfast.flows.hosts import plan_install, rewire, wired
 from holdfast.flows.plugins import make, outdated
@@ -23,7 +24,7 @@ from holdfast.memory.store import MemoryStore
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import faults
 from holdfast.store.machine import Machine, compile_rules, scanner_installed, scanner_missing_rules
-from holdfast.store.project import FORMAT, Project, check_format, git
+from holdfast.store.project import FORMAT, Project, check_format
 
 RECENT_S = 86_400
 
@@ -241,9 +242,9 @@ def _unread(machine: Machine, project: Project) -> Iterator[Finding]:
 
 
 def _git(machine: Machine, project: Project) -> Iterator[Finding]:
-    if not project.window.is_dir() or not git(project.root, "rev-parse", "--git-dir"):
+    if not project.window.is_dir() or not git_text(project.root, "rev-parse", "--git-dir"):
         return
-    status = git(
+    status = git_text(
         project.root, "status", "--porcelain", "--untracked-files=all", "--", ".holdfast/local", ".holdfast"
     )
     unexpected = [line for line in status.splitlines() if line.startswith("??")]

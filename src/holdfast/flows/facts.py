@@ -14,7 +14,7 @@ from holdfast.core.errors import NotFound, UsageError
 from holdfast.flows.model_calls import run_command
 from holdfast.flows.notes import by_id, given_text, moment, optional_text, reading, writing
 from holdfast.flows.questions import ask_which_holds, settle_doubts
-from holdfast.guard.not_secret import mark_pattern
+from holdfast.guard.not_secret import MARK_PATTERN
 from holdfast.memory.merging import Contradiction, contradicting, find
 from holdfast.memory.reference import KeptFact, Reference, ReferenceFile, change_fact
 from holdfast.memory.state import guess_category
@@ -242,7 +242,7 @@ def obstacle(fact: Fact, *, named: bool) -> Verdict | None:
     """
     if not fact.command:
         return Verdict(fact, "no command")
-    if mark_pattern().search(fact.command) or fact.command.endswith("…"):
+    if MARK_PATTERN.search(fact.command) or fact.command.endswith("…"):
         return Verdict(fact, "incomplete")
     return None if named or not _CHANGES.search(fact.command) else Verdict(fact, "not named")
 

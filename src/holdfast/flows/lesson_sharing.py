@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from holdfast.core.errors import NotFound, StoreError, UsageError
+from holdfast.core.git import git_complaint, git_text
 from holdfast.flows.lessons import Handled, change_each, pick, read_lessons
 from holdfast.flows.refresh import refresh
 from holdfast.lessons.notes import Choices
@@ -16,7 +17,7 @@ from holdfast.lessons.states import Seen, clean, lesson_store, states
 from holdfast.lessons.store import Changes, Place, Shelf, read_file, understood
 from holdfast.model.lesson import Lesson
 from holdfast.store.machine import Machine
-from holdfast.store.project import Project, git, git_complaint
+from holdfast.store.project import Project
 from holdfast.store.versions import new_group
 
 _RULES = (".holdfast/.gitignore", ".holdfast/.gitattributes")
@@ -28,7 +29,7 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
     Theirs from now on is what the rules say and which sessions taught them; the lines of evidence stay here, and so
     does the lesson itself. Returns what was staged.
     """
-    if not git(project.root, "rev-parse", "--git-dir"):
+    if not git_text(project.root, "rev-parse", "--git-dir"):
         raise UsageError(
             "this project is not in a git repository", where=str(project.root), fix="Run git init first"
         )

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError
+from holdfast.core.git import git_text
 from holdfast.store.phrases import HEAD, Phrases, words_of_phrase
-from holdfast.store.project import Project, git, worktrees
+from holdfast.store.project import Project, worktrees
 
 IN_GIT = (".holdfast/ledger.md", ".holdfast/lessons")
 _SPECIAL = re.compile(r"[.\[\]{}()*+?^$|\\]")
@@ -61,13 +62,13 @@ class Pickaxe:
 
 def held_in_git(project: Project, needles: Pickaxe) -> list[Held]:
     """Commits of any branch that brought it in or took it out."""
-    if not git(project.root, "rev-parse", "--git-dir"):
+    if not git_text(project.root, "rev-parse", "--git-dir"):
         return []
     found: list[Held] = []
     for path in IN_GIT:
         commits: dict[str, None] = {}
         for search in needles.searches():
-            answer = git(project.root, "log", "--all", "--format=%h", *search, "--", path)
+            answer = git_text(project.root, "log", "--all", "--format=%h", *search, "--", path)
             commits.update(dict.fromkeys(answer.split()))
         if commits:
             found.append(Held(path, commits=tuple(commits)))

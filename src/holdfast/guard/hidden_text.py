@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from holdfast.core.fence import imitates
+from holdfast.core.patterns import late
 
 TYPE_CHECKING = False
 
@@ -43,27 +43,23 @@ _IDEOGRAPHS = ((0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
 _DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 
 
-@cache
-def _suspect() -> re.Pattern[str]:
-    """Every character that may be hidden; most texts hold none and are done with one pass."""
-    import re
-
-    return re.compile(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
-        "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-        "\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-        "\U000e0000-\U000e0fff]"
-    )
+# Every character that may be hidden; most texts hold none and are done with one pass.
+_SUSPECT = late(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
 
 
 def visible(text: str) -> str:
     """The text with every hidden character as `\\x1b`, `\\u200b` or `\\U000e0041`; the rest is untouched."""
-    return text if _PLAIN.issuperset(text) else _suspect().sub(_shown, text)
+    return text if _PLAIN.issuperset(text) else _SUSPECT.sub(_shown, text)
 
 
 def has_hidden(text: str) -> bool:
     """Whether `visible` would change this text."""
-    return any(_is_hidden(match) for match in _suspect().finditer(text))
+    return any(_is_hidden(match) for match in _SUSPECT.finditer(text))
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -144,20 +140,18 @@ LONGEST_TARGET = 300
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
-@cache
-def _tags() -> re.Pattern[str]:
-    """Marks by which hosts and models tell who speaks. Names of components are written with capitals."""
-    return re.compile(
-        r"</?(?:system|assistant|human)(?:[-_][a-z]+)*(?:\s[^>]*)?>"
-        r"|</?(?:antml:)?(?:tool_(?:use|calls?|results?)|function_(?:calls?|results?)|invoke)(?:\s[^>]*)?>"
-        r"|<\|[a-z_]{2,30}\|>|\[/?INST\]"
-    )
+# Marks by which hosts and models tell who speaks. Names of components are written with capitals.
+_TAGS = late(
+    r"</?(?:system|assistant|human)(?:[-_][a-z]+)*(?:\s[^>]*)?>"
+    r"|</?(?:antml:)?(?:tool_(?:use|calls?|results?)|function_(?:calls?|results?)|invoke)(?:\s[^>]*)?>"
+    r"|<\|[a-z_]{2,30}\|>|\[/?INST\]"
+)
 
 
 def why_refused(text: str) -> tuple[int, str] | None:
     """The line to blame and what is wrong with it; None for a text that shows all that it says, as what it is."""
     text = text.removeprefix("\ufeff")
-    if not has_hidden(text) and not imitates(text) and not _tags().search(text):
+    if not has_hidden(text) and not imitates(text) and not _TAGS.search(text):
         return None
     for number, line in enumerate(text.split("\n"), 1):
         if reason := why_line_refused(line):
@@ -173,24 +167,22 @@ def why_line_refused(line: str) -> str:
         return f"hidden text ({visible(sign) if visible(sign) != sign else f'U+{ord(sign):04X}'})"
     if imitates(line):
         return "it imitates holdfast's own marks"
-    if found := _tags().search(line):
+    if found := _TAGS.search(line):
         return f"it imitates a mark of the agent's host ({found[0][:40]})"
     return ""
 
 
-@cache
-def _orders() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
-        r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
-        r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",
-        re.IGNORECASE,
-    )
+_ORDERS = late(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
+    r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
+    r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",
+    re.IGNORECASE,
+)
 
 
 def instructs(text: str) -> bool:
     """Whether words of a tool speak to whoever reads them, instead of saying what is wrong."""
-    return bool(_orders().search(text))
+    return bool(_ORDERS.search(text))
 
 
 def why_target_refused(target: str) -> str:

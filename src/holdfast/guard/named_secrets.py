@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 
+from holdfast.core.patterns import late
 from holdfast.guard.not_secret import Finding, words
 from holdfast.guard.secret_values import Strength, Style, classify, is_secret, is_shouted, without_scheme
 
@@ -14,26 +14,22 @@ _LONGEST_VALUE = 20_000
 _JUDGED = 200
 
 
-@cache
-def _name_part() -> re.Pattern[str]:
-    """Sought in lower-cased text: the parts that secrets' names have in common."""
-    # Literals only: a set among the alternatives makes the sweep three times slower.
-    return re.compile(
-        "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
-        "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig".replace("?", r"\?")
-    )
+# Sought in lower-cased text: the parts that secrets' names have in common.
+# Literals only: a set among the alternatives makes the sweep three times slower.
+_NAME_PART = late(
+    "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
+    "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig".replace("?", r"\?")
+)
 
 
 def find_names(lowered: str) -> list[re.Match[str]]:
     """All places where a secret's name may stand; one sweep serves several rules."""
-    return list(_name_part().finditer(lowered))
+    return list(_NAME_PART.finditer(lowered))
 
 
-@cache
-def _after_name() -> re.Pattern[str]:
-    """From the end of a name to the beginning of its value; group 1 is the rest of the name."""
-    return re.compile(
-        r"""
+# From the end of a name to the beginning of its value; group 1 is the rest of the name.
+_AFTER_NAME = late(
+    r"""
         ([\w-]{0,40}+)
         (?P<close>(?:\\{0,8}+["'`*\])]){0,4}+)
         (?:
@@ -49,49 +45,39 @@ def _after_name() -> re.Pattern[str]:
           | [ \t]{1,40}+ (?P<cell>\|) (?=[ \t])
         )
         """,
-        re.VERBOSE,
-    )
+    re.VERBOSE,
+)
 
 
-@cache
-def _before_value() -> re.Pattern[str]:
-    """Blanks, a line break before a quote, a block scalar's mark, a wrapper's call, and the opening quote."""
-    return re.compile(
-        r"""
+# Blanks, a line break before a quote, a block scalar's mark, a wrapper's call, and the opening quote.
+_BEFORE_VALUE = late(
+    r"""
         (?:[ \t]{0,20}+(?:\\{0,4}(?:\r?\n|\\n)[ \t]{0,40}(?=\\{0,8}["'`]))?)
         (?:[|>][+-]?\d?[ \t]*\r?\n[ \t]{1,40})?
         (?P<wrapper>\(\s{0,20}|(?:new\s)?[A-Za-z_][\w.:]{0,40}\((?:\w{1,20}\s?[=:]\s?)?(?=\\{0,8}["'`]))?
         (?P<prefix>[fFrRbBuU@&]{1,2}(?=["']))?
         (?P<quote>\\{0,8}(?:\"\"\"|'''|["'`]))?
         """,
-        re.VERBOSE,
-    )
+    re.VERBOSE,
+)
 
 
-@cache
-def _run() -> re.Pattern[str]:
-    """An unquoted value: to the next blank, quote or angle."""
-    return re.compile(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
+# An unquoted value: to the next blank, quote or angle.
+_RUN = late(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
 
 
-@cache
-def _cut() -> re.Pattern[str]:
-    """Where an unquoted value ends before its run does: at the next name, or at a closer."""
-    return re.compile(
-        r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
-    )
+# Where an unquoted value ends before its run does: at the next name, or at a closer.
+_CUT = late(
+    r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
+)
 
 
-@cache
-def _name_first() -> re.Pattern[str]:
-    """A value that is itself a name with a value, which is judged on its own."""
-    return re.compile(r"([A-Za-z_-]{3,40}+)[=:]")
+# A value that is itself a name with a value, which is judged on its own.
+_NAME_FIRST = late(r"([A-Za-z_-]{3,40}+)[=:]")
 
 
-@cache
-def _name_tail() -> re.Pattern[str]:
-    """The beginning of the name, read backwards from where its telling part starts."""
-    return re.compile(r"[\w.-]{0,80}+")
+# The beginning of the name, read backwards from where its telling part starts.
+_NAME_TAIL = late(r"[\w.-]{0,80}+")
 
 
 class _Runs:
@@ -103,7 +89,7 @@ class _Runs:
 
     def at(self, start: int) -> tuple[int, int] | None:
         if start >= self._end:
-            found = _run().match(self._text, start)
+            found = _RUN.match(self._text, start)
             self._end = found.end() if found else 0
         return (start, self._end) if self._end > start else None
 
@@ -114,8 +100,8 @@ def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[Finding]
     done = 0
     last_value = -1
     for hit in names:
-        link = _after_name().match(text, hit.end()) if hit.start() >= done else None
-        opening = _before_value().match(text, link.end()) if link else None
+        link = _AFTER_NAME.match(text, hit.end()) if hit.start() >= done else None
+        opening = _BEFORE_VALUE.match(text, link.end()) if link else None
         if not link or not opening or opening.end() == last_value:
             continue
         name = _full_name(text, hit.start(), link.end(1))
@@ -135,7 +121,7 @@ def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[Finding]
 
 def _full_name(text: str, telling: int, end: int) -> str:
     head = text[max(0, telling - _LONGEST_NAME) : telling][::-1]
-    match = _name_tail().match(head)
+    match = _NAME_TAIL.match(head)
     name = (match[0][::-1] if match else "") + text[telling:end]
     if name.lower() != "key":
         return name
@@ -224,7 +210,7 @@ def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -
     start, end = span
     start += without_scheme(text[start : min(end, start + 20)])
     trimmed = style in {"bare", "option"}
-    if trimmed and (another := _name_first().match(text, start, end)) and classify(another[1]):
+    if trimmed and (another := _NAME_FIRST.match(text, start, end)) and classify(another[1]):
         return None
     window_end = min(end, start + _JUDGED)
     value_end = _trimmed(text, start, window_end) if trimmed else window_end
@@ -237,7 +223,7 @@ def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -
 
 def _trimmed(text: str, start: int, end: int) -> int:
     """Without the code around it: `f(password=abc, x)`, `?token=abc&user=x`, `Password=abc;Database=x`."""
-    cut = _cut().search(text[start:end])
+    cut = _CUT.search(text[start:end])
     if cut:
         end = start + cut.start()
     while end > start and text[end - 1] in ",;":
@@ -250,20 +236,16 @@ def _trimmed(text: str, start: int, end: int) -> int:
 _LOOK_BACK = 160
 
 
-@cache
-def _subject() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
-        r"senha|wachtwoord)s?|"
-        r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
-    )
+_SUBJECT = late(
+    r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
+    r"senha|wachtwoord)s?|"
+    r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
+)
 
 
-@cache
-def _predicate() -> re.Pattern[str]:
-    """What leads from the subject to the value: `… for the admin account is now: "`."""
-    return re.compile(
-        r"""[)"'`*]{0,3}
+# What leads from the subject to the value: `… for the admin account is now: "`.
+_PREDICATE = late(
+    r"""[)"'`*]{0,3}
         (?P<whom>[ \t]{1,3}(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied)\b
            [^\n.:;=|"'`]{0,60}?)?
         (?:[ \t]{1,3}
@@ -272,24 +254,18 @@ def _predicate() -> re.Pattern[str]:
            (?:[ \t]{1,3}(?:now|still|currently|simply|just|(?:set|changed)\ to|as\ follows|actually))?
           |(?(whom)(?=:)|(?=[ \t]{1,3}["'`(]?[^\s])))
         [ \t]{0,3}[:=]?[ \t\n]{0,4}[*]{0,2}["'`“‘«(]?""",
-        re.VERBOSE,
-    )
+    re.VERBOSE,
+)
 
 
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
+_WORD = late(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
 
 
-@cache
-def _between() -> re.Pattern[str]:
-    return re.compile(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
+_BETWEEN = late(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
 
 
-@cache
-def _key_of() -> re.Pattern[str]:
-    """Which keys are secrets: many are not."""
-    return re.compile(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
+# Which keys are secrets: many are not.
+_KEY_OF = late(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
 
 
 def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> Iterator[Finding]:
@@ -297,16 +273,16 @@ def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> It
     done = 0
     for name in names:
         start = name.start()
-        subject = _subject().match(lowered, start) if start >= done else None
-        if not subject or (subject[0] == "key" and not _key_of().search(lowered[max(0, start - 12) : start])):
+        subject = _SUBJECT.match(lowered, start) if start >= done else None
+        if not subject or (subject[0] == "key" and not _KEY_OF.search(lowered[max(0, start - 12) : start])):
             continue
         is_told: Callable[[str], bool] = _is_told_token if subject["machine"] else _is_told_password
         kind = "secret" if subject["machine"] else "password"
         before = _told_before(text, start, is_told)
         if before:
             yield Finding(kind, *before)
-        predicate = _predicate().match(text, subject.end())
-        value = _word().match(text, predicate.end()) if predicate else None
+        predicate = _PREDICATE.match(text, subject.end())
+        value = _WORD.match(text, predicate.end()) if predicate else None
         if not predicate or not value:
             continue
         if is_told(value[0]) and (predicate["verb"] or _is_told_token(value[0], 8)):
@@ -315,17 +291,15 @@ def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> It
 
 
 def _is_told_password(value: str) -> bool:
-    return not _another_name().match(value) and is_secret(value, "password", "prose")
+    return not _ANOTHER_NAME.match(value) and is_secret(value, "password", "prose")
 
 
 def _is_told_token(value: str, fewest: int = 12) -> bool:
-    return len(value) >= fewest and not _another_name().match(value) and is_secret(value, "secret", "option")
+    return len(value) >= fewest and not _ANOTHER_NAME.match(value) and is_secret(value, "secret", "option")
 
 
-@cache
-def _another_name() -> re.Pattern[str]:
-    """`password user=bob`: the next word is an assignment of its own."""
-    return re.compile(r"[\w.-]{1,40}=[^=]")
+# `password user=bob`: the next word is an assignment of its own.
+_ANOTHER_NAME = late(r"[\w.-]{1,40}=[^=]")
 
 
 def _told_before(text: str, position: int, is_told: Callable[[str], bool]) -> tuple[int, int] | None:
@@ -335,7 +309,7 @@ def _told_before(text: str, position: int, is_told: Callable[[str], bool]) -> tu
     if joint < 6:
         return None
     rest = ahead[joint + 1 :].partition(" ")[2]
-    if not _between().fullmatch(rest):
+    if not _BETWEEN.fullmatch(rest):
         return None
     words = ahead[:joint].split()
     value = words[-1].strip("\"'`“”‘’«»<>(),") if words else ""

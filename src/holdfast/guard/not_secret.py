@@ -7,6 +7,8 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from holdfast.core.patterns import late
+
 # One place in a text that must not be stored, and the mark that stands there instead.
 
 
@@ -23,10 +25,8 @@ def mark_of(kind: str) -> str:
     return f"[redacted:{kind}]"
 
 
-@cache
-def mark_pattern() -> re.Pattern[str]:
-    """Recognises our own marks, so that redacting twice changes nothing."""
-    return re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
+# Recognises our own marks, so that redacting twice changes nothing.
+MARK_PATTERN = late(r"\[redacted:[a-z0-9-]{1,40}\]")
 
 
 # Tells words and identifiers from random strings, by the letter pairs that words are made of.
@@ -60,14 +60,12 @@ def _pairs() -> frozenset[str]:
     return frozenset(group[0] + follower for group in _COMMON_PAIRS.split() for follower in group[1:])
 
 
-@cache
-def _segment_pattern() -> re.Pattern[str]:
-    return re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_SEGMENT_PATTERN = late(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 def segments(value: str) -> list[str]:
     """The words of an identifier, or of a long value's beginning: `getUser_id2` gives get, User, id, 2."""
-    return _segment_pattern().findall(value[:96])
+    return _SEGMENT_PATTERN.findall(value[:96])
 
 
 def likeness(value: str) -> float:
@@ -130,116 +128,98 @@ _LOOKED_AT = 120
 _RUN = 5  # signs that follow each other in the alphabet or in counting
 
 
-@cache
-def _placeholder() -> re.Pattern[str]:
-    return re.compile(
-        r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|"
-        r"\.{3}|…|•|"
-        r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|"
-        r"do[-_]not[-_]use|"
-        r"not[-_]?a[-_]?(?:real|secret)|^(?:abc|def|ghi|xyz|foo|bar|123|456|789)+$|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
-    )
+_PLACEHOLDER = late(
+    r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|"
+    r"\.{3}|…|•|"
+    r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|"
+    r"do[-_]not[-_]use|"
+    r"not[-_]?a[-_]?(?:real|secret)|^(?:abc|def|ghi|xyz|foo|bar|123|456|789)+$|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
+)
 
 
-@cache
-def _names_itself() -> re.Pattern[str]:
-    """`magical_password`, `login#forgot_password`: made up by whoever wrote the example."""
-    return re.compile(r"password|passwd|secret|token|credential|api_?key")
+# `magical_password`, `login#forgot_password`: made up by whoever wrote the example.
+_NAMES_ITSELF = late(r"password|passwd|secret|token|credential|api_?key")
 
 
-@cache
-def _reference() -> re.Pattern[str]:
-    """Where the value is fetched from, in the notations of shells, templates and languages."""
-    return re.compile(
-        r"\$\{|\$\(|\{\{|\}\}|#\{|@\{|%\{|<%|%\(\w+\)|\{\w*\}|\$\{\{|"
-        r"^(?:id|src|type|env|name|from)=|^[a-z_]+(?::[\w,.]+)?(?:\|[a-z_]+(?::[\w,.]+)?)+$|"
-        r"^%[sdrv]|^%\w+%$|^!\w|^\$[A-Z_][A-Z0-9_]*\b|^\$[a-z_]+(?:\b|$)|^\$\d$|^\$[@#?*]|^&\w+$|"
-        r"^(?:op|vault|file|secret|ssm|env|ref|keychain|awssm|gcpsm|sm|kv)(?:\+\w+)?:|^ref\+|^arn:aws|"
-        r"^(?:process|import\.meta|os|std|System|Deno|Bun|settings|config|cfg|self|this|req|request|ctx|args|"
-        r"options|opts|props|env|secrets|vars|inputs|steps|ENV|app|user|params|data|kwargs|event)"
-        r"(?:\.|\?\.|\[|::|->)|^@?(?:env|getenv|secret|config|file)\("
-    )
+# Where the value is fetched from, in the notations of shells, templates and languages.
+_REFERENCE = late(
+    r"\$\{|\$\(|\{\{|\}\}|#\{|@\{|%\{|<%|%\(\w+\)|\{\w*\}|\$\{\{|"
+    r"^(?:id|src|type|env|name|from)=|^[a-z_]+(?::[\w,.]+)?(?:\|[a-z_]+(?::[\w,.]+)?)+$|"
+    r"^%[sdrv]|^%\w+%$|^!\w|^\$[A-Z_][A-Z0-9_]*\b|^\$[a-z_]+(?:\b|$)|^\$\d$|^\$[@#?*]|^&\w+$|"
+    r"^(?:op|vault|file|secret|ssm|env|ref|keychain|awssm|gcpsm|sm|kv)(?:\+\w+)?:|^ref\+|^arn:aws|"
+    r"^(?:process|import\.meta|os|std|System|Deno|Bun|settings|config|cfg|self|this|req|request|ctx|args|"
+    r"options|opts|props|env|secrets|vars|inputs|steps|ENV|app|user|params|data|kwargs|event)"
+    r"(?:\.|\?\.|\[|::|->)|^@?(?:env|getenv|secret|config|file)\("
+)
 
 
-@cache
-def _code() -> re.Pattern[str]:
-    """An expression rather than a literal: calls, indexing, dotted names, types, arrows."""
-    return re.compile(
-        r"^[&*!]?[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\(|\[|<)|"
-        r"^\(|^\[|^\{|^\||^=>|^->|^\w+\s*=>|^(?:new|await|lambda|function|async|func|not|if|return|yield)\s"
-    )
+# An expression rather than a literal: calls, indexing, dotted names, types, arrows.
+_CODE = late(
+    r"^[&*!]?[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\(|\[|<)|"
+    r"^\(|^\[|^\{|^\||^=>|^->|^\w+\s*=>|^(?:new|await|lambda|function|async|func|not|if|return|yield)\s"
+)
 
 
-@cache
-def _dotted() -> re.Pattern[str]:
-    return re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+$")
+_DOTTED = late(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+$")
 
 
-@cache
-def _regex_source() -> re.Pattern[str]:
-    return re.compile(
-        r"\[\^?[^\]\s]{0,40}(?:A-Z|a-z|0-9|\\[wdsS])[^\]\s]{0,40}\]|\\\\?[wdsSWDb][+*{)\]]|\{\d{1,4},\d{0,4}\}|\(\?[:=!<iP]|\.[*+]\??(?:$|[)\\'\"])"
-    )
+_REGEX_SOURCE = late(
+    r"\[\^?[^\]\s]{0,40}(?:A-Z|a-z|0-9|\\[wdsS])[^\]\s]{0,40}\]|\\\\?[wdsSWDb][+*{)\]]|\{\d{1,4},\d{0,4}\}|\(\?[:=!<iP]|\.[*+]\??(?:$|[)\\'\"])"
+)
 
 
-@cache
-def _ids() -> re.Pattern[str]:
-    """Names of things: they open no door by themselves."""
-    return re.compile(
-        r"(?:msg|resp|call|toolu|srvtoolu|req|rs|fc|ws|ig|cmpl|chatcmpl|run|thread|asst|file|batch|evt|cus|pi|"
-        r"in|sub|price|prod|acct|ses|sess|session|conv|item|gen|org|proj|user|usr|step|task|job|agent|event|"
-        r"prt|part|ord|inv|ch|seti|cs|tr|pm|si|txn|node|doc|wf|exec|trace|span|tool|turn)[_-][A-Za-z0-9_-]{6,}|"
-        r"(?:sha\d{1,3}|md5|h1|blake\w{1,3}|crc32)[-:=/~][A-Za-z0-9+/=_-]+(?:\?[\w=-]*)?|"
-        r"(?:[\w./:-]{1,120}@)?sha256:[0-9a-f]{6,64}|"
-        r"v?\d+(?:\.\d+){1,3}(?:[-+.][\w.+-]*)?|"
-        r"\d{4}-\d\d-\d\d(?:[T ][\d:.,Z+-]*)?|"
-        r"[+-]?\d+(?:[.,]\d+)*\s?(?:[a-zA-Z%]{1,3}|min|mins|days?|hours?|secs?|chars?|bytes)?|"
-        r"#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,16}|"
-        r"[A-Z]{2,8}-?\d{1,4}(?:-[A-Z]{2,6}(?:\d{1,3})?)*|[A-Z]{2,6}-[A-Z]{2,6}\d{0,3}|"
-        r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\S+)(?:\s.*)?|data:[\w/+.-]+[;,].*|"
-        r"(?:[A-Z][A-Za-z]{1,12}):\S+\[\S*|"
-        r"[a-z][a-z0-9+.-]{1,20}://[^\s]*|"
-        r"[A-Za-z][\w.+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z]{2,12})+",
-        re.DOTALL,
-    )
+# Names of things: they open no door by themselves.
+_IDS = late(
+    r"(?:msg|resp|call|toolu|srvtoolu|req|rs|fc|ws|ig|cmpl|chatcmpl|run|thread|asst|file|batch|evt|cus|pi|"
+    r"in|sub|price|prod|acct|ses|sess|session|conv|item|gen|org|proj|user|usr|step|task|job|agent|event|"
+    r"prt|part|ord|inv|ch|seti|cs|tr|pm|si|txn|node|doc|wf|exec|trace|span|tool|turn)[_-][A-Za-z0-9_-]{6,}|"
+    r"(?:sha\d{1,3}|md5|h1|blake\w{1,3}|crc32)[-:=/~][A-Za-z0-9+/=_-]+(?:\?[\w=-]*)?|"
+    r"(?:[\w./:-]{1,120}@)?sha256:[0-9a-f]{6,64}|"
+    r"v?\d+(?:\.\d+){1,3}(?:[-+.][\w.+-]*)?|"
+    r"\d{4}-\d\d-\d\d(?:[T ][\d:.,Z+-]*)?|"
+    r"[+-]?\d+(?:[.,]\d+)*\s?(?:[a-zA-Z%]{1,3}|min|mins|days?|hours?|secs?|chars?|bytes)?|"
+    r"#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,16}|"
+    r"[A-Z]{2,8}-?\d{1,4}(?:-[A-Z]{2,6}(?:\d{1,3})?)*|[A-Z]{2,6}-[A-Z]{2,6}\d{0,3}|"
+    r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\S+)(?:\s.*)?|data:[\w/+.-]+[;,].*|"
+    r"(?:[A-Z][A-Za-z]{1,12}):\S+\[\S*|"
+    r"[a-z][a-z0-9+.-]{1,20}://[^\s]*|"
+    r"[A-Za-z][\w.+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z]{2,12})+",
+    re.DOTALL,
+)
 
 
-@cache
-def _path() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:~|\.{1,2})?[/\\][\w./\\ @+~-]*|[A-Za-z]:[/\\].*|[\w.@+-]+(?:[/\\][\w.@+-]+)+(?:\.\w{1,6})|"
-        r"[a-z][a-z_-]{2,30}/[a-z][a-z_-]{2,30}/[\w.@+/-]*|"
-        r"[\w-]+\.(?:pem|key|json|ya?ml|txt|toml|env|py|ts|js|tsx|go|rs|md|crt|cfg|conf|ini|sh|java|rb|xml|html|css|sql)"
-    )
+_PATH = late(
+    r"(?:~|\.{1,2})?[/\\][\w./\\ @+~-]*|[A-Za-z]:[/\\].*|[\w.@+-]+(?:[/\\][\w.@+-]+)+(?:\.\w{1,6})|"
+    r"[a-z][a-z_-]{2,30}/[a-z][a-z_-]{2,30}/[\w.@+/-]*|"
+    r"[\w-]+\.(?:pem|key|json|ya?ml|txt|toml|env|py|ts|js|tsx|go|rs|md|crt|cfg|conf|ini|sh|java|rb|xml|html|css|sql)"
+)
 
 
-@cache
-def _hex() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}|"
-        r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
-    )
+_HEX = late(
+    r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}|"
+    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+)
 
 
 def is_hash_or_uuid(value: str) -> bool:
     """Digests, commit ids and uuids: secret only where the name says so."""
-    return _hex().fullmatch(value) is not None
+    return _HEX.fullmatch(value) is not None
 
 
 def is_id(value: str) -> bool:
     """Ids, labelled digests, versions, dates, sizes, colours, URLs, mail addresses."""
-    return _ids().fullmatch(value) is not None
+    return _IDS.fullmatch(value) is not None
 
 
 def is_placeholder(value: str) -> bool:
     """A stand-in that a person is meant to replace, or one that tests and documents use."""
     core = value.strip("\"'`<>[](){}*_-. ")
-    if len(set(core.lower())) <= 2 or _placeholder().search(value[:_LOOKED_AT].lower()):
+    if len(set(core.lower())) <= 2 or _PLACEHOLDER.search(value[:_LOOKED_AT].lower()):
         return True
     if _counts_up(core[:_LOOKED_AT].lower()):
         return True
     if (
-        _names_itself().search(core[:_LOOKED_AT].lower())
+        _NAMES_ITSELF.search(core[:_LOOKED_AT].lower())
         and not set(core) & set("!@$%^&*+=~?")
         and is_wordlike(core)
     ):
@@ -262,7 +242,7 @@ def _counts_up(core: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """A variable, a template or a lookup that yields the secret elsewhere."""
-    found = _reference().search(value[:_LOOKED_AT])
+    found = _REFERENCE.search(value[:_LOOKED_AT])
     if not found:
         return False
     # A random password may begin with `$`; a variable's name is made of words or of capitals.
@@ -272,14 +252,14 @@ def is_reference(value: str) -> bool:
 
 def is_code(value: str) -> bool:
     """An unquoted expression; only to be asked of values that carry no quotes."""
-    if _code().match(value):
+    if _CODE.match(value):
         return True
-    return _dotted().match(value) is not None and is_wordlike(value)
+    return _DOTTED.match(value) is not None and is_wordlike(value)
 
 
 def is_path(value: str) -> bool:
     """A file's place; random base64 may hold slashes too, so the parts must read as words."""
-    if not _path().fullmatch(value):
+    if not _PATH.fullmatch(value):
         return False
     folders = re.match(r"(?:[a-z][a-z_-]{2,30}/){2}", value)
     return is_wordlike(folders[0] if folders else value)
@@ -287,7 +267,7 @@ def is_path(value: str) -> bool:
 
 def is_regex_source(value: str) -> bool:
     """A pattern that describes secrets."""
-    return _regex_source().search(value) is not None
+    return _REGEX_SOURCE.search(value) is not None
 
 
 def is_common_word(word: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from holdfast.core.patterns import late
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import Finding, is_wordlike
 from holdfast.guard.secret_values import classify, is_secret
@@ -13,23 +14,21 @@ from holdfast.guard.secret_values import classify, is_secret
 # Secrets in addresses (`scheme://user:password@host`) and in headers (Authorization, Cookie).
 
 
-@cache
-def _userinfo() -> re.Pattern[str]:
-    """User and password of an authority; a password may hold `@`, so the last one counts."""
-    return re.compile(
-        r"""(?P<user>[^\s/?\#@:"'`<>\\]{0,200}+)
+# User and password of an authority; a password may hold `@`, so the last one counts.
+_USERINFO = late(
+    r"""(?P<user>[^\s/?\#@:"'`<>\\]{0,200}+)
         (?: : (?P<password>(?:[^\s/?\#"'`<>\\@]{0,200}+@){1,4}+) (?=[\w\[$<{*.-])
           | : (?P<odd>(?!\d{1,5}(?:[/?\#]|\Z))[^\s"'`<>\\]{3,120})@ (?=[\w.-]{1,100}(?:[:/]|\Z|\s))
           | @ (?=[\w\[]))""",
-        re.VERBOSE,
-    )
+    re.VERBOSE,
+)
 
 
 def find_in_urls(text: str) -> Iterator[Finding]:
     """Passwords and tokens written into addresses."""
     position = text.find("://")
     while position >= 0:
-        match = _userinfo().match(text, position + 3)
+        match = _USERINFO.match(text, position + 3)
         if match:
             yield from _of_userinfo(text, match)
         position = text.find("://", position + 3)
@@ -58,33 +57,27 @@ def _is_url_password(password: str, user: str) -> bool:
     )
 
 
-@cache
-def _scheme() -> re.Pattern[str]:
-    """What stands between the word that gives the header away and the credential."""
-    return re.compile(
-        r"[\"'\\]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`\\]{0,4}"
-        r"(?:basic|bearer|token|digest|apikey|api-key|key|ssws|splunk|bot|pat|negotiate)[ \t:]{1,4}"
-        r"(?:[\"'][ \t]{0,4}[+.][ \t]{0,4})?[\"'`\\]{0,2}"
-    )
+# What stands between the word that gives the header away and the credential.
+_SCHEME = late(
+    r"[\"'\\]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`\\]{0,4}"
+    r"(?:basic|bearer|token|digest|apikey|api-key|key|ssws|splunk|bot|pat|negotiate)[ \t:]{1,4}"
+    r"(?:[\"'][ \t]{0,4}[+.][ \t]{0,4})?[\"'`\\]{0,2}"
+)
 
 
-@cache
-def _blanks() -> re.Pattern[str]:
-    return re.compile(r"[ \t:]{1,4}[\"'`\\]{0,2}")
+_BLANKS = late(r"[ \t:]{1,4}[\"'`\\]{0,2}")
 
 
-@cache
-def _credential() -> re.Pattern[str]:
-    return re.compile(r"""[^\s"'`<>\\,;)\]}]{6,8000}+""")
+_CREDENTIAL = late(r"""[^\s"'`<>\\,;)\]}]{6,8000}+""")
 
 
 def find_schemes(text: str, lowered: str) -> Iterator[Finding]:
     """Credentials of the Authorization header, with or without its name."""
-    for word, joint in (("authorization", _scheme), ("bearer", _blanks), ("basic", _blanks)):
+    for word, joint in (("authorization", _SCHEME), ("bearer", _BLANKS), ("basic", _BLANKS)):
         position = lowered.find(word)
         while position >= 0:
-            link = joint().match(lowered, position + len(word))
-            value = _credential().match(text, link.end()) if link else None
+            link = joint.match(lowered, position + len(word))
+            value = _CREDENTIAL.match(text, link.end()) if link else None
             if value and _is_credential(value[0], word):
                 yield Finding("authorization", value.start(), value.end())
             position = lowered.find(word, value.end() if value else position + len(word))
@@ -106,11 +99,9 @@ def _is_basic(value: str) -> bool:
     )
 
 
-@cache
-def _cookie_joint() -> re.Pattern[str]:
-    return re.compile(
-        r"""["'\\]{0,4}[ \t]{0,4}(?:[:=]|,(?=[ \t]{0,4}["'])|(?=[ \t]["']))[ \t]{0,4}["'\\`]{0,4}"""
-    )
+_COOKIE_JOINT = late(
+    r"""["'\\]{0,4}[ \t]{0,4}(?:[:=]|,(?=[ \t]{0,4}["'])|(?=[ \t]["']))[ \t]{0,4}["'\\`]{0,4}"""
+)
 
 
 @cache
@@ -121,9 +112,7 @@ def _cookie_pairs() -> re.Pattern[str]:
     )
 
 
-@cache
-def _cookie_pair() -> re.Pattern[str]:
-    return re.compile(r"([^\s;=]{1,80})=([^;]+)")
+_COOKIE_PAIR = late(r"([^\s;=]{1,80})=([^;]+)")
 
 
 _COOKIE_ATTRIBUTES = frozenset({"path", "domain", "expires", "max-age", "samesite", "version", "priority"})
@@ -133,7 +122,7 @@ def find_cookies(text: str, lowered: str) -> Iterator[Finding]:
     """Values of cookies: whoever holds them is logged in."""
     position = lowered.find("cookie")
     while position >= 0:
-        joint = _cookie_joint().match(text, position + 6)
+        joint = _COOKIE_JOINT.match(text, position + 6)
         pairs = _cookie_pairs().match(text, joint.end()) if joint else None
         if pairs:
             yield from cookie_values(pairs[0], pairs.start())
@@ -142,7 +131,7 @@ def find_cookies(text: str, lowered: str) -> Iterator[Finding]:
 
 def cookie_values(pairs: str, offset: int) -> Iterator[Finding]:
     """The telling values of `name=value; name=value`."""
-    for pair in _cookie_pair().finditer(pairs):
+    for pair in _COOKIE_PAIR.finditer(pairs):
         value = pair[2].strip()
         if pair[1].lower() in _COOKIE_ATTRIBUTES or len(value) < 8 or not_secret.stands_for_nothing(value):
             continue
@@ -153,13 +142,11 @@ def cookie_values(pairs: str, offset: int) -> Iterator[Finding]:
 _LONGEST_COMMAND = 2000
 
 
-@cache
-def _command() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:curl|wget|https?(?= )|xh(?= )|mysql\w{0,8}|mariadb|sshpass|docker|podman|skopeo|buildah|helm|"
-        r"az(?= )|redis-cli|mongo\w{0,8}|ldap\w{1,8}|7za?(?= )|zip(?= )|unzip|openssl|htpasswd|smbclient|rpcclient|"
-        r"mosquitto_\w{3}|vault login|snyk auth|ngrok|chpasswd|net use|sqlcmd|bcp(?= )|isql|oc login)"
-    )
+_COMMAND = late(
+    r"\b(?:curl|wget|https?(?= )|xh(?= )|mysql\w{0,8}|mariadb|sshpass|docker|podman|skopeo|buildah|helm|"
+    r"az(?= )|redis-cli|mongo\w{0,8}|ldap\w{1,8}|7za?(?= )|zip(?= )|unzip|openssl|htpasswd|smbclient|rpcclient|"
+    r"mosquitto_\w{3}|vault login|snyk auth|ngrok|chpasswd|net use|sqlcmd|bcp(?= )|isql|oc login)"
+)
 
 
 @cache
@@ -192,9 +179,7 @@ def _places() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple((re.compile(command), re.compile(place)) for command, place in rules)
 
 
-@cache
-def _cookie_option() -> re.Pattern[str]:
-    return re.compile(r"""\s(?:-b|--cookie)[ =]?["']?([^\s"'=]{1,80}=[^"'\n]{1,4096})""")
+_COOKIE_OPTION = late(r"""\s(?:-b|--cookie)[ =]?["']?([^\s"'=]{1,80}=[^"'\n]{1,4096})""")
 
 
 @cache
@@ -222,7 +207,7 @@ def find_in_commands(text: str, lowered: str) -> Iterator[Finding]:
             start, done = _line_around(text, hit.start())
             # The first of each name speaks for all of them: its arguments are sought to the end of the line.
             first = {
-                command[0]: command for command in reversed(list(_command().finditer(lowered, start, done)))
+                command[0]: command for command in reversed(list(_COMMAND.finditer(lowered, start, done)))
             }
             for command in first.values():
                 yield from _in_command(text[command.start() : done], command[0], command.start())
@@ -250,7 +235,7 @@ def _in_command(segment: str, name: str, offset: int) -> Iterator[Finding]:
             if _is_argument_secret(match[group]):
                 yield Finding("password", offset + match.start(group), offset + match.end(group))
     if name in {"curl", "wget"}:
-        for cookie in _cookie_option().finditer(segment):
+        for cookie in _COOKIE_OPTION.finditer(segment):
             yield from cookie_values(cookie[1], offset + cookie.start(1))
 
 
@@ -315,39 +300,31 @@ _PAIR_OPENERS = (
 _SQL_OPENERS = ("identified by ", "identified as ", "password ", "convertto-securestring ")
 
 
-@cache
-def _second_literal() -> re.Pattern[str]:
-    return re.compile(
-        r"""\s{0,10}[^()"'\n]{0,40}(?:\\{0,4}["'][^"'\n\\]{0,100}\\{0,4}["']|(?<=[(\s,])[\w.]{1,60})\s{0,4},\s{0,40}"""
-        r"""(?:\w{1,20}\s?[=:]\s?)?\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']"""
-    )
+_SECOND_LITERAL = late(
+    r"""\s{0,10}[^()"'\n]{0,40}(?:\\{0,4}["'][^"'\n\\]{0,100}\\{0,4}["']|(?<=[(\s,])[\w.]{1,60})\s{0,4},\s{0,40}"""
+    r"""(?:\w{1,20}\s?[=:]\s?)?\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']"""
+)
 
 
-@cache
-def _first_literal() -> re.Pattern[str]:
-    return re.compile(r"""\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']""")
+_FIRST_LITERAL = late(r"""\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']""")
 
 
 def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
     """The second half of a pair of credentials in code, and passwords in SQL."""
-    for openers, literal in ((_PAIR_OPENERS, _second_literal), (_SQL_OPENERS, _first_literal)):
+    for openers, literal in ((_PAIR_OPENERS, _SECOND_LITERAL), (_SQL_OPENERS, _FIRST_LITERAL)):
         for opener in openers:
             position = lowered.find(opener)
             while position >= 0:
-                match = literal().match(text, position + len(opener))
+                match = literal.match(text, position + len(opener))
                 if match and is_secret(match["secret"], "password", "call"):
                     yield Finding("password", match.start("secret"), match.end("secret"))
                 position = lowered.find(opener, position + len(opener))
 
 
-@cache
-def _aws_id() -> re.Pattern[str]:
-    return re.compile(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")
+_AWS_ID = late(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")
 
 
-@cache
-def _aws_secret() -> re.Pattern[str]:
-    return re.compile(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
+_AWS_SECRET = late(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
 
 
 def find_aws_pairs(text: str) -> Iterator[Finding]:
@@ -355,10 +332,10 @@ def find_aws_pairs(text: str) -> Iterator[Finding]:
     if "AKIA" not in text and "ASIA" not in text and "[redacted:aws-key]" not in text:
         return
     done = 0
-    for key in _aws_id().finditer(text):
+    for key in _AWS_ID.finditer(text):
         start = max(done, key.start() - 300)
         done = min(len(text), key.end() + 400)
-        for secret in _aws_secret().finditer(text, start, done):
+        for secret in _AWS_SECRET.finditer(text, start, done):
             value = secret[0]
             mixed = re.match(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])", value)
             if mixed and not is_wordlike(value) and not not_secret.is_placeholder(value):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 
+from holdfast.core.patterns import late
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import is_wordlike, segments, words
 
@@ -65,15 +66,13 @@ _HARMLESS_BEFORE = words(
 )
 
 
-@cache
-def _camel() -> re.Pattern[str]:
-    return re.compile(r"[^A-Za-z0-9\u00c0-\u024f]+")
+_CAMEL = late(r"[^A-Za-z0-9\u00c0-\u024f]+")
 
 
 @lru_cache(maxsize=2048)  # the options of commands come again and again
 def classify(name: str) -> Strength | None:
     """How strongly this name claims that its value is a secret; None when it does not."""
-    parts = [w for part in _camel().split(name[-80:]) if part for w in _words_of(part)]
+    parts = [w for part in _CAMEL.split(name[-80:]) if part for w in _words_of(part)]
     if parts[-2:] == ["connection", "string"]:
         return "secret"
     while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] in _TAILS):
@@ -145,7 +144,7 @@ def is_secret(value: str, strength: Strength, style: Style) -> bool:
     """Judge one value; the less a name and a notation promise, the more random it must be."""
     core = value.rstrip(_SENTENCE_END) if style in _UNQUOTED else value
     if "\\" in core:
-        core = _escape().sub(" ", core).strip()
+        core = _ESCAPE.sub(" ", core).strip()
     if strength == "weak" and (len(core) < _WEAK_LENGTH or not any(map(str.isdigit, core))):
         return False
     if len(core) < 5 or (style in _UNQUOTED and not_secret.is_code(core)):
@@ -238,14 +237,10 @@ def _is_machine_secret(value: str, style: Style) -> bool:
     return len(value) >= (12 if style in {"quoted", "env"} else 20)
 
 
-@cache
-def _escape() -> re.Pattern[str]:
-    return re.compile(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
+_ESCAPE = late(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
 
 
-@cache
-def _app_password() -> re.Pattern[str]:
-    return re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
+_APP_PASSWORD = late(r"[a-z]{4}(?: [a-z]{4}){3}")
 
 
 def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
@@ -253,7 +248,7 @@ def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
     words = value.split()
     if strength == "weak" or len(words) > 30:
         return False
-    if _app_password().fullmatch(value) and not is_wordlike(value):
+    if _APP_PASSWORD.fullmatch(value) and not is_wordlike(value):
         return True
     if any(word.lower() in not_secret.COMMON_IN_LABELS for word in words):
         return False
@@ -265,12 +260,10 @@ def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
 
 def without_scheme(value: str) -> int:
     """How many characters of `Bearer abc…` come before the secret."""
-    match = _scheme().match(value)
+    match = _SCHEME.match(value)
     return match.end() if match else 0
 
 
-@cache
-def _scheme() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:bearer|basic|token|apikey|api-key|key|digest|ssws|splunk|bot|flyv1|pat)[ :]+", re.IGNORECASE
-    )
+_SCHEME = late(
+    r"(?:bearer|basic|token|apikey|api-key|key|digest|ssws|splunk|bot|flyv1|pat)[ :]+", re.IGNORECASE
+)

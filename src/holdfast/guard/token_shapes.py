@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast.guard import not_secret
+from holdfast.core.patterns import late
 from holdfast.guard.not_secret import Finding, is_placeholder, is_wordlike
 
 
@@ -270,42 +270,34 @@ def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
 _LONGEST_BLOCK = 100_000
 
 
-@cache
-def _begin() -> re.Pattern[str]:
-    return re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
+_BEGIN = late(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
 
 
-@cache
-def _end() -> re.Pattern[str]:
-    return re.compile(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]{0,64}")
+_END = late(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]{0,64}")
 
 
-@cache
-def _body_line() -> re.Pattern[str]:
-    """One line of a block without an end: line numbers, quotes and escapes around it are part of it."""
-    return re.compile(
-        r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){0,60}+
+# One line of a block without an end: line numbers, quotes and escapes around it are part of it.
+_BODY_LINE = late(
+    r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){0,60}+
         (?:[A-Za-z0-9+/=]{24,20000}+|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Encryption):[^\n\\]{0,100}+)""",
-        re.VERBOSE,
-    )
+    re.VERBOSE,
+)
 
 
-@cache
-def _last_line() -> re.Pattern[str]:
-    return re.compile(
-        r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){1,60}+(?=[A-Za-z+/]*[A-Z0-9+/=])[A-Za-z0-9+/=]{5,23}+(?=$|[\s"'\\])"""
-    )
+_LAST_LINE = late(
+    r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){1,60}+(?=[A-Za-z+/]*[A-Z0-9+/=])[A-Za-z0-9+/=]{5,23}+(?=$|[\s"'\\])"""
+)
 
 
 def find_private_keys(text: str) -> Iterator[Finding]:
     """Every block from its first line to its last, or as far as it looks like one."""
     if "PRIVATE KEY" not in text and "PuTTY-User-Key" not in text:
         return
-    begins = list(_begin().finditer(text))
+    begins = list(_BEGIN.finditer(text))
     for i, begin in enumerate(begins):
         limit = begins[i + 1].start() if i + 1 < len(begins) else len(text)
         limit = min(limit, begin.start() + _LONGEST_BLOCK)
-        end = _end().search(text, begin.end(), limit)
+        end = _END.search(text, begin.end(), limit)
         stop = end.end() if end else _end_of_body(text, begin.end(), limit)
         body = text[begin.end() : end.start() if end else stop]
         if sum(char.isalnum() for char in body[:200]) >= 12 and not is_placeholder(body[:300]):
@@ -314,68 +306,8 @@ def find_private_keys(text: str) -> Iterator[Finding]:
 
 def _end_of_body(text: str, position: int, limit: int) -> int:
     lines = 0
-    while line := _body_line().match(text, position, limit):
+    while line := _BODY_LINE.match(text, position, limit):
         position = line.end()
         lines += 1
-    last = _last_line().match(text, position, limit) if lines else None
+    last = _LAST_LINE.match(text, position, limit) if lines else None
     return last.end() if last else position
-
-
-# The secrets a process was started with: exact values, and the forms they take inside other text.
-
-_SHORTEST = 6
-
-
-@cache
-def _telling_name() -> re.Pattern[str]:
-    return re.compile(
-        r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWORT|PWD$|_PASS$|^PASS$|_PW$|CREDENTIAL|CREDS?$|AUTH|DSN|"
-        r"_PAT$|JWT|BEARER|COOKIE|CONNECTION_?STRING|WEBHOOK|DATABASE_URL|REDIS_URL|MONGO\w*_UR[IL]|_SAS$|PRIVATE",
-    )
-
-
-@cache
-def _harmless_name() -> re.Pattern[str]:
-    return re.compile(
-        r"AUTHOR|KEYBOARD|KEYMAP|MONKEY|KEYRING|_SOCK$|_FILE$|_PATH$|_DIR$|_HOST$|_PORT$|_NAME$|_USER$|_TYPE$|"
-        r"_METHOD$|_ENABLED$|_ID$|_TTL$|_LIMIT$|_TOKENS$|PUBLIC_KEY|^OLDPWD$|^PWD$|KEYSERVER|KEY_BINDINGS|COUNT$",
-    )
-
-
-def secrets_of(environ: Mapping[str, str]) -> list[str]:
-    """The values of variables whose names say secret, unless the value plainly is none; longest first."""
-    found = {
-        value.strip()
-        for name, value in environ.items()
-        if _telling_name().search(name.upper())
-        and not _harmless_name().search(name.upper())
-        and _is_worth_hiding(value.strip())
-    }
-    return sorted(found, key=lambda value: (-len(value), value))
-
-
-def _is_worth_hiding(value: str) -> bool:
-    if len(value) < _SHORTEST or value.isdigit() or not_secret.is_path(value):
-        return False
-    if not_secret.is_placeholder(value) and not any(char.isdigit() for char in value):
-        return False  # `changeme` is none; `my-secret-93ab` may be somebody's, and this is its exact value
-    if "://" in value:
-        # Only an address that carries something private, such as a password or a hook's id.
-        return "@" in value or len(value) > 60
-    return not (
-        value.isalpha() and len(value) < 12 and (value.islower() or value.istitle() or value.isupper())
-    )
-
-
-def forms_of(secret: str) -> Iterable[str]:
-    """The secret as it is, and as URLs, JSON, HTML and base64 write it."""
-    from base64 import b64encode
-    from html import escape
-    from json import dumps
-    from urllib.parse import quote, quote_plus
-
-    raw = secret.encode("utf-8", "surrogatepass")
-    forms = {secret, escape(secret), dumps(secret)[1:-1], dumps(secret, ensure_ascii=False)[1:-1]}
-    forms |= {quote(raw, safe=""), quote(raw), quote_plus(raw), b64encode(raw).decode().rstrip("=")}
-    forms |= {dumps(form)[1:-1] for form in list(forms)}
-    return sorted((form for form in forms if len(form) >= _SHORTEST), key=lambda form: (-len(form), form))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core import hook_fence
+from holdfast.core import fence
 from holdfast.hooks import host_protocol, trace
 from holdfast.hooks.trace import CLAIMED, entry, is_first, is_time, seen
 
@@ -34,9 +34,7 @@ def say(
 
 def spoken(told: Told, call: Call, more: Mapping[str, object] | None = None) -> bytes:
     """Fenced for the model, counted for the person."""
-    context = (
-        hook_fence.wrap("\n".join(line for line, _ in told.lines), hook_fence.new_id()) if told.lines else ""
-    )
+    context = fence.fenced("\n".join(line for line, _ in told.lines), fence.new_id()) if told.lines else ""
     notice = f"holdfast: {_counted(len(told.lines), 'line')}, {_counted(told.tokens, 'token')}"
     return host_protocol.answer(call.host, call.theirs, context, notice if context else "", more or {})
 

@@ -10,18 +10,19 @@ import os
 import stat
 from hashlib import blake2b
 from pathlib import Path
-from threading import Timer
 
 from msgspec import Struct
 
 from holdfast.core.errors import UsageError
-from holdfast.core.git_output import walked
+from holdfast.core.file_names import walked
+from holdfast.core.git import git_text, run_git
+from holdfast.core.place import checkout_at
+from holdfast.core.reading import beginning_of
 
 MOST_NAMES = 400_000
 _MOST_BYTES = 60_000_000
 _SECONDS = 60.0
 LARGEST = 400_000  # a longer file is data or made by a tool
-_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false")
 
 
 class Listed(Struct, frozen=True):
@@ -47,44 +48,12 @@ def listed(root: Path) -> Listed:
             "is a bare repository: it has no files to look at", where=str(root), fix="Run this in a work tree"
         )
     if os.path.lexists(root / ".git"):
-        raw, whole = git(root, "ls-files", "-z")
-        if not raw:
-            raw, whole = git(root, "ls-files", "-z", "--others", "--exclude-standard")
-        if raw:
-            return Listed(raw[: (raw.rfind(b"\0") + 1)], "git", head_of(root), whole)
+        for words in (("ls-files", "-z"), ("ls-files", "-z", "--others", "--exclude-standard")):
+            answer = run_git(root, *words, seconds=_SECONDS, most_bytes=_MOST_BYTES)
+            if raw := answer.data:
+                return Listed(raw[: raw.rfind(b"\0") + 1], "git", head_of(root), answer.whole)
     names = walked(root)
     return Listed(b"\0".join(os.fsencode(name) for name in names) + b"\0", "walk", "", len(names) < 20_000)
-
-
-def git(
-    root: Path, *arguments: str, most: int = _MOST_BYTES, seconds: float = _SECONDS
-) -> tuple[bytes, bool]:
-    """What git prints, at most so much of it in so long a time; and whether that was all."""
-    import subprocess
-
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        process = subprocess.Popen(
-            ["git", *_SAFE, *arguments],
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return b"", False
-    timer = Timer(seconds, process.kill)
-    timer.start()
-    try:
-        with process:
-            printed = process.stdout.read(most) if process.stdout else b""
-            rest = process.stdout.read(1) if process.stdout else b""
-            if rest:
-                process.kill()
-    finally:
-        timer.cancel()
-    return printed, not rest and process.returncode == 0
 
 
 def head_of(root: Path) -> str:
@@ -100,22 +69,17 @@ def head_of(root: Path) -> str:
                 return loose.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
-    return (
-        git(root, "rev-parse", "--verify", "--quiet", "HEAD", most=200)[0].decode("ascii", "replace").strip()
-    )
+    return git_text(root, "rev-parse", "--verify", "--quiet", "HEAD")
 
 
 def index_stamp(root: Path) -> str:
     """What changes with the list of tracked files: where it is the same, git need not be asked; '' without an index."""
-    marker = root / ".git"
+    checkout = checkout_at(str(root))
     try:
-        if marker.is_file():
-            pointer = marker.read_text(encoding="utf-8", errors="replace")
-            marker = (root / pointer.removeprefix("gitdir:").strip()).resolve()
-        found = os.stat(marker / "index")
+        found = os.stat(os.path.join(checkout.private, "index")) if checkout else None
     except (OSError, ValueError):
         return ""
-    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
+    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}" if found else ""
 
 
 def _is_bare(root: Path) -> bool:
@@ -145,22 +109,8 @@ def stamp_of(root: str, name: str) -> Stamp | None:
 
 def bytes_of(root: Path, name: str, most: int = LARGEST) -> bytes | None:
     """The content of a regular file inside the checkout; None when it is too large, binary, a link or gone."""
-    path = f"{root}/{name}"
-    try:
-        # Not blocked by a pipe that somebody put there, and not led out of the tree by a link.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-            return None
-        data = os.read(descriptor, most + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return None if b"\0" in data[:8000] else data
+    found = beginning_of(f"{root}/{name}", most + 1, follow=False)
+    return None if found is None or found[1] > most or b"\0" in found[0][:8000] else found[0]
 
 
 def text_of(root: Path, name: str, most: int = LARGEST) -> str:

@@ -6,8 +6,8 @@ import os
 import sys
 import time
 
-from holdfast.core.checkout import Checkout, find_checkout
 from holdfast.core.git import MOST_BYTES, ask_git
+from holdfast.core.place import Checkout, find_checkout
 from holdfast.core.reading import first_line, is_file, is_inside, names_in, stamp_of
 from holdfast.knowledge.context import REST_S, Registry, Source, counted, differences, one_line
 from holdfast.knowledge.instructions import Found, InstructionsSource, TextFiles

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.core.git_output import git_in_time
-from holdfast.knowledge.checkout import git
+from holdfast.core.git import run_git
 from holdfast.knowledge.ground import convention
 from holdfast.model.knowledge import Convention, Evidence
 
@@ -86,19 +85,17 @@ class History(Struct, frozen=True):
 def history_of(root: Path, head: str) -> History:
     if not head:
         return History()
-    raw, whole = git(
+    answer = run_git(
         root,
         "log",
         "--no-merges",
         f"-n{MOST_COMMITS}",
         "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
         "--diff-filter=AMD",
         "--format=%x02%ct%x01%s%x01%(trailers:key=Signed-off-by,valueonly)%x03",
         "--name-only",
         "-z",
-        most=_MOST_BYTES,
+        most_bytes=_MOST_BYTES,
         seconds=_SECONDS,
     )
     subjects: list[str] = []
@@ -106,8 +103,8 @@ def history_of(root: Path, head: str) -> History:
     heat: dict[str, float] = {}
     pairs: dict[str, Counter[str]] = {}
     signed = newest = 0
-    entries = raw.split(b"\x02")[1:]
-    for entry in entries if whole else entries[:-1]:
+    entries = answer.data.split(b"\x02")[1:]
+    for entry in entries if answer.whole else entries[:-1]:
         head_part, _, files = entry.partition(b"\x03")
         told = head_part.split(b"\x01")
         if len(told) < 3 or not told[0].strip().isdigit():
@@ -136,7 +133,7 @@ def history_of(root: Path, head: str) -> History:
         together={
             name: _neighbours(found, changes, name) for name, found in pairs.items() if changes[name] >= 3
         },
-        whole=whole,
+        whole=answer.whole,
     )
 
 
@@ -265,23 +262,13 @@ def companions(commits: Iterable[frozenset[str]]) -> dict[str, dict[str, float]]
 
 
 def _commits(root: Path) -> tuple[list[frozenset[str]], bool]:
-    plainly = ("--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--name-only")
-    text, whole = git_in_time(
-        root,
-        "-c",
-        "log.showSignature=false",
-        "--no-pager",
-        "log",
-        f"-n{_COMMITS}",
-        *plainly,
-        "-z",
-        "--format=%x01",
-        seconds=_COCHANGE_SECONDS,
-        most_bytes=_COCHANGE_MOST_BYTES,
+    words = ("--no-merges", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01")
+    answer = run_git(
+        root, "log", f"-n{_COMMITS}", *words, seconds=_COCHANGE_SECONDS, most_bytes=_COCHANGE_MOST_BYTES
     )
-    parts = [part.split(b"\0") for part in text.split(b"\x01")]
+    parts = [part.split(b"\0") for part in answer.data.split(b"\x01")]
     return [
         frozenset(os.fsdecode(name.strip(b"\n")) for name in names if name.strip(b"\n"))
         for names in parts
         if names
-    ], whole
+    ], not answer.late

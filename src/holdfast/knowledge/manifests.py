@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.git_output import LEFT_OUT
+from holdfast.core.file_names import LEFT_OUT
 from holdfast.core.patterns import late
 from holdfast.knowledge.frameworks import LANGUAGE_OF_EXTENSION
 

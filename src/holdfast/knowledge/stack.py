@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.core.git_output import LEFT_OUT, file_names
+from holdfast.core.file_names import LEFT_OUT, file_names
 from holdfast.core.patterns import late
 from holdfast.knowledge.frameworks import (
     DEPENDENCIES,

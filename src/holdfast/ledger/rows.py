@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from holdfast.core import files
 from holdfast.core.errors import LedgerError, NameRefused, NotFound, StoreError, UsageError
+from holdfast.core.git import git_complaint, git_text
 from holdfast.ledger.markdown import LedgerFile, current, parse_ledger
 from holdfast.ledger.store import ProjectLedger, missing_rows
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.machine import Machine
-from holdfast.store.project import Project, git, git_complaint
+from holdfast.store.project import Project
 
 if TYPE_CHECKING:
     from holdfast.model.events import DistilledSession
@@ -132,7 +133,7 @@ SHARED_FILES = (".holdfast/ledger.md", ".holdfast/.gitignore", ".holdfast/.gitat
 
 def share(project: Project) -> list[str]:
     """Makes the ledger a tracked file; the commit is left to its owner. Returns what was staged."""
-    if not git(project.root, "rev-parse", "--git-dir"):
+    if not git_text(project.root, "rev-parse", "--git-dir"):
         raise UsageError(
             "this project is not in a git repository", where=str(project.root), fix="Run git init first"
         )
@@ -143,7 +144,7 @@ def share(project: Project) -> list[str]:
 
 def unshare(project: Project) -> bool:
     """Whether git's history holds it: what was only staged leaves nothing behind."""
-    committed = bool(git(project.root, "ls-tree", "--name-only", "HEAD", "--", SHARED_FILES[0]))
+    committed = bool(git_text(project.root, "ls-tree", "--name-only", "HEAD", "--", SHARED_FILES[0]))
     _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *SHARED_FILES)
     open_ledger(project).unshare()
     return committed
@@ -151,12 +152,12 @@ def unshare(project: Project) -> bool:
 
 def commit(project: Project, *, dry_run: bool = False) -> str:
     """Commits the shared ledger and nothing else, under the message that the seed shows. Returns the message."""
-    if project.window_ledger is None or not git(project.root, "ls-files", "--", SHARED_FILES[0]):
+    if project.window_ledger is None or not git_text(project.root, "ls-files", "--", SHARED_FILES[0]):
         raise UsageError("the ledger is not tracked in git", fix="holdfast ledger share makes it so")
-    before = git(project.root, "show", f"HEAD:./{SHARED_FILES[0]}")
+    before = git_text(project.root, "show", f"HEAD:./{SHARED_FILES[0]}")
     known = {entry.session for entry in parse_ledger(before.encode(), "HEAD").entries} if before else set()
     new = [entry for entry in rows(read_ledger(project)) if entry.session not in known]
-    if not git(project.root, "status", "--porcelain", "--", *SHARED_FILES):
+    if not git_text(project.root, "status", "--porcelain", "--", *SHARED_FILES):
         raise UsageError(
             "the ledger has nothing new to commit", fix="holdfast import reads sessions that have no row yet"
         )

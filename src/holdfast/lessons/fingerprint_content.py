@@ -10,12 +10,12 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.git_output import LEFT_OUT, git_output
+from holdfast.core.file_names import LEFT_OUT
+from holdfast.core.git import ask_git
 from holdfast.core.yaml import YamlError
 from holdfast.core.yaml import load as load_yaml
 
@@ -378,14 +378,7 @@ class Renames:
         )
 
     def _renames(self, command: str, *words: str) -> Iterator[tuple[str, str]]:
-        options = (
-            "--no-ext-diff",
-            "--no-textconv",
-            "-z",
-            "--name-status",
-            "--find-renames=50%",
-            "--diff-filter=R",
-        )
+        options = ("-z", "--name-status", "--find-renames=50%", "--diff-filter=R")
         parts = iter(os.fsdecode(self._git(command, *options, *words)).split("\0"))
         for status in parts:
             if status.strip()[:1] == "R":
@@ -403,7 +396,7 @@ class Renames:
         yield from sorted(alike, key=lambda other: os.path.basename(other) != name)[:MOST_CANDIDATES]
 
     def _git(self, *words: str) -> bytes:
-        return git_output(Path(self.root), *words, seconds=SECONDS, most_bytes=MOST_RENAME_BYTES)
+        return ask_git(self.root, words, os.environ, SECONDS, MOST_RENAME_BYTES) or b""
 
 
 def _target_of(path: str, is_folder: bool, renames: list[tuple[str, str]]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.core.git_output import git_output
+from holdfast.core.git import run_git
 from holdfast.lessons.fingerprint_content import Unreadable, read_regular
 from holdfast.lessons.grounds import evidence_of, slug
 from holdfast.model.events import Lived
@@ -97,7 +97,7 @@ def _kind(path: str) -> tuple[str, str] | None:
 
 def _commits(root: Path) -> list[_Commit]:
     words = ("log", "--no-merges", f"-n{COMMITS}", "--name-status", "-M", "--diff-filter=AM", "--format=%x01")
-    printed = git_output(root, *words, seconds=_SECONDS, most_bytes=_BYTES).decode("utf-8", "replace")
+    printed = run_git(root, *words, seconds=_SECONDS, most_bytes=_BYTES).data.decode("utf-8", "replace")
     commits = []
     for block in printed.split("\x01")[1:]:
         by_status: dict[str, list[str]] = {"A": [], "M": []}

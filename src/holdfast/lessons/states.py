@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import StoreError
 from holdfast.core.fence import imitates
+from holdfast.core.place import is_checkout
 from holdfast.lessons.fingerprint import Changed, Checked, Missing, Renamed, Same, Stamp, Verdict, check, take
 from holdfast.lessons.notes import Payback, Record
 from holdfast.lessons.store import Found, LessonStore, Place, Shelf

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from holdfast.core.errors import StoreError
+from holdfast.core.place import home_of, user_home
 from holdfast.store.project import Project, find_project
 from holdfast.store.settings import Settings, load_settings
 
@@ -37,13 +38,12 @@ class Machine:
 
     @cached_property
     def user_home(self) -> Path:
-        return Path(self.env.get("HOME") or self.env.get("USERPROFILE") or Path.home())
+        return Path(user_home(self.env))
 
     @cached_property
     def home(self) -> Path:
         """`~/.holdfast`, or where HOLDFAST_HOME puts it."""
-        configured = self.env.get("HOLDFAST_HOME")
-        return Path(configured).expanduser().absolute() if configured else self.user_home / ".holdfast"
+        return Path(home_of(self.env))
 
     @property
     def inside_agent(self) -> bool:

@@ -9,24 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.core.folders import recover
+from holdfast.core.git import git_text
 from holdfast.core.names import as_name
-
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
+from holdfast.core.place import checkout_at, find_checkout, is_identity, locate
+from holdfast.core.reading import small_text
 
 FORMAT = 1
 LINKS = os.name != "nt"  # elsewhere links need a privilege, and the ledger is a plain file in the window
-_IDENTITY = re.compile(r"[a-z0-9][a-z0-9-]{3,60}\Z")
 
 IGNORE_ALL = """# Written by holdfast: nothing here is shared until you ask for it (holdfast ledger share).
 *
@@ -72,7 +69,7 @@ class Project(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What its memory is filed under: the same in every worktree, and after the folder was renamed."""
-        recorded = _text_of(self.memory / "name").strip()
+        recorded = small_text(self.memory / "name").strip()
         return as_name(recorded) if recorded else self._natural_title()
 
     def _natural_title(self) -> str:
@@ -117,16 +114,16 @@ class Project(Struct, frozen=True):
         return (
             shown.is_file()
             and not shown.is_symlink()
-            and "!ledger.md" in _text_of(self.window / ".gitignore")
+            and "!ledger.md" in small_text(self.window / ".gitignore")
         )
 
     @property
     def shares_lessons(self) -> bool:
-        return "!lessons/" in _text_of(self.window / ".gitignore").split()
+        return "!lessons/" in small_text(self.window / ".gitignore").split()
 
     def write_ignore_rules(self, *, ledger: bool | None = None, lessons: bool | None = None) -> None:
         """What git is to see of the window from now on; None leaves it as it is."""
-        ledger = "!ledger.md" in _text_of(self.window / ".gitignore").split() if ledger is None else ledger
+        ledger = "!ledger.md" in small_text(self.window / ".gitignore").split() if ledger is None else ledger
         lessons = self.shares_lessons if lessons is None else lessons
         rules = {
             (False, False): IGNORE_ALL,
@@ -145,7 +142,7 @@ class Project(Struct, frozen=True):
         for folder in (self.memory.parent.parent, self.memory.parent, self.memory):
             files.make_private(folder)
         self._put_new(self.identity_file, f"{self.memory.name}\n")
-        if _text_of(self.identity_file).strip() != self.memory.name:
+        if small_text(self.identity_file).strip() != self.memory.name:
             raise StoreError(
                 "another command has set this project up at the same moment",
                 where=str(self.identity_file),
@@ -201,14 +198,8 @@ class Project(Struct, frozen=True):
 def find_project(start: Path, home: Path) -> Project:
     """The project a directory belongs to: its git work tree, else the nearest `.holdfast/`, else itself."""
     start = _out_of_memory(Path(os.path.abspath(start)), home)
-    git = find_git(start)
-    if git is not None:
-        root, common = git
-        return _project(root, common / "holdfast-id", home)
-    for directory in (start, *start.parents):
-        if (directory / ".holdfast").is_dir() and directory / ".holdfast" != home:
-            return _project(directory, directory / ".holdfast" / "id", home)
-    return _project(start, start / ".holdfast" / "id", home)
+    located = locate(str(start), str(home))
+    return _project(Path(located[0]), Path(located[1]), home) if located else project_at(start, home)
 
 
 def _out_of_memory(start: Path, home: Path) -> Path:
@@ -217,33 +208,20 @@ def _out_of_memory(start: Path, home: Path) -> Path:
     below = Path(os.path.realpath(start))
     if not below.is_relative_to(kept) or below == kept:
         return start
-    root = _text_of(kept / below.relative_to(kept).parts[0] / "root").strip()
+    root = small_text(kept / below.relative_to(kept).parts[0] / "root").strip()
     return Path(root) if root and Path(root).is_dir() else start
 
 
 def find_git(start: Path) -> tuple[Path, Path] | None:
-    """The work tree and the common git directory that a path lies in, read from the files git keeps."""
-    for directory in (start, *start.parents):
-        marker = directory / ".git"
-        if marker.is_dir():
-            return directory, marker
-        if marker.is_file():
-            pointer = _text_of(marker)
-            if pointer.startswith("gitdir:"):
-                private = (directory / pointer[7:].strip()).resolve()
-                shared = _text_of(private / "commondir").strip()
-                return directory, ((private / shared).resolve() if shared else private)
-    return None
+    """The work tree and the common git directory that a path lies in."""
+    checkout = find_checkout(str(start))
+    return (Path(checkout.root), Path(checkout.common)) if checkout else None
 
 
 def branch_of(root: Path) -> str:
-    """The branch that is checked out in a work tree, as git's own files name it; '' when none is."""
-    marker = root / ".git"
-    if marker.is_file():
-        pointer = _text_of(marker)
-        marker = root / pointer[7:].strip() if pointer.startswith("gitdir:") else marker
-    head = _text_of(marker / "HEAD").strip()
-    return head[16:] if head.startswith("ref: refs/heads/") else ""
+    """The branch that is checked out in a work tree; '' when none is."""
+    checkout = checkout_at(str(root))
+    return checkout.head()[0] if checkout else ""
 
 
 def worktrees(project: Project) -> list[Path]:
@@ -253,7 +231,7 @@ def worktrees(project: Project) -> list[Path]:
     common = project.identity_file.parent
     trees = [common.parent] if common.name == ".git" else []
     for pointer in sorted(common.glob("worktrees/*/gitdir")):
-        trees.append(Path(_text_of(pointer).strip()).parent)
+        trees.append(Path(small_text(pointer).strip()).parent)
     return [tree for tree in trees if tree != project.root]
 
 
@@ -263,8 +241,8 @@ def project_at(root: Path, home: Path) -> Project:
 
 
 def _project(root: Path, identity_file: Path, home: Path) -> Project:
-    identity = _text_of(identity_file).strip()
-    if not _IDENTITY.fullmatch(identity) or not _is_ours(identity, root, identity_file, home):
+    identity = small_text(identity_file).strip()
+    if not is_identity(identity) or not _is_ours(identity, root, identity_file, home):
         slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "project"
         identity = f"{slug}-{_suffix(root, identity_file)}"
     return Project(root, root / ".holdfast", home / "projects" / identity, identity_file)
@@ -277,7 +255,7 @@ def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool
     """
     if identity_file.name == "holdfast-id":
         return True
-    recorded = _text_of(home / "projects" / identity / "root").strip()
+    recorded = small_text(home / "projects" / identity / "root").strip()
     return not recorded or recorded == str(root)
 
 
@@ -288,7 +266,9 @@ def _suffix(root: Path, identity_file: Path) -> str:
     """
     made = b""
     if identity_file.name == "holdfast-id":
-        made = git(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(identity_file.parent)
+        made = git_text(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(
+            identity_file.parent
+        )
     return blake2b(os.fsencode(root.resolve()) + made, digest_size=4).hexdigest()
 
 
@@ -298,55 +278,6 @@ def _made_at(common: Path) -> bytes:
         with contextlib.suppress(OSError):
             return str((common / name).stat().st_mtime_ns).encode()
     return b""
-
-
-def git(root: Path, *arguments: str) -> str:
-    """What git answers, or '' when it does not: no git, no repository, no commit yet."""
-    done = _run_git(root, arguments)
-    return done.stdout.strip() if done is not None and done.returncode == 0 else ""
-
-
-def git_complaint(root: Path, *arguments: str) -> str:
-    """Runs git for its effect: '' when it worked, else what it says."""
-    done = _run_git(root, arguments)
-    if done is None:
-        return "git cannot be run"
-    return (
-        ""
-        if done.returncode == 0
-        else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
-    )
-
-
-def _run_git(root: Path, arguments: tuple[str, ...]) -> CompletedProcess[str] | None:
-    import subprocess
-
-    try:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=20,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _text_of(path: Path) -> str:
-    """The beginning of a small regular file; '' for anything else, which a clone may have put there."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except OSError:
-        return ""
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        try:
-            return file.read(10_000).decode("utf-8", "replace")
-        except OSError:
-            return ""
 
 
 def _other_format(memory: Path, number: int) -> FormatTooNew:
@@ -373,7 +304,7 @@ def require_format(project: Project) -> None:
 
 def check_format(project: Project) -> int:
     """The format number of what is stored; StoreError when it cannot be told."""
-    text = _text_of(project.memory / "format").strip()
+    text = small_text(project.memory / "format").strip()
     if not text:
         return FORMAT
     if not text.isdigit():

@@ -24,22 +24,16 @@ from holdfast.agents.contract import Claims, Glance, Importer, ReadAnew, Warned
 from holdfast.agents.jsonl import seconds, text_in
 from holdfast.agents.loose import Record, object_in
 from holdfast.core.errors import TranscriptError
+from holdfast.core.git import run_git, start_git
+from holdfast.core.place import checkout_at
 from holdfast.model.events import Began, Event
 from holdfast.store.machine import Places
 
 # Objects of a git repository, read by git itself: refs, trees, blobs. Nothing is written, fetched or run.
 
-_QUIET = (
-    "--no-pager",
-    "--no-optional-locks",
-    "--no-replace-objects",
-    "-c",
-    "protocol.allow=never",
-    "-c",
-    "core.fsmonitor=false",
-)
 _TREE_LINE = re.compile(rb"\d{6} blob ([0-9a-f]{40,64}) +(\d+|-)\t(.+)", re.DOTALL)
 WAIT_SECONDS = 120
+MOST_LISTED_BYTES = 500_000_000
 
 
 class Ref(Struct, frozen=True):
@@ -55,19 +49,9 @@ class Blob(Struct, frozen=True):
 
 def common_folder(work_tree: Path) -> Path | None:
     """The folder in which a work tree's objects lie: its `.git`, the one that a worktree points to, itself if bare."""
-    entry = work_tree / ".git"
-    try:
-        if entry.is_file():
-            named = entry.read_text(encoding="utf-8", errors="replace").partition("gitdir:")[2].strip()
-            entry = (work_tree / named).resolve()
-        elif not entry.is_dir():
-            entry = work_tree
-        shared = entry / "commondir"
-        if shared.is_file():
-            entry = (entry / shared.read_text(encoding="utf-8", errors="replace").strip()).resolve()
-        return entry if (entry / "HEAD").is_file() and (entry / "objects").is_dir() else None
-    except OSError:
-        return None
+    checkout = checkout_at(str(work_tree))
+    entry = Path(checkout.common) if checkout else work_tree
+    return entry if (entry / "HEAD").is_file() and (entry / "objects").is_dir() else None
 
 
 def work_tree_of(common: Path) -> str:
@@ -97,7 +81,7 @@ def blobs(git: Path, tree: str) -> Iterator[Blob]:
 
 def contents(git: Path, identities: Iterable[str]) -> Iterator[bytes]:
     """Small blobs, in the order asked for, by one process; an empty one for each that is missing."""
-    process = _start(git, "cat-file", "--batch")
+    process = _started(git, "cat-file", "--batch", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     try:
         for identity in identities:
@@ -120,71 +104,36 @@ def contents(git: Path, identities: Iterable[str]) -> Iterator[bytes]:
 
 def start_of(git: Path, identity: str, length: int) -> bytes:
     """The first bytes of a blob, without waiting for the rest."""
-    process = _start(git, "cat-file", "blob", identity)
-    assert process.stdin is not None and process.stdout is not None
-    try:
-        return process.stdout.read(length)
-    finally:
-        process.stdin.close()
-        process.stdout.close()
-        process.kill()
-        process.wait(WAIT_SECONDS)
+    answer = run_git(
+        git, "cat-file", "blob", identity, seconds=WAIT_SECONDS, most_bytes=length, is_git_dir=True
+    )
+    return answer.data
 
 
 def copy_blob(git: Path, identity: str, target: IO[bytes]) -> None:
     """A blob of any size, straight from git into a file."""
-    try:
-        done = subprocess.run(
-            _command(git, "cat-file", "blob", identity),
-            stdin=subprocess.DEVNULL,
-            stdout=target,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-            check=False,
-        )
-    except OSError as error:
-        raise _refused(git, str(error)) from error
-    if done.returncode:
+    with _started(git, "cat-file", "blob", identity, stdin=subprocess.DEVNULL, stdout=target) as process:
+        try:
+            code = process.wait(WAIT_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            raise _refused(git, str(error)) from error
+    if code:
         raise _refused(git, f"object {identity[:12]} is missing")
 
 
 def _output(git: Path, *arguments: str) -> bytes:
-    try:
-        done = subprocess.run(
-            _command(git, *arguments),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=_environment(),
-            timeout=WAIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _refused(git, str(error)) from error
-    if done.returncode:
-        raise _refused(git, done.stderr.decode("utf-8", "replace").strip().partition("\n")[0])
-    return done.stdout
+    answer = run_git(git, *arguments, seconds=WAIT_SECONDS, most_bytes=MOST_LISTED_BYTES, is_git_dir=True)
+    if not answer.whole:
+        raise _refused(git, answer.complaint)
+    return answer.data
 
 
-def _start(git: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def _started(git: Path, *arguments: str, stdin: int, stdout: int | IO[bytes]) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            _command(git, *arguments),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-        )
+        return start_git(git, *arguments, stdin=stdin, stdout=stdout)
     except OSError as error:
         raise _refused(git, str(error)) from error
-
-
-def _command(git: Path, *arguments: str) -> list[str]:
-    return ["git", f"--git-dir={git}", *_QUIET, *arguments]
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return {**kept, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 
 def _refused(git: Path, why: str) -> TranscriptError:

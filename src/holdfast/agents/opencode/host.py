@@ -15,7 +15,7 @@ from typing import Any
 from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
 from holdfast.agents.json_config import JsonFile, Span, append, followed, kept, member, remove
 from holdfast.agents.json_hooks import SCRIPT, keep_out_of_git, refuse_tracked
-from holdfast.store.project import git
+from holdfast.core.git import git_text
 
 # The address that configurations name: it stays, wherever the plugin itself lies.
 PLUGIN = Path(__file__).absolute().parents[2] / "hosts" / "opencode_plugin.js"
@@ -123,7 +123,7 @@ def server(where: Where) -> dict[str, Any]:
 
 
 def _is_tracked(where: Where, file: JsonFile) -> bool:
-    return bool(git(where.project, "ls-files", "--", file.path.name))
+    return bool(git_text(where.project, "ls-files", "--", file.path.name))
 
 
 def _mentioned(data: bytes | None) -> bool:

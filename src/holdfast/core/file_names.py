@@ -1,55 +1,12 @@
-"""Asks git about a checkout that may be anyone's: nothing it configures is run; time and size are bounded."""
+"""The names of a checkout's files: what git tracks, else a bounded walk that opens and follows nothing."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 from pathlib import Path
-from threading import Timer
 
-# A repository may be anyone's: nothing that its configuration names is run.
-_HARMLESS = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-
-
-def git_output(root: Path, *words: str, seconds: float, most_bytes: int) -> bytes:
-    """What git answers, as far as it came in time; nothing where there is no git."""
-    return git_in_time(root, *words, seconds=seconds, most_bytes=most_bytes)[0]
-
-
-def git_in_time(root: Path, *words: str, seconds: float, most_bytes: int) -> tuple[bytes, bool]:
-    """The same, and whether the time was enough: what a busy machine left out may be asked for again."""
-    import subprocess  # not every import asks
-
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        process = subprocess.Popen(
-            [*_HARMLESS, *words],
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return b"", True
-    late: list[bool] = []
-
-    def give_up() -> None:
-        late.append(True)
-        process.kill()
-
-    timer = Timer(seconds, give_up)
-    timer.start()
-    try:
-        with process:
-            answer = process.stdout.read(most_bytes) if process.stdout else b""
-            process.kill()
-    finally:
-        timer.cancel()
-    return answer, not late
-
-
-# The names of a checkout's files: what git tracks, else a bounded walk that opens and follows nothing.
+from holdfast.core.git import run_git
 
 MOST_NAMES = 20_000
 _MOST_BYTES = 4_000_000
@@ -85,7 +42,7 @@ def file_names(root: Path) -> tuple[str, ...]:
 
 
 def _tracked(root: Path) -> list[str]:
-    listing = git_output(root, "ls-files", "-z", seconds=_SECONDS, most_bytes=_MOST_BYTES)
+    listing = run_git(root, "ls-files", "-z", seconds=_SECONDS, most_bytes=_MOST_BYTES).data
     return [os.fsdecode(name) for name in listing.split(b"\0")[:-1]]
 
 
