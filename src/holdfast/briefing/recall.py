@@ -25,8 +25,9 @@ from holdfast.core.words import count_tokens
 from holdfast.hooks.classify import classify
 from holdfast.hooks.prompt import CODE, LOOKING, path_lines
 from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
-from holdfast.memory.current_digest import NOTHING_NEWER, DigestLine, done_line, marked, step_line, todo_line
+from holdfast.memory.current_digest import done_line, marked, step_line, todo_line
 from holdfast.model.ledger import Kind
+from holdfast.model.line import Line
 from holdfast.model.search import WORDS, Hit
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
@@ -50,17 +51,7 @@ _ANY_ROOM = 10**9
 _OF_EACH = 2  # steps, to-dos and deeds of other branches
 
 
-class Recalled(Struct, frozen=True, kw_only=True):
-    """One line of a briefing."""
-
-    id: str
-    text: str
-    kind: str
-    why: str
-    source: str
-
-
-class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Briefing(Struct, frozen=True, kw_only=True):
     """What a task is told, most useful first; for a prompt that is told nothing, `nothing` says why.
 
     `written` are the lines as the prompt hook writes them, where that differs: files stand under their folder's name.
@@ -68,13 +59,21 @@ class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     budget: int
     tokens: int
-    lines: tuple[Recalled, ...]
+    lines: tuple[Line, ...]
     nothing: str = ""
-    written: tuple[Recalled, ...] = ()
+    written: tuple[Line, ...] = ()
 
     @property
     def text(self) -> str:
         return "\n".join(line.text for line in self.written or self.lines)
+
+    def as_json(self) -> dict[str, object]:
+        lines = [
+            {"id": line.id, "text": line.text, "kind": line.kind, "why": line.reason, "source": line.source}
+            for line in self.lines
+        ]
+        nothing = {"nothing": self.nothing} if self.nothing else {}
+        return {"budget": self.budget, "tokens": self.tokens, "lines": lines, **nothing, "text": self.text}
 
 
 def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
@@ -114,7 +113,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     every = tell(_ANY_ROOM)
     if not every and may_go_on(task):
         return _state(machine, project, budget)
-    files: list[Recalled] = []
+    files: list[Line] = []
     is_work = judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)
     if is_work and not (period and period.is_all):  # a day as a whole is no work that needs files
         most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if every else ALONE_FILE
@@ -125,7 +124,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     return _within([*kept, *more] or every, budget)
 
 
-def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Recalled]:
+def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Line]:
     """Each thing once, whatever words it is said in, as long as there is room."""
     telling = Telling(task, [hit for hit, _ in hits], nearness)
     lines = []
@@ -152,10 +151,7 @@ def recall_as_prompt(
         return Briefing(budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens holds no line")
     said = as_prompt(machine, project, prompt, session, budget=budget)
     above = len(said.lines) - (1 + len(path_lines(said.files)) if said.files else 0)
-    written = [
-        Recalled(id=f"prompt:{at}", text=text, kind="file", why=why, source="")
-        for at, (text, why) in enumerate(said.lines)
-    ]
+    written = [Line(text, why, "file", f"prompt:{at}") for at, (text, why) in enumerate(said.lines)]
     written[:above] = [_statement(line) for line in written[:above]]
     # Whoever reads the lines one by one is told whole paths; headings and folders are for those who read the text.
     whose = zip(path_lines(said.files), written[above + 1 :], strict=True)
@@ -172,15 +168,15 @@ def recall_as_prompt(
 _ID_IN_REASON = re.compile(r"\(([DF]-\w+)[,)]")
 
 
-def _statement(line: Recalled) -> Recalled:
+def _statement(line: Line) -> Line:
     """A fact or a decision by its id, which its reason names; all else that stands above the files is a lesson."""
-    named = _ID_IN_REASON.search(line.why)
+    named = _ID_IN_REASON.search(line.reason)
     if named is None:
         return replace(line, kind="lesson")
     return replace(line, id=named[1], kind="fact")
 
 
-def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Recalled]:
+def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Line]:
     """Files that like sessions worked on, likeliest first, each written out so that it can be read by itself."""
     lines = []
     branch = branch_of(project.root)
@@ -190,12 +186,12 @@ def _files(machine: Machine, project: Project, task: str, budget: int, least: fl
         if cost <= budget:
             budget -= cost
             lines.append(
-                Recalled(
-                    id=f"file:{pointer.path}",
-                    text=pointer.path,
-                    kind="file",
-                    why=pointer.why,
-                    source=f"session {pointer.session[:8]}" if pointer.session else "git history",
+                Line(
+                    pointer.path,
+                    pointer.why,
+                    "file",
+                    f"file:{pointer.path}",
+                    f"session {pointer.session[:8]}" if pointer.session else "git history",
                 )
             )
     return lines
@@ -242,19 +238,13 @@ def _state(machine: Machine, project: Project, budget: int) -> Briefing:
     """Who asks where we are is told the state."""
     lines = recovery(machine, project, budget=budget)
     told = [
-        Recalled(
-            id=f"state:{number}",
-            text=line.text,
-            kind="state",
-            why=line.reason,
-            source=".holdfast/local/current.md",
-        )
+        Line(line.text, line.reason, "state", f"state:{number}", ".holdfast/local/current.md")
         for number, line in enumerate([*_last(project, lines), *lines])
     ]
     return _within(told, budget)
 
 
-def _last(project: Project, lines: Sequence[DigestLine]) -> list[DigestLine]:
+def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
     """What is left and was done last, on whatever branch and however long ago, where the digest has nothing of it."""
     if not project.memory.is_dir():
         return []
@@ -262,21 +252,19 @@ def _last(project: Project, lines: Sequence[DigestLine]) -> list[DigestLine]:
     left = [(step_line(step), step.branch) for step in current.next[:_OF_EACH]]
     left += [(todo_line(item), item.branch) for item in current.todo[:_OF_EACH]]
     left += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
-    if any(line.text in known.text or known.reason == NOTHING_NEWER for line, _ in left for known in lines):
+    if any(line.text in known.text or known.kind == "stale" for line, _ in left for known in lines):
         return []
     return [marked(line, branch, None) for line, branch in left]
 
 
-def _recalled(hit: Hit, text: str) -> Recalled:
+def _recalled(hit: Hit, text: str) -> Line:
     where = f"{hit.path}:{hit.line}" if hit.line else hit.path
     session = f"session {hit.session[:8]}, " if hit.session else ""
-    return Recalled(
-        id=hit.id, text=text, kind=hit.kind, why=hit.why, source=f"{where} ({session}{hit.date[:10]})"
-    )
+    return Line(text, hit.why, hit.kind, hit.id, f"{where} ({session}{hit.date[:10]})")
 
 
-def _within(lines: Sequence[Recalled], budget: int) -> Briefing:
-    kept: list[Recalled] = []
+def _within(lines: Sequence[Line], budget: int) -> Briefing:
+    kept: list[Line] = []
     used = 0
     for line in lines:
         cost = count_tokens(line.text)

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     lines = recovery(machine, project, options.branch, max(options.budget, 0), options.project)
     tokens = sum(count_tokens(line.text) for line in lines)
     if options.json:
-        told = [{"text": line.text, "reason": line.reason} for line in lines]
+        told = [line.as_json() for line in lines]
         output.show_json({"tokens": tokens, "lines": told})
         return 0
     for line in lines:

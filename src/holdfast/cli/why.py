@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 
-import msgspec
-
 from holdfast.briefing.explain import Injection, injections_of, why_silent
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
@@ -28,7 +26,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
     silent = why_silent(machine, project, machine.cwd)
     told = injections_of(project, options.session)
     if options.json:
-        output.show_json({"now": silent, "injections": [msgspec.to_builtins(entry) for entry in told]})
+        output.show_json({"now": silent, "injections": [entry.as_json() for entry in told]})
         return 0
     for entry in told:
         _show(entry)
