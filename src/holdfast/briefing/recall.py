@@ -6,7 +6,6 @@ question about design wants decisions and history. What is not good enough is no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from holdfast.briefing.file_pointers import pointers_for
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import memory_of
-from holdfast.briefing.prompt import as_prompt
+from holdfast.briefing.prompt import prompt_and_ids
 from holdfast.briefing.recall_lines import Nearness, Telling, sort_of
 from holdfast.briefing.recovery import recovery, state_of
 from holdfast.briefing.search import search
@@ -28,7 +27,7 @@ from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.memory.current_digest import done_line, marked, step_line, todo_line
 from holdfast.model.ledger import Kind
 from holdfast.model.line import Line
-from holdfast.model.search import WORDS, Hit
+from holdfast.model.search import Hit
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.search.periods import period_in
@@ -133,11 +132,11 @@ def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room:
         line = telling.line(hit)
         if line is None:
             continue
-        recalled = _recalled(hit, before + line.text)
-        cost = count_tokens(recalled.text)
+        text = before + line.text
+        cost = count_tokens(text)
         if cost <= room:
             telling.keep(line)
-            lines.append(recalled)
+            lines.append(replace(line, text=text))
             room -= cost
     return lines
 
@@ -149,10 +148,14 @@ def recall_as_prompt(
     budget = min(budget, PROMPT_BUDGET)
     if budget <= 0:
         return Briefing(budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens holds no line")
-    said = as_prompt(machine, project, prompt, session, budget=budget)
+    said, ids = prompt_and_ids(machine, project, prompt, session, budget=budget)
     above = len(said.lines) - (1 + len(path_lines(said.files)) if said.files else 0)
     written = [Line(text, why, "file", f"prompt:{at}") for at, (text, why) in enumerate(said.lines)]
-    written[:above] = [_statement(line) for line in written[:above]]
+    # What stands above the files and is neither a fact nor a decision is a lesson.
+    written[:above] = [
+        replace(line, id=ids[line.text], kind="fact") if line.text in ids else replace(line, kind="lesson")
+        for line in written[:above]
+    ]
     # Whoever reads the lines one by one is told whole paths; headings and folders are for those who read the text.
     whose = zip(path_lines(said.files), written[above + 1 :], strict=True)
     files = {path: replace(line, id=f"file:{path}", text=path) for (_, path), line in whose}
@@ -163,17 +166,6 @@ def recall_as_prompt(
         nothing=said.nothing,
         written=tuple(written),
     )
-
-
-_ID_IN_REASON = re.compile(r"\(([DF]-\w+)[,)]")
-
-
-def _statement(line: Line) -> Line:
-    """A fact or a decision by its id, which its reason names; all else that stands above the files is a lesson."""
-    named = _ID_IN_REASON.search(line.reason)
-    if named is None:
-        return replace(line, kind="lesson")
-    return replace(line, id=named[1], kind="fact")
 
 
 def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Line]:
@@ -219,8 +211,7 @@ def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
     several = sum(says_something(word) for word in task.split()) > 1
 
     def is_chance(hit: Hit) -> bool:
-        words, _, more = (hit.why.partition(WORDS)[2] if hit.kind in _LONG_WINDED else "").partition(";")
-        return bool(words) and "," not in words and not more  # neither its meaning nor its day
+        return hit.kind in _LONG_WINDED and hit.grounds.are_one_word
 
     if not several or all(is_chance(hit) for hit in hits[:1]):
         return list(hits)
@@ -255,12 +246,6 @@ def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
     if any(line.text in known.text or known.kind == "stale" for line, _ in left for known in lines):
         return []
     return [marked(line, branch, None) for line, branch in left]
-
-
-def _recalled(hit: Hit, text: str) -> Line:
-    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
-    session = f"session {hit.session[:8]}, " if hit.session else ""
-    return Line(text, hit.why, hit.kind, hit.id, f"{where} ({session}{hit.date[:10]})")
 
 
 def _within(lines: Sequence[Line], budget: int) -> Briefing:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
-from holdfast.model.lesson import Lesson
+from holdfast.model.lesson import Lesson, failing_command
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question, content_id
 
 StatementKind = Literal[
@@ -85,6 +86,39 @@ class SessionText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="se
 Said = Statement | SessionText
 """What a piece of the search index says, as values: whoever finds it need not take its text apart."""
 
+OPEN = "(open)"  # in place of an answer
+_SAID = msgspec.json.Decoder(Said)
+
+
+def encoded(said: Said) -> str:
+    return msgspec.json.encode(said).decode()
+
+
+def decoded(data: str) -> Said | None:
+    """What `encoded` made; None of ''."""
+    return _SAID.decode(data) if data else None
+
+
+def text_of(said: Said) -> str:
+    """As it is searched and shown: a statement in one line with what makes it useful, a session in a few."""
+    if isinstance(said, SessionText):
+        lines = [said.goal, f"Outcome: {said.outcome}" if said.outcome else "", said.summary]
+        lines += [f"Files: {' '.join(said.files)}"] if said.files else []
+        lines += [f"Commits: {'; '.join(said.commits)}"] if said.commits else []
+        return "\n".join(filter(None, lines))
+    if said.kind == "decision" and said.reason:
+        return f"{said.text} (because {said.reason})"
+    if said.kind == "answer":
+        return f"{said.subject} → {said.text or OPEN}"
+    if said.kind == "dead_end":
+        instead = f" → `{said.text}` worked" if said.text else ""
+        return f"`{said.not_}` fails here ({said.reason}){instead}"
+    if said.kind == "fact":
+        shown = (f"{one.command} → {one.line}" if one.command else one.line for one in said.evidence)
+        return " ".join([said.text, *(f"({one})" for one in shown)])
+    return said.text
+
+
 Item = Decision | Question | Finding | DeadEnd | OpenItem | Fact
 _BASES: dict[str, Basis] = {"user": "person", "agent": "agent"}
 
@@ -145,9 +179,10 @@ def rules_of(lesson: Lesson, source: str = "") -> Iterator[Statement]:
     """The rules of a lesson, each by the hash of its words."""
     for rule in lesson.rules:
         yield Statement(
-            id=content_id("L", rule),
+            id=f"lesson:{content_id('L', rule)}",
             kind="preference" if lesson.kind == "correction" else "rule",
             text=rule,
+            not_=failing_command(rule),
             subject=lesson.name,
             session=lesson.sessions[-1] if lesson.sessions else "",
             source=source,
