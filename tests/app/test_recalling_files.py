@@ -23,7 +23,7 @@ def test_a_task_on_code_is_told_files_with_their_reason_and_session(shop: Prompt
     files = [line for line in told.lines if line.kind == "file"]
     assert [line.text for line in files] == ["shop/refunds.py", "tests/test_refunds.py"]
     assert files[0].id == "file:shop/refunds.py" and files[0].source == "session s1"
-    assert "edited in 1 of 3 sessions" in files[0].why
+    assert "edited in 1 of 3 sessions" in files[0].reason
     assert count_tokens(told.text) <= told.tokens <= told.budget
 
 
@@ -59,7 +59,7 @@ def test_as_a_prompt_each_line_of_a_file_is_its_whole_path(shop: Prompted, holdf
     assert "in services/pay/" in said.text.split("\n"), "the hook names the folder once"
     files = [line for line in said.lines if line.kind == "file"]
     assert {line.text for line in files} == set(deep)
-    assert all(line.id == f"file:{line.text}" and "likely" in line.why for line in files)
+    assert all(line.id == f"file:{line.text}" and "likely" in line.reason for line in files)
     told = json.loads(holdfast("recall", prompt, "--as-prompt", "--json", check=0).stdout)  # type: ignore[operator]
     assert [line["text"] for line in told["lines"]] == [line.text for line in files]
     assert sorted(told) == ["budget", "lines", "text", "tokens"] and told["text"] == said.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,11 +14,13 @@ from tests.app.test_remembering import put, working_session
 from tests.conftest import Holdfast
 
 from holdfast.briefing.meaning import Meanings
-from holdfast.briefing.recall_lines import LONGEST, Telling, ToldSession, shortened, without_folders
+from holdfast.briefing.recall_lines import LONGEST, Telling, shortened, without_folders
 from holdfast.core.tokens import count_tokens
 from holdfast.memory.log import render_beginning, render_entry
+from holdfast.model.lesson import failing_command
 from holdfast.model.memory import DeadEnd, Decision, Finding, LogEntry
 from holdfast.model.search import Hit
+from holdfast.model.statement import Evidence, SessionText, Statement, encoded
 from holdfast.store.machine import Machine
 
 NEARNESS = Meanings().nearness
@@ -25,10 +28,51 @@ _KINDS = {"F": "fact", "Q": "question", "l": "lesson"}
 
 
 def hit(id: str, text: str, session: str = "s1") -> Hit:
+    said = _said(id, text)
     return Hit(
         id=id, kind=_KINDS.get(id[0], "history"), text=text, path="log.md", line=1, session=session,
-        project="shop", date="2026-03-06", score=0.5, why="",
+        project="shop", date="2026-03-06", score=0.5, why="", data=encoded(said) if said else "",
     )  # fmt: skip
+
+
+def _said(id: str, text: str) -> Statement | SessionText | None:
+    """The values that go with such a text in the index."""
+    text = " ".join(text.split(" "))
+    if id.startswith("session:"):
+        return _session(text)
+    if id.startswith("lesson:"):
+        return Statement(id=id, kind="rule", text=text, not_=failing_command(text))
+    if id.startswith("F-"):
+        said, _, shown = text.removesuffix(")").partition(" (")
+        command, _, line = shown.rpartition(" → ")
+        return Statement(id=id, kind="fact", text=said, evidence=(Evidence(command, line),))
+    if id.startswith("D-"):
+        said, _, reason = text.removesuffix(")").partition(" (because ")
+        return Statement(id=id, kind="decision", text=said, reason=reason)
+    if id.startswith("X-") and (fails := _FAILS.fullmatch(text)):
+        return Statement(id=id, kind="dead_end", not_=fails[1], reason=fails[2], text=fails[3] or "")
+    return None
+
+
+_FAILS = re.compile(r"`(.*?)` fails here \((.*)\)(?: → `(.*)` worked)?", re.DOTALL)
+
+
+def _session(text: str) -> SessionText:
+    named = {"Outcome: ": "", "Files: ": "", "Commits: ": ""}
+    rest = []
+    for line in text.split("\n"):
+        name = next((name for name in named if line.startswith(name)), "")
+        if name:
+            named[name] = line.removeprefix(name)
+        else:
+            rest.append(line)
+    return SessionText(
+        goal=rest[0] if rest else "",
+        outcome=named["Outcome: "],
+        summary=" ".join(rest[1:]),
+        files=tuple(named["Files: "].split()),
+        commits=tuple(filter(None, named["Commits: "].split("; "))),
+    )
 
 
 def session(goal: str, *, outcome: str = "done (1 commit)", summary: str = "", **more: str) -> str:
@@ -266,7 +310,6 @@ def test_any_text_is_one_line_of_bounded_length(text: str, signs: list[str], id:
     said = text[:200] + "".join(signs) + text[200:]
     for line in told("x y z.py", hit(id, said)):
         assert "\n" not in line and count_tokens(line) <= LONGEST + 30
-    assert ToldSession.read(said) == ToldSession.read(said)
 
 
 # --- in a memory -------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from holdfast.memory.log import cut, goal_line
 from holdfast.memory.merging import is_passing, is_passing_question
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
+from holdfast.model.line import Line
 from holdfast.model.memory import Decision, Question
 from holdfast.store.line_grammar import render_minute
 from holdfast.store.project import Project
@@ -29,13 +30,6 @@ MOST = 50
 _FILES = 2
 _LONG, _SHORT = 110, 80
 _MINUTE = 60.0
-
-
-class Line(Struct, frozen=True):
-    """A line to inject, and why it is worth its tokens."""
-
-    text: str
-    reason: str
 
 
 class Happened(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from holdfast.knowledge import store as knowledge
 from holdfast.lessons.states import Seen, active_lessons, lesson_store, states
@@ -19,8 +20,9 @@ from holdfast.memory.current_digest import stumble_text
 from holdfast.memory.log import parse_log
 from holdfast.memory.reference import parse_questions, parse_reference
 from holdfast.model.ledger import LedgerEntry
-from holdfast.model.memory import DeadEnd, Decision, LogEntry, OpenItem, content_id
-from holdfast.model.search import COMMITS, FILES, OUTCOME, Chunk
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question, content_id
+from holdfast.model.search import Chunk
+from holdfast.model.statement import Said, SessionText, encoded, rules_of, statement_of, text_of
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -82,39 +84,26 @@ def _log(shown: str, text: str, project: str) -> Iterator[Chunk]:
 
 
 def _entry(shown: str, entry: LogEntry, line: int, lines: dict[str, int], project: str) -> Iterator[Chunk]:
-    def piece(id: str, text: str, title: str = "") -> Chunk:
-        where = lines.get(id, line)
-        return Chunk(
-            id=id,
-            kind="history",
-            text=text,
-            title=title,
-            when=entry.at,
-            path=shown,
-            line=where,
-            session=entry.session,
-            project=project,
-        )
+    def piece(id: str, said: Said, title: str = "") -> Chunk:
+        where = {"path": shown, "line": lines.get(id, line), "session": entry.session, "project": project}
+        return _piece(id, said, entry.at, "history", title=title, **where)
 
-    done = [entry.context, f"{OUTCOME}{entry.outcome}" if entry.outcome else "", entry.summary]
-    done += [f"{FILES}{' '.join(entry.files)}"] if entry.files else []
-    done += [f"{COMMITS}{'; '.join(entry.commits)}"] if entry.commits else []
-    if any(done):  # a note that an agent left is no session: it has only its finding
-        yield piece(f"session:{entry.session}", "\n".join(filter(None, done)), entry.branch)
-    for decision in entry.decisions:
-        yield piece(decision.id, said_of(decision))
-    for finding in entry.findings:
-        yield piece(finding.id, finding.text)
-    for dead_end in entry.dead_ends:
-        yield piece(dead_end.id, said_of(dead_end))
+    done = SessionText(
+        goal=entry.context,
+        outcome=entry.outcome,
+        summary=entry.summary,
+        files=entry.files,
+        commits=entry.commits,
+    )
+    if done != SessionText():  # a note that an agent left is no session: it has only its finding
+        yield piece(f"session:{entry.session}", done, entry.branch)
+    items: list[Decision | Finding | DeadEnd] = [*entry.decisions, *entry.findings, *entry.dead_ends]
+    for item in items:
+        yield piece(item.id, statement_of(item))
 
 
-def said_of(item: Decision | DeadEnd) -> str:
-    """A statement in one line, with what makes it useful."""
-    if isinstance(item, Decision):
-        return f"{item.text} (because {item.rationale})" if item.rationale else item.text
-    instead = f" → `{item.instead}` worked" if item.instead else ""
-    return f"`{item.tried}` fails here ({item.failed}){instead}"
+def _piece(id: str, said: Said, when: float | None, kind: str, **more: Any) -> Chunk:
+    return Chunk(id=id, kind=kind, text=text_of(said), when=when, data=encoded(said), **more)
 
 
 # --- facts, questions, state ---------------------------------------------------------------------------
@@ -122,33 +111,27 @@ def said_of(item: Decision | DeadEnd) -> str:
 
 def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
     reference, lines = parse_reference(text, shown).reference, _lines_of_ids(text)
-    for kept in reference.facts:
-        fact = kept.fact
-        if kept.retired_at is None:
-            shows = f" ({fact.command} → {fact.evidence})" if fact.command else f" ({fact.evidence})"
-            yield Chunk(
-                id=fact.id,
-                kind="fact",
-                text=f"{fact.text}{shows}",
-                title=" ".join([fact.category, *_other_names(fact.text)]),
-                when=fact.verified_at or fact.at,
-                path=shown,
-                line=lines.get(fact.id, 0),
-                session=fact.session,
-                project=project,
-            )
-    for decision in reference.decisions:
-        yield Chunk(
-            id=decision.id,
-            kind="history",
-            text=said_of(decision),
-            title="decision",
-            when=decision.at,
-            path=shown,
-            line=lines.get(decision.id, 0),
-            session=decision.session,
-            project=project,
-        )
+    facts = [kept.fact for kept in reference.facts if kept.retired_at is None]
+    titled: list[tuple[str, Fact | Decision, str]] = [
+        *(("fact", fact, " ".join([fact.category, *_other_names(fact.text)])) for fact in facts),
+        *(("history", decision, "decision") for decision in reference.decisions),
+    ]
+    for kind, item, title in titled:
+        yield _of_item(item, kind, shown, lines, project, title)
+
+
+def _of_item(
+    item: Fact | Decision | Question,
+    kind: str,
+    shown: str,
+    lines: dict[str, int],
+    project: str,
+    title: str = "",
+) -> Chunk:
+    said = statement_of(item)
+    when = said.stamp.wall if said.stamp else None
+    place = {"path": shown, "line": lines.get(item.id, 0), "session": item.session, "project": project}
+    return _piece(item.id, said, when, kind, title=title, **place)
 
 
 # Who asks for the linter means what lints: no stem makes one of the two.
@@ -168,16 +151,7 @@ def _other_names(text: str) -> Iterator[str]:
 def _questions(shown: str, text: str, project: str) -> Iterator[Chunk]:
     lines = _lines_of_ids(text)
     for question in parse_questions(text, shown).questions:
-        yield Chunk(
-            id=question.id,
-            kind="question",
-            text=f"{question.text} → {question.answer or '(open)'}",
-            when=question.answered_at or question.at,
-            path=shown,
-            line=lines.get(question.id, 0),
-            session=question.session,
-            project=project,
-        )
+        yield _of_item(question, "question", shown, lines, project)
 
 
 def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
@@ -200,6 +174,7 @@ def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
             line=line_of(text, item.text),
             session=item.session,
             project=item.project or (project if item.session else ""),  # what a person noted holds for all
+            data=encoded(SessionText(goal=item.text)) if isinstance(item, Done) else "",
         )
     for stumble in current.stumbles:
         said, line = stumble_text(stumble), lines.get(stumble.id, 0)
@@ -283,18 +258,17 @@ def lesson_chunks(machine: Machine, project: Project) -> list[Chunk]:
 def _of_lesson(seen: Seen) -> Iterator[Chunk]:
     lesson = seen.lesson
     latest = max((one.at for one in lesson.evidence if one.at is not None), default=lesson.captured_at)
-    session = lesson.sessions[-1] if lesson.sessions else ""
     written = seen.found.data.decode("utf-8", "replace")
-    for rule in lesson.rules:
-        yield Chunk(
-            id=f"lesson:{content_id('L', rule)}",
-            kind="lesson",
-            text=rule,
+    for said in rules_of(lesson):
+        yield _piece(
+            said.id,
+            said,
+            latest,
+            "lesson",
             title=f"{lesson.name} {lesson.description}",
-            when=latest,
             path=f"{_SHOWN[seen.place]}/{lesson.name}.md",
-            line=line_of(written, f"- {rule}"),
-            session=session,
+            line=line_of(written, f"- {said.text}"),
+            session=said.session,
         )
 
 

@@ -9,14 +9,10 @@ from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import NotFound
+from holdfast.model.line import Line
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import is_known, switches_of
-
-
-class Told(Struct, frozen=True):
-    text: str
-    reason: str = ""
 
 
 class Injection(Struct, frozen=True, kw_only=True):
@@ -35,10 +31,14 @@ class Injection(Struct, frozen=True, kw_only=True):
     tool: str = ""
     agent: str = ""
     tokens: int = 0
-    lines: tuple[Told, ...] = ()
+    lines: tuple[Line, ...] = ()
     left_out: int = 0
     nothing: str = ""
-    shown: tuple[Told, ...] = ()
+    shown: tuple[Line, ...] = ()
+
+    def as_json(self) -> dict[str, object]:
+        lines = {name: [line.as_json() for line in getattr(self, name)] for name in ("lines", "shown")}
+        return msgspec.structs.asdict(self) | lines
 
 
 def injections(project: Project) -> list[Injection]:

@@ -29,7 +29,7 @@ PLACE = ".holdfast/local"
 LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
 LEDGER = f"{PLACE}/ledger.md"
 SHARED_LEDGER = ".holdfast/ledger.md"
-_FORMAT = 3
+_FORMAT = 4
 _QUICK = "static"  # the embedder that nobody waits for
 _MANY = 100
 

@@ -24,6 +24,7 @@ from holdfast.memory.merging import is_passing_question
 from holdfast.memory.reference import KeptFact
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
+from holdfast.model.lesson import failing_call
 from holdfast.model.memory import DeadEnd, Question, ids_of
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.project import Project
@@ -170,8 +171,6 @@ _TRIED, _FAILED, _ASKED, _ANSWER = 120, 80, 120, 160
 _NO_FILE_TO_READ = "no such file"  # what was tried is a path that was read, and no command
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")  # neither JSON nor a shell writes these in another way
 _THEN = ", then "  # between the two calls of a remedy that takes two
-_FAILS = re.compile(r"`([^`]+)` fails here(?: \((.*)\))? → `([^`]+)`")  # as lessons/rules.py words them
-_NOT_THERE = re.compile(r"`([^`\s]+)` is not found here → `([^`]+)`")
 _GAP = re.compile(r"<[a-z]+>|…")
 _SCRATCH = re.compile(r"(?:^|[\s=\"'])(?:/tmp/|/var/folders/|/private/tmp/)|\bmktemp\b|\$TMPDIR")
 _LONGEST_REMEDY = 200  # a remedy that is cut cannot be run
@@ -303,12 +302,9 @@ def _same(moment: Moment) -> tuple[object, ...]:
 def _of_lessons(rules: Iterable[Rule], root: str) -> Iterator[Moment]:
     """Lessons that name a failing call and what works; one whose call has gaps is known by what stands in them only."""
     for rule in rules:
-        if match := _NOT_THERE.fullmatch(rule.text):
-            tried, failed, instead = match[1], f"{match[1]}: command not found", match[2]
-        elif match := _FAILS.fullmatch(rule.text):
-            tried, failed, instead = match[1], match[2] or "it fails here", match[3]
-        else:
+        if (call := failing_call(rule.text)) is None:
             continue
+        tried, failed, instead = call
         moment = remedy(DeadEnd(tried=_GAP.sub("x", tried), failed=failed, instead=instead), root)
         whole = _GAP.search(tried) is None
         if moment is not None and (whole or moment.rule in ("flag", "program")):

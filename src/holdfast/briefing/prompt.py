@@ -39,7 +39,7 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
 SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
-    words TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
+    words TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
 MOST_FACTS = 500
 _LONGEST_FACT = 240
 _FORMAT = "3"  # of the postings: those of another are not copied
@@ -62,7 +62,7 @@ def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, 
         write_postings(db, pointer_sessions(project), together)
     db.executescript(SCHEMA)
     said = instructions(project.root)
-    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?)", _facts(project, said))
+    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?, ?)", _facts(project, said))
     write_lessons(db, machine, project, before, said)
     return stamp if whole else ""  # what git did not tell in time it is asked again
 
@@ -82,6 +82,20 @@ def as_prompt(
     `earlier`, `heard` and `branch` stand for what a session's own record, its trace and the checkout say, for those
     that have none here.
     """
+    return prompt_and_ids(machine, project, prompt, session, earlier, heard, budget, branch)[0]
+
+
+def prompt_and_ids(
+    machine: Machine,
+    project: Project,
+    prompt: str,
+    session: str = "",
+    earlier: Sequence[str] | None = None,
+    heard: Heard | None = None,
+    budget: int = MOST_TOKENS,
+    branch: str | None = None,
+) -> tuple[Answered, dict[str, str]]:
+    """The same, with the ids of the facts and decisions that a line may say."""
     heard = heard or (heard_by(str(project.memory), session) if session else Heard())
     for one in earlier or ():
         kind, _ = class_of(one, heard.kind)
@@ -95,7 +109,8 @@ def as_prompt(
         here = branch_of(project.root) if branch is None else branch
         name = naming(machine, project).of_branch(here)
         cwd = str(machine.cwd) if root else ""
-        return choose(db, prompt, session, heard, root, said, budget, name, here, cwd)
+        told = choose(db, prompt, session, heard, root, said, budget, name, here, cwd)
+        return told, dict(db.execute("SELECT text, id FROM prompt_fact"))
     finally:
         db.close()
 
@@ -145,7 +160,7 @@ class _Kept(Struct, frozen=True):
     at: float
 
 
-def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
+def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str, str]]:
     """What stands and no instruction file says already: whose, with its words and how rare those are."""
     kept = _standing(project, said)
     worded = {one.id: set(prompt_words(one.said)) for one in kept}
@@ -157,7 +172,7 @@ def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str]]:
         found = worded[one.id]
         weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
         weighed = " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
-        yield one.project, text, one.reason, weighed
+        yield one.project, text, one.reason, weighed, one.id
 
 
 def _standing(project: Project, said: str) -> list[_Kept]:

@@ -6,7 +6,6 @@ question about design wants decisions and history. What is not good enough is no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from holdfast.briefing.file_pointers import pointers_for
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import memory_of
-from holdfast.briefing.prompt import as_prompt
+from holdfast.briefing.prompt import prompt_and_ids
 from holdfast.briefing.recall_lines import Nearness, Telling, sort_of
 from holdfast.briefing.recovery import recovery, state_of
 from holdfast.briefing.search import search
@@ -26,9 +25,10 @@ from holdfast.hooks.classify import classify
 from holdfast.hooks.prompt import CODE, LOOKING
 from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.hooks.ranking import path_lines
-from holdfast.memory.current_digest import NOTHING_NEWER, DigestLine, done_line, marked, step_line, todo_line
+from holdfast.memory.current_digest import done_line, marked, step_line, todo_line
 from holdfast.model.ledger import Kind
-from holdfast.model.search import WORDS, Hit
+from holdfast.model.line import Line
+from holdfast.model.search import Hit
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.search.periods import period_in
@@ -51,17 +51,7 @@ _ANY_ROOM = 10**9
 _OF_EACH = 2  # steps, to-dos and deeds of other branches
 
 
-class Recalled(Struct, frozen=True, kw_only=True):
-    """One line of a briefing."""
-
-    id: str
-    text: str
-    kind: str
-    why: str
-    source: str
-
-
-class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Briefing(Struct, frozen=True, kw_only=True):
     """What a task is told, most useful first; for a prompt that is told nothing, `nothing` says why.
 
     `written` are the lines as the prompt hook writes them, where that differs: files stand under their folder's name.
@@ -69,13 +59,21 @@ class Briefing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     budget: int
     tokens: int
-    lines: tuple[Recalled, ...]
+    lines: tuple[Line, ...]
     nothing: str = ""
-    written: tuple[Recalled, ...] = ()
+    written: tuple[Line, ...] = ()
 
     @property
     def text(self) -> str:
         return "\n".join(line.text for line in self.written or self.lines)
+
+    def as_json(self) -> dict[str, object]:
+        lines = [
+            {"id": line.id, "text": line.text, "kind": line.kind, "why": line.reason, "source": line.source}
+            for line in self.lines
+        ]
+        nothing = {"nothing": self.nothing} if self.nothing else {}
+        return {"budget": self.budget, "tokens": self.tokens, "lines": lines, **nothing, "text": self.text}
 
 
 def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
@@ -115,7 +113,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     every = tell(_ANY_ROOM)
     if not every and may_go_on(task):
         return _state(machine, project, budget)
-    files: list[Recalled] = []
+    files: list[Line] = []
     is_work = judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)
     if is_work and not (period and period.is_all):  # a day as a whole is no work that needs files
         most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if every else ALONE_FILE
@@ -126,7 +124,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     return _within([*kept, *more] or every, budget)
 
 
-def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Recalled]:
+def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Line]:
     """Each thing once, whatever words it is said in, as long as there is room."""
     telling = Telling(task, [hit for hit, _ in hits], nearness)
     lines = []
@@ -135,11 +133,11 @@ def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room:
         line = telling.line(hit)
         if line is None:
             continue
-        recalled = _recalled(hit, before + line.text)
-        cost = count_tokens(recalled.text)
+        text = before + line.text
+        cost = count_tokens(text)
         if cost <= room:
             telling.keep(line)
-            lines.append(recalled)
+            lines.append(replace(line, text=text))
             room -= cost
     return lines
 
@@ -151,13 +149,14 @@ def recall_as_prompt(
     budget = min(budget, PROMPT_BUDGET)
     if budget <= 0:
         return Briefing(budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens holds no line")
-    said = as_prompt(machine, project, prompt, session, budget=budget)
+    said, ids = prompt_and_ids(machine, project, prompt, session, budget=budget)
     above = len(said.lines) - (1 + len(path_lines(said.files)) if said.files else 0)
-    written = [
-        Recalled(id=f"prompt:{at}", text=text, kind="file", why=why, source="")
-        for at, (text, why) in enumerate(said.lines)
+    written = [Line(text, why, "file", f"prompt:{at}") for at, (text, why) in enumerate(said.lines)]
+    # What stands above the files and is neither a fact nor a decision is a lesson.
+    written[:above] = [
+        replace(line, id=ids[line.text], kind="fact") if line.text in ids else replace(line, kind="lesson")
+        for line in written[:above]
     ]
-    written[:above] = [_statement(line) for line in written[:above]]
     # Whoever reads the lines one by one is told whole paths; headings and folders are for those who read the text.
     whose = zip(path_lines(said.files), written[above + 1 :], strict=True)
     files = {path: replace(line, id=f"file:{path}", text=path) for (_, path), line in whose}
@@ -170,18 +169,7 @@ def recall_as_prompt(
     )
 
 
-_ID_IN_REASON = re.compile(r"\(([DF]-\w+)[,)]")
-
-
-def _statement(line: Recalled) -> Recalled:
-    """A fact or a decision by its id, which its reason names; all else that stands above the files is a lesson."""
-    named = _ID_IN_REASON.search(line.why)
-    if named is None:
-        return replace(line, kind="lesson")
-    return replace(line, id=named[1], kind="fact")
-
-
-def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Recalled]:
+def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Line]:
     """Files that like sessions worked on, likeliest first, each written out so that it can be read by itself."""
     lines = []
     branch = branch_of(project.root)
@@ -191,12 +179,12 @@ def _files(machine: Machine, project: Project, task: str, budget: int, least: fl
         if cost <= budget:
             budget -= cost
             lines.append(
-                Recalled(
-                    id=f"file:{pointer.path}",
-                    text=pointer.path,
-                    kind="file",
-                    why=pointer.why,
-                    source=f"session {pointer.session[:8]}" if pointer.session else "git history",
+                Line(
+                    pointer.path,
+                    pointer.why,
+                    "file",
+                    f"file:{pointer.path}",
+                    f"session {pointer.session[:8]}" if pointer.session else "git history",
                 )
             )
     return lines
@@ -224,8 +212,7 @@ def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
     several = sum(says_something(word) for word in task.split()) > 1
 
     def is_chance(hit: Hit) -> bool:
-        words, _, more = (hit.why.partition(WORDS)[2] if hit.kind in _LONG_WINDED else "").partition(";")
-        return bool(words) and "," not in words and not more  # neither its meaning nor its day
+        return hit.kind in _LONG_WINDED and hit.grounds.are_one_word
 
     if not several or all(is_chance(hit) for hit in hits[:1]):
         return list(hits)
@@ -243,19 +230,13 @@ def _state(machine: Machine, project: Project, budget: int) -> Briefing:
     """Who asks where we are is told the state."""
     lines = recovery(machine, project, budget=budget)
     told = [
-        Recalled(
-            id=f"state:{number}",
-            text=line.text,
-            kind="state",
-            why=line.reason,
-            source=".holdfast/local/current.md",
-        )
+        Line(line.text, line.reason, "state", f"state:{number}", ".holdfast/local/current.md")
         for number, line in enumerate([*_last(project, lines), *lines])
     ]
     return _within(told, budget)
 
 
-def _last(project: Project, lines: Sequence[DigestLine]) -> list[DigestLine]:
+def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
     """What is left and was done last, on whatever branch and however long ago, where the digest has nothing of it."""
     if not project.memory.is_dir():
         return []
@@ -263,21 +244,13 @@ def _last(project: Project, lines: Sequence[DigestLine]) -> list[DigestLine]:
     left = [(step_line(step), step.branch) for step in current.next[:_OF_EACH]]
     left += [(todo_line(item), item.branch) for item in current.todo[:_OF_EACH]]
     left += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
-    if any(line.text in known.text or known.reason == NOTHING_NEWER for line, _ in left for known in lines):
+    if any(line.text in known.text or known.kind == "stale" for line, _ in left for known in lines):
         return []
     return [marked(line, branch, None) for line, branch in left]
 
 
-def _recalled(hit: Hit, text: str) -> Recalled:
-    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
-    session = f"session {hit.session[:8]}, " if hit.session else ""
-    return Recalled(
-        id=hit.id, text=text, kind=hit.kind, why=hit.why, source=f"{where} ({session}{hit.date[:10]})"
-    )
-
-
-def _within(lines: Sequence[Recalled], budget: int) -> Briefing:
-    kept: list[Recalled] = []
+def _within(lines: Sequence[Line], budget: int) -> Briefing:
+    kept: list[Line] = []
     used = 0
     for line in lines:
         cost = count_tokens(line.text)

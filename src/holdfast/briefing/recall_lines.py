@@ -21,9 +21,11 @@ from holdfast.core.likeness import (
     word_set,
 )
 from holdfast.core.tokens import count_tokens, cut_to
-from holdfast.model.search import COMMITS, CUT_OFF, FILES, OUTCOME, Hit
+from holdfast.model.line import Line
+from holdfast.model.search import Hit
+from holdfast.model.statement import SessionText, Statement, decoded
 
-# A session's text, as `chunking` writes it, taken apart into what can be told of it in a line.
+# A session in what can be told of it in a line.
 
 # "All tests pass, pushed to main" is said of every session, and tells none of them apart.
 ROUTINE = frozenset(
@@ -52,33 +54,24 @@ _FOLDERS = re.compile(r"(?:[\w.@-]+/){2,}(?=[\w.@-])")
 
 
 class ToldSession(Struct, frozen=True):
-    """Of a long session only the beginning and the passage that was found are there."""
+    """Of a long session only the beginning and what stands in the passage that was found."""
 
     goal: str
     outcome: str
-    summary: str
+    summary: tuple[str, ...]
     files: tuple[str, ...]
     commits: tuple[str, ...]
 
     @classmethod
-    def read(cls, text: str) -> ToldSession:
-        lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
-        named = {OUTCOME: "", FILES: "", COMMITS: ""}
-        rest = []
-        for line in lines:
-            name = next((name for name in named if line.startswith(name)), "")
-            if name:
-                named[name] = line.removeprefix(name)
-            else:
-                rest.append(line)
-        has_goal = bool(rest) and lines[0] == rest[0]
-        return cls(
-            goal=rest[0] if has_goal else "",
-            outcome=named[OUTCOME],
-            summary=" ".join(rest[1:] if has_goal else rest),
-            files=tuple(named[FILES].split()),
-            commits=tuple(filter(None, named[COMMITS].split("; "))),
-        )
+    def of(cls, hit: Hit) -> ToldSession:
+        said = decoded(hit.data)
+        if not isinstance(said, SessionText):
+            return cls(_flat(hit.text), "", (), (), ())
+        found = _flat(hit.text)
+        files = tuple(file for file in said.files if file in found)
+        commits = tuple(flat for commit in said.commits if (flat := _flat(commit)) and flat in found)
+        parts = (part for part in _SENTENCE.split(_flat(said.summary)) if part in found)
+        return cls(_flat(said.goal), said.outcome, tuple(parts), files, commits)
 
     @property
     def label(self) -> str:
@@ -89,10 +82,10 @@ class ToldSession(Struct, frozen=True):
         return any(sign in self.outcome for sign in _NOTHING_DONE)
 
     def parts(self) -> Iterator[str]:
-        """What it did, in a few words each; a commit says it best. What begins in the middle is left out."""
-        for part in (*self.commits, *_SENTENCE.split(self.summary)):
+        """What it did, in a few words each; a commit says it best."""
+        for part in (*self.commits, *self.summary):
             said = _COMMIT.sub("", part.strip())
-            if said and not said.startswith((_MERGED, CUT_OFF)):
+            if said and not said.startswith(_MERGED):
                 yield said
 
 
@@ -131,29 +124,15 @@ _MOST_FAILURES = 2  # of one command: a linter has a lesson for each of its rule
 
 _LABELS = {"D": "Decided: ", "N": "Found: ", "Q": "Asked: "}
 _PLAN, _IMPLEMENT = "Plan approved: ", "Implement the plan: "
-_BECAUSE = " (because "
-_QUOTED = re.compile(r"`([^`]+)`")
-_FAILS = re.compile(r"`(?P<tried>.*?)` fails here \(.*\)(?: → `(?P<instead>.*)` worked)?", re.DOTALL)
-_COMMAND_FIRST = re.compile(r"`([^`]+)` (?:fails|does not)\b")
 _WHY = re.compile(r" \(.*\)(?= → |$)")
 _NUMBER = re.compile(r"\b\d+\b")
 
 Nearness = Callable[[str, str], float]
 
 
-def sort_of(hit: Hit) -> str:
+def sort_of(hit: Hit | Line) -> str:
     """The letter of a statement's id, or `session` and the like."""
     return hit.id[0] if hit.id[1:2] == "-" else hit.id.partition(":")[0]
-
-
-class Line(Struct, frozen=True):
-    """A line as it is told; `said` is it without its label and files, `goal` that of a session."""
-
-    text: str
-    said: str
-    sort: str
-    session: str
-    goal: str = ""
 
 
 class Telling:
@@ -175,8 +154,8 @@ class Telling:
         if sort == "session":
             line = self._session(hit)
         else:
-            said = _statement(hit, sort)
-            line = Line(_LABELS.get(sort, "") + said, said, sort, hit.session)
+            said = _statement(hit)
+            line = _line(hit, _LABELS.get(sort, "") + said, said, _tried(hit))
         return None if line is None or self._is_known(line) else line
 
     def keep(self, line: Line) -> None:
@@ -187,12 +166,12 @@ class Telling:
         """The decision in place of the session that only carried it out: it says the same, and why."""
         if sort_of(hit) != "session":
             return hit
-        goal = ToldSession.read(hit.text).goal.removeprefix(_IMPLEMENT)
-        decisions = (one for one in self._decisions if self._says_no_more(goal, _statement(one, "D")))
+        goal = ToldSession.of(hit).goal.removeprefix(_IMPLEMENT)
+        decisions = (one for one in self._decisions if self._says_no_more(goal, _statement(one)))
         return next(decisions, hit)
 
     def _session(self, hit: Hit) -> Line | None:
-        told = ToldSession.read(hit.text)
+        told = ToldSession.of(hit)
         part = self._part(told, hit.session)
         wish = _content(told.goal)
         if not part and (len(wish) < 2 or (told.did_nothing and len(wish & self._asked) < 2)):
@@ -204,7 +183,7 @@ class Telling:
             goal = cut_to(shortened(told.goal, most), most)
             said = f"{goal} → {cut_to(part, LONGEST - 1 - count_tokens(goal))}"
         text = told.label + _with_files(said, told.files)
-        return Line(text, said, "session", hit.session, told.goal)
+        return _line(hit, text, said, told.goal)
 
     def _part(self, told: ToldSession, session: str) -> str:
         """What of a session answers the task best, and is said neither by its goal nor by a line of its own."""
@@ -234,11 +213,12 @@ class Telling:
         verdict = compare_signatures(signature(old.said), signature(new.said)).likeness
         if verdict is Likeness.SAME or new.said == old.said:
             return True
-        if "F" in (new.sort, old.sort):  # facts that are alike were made one when they were kept
+        if "F" in (sort_of(new), sort_of(old)):  # facts that are alike were made one when they were kept
             return False
-        if new.goal and old.goal and _is_formula(new.goal, old.goal):
+        goal, before = _goal(new), _goal(old)
+        if goal and before and _is_formula(goal, before):
             return True
-        if new.goal and old.sort == "D" and self._says_no_more(new.goal.removeprefix(_IMPLEMENT), old.said):
+        if goal and sort_of(old) == "D" and self._says_no_more(goal.removeprefix(_IMPLEMENT), old.said):
             return True
         if _failing(new) and _failing(old):
             return _remedy(new.said) == _remedy(old.said)
@@ -262,22 +242,36 @@ class Telling:
 # --- statements ----------------------------------------------------------------------------------------
 
 
-def _statement(hit: Hit, sort: str) -> str:
-    text = " ".join(hit.text.split())
-    if hit.kind == "fact":
-        text = _fact(text)
-    if sort == "D" and text.startswith(_PLAN):
-        title, because, rest = text.removeprefix(_PLAN).partition(_BECAUSE)
-        text = f"{title}: {rest.removesuffix(')')}" if because else title
-    if count_tokens(text) > LONGEST and (failure := _FAILS.fullmatch(text)):
-        return _failure(failure["tried"], failure["instead"] or "")
+def _statement(hit: Hit) -> str:
+    text, said = _flat(hit.text), decoded(hit.data)
+    if not isinstance(said, Statement):
+        return cut_to(text, LONGEST)
+    if said.kind == "fact" and any(f"`{one.command}`" in said.text for one in said.evidence):
+        text = _flat(said.text)  # the evidence is only that the command, which stands in the fact, has run
+    if said.kind == "decision" and said.text.startswith(_PLAN):
+        title, reason = _flat(said.text).removeprefix(_PLAN), _flat(said.reason)
+        text = f"{title}: {reason}" if reason else title
+    if said.kind == "dead_end" and count_tokens(text) > LONGEST:
+        return _failure(_flat(said.not_), _flat(said.text))
     return cut_to(text, LONGEST)
 
 
-def _fact(text: str) -> str:
-    """Without its evidence where that is only that the command, which stands in the fact, has run."""
-    quoted = _QUOTED.search(text)
-    return text.partition(f" ({quoted[1]} → ")[0] if quoted else text
+def _tried(hit: Hit) -> str:
+    """The command that a dead end or a lesson says fails; '' of any other hit."""
+    said = decoded(hit.data)
+    return said.not_ if isinstance(said, Statement) else ""
+
+
+def _line(hit: Hit, text: str, said: str, subject: str) -> Line:
+    """A line as it is told, with where it stands; `subject` is a session's goal, or the command that fails."""
+    where = f"{hit.path}:{hit.line}" if hit.line else hit.path
+    session = f"session {hit.session[:8]}, " if hit.session else ""
+    source = f"{where} ({session}{hit.date[:10]})"
+    return Line(text, hit.why, hit.kind, hit.id, source, said, subject, session=hit.session)
+
+
+def _goal(line: Line) -> str:
+    return line.subject if sort_of(line) == "session" else ""
 
 
 def _failure(tried: str, instead: str) -> str:
@@ -289,9 +283,7 @@ def _failure(tried: str, instead: str) -> str:
 
 
 def _failing(line: Line) -> str:
-    """The command that a lesson or a dead end says fails; '' of any other line."""
-    found = _COMMAND_FIRST.match(line.said) if line.sort in ("lesson", "X") else None
-    return found[1] if found else ""
+    return line.subject if sort_of(line) in ("lesson", "X") else ""
 
 
 def _remedy(said: str) -> list[str]:
@@ -324,6 +316,10 @@ def _is_formula(one: str, other: str) -> bool:
     first, second = signature(one), signature(other)
     shared, total = len(first.words & second.words), len(first.words) + len(second.words)
     return shared >= _WORDS_OF_FORMULA and 2 * shared >= _FORMULA * total and not turned(first, second)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _content(text: str) -> frozenset[str]:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from holdfast.core.errors import UsageError
 from holdfast.core.folders import text_of
 from holdfast.memory.current import Current, CurrentFile, NextStep, parse_current
-from holdfast.memory.current_digest import FILE_INDEX, PLACE, DigestLine, branches_of, digest
+from holdfast.memory.current_digest import PLACE, branches_of, digest
+from holdfast.model.line import Line
 from holdfast.model.memory import Owner
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
@@ -33,7 +34,7 @@ LONGEST = 600
 
 def recovery(
     machine: Machine, project: Project, branch: str | None = None, budget: int = BUDGET, name: str = ""
-) -> list[DigestLine]:
+) -> list[Line]:
     """What a session on this branch (the one checked out) is told. Nothing is written.
 
     `name` is the project of this repository; without it the one that the branch works on.
@@ -73,7 +74,7 @@ class _Teller:
         chosen = self._naming.branches if self._naming else ()
         return {"", *branches_of(self.file.current), *chosen}
 
-    def told(self, branch: str | None, budget: int, name: str = "") -> list[DigestLine]:
+    def told(self, branch: str | None, budget: int, name: str = "") -> list[Line]:
         if self._naming is None:
             return digest(self.file, branch, budget, self._now, self._clean, place=self._place)
         chosen = name or self._naming.of_branch(branch or "")
@@ -85,7 +86,7 @@ def state_of(project: Project) -> CurrentFile:
     return parse_current(text_of(project.memory, project.memory / "current.md"))
 
 
-def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, list[DigestLine]]:
+def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, list[Line]]:
     """The digest for every branch that has a state of its own; '' is for all others.
 
     Outside git, and where nothing is checked out, there is no branch to tell apart: that is `NO_BRANCH`.
@@ -109,14 +110,12 @@ def _as_told(machine: Machine, text: str) -> str:
     return visible(machine.clean(text))
 
 
-def starts(machine: Machine, project: Project) -> dict[str, list[DigestLine]]:
+def starts(machine: Machine, project: Project) -> dict[str, list[Line]]:
     """What a new session is told, by branch. Where to look is told beside something to look for, not alone."""
     told = recoveries(machine, project, START_BUDGET)
     if (anywhere := told.pop(NO_BRANCH, None)) and not _in_git(project):
         told[""] = anywhere
-    return {
-        branch: lines for branch, lines in told.items() if any(line.reason != FILE_INDEX for line in lines)
-    }
+    return {branch: lines for branch, lines in told.items() if any(line.kind != "index" for line in lines)}
 
 
 def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Owner, *, add: bool) -> int:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from holdfast.briefing.index import PLACE, asked
-from holdfast.core.folders import text_of
-from holdfast.model.search import CUT_OFF, OUTCOME, Hit
+from holdfast.core.folders import text_of as file_text
+from holdfast.model.search import Grounds, Hit
+from holdfast.model.statement import OPEN, SessionText, Statement, decoded, text_of
 from holdfast.search import Index
 from holdfast.search.periods import Period, period_in
 from holdfast.store.machine import Machine
@@ -40,16 +40,21 @@ def newest_first(hits: Sequence[Hit]) -> list[Hit]:
             if one.score - other.score > _AS_GOOD:
                 break
             is_older = one.date < other.date and (one.project, one.kind) == (other.project, other.kind)
-            if is_older and _differ_in_a_value(one.text, other.text):
+            if is_older and _differ_in_a_value(one, other):
                 ordered[at] = replace(other, score=one.score)
                 ordered[later] = replace(one, score=other.score)
     return ordered
 
 
-def _differ_in_a_value(one: str, other: str) -> bool:
-    """`The port is 5433 (seen)` and `The port is 6432 (seen)`: what stands in brackets shows it, and is not it."""
-    words, others = (set(_WORD.findall(text.casefold().partition(" (")[0])) for text in (one, other))
+def _differ_in_a_value(one: Hit, other: Hit) -> bool:
+    """`The port is 5433` and `The port is 6432`: what shows it is not it."""
+    words, others = (set(_WORD.findall(_without_evidence(hit).casefold())) for hit in (one, other))
     return words != others and len(words & others) >= _SHARED * max(len(words), len(others))
+
+
+def _without_evidence(hit: Hit) -> str:
+    said = decoded(hit.data)
+    return said.text if isinstance(said, Statement) else hit.text
 
 
 _MOST_REPEATED = 20
@@ -126,8 +131,9 @@ def _dated(hit: Hit, period: Period) -> Hit:
     if period.is_all:
         worth = _OF_PERIOD.get(hit.id.partition(":")[0], _OF_PERIOD.get(hit.id[:2], worth))
     worth += _NAMED
-    why = f"dated {period.name}" if period.is_all else f"{hit.why}; dated {period.name}"
-    return msgspec.structs.replace(hit, score=round(worth / (1 + worth), 4), why=why)
+    dated = Grounds(dated=period.name) if period.is_all else replace(hit.grounds, dated=period.name)
+    why = dated.text() if period.is_all else f"{hit.why}; dated {period.name}"
+    return replace(hit, score=round(worth / (1 + worth), 4), why=why, grounds=dated)
 
 
 def _names_of(place: Project, name: str) -> list[str] | None:
@@ -146,7 +152,7 @@ def _named(hit: Hit, place: Project) -> Hit:
     """With the project that it holds for; what is personal holds for none."""
     if hit.project or hit.path.startswith("~"):
         return hit
-    return msgspec.structs.replace(hit, project=place.title)
+    return replace(hit, project=place.title)
 
 
 def _with_its_goal(hit: Hit, index: Index) -> Hit:
@@ -156,13 +162,12 @@ def _with_its_goal(hit: Hit, index: Index) -> Hit:
     whole = index.text(hit.id)
     if whole.startswith(hit.text):
         return hit
-    goal, _, rest = whole.partition("\n")
-    outcome = rest.partition("\n")[0]
-    beginning = [goal, outcome] if outcome.startswith(OUTCOME) else [goal]
-    told = [line for line in beginning if line not in hit.text]
+    said = decoded(hit.data)
+    beginning = SessionText(goal=said.goal, outcome=said.outcome) if isinstance(said, SessionText) else None
+    told = [line for line in text_of(beginning).split("\n") if line not in hit.text] if beginning else []
     place = whole.find(hit.text)
-    passage = hit.text if place > 0 and whole[place - 1] == "\n" else f"{CUT_OFF}{hit.text}"
-    return msgspec.structs.replace(hit, text="\n".join([*told, passage]))
+    passage = hit.text if place > 0 and whole[place - 1] == "\n" else f"… {hit.text}"
+    return replace(hit, text="\n".join([*told, passage]))
 
 
 def _each_session_once(hits: list[Hit]) -> list[Hit]:
@@ -170,7 +175,7 @@ def _each_session_once(hits: list[Hit]) -> list[Hit]:
     told = {hit.session for hit in hits if hit.id == f"session:{hit.session}"}
 
     def repeats(hit: Hit) -> bool:
-        return hit.kind == "ledger" or (hit.kind == "state" and hit.text.startswith("Done: "))
+        return hit.kind == "ledger" or (hit.kind == "state" and isinstance(decoded(hit.data), SessionText))
 
     return [hit for hit in hits if hit.session not in told or not repeats(hit)]
 
@@ -181,7 +186,7 @@ def _each_answer_once(hits: list[Hit]) -> list[Hit]:
     kept = []
     for hit in hits:
         sort = hit.id[:2]
-        said = hit.text.replace(_ANSWERED, "? ", 1)
+        said = _question_and_answer(hit)
         others = [other for known, texts in answers.items() if known != sort for other in texts]
         if sort in answers and any(
             one.startswith(two) for o in others for one, two in ((o, said), (said, o))
@@ -193,7 +198,12 @@ def _each_answer_once(hits: list[Hit]) -> list[Hit]:
     return kept
 
 
-_ANSWERED = "? → "
+def _question_and_answer(hit: Hit) -> str:
+    """As the register of decisions has it."""
+    said = decoded(hit.data)
+    if isinstance(said, Statement) and said.kind == "answer":
+        return f"{said.subject} {said.text or OPEN}"
+    return hit.text
 
 
 def _of_others(hits: list[Hit], place: Project) -> list[Hit]:
@@ -212,7 +222,7 @@ def _elsewhere(hit: Hit, place: Project) -> Hit:
     path = hit.path.replace(PLACE, str(place.memory), 1)
     if path.startswith(".holdfast/"):
         path = path.replace(".holdfast", str(place.window), 1)
-    return msgspec.structs.replace(hit, project=hit.project or place.title, path=path)
+    return replace(hit, project=hit.project or place.title, path=path)
 
 
 def memories(machine: Machine, project: Project) -> list[Project]:
@@ -221,7 +231,7 @@ def memories(machine: Machine, project: Project) -> list[Project]:
     settings = machine.settings()
     folder = machine.home / "projects"
     for memory in sorted(folder.iterdir()) if folder.is_dir() else []:
-        root = text_of(memory, memory / "root").strip() if memory.is_dir() else ""
+        root = file_text(memory, memory / "root").strip() if memory.is_dir() else ""
         if root and memory != project.memory and not settings.excludes(root, machine.user_home):
             home = Path(root)
             found.append(Project(home, home / ".holdfast", memory, home / ".holdfast" / "id"))

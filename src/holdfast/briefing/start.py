@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.briefing.changes_since import Files, Happened, Line, happened_lately, or_nothing, short
+from holdfast.briefing.changes_since import Files, Happened, happened_lately, or_nothing, short
 from holdfast.briefing.learning import known_here, lived_here
 from holdfast.briefing.lesson_lines import Rule, counted, flat, instructions, reason_of, strong_rules
 from holdfast.briefing.moments import Moment, moments_of
@@ -26,10 +26,11 @@ from holdfast.lessons.commands import LEAST_MET, InUse, in_use, is_default, late
 from holdfast.lessons.fingerprint import Missing, check
 from holdfast.lessons.grounds import depends_on
 from holdfast.memory.current import Current, parse_current
-from holdfast.memory.current_digest import FAILED, PASSED, STUMBLE_BUDGET, DigestLine, digest
+from holdfast.memory.current_digest import STUMBLE_BUDGET, digest
 from holdfast.memory.state import open_items
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.lesson import Fingerprint
+from holdfast.model.line import Line
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import envelopes
 from holdfast.store.machine import Machine
@@ -94,12 +95,7 @@ __all__ = ["Briefings", "Happened", "Line", "briefings_of"]
 LATEST = 100  # sessions that a briefing may draw on
 MOST_OWNERS = 20
 LONGEST = 110
-FIRST = (
-    "Next",
-    "Noted by hand",
-    "To do (by hand)",
-    "Last state here",
-)  # a state is told before what is usual
+FIRST = ("next", "note", "stale")  # a state is told before what is usual
 
 Digests = Mapping[tuple[str, str], Sequence[Line]]
 """Lines by source (startup) and branch; the branch '' is for every branch without its own."""
@@ -152,13 +148,13 @@ def _naming(machine: Machine, project: Project) -> Naming:
 
 def _startup(machine: Machine, project: Project) -> list[tuple[tuple[str, str], list[Line]]]:
     told = starts(machine, project)
-    return [(("startup", branch), _lines(lines)) for branch, lines in told.items() if lines]
+    return [(("startup", branch), lines) for branch, lines in told.items() if lines]
 
 
 def _stumbles(files: Files, now: float) -> list[Line]:
     """What keeps failing, in the words in which a new session hears of it."""
     only = replace(parse_current(""), current=Current(stumbles=files.state().stumbles))
-    return _lines(digest(only, None, STUMBLE_BUDGET, now))
+    return digest(only, None, STUMBLE_BUDGET, now)
 
 
 def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) -> list[Rule]:
@@ -172,12 +168,12 @@ def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) 
 def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collection[str]) -> list[Line]:
     """With the stumbles of lessons that current.md does not have, in the same hundred tokens; no stale one."""
     kept = [line for line in lines if line.text not in silenced]
-    known = [number for number, line in enumerate(kept) if line.reason.startswith(FAILED)]
+    known = [number for number, line in enumerate(kept) if line.kind == "stumble"]
     left = STUMBLE_BUDGET - sum(count_tokens(kept[number].text) for number in known)
     said = "\n".join(line.text for line in kept)
     new = []
     for rule in rules:
-        line = Line(f"{rule.text} [{rule.lesson.id}]", reason_of(rule))
+        line = Line(f"{rule.text} [{rule.lesson.id}]", reason_of(rule), "lesson", rule.lesson.id)
         if rule.text not in said and (cost := count_tokens(line.text)) <= left:
             left -= cost
             new.append(line)
@@ -195,31 +191,19 @@ def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str)
     worth a word.
     """
     if not commands:
-        return [line for line in lines if not (_is_check(line) and _is_known(line, guides))]
-    kept = [line for line in lines if not _is_check(line)]
-    place = max((number + 1 for number, line in enumerate(kept) if _keeps_failing(line)), default=0)
-    place = place or sum(line.text.startswith(FIRST) for line in kept)
+        return [line for line in lines if not (line.kind == "check" and _is_known(line, guides))]
+    kept = [line for line in lines if line.kind != "check"]
+    failing = (number + 1 for number, line in enumerate(kept) if line.kind in ("stumble", "lesson"))
+    place = max(failing, default=0) or sum(line.kind in FIRST for line in kept)
     kept[place:place] = commands
     while len(kept) > 1 and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
         kept.pop()
     return kept
 
 
-def _is_check(line: Line) -> bool:
-    return line.reason.startswith(PASSED)
-
-
 def _is_known(line: Line, guides: str) -> bool:
-    command = line.text.partition(": ")[2]
-    return is_stated(command, guides) or (not line.text.startswith("Test ") and is_default(command))
-
-
-def _keeps_failing(line: Line) -> bool:
-    return line.reason.startswith(FAILED) or (line.text.endswith("]") and "[L-" in line.text)
-
-
-def _lines(told: Iterable[DigestLine]) -> list[Line]:
-    return [Line(line.text, line.reason) for line in told]
+    is_test = line.subject.casefold() == "test"
+    return is_stated(line.said, guides) or (not is_test and is_default(line.said))
 
 
 def _records(project: Project) -> tuple[list[DistilledSession], list[DistilledSession]]:

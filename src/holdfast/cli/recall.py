@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-import msgspec
-
 from holdfast.briefing.recall import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.cli import output
 from holdfast.cli.output import counted, in_words, places
@@ -49,14 +47,13 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         raise UsageError("there is no task", fix='Say what is to be done: holdfast recall "fix the login"')
     briefing = _briefing(options, machine, task)
     if options.json:
-        shape = msgspec.to_builtins(briefing) | {"text": briefing.text}
-        output.show_json({key: shape[key] for key in shape if key != "written"})
+        output.show_json(briefing.as_json())
         return 0
     for line in briefing.written or briefing.lines:
         output.line(line.text)
         if options.why or output.on_terminal():
             output.aside(
-                " · ".join(part for part in (in_words(line.why), places(line.source)) if part), indent=4
+                " · ".join(part for part in (in_words(line.reason), places(line.source)) if part), indent=4
             )
     if not briefing.lines:
         output.note(_nothing(options, machine, task, briefing))

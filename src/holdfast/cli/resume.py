@@ -33,8 +33,7 @@ def run(options: Namespace, machine: Machine) -> None:
     lines = recovery(machine, project, options.branch, max(options.budget, 0), options.project)
     tokens = sum(count_tokens(line.text) for line in lines)
     if options.json:
-        told = [{"text": line.text, "reason": line.reason} for line in lines]
-        return output.show_json({"tokens": tokens, "lines": told})
+        return output.show_json({"tokens": tokens, "lines": [line.as_json() for line in lines]})
     for line in lines:
         output.line(line.text)
         if options.why:

@@ -9,7 +9,7 @@ from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.cli import output
 from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
-from holdfast.model.search import WEAK, WORDS, Hit
+from holdfast.model.search import Hit
 from holdfast.search.periods import period_in
 from holdfast.store.machine import Machine
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         raise UsageError("there is nothing to search for" if not query else "-k must be 1 or more")
     hits = _found(options, machine, query, nearest=options.all)
     if options.json:
-        output.show_json(hits)
+        output.show_json([hit.as_json() for hit in hits])
         return 0
     if hits and not _is_clear(options, machine, query, hits):
         output.note("Nothing here is clearly about that. The nearest:")
@@ -76,7 +76,7 @@ def _found(options: argparse.Namespace, machine: Machine, query: str, *, nearest
 def _is_clear(options: argparse.Namespace, machine: Machine, query: str, hits: Sequence[Hit]) -> bool:
     """Whether one of them answers for sure; who asks for the nearest gets hits that nobody has doubted yet."""
     doubted = _found(options, machine, query, nearest=False) if options.all else hits
-    return any(WEAK not in hit.why for hit in doubted)
+    return any(not hit.grounds.weak for hit in doubted)
 
 
 def _nothing(options: argparse.Namespace, machine: Machine, query: str) -> str:
@@ -104,8 +104,8 @@ def _show(hit: Hit, *, fit: bool, project: bool) -> None:
 
 def _cut_to_match(line: str, hit: Hit) -> str:
     """As much of a line as is shown: of a long one what is around a word that was asked for, if that comes late."""
-    words = hit.why.partition(WORDS)[2].partition(";")[0].casefold().split(", ")
-    places = [place for word in words if word and (place := line.casefold().find(word)) >= 0]
+    words = [word.casefold() for word in hit.grounds.words]
+    places = [place for word in words if (place := line.casefold().find(word)) >= 0]
     if len(line) <= LONGEST or not places or min(places) < LONGEST - _BEFORE:
         return output.cut(line, LONGEST)
     start = line.rfind(" ", 0, min(places) - _BEFORE) + 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
 from holdfast.briefing.explain import Injection, injections_of, why_silent
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
@@ -28,7 +26,7 @@ def run(options: Namespace, machine: Machine) -> None:
     silent = why_silent(machine, project, machine.cwd)
     told = injections_of(project, options.session)
     if options.json:
-        return output.show_json({"now": silent, "injections": [msgspec.to_builtins(entry) for entry in told]})
+        return output.show_json({"now": silent, "injections": [entry.as_json() for entry in told]})
     for entry in told:
         _show(entry)
     if not told:

@@ -9,7 +9,6 @@ from holdfast.core.errors import HoldfastError
 from holdfast.ledger.recommend import Objective, Recommendation, recommend
 from holdfast.ledger.similar import Alike, Goal, Logged, similar
 from holdfast.model.ledger import LedgerEntry
-from holdfast.model.search import WORDS
 from holdfast.sessions.keywords import keywords
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -70,12 +69,9 @@ def _logs(machine: Machine, project: Project, text: str, most: int) -> dict[str,
     except HoldfastError:
         return {}  # a memory that cannot be indexed, say because it may not be written: the rows are there all the same
     for hit in hits:
-        said = (
-            part.removeprefix(WORDS).split(", ") for part in hit.why.split("; ") if part.startswith(WORDS)
-        )
-        named = next(said, [])
+        named = hit.grounds.words
         if hit.session and wanted and len(named) * 2 > wanted:
-            found.setdefault(hit.session, Logged(hit.score, tuple(named)))
+            found.setdefault(hit.session, Logged(hit.score, named))
     return found
 
 

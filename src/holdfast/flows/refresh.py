@@ -46,7 +46,7 @@ def _prepare_resume(machine: Machine, project: Project) -> None:
     before = stamp(current)
     told = {
         branch: {
-            "lines": [{"text": line.text, "reason": line.reason} for line in lines],
+            "lines": [line.as_json() for line in lines],
             "tokens": sum(count_tokens(line.text) for line in lines),
         }
         for branch, lines in recoveries(machine, project, BUDGET).items()

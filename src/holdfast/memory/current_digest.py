@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import isfinite
-from typing import TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.patterns import late
@@ -25,56 +23,40 @@ from holdfast.memory.current import (
     bare_todo,
     by_session,
 )
+from holdfast.model.line import Line
 from holdfast.model.memory import OpenItem, Question
 from holdfast.store.line_grammar import render_minute
 
 # Each thing once: a line that repeats how another began, or a command that stands in another, is not told
 # again.
 
-_LABEL = late(
-    r"(?:Next|To do|Done last|Last state here is [^()]*|Project [^:]{1,80}|Open question|Noted by hand)"
-    r"(?: ?\([^)]*\))?: "
-)
-_COMMAND = late(r"\w+ passed with: (?P<command>.+)")
-_BRANCH = late(r" \(on (?P<branch>[^()]+)\)\Z")
 _WORD = late(r"\w+")
 _FEWEST = 3  # words; fewer may begin two things by chance
 
-T = TypeVar("T")
 
-
-def unsaid(lines: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
+def unsaid(lines: Iterable[Line]) -> list[Line]:
     """The lines without those that say less of something that an earlier one says."""
-    kept: list[T] = []
-    told: list[tuple[str, str, list[str]]] = []
+    kept: list[tuple[Line, list[str]]] = []
     for line in lines:
-        text = text_of(line)
-        branch, words = _said(text)
-        command = _COMMAND.fullmatch(text)
-        if command and any(command["command"] in other for other, _, _ in told):
+        words = _words(line)
+        if line.kind == "check" and any(line.said in other.text for other, _ in kept):
             continue
-        if len(words) >= _FEWEST and any(_repeats(words, branch, said, on) for _, on, said in told):
+        if len(words) >= _FEWEST and any(_repeats(line, words, *other) for other in kept):
             continue
-        told.append((text, branch, words))
-        kept.append(line)
-    return kept
+        kept.append((line, words))
+    return [line for line, _ in kept]
 
 
-def _repeats(words: list[str], branch: str, said: list[str], on: str) -> bool:
+def _repeats(line: Line, words: list[str], other: Line, said: list[str]) -> bool:
     """The same on two branches is two things; what names no branch is about either."""
-    return words == said[: len(words)] and (branch == on or not (branch and on))
+    same_branch = line.branch == other.branch or not (line.branch and other.branch)
+    return words == said[: len(words)] and same_branch
 
 
-def _said(text: str) -> tuple[str, list[str]]:
-    """Which branch a line of ours is about, and its words without what it is called; nothing for other lines."""
-    label = _LABEL.match(text)
-    if label is None:
-        return "", []
-    on = _BRANCH.search(text)
-    said = text[label.end() : on.start() if on else len(text)]
-    words = [word.casefold() for word in _WORD.findall(said)]
-    # What was cut may have been cut within a word.
-    return (on["branch"] if on else ""), words[:-1] if said.endswith("…") else words
+def _words(line: Line) -> list[str]:
+    """What a line says; of a command nothing, and of what was cut all but the last word, which may be half of one."""
+    words = [word.casefold() for word in _WORD.findall("" if line.kind == "check" else line.said)]
+    return words[:-1] if line.said.endswith("…") else words
 
 
 # How what stands in current.md reads in one line, and where each line comes from.
@@ -83,30 +65,25 @@ _DAY_S = 86_400
 _LONGEST = 60  # tokens of one line: a single essay must not eat the budget
 _LONGEST_TEXT = 2_000
 _NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
-FAILED = "it failed in"
-NOTHING_NEWER = "nothing newer is known"
 
 
-class DigestLine(Struct, frozen=True):
-    """One line to tell, and where it comes from."""
-
-    text: str
-    reason: str
-
-
-def marked(line: DigestLine, own: str, branch: str | None) -> DigestLine:
+def marked(line: Line, own: str, branch: str | None) -> Line:
     """Where all branches are told, each line says which one it is about."""
-    return DigestLine(f"{line.text} (on {one_line(own)})", line.reason) if branch is None and own else line
+    if branch is not None or not own:
+        return line
+    name = one_line(own)
+    return replace(line, text=f"{line.text} (on {name})", branch=name)
 
 
-def step_line(step: NextStep) -> DigestLine:
+def step_line(step: NextStep) -> Line:
     by = f" (by the {step.by})" if step.by else ""
     how = f"handed over {on(step.at)}" if step.by else _from(step.session, step.at)
-    return DigestLine(f"Next{by}: {one_line(step.text)}", how)
+    said = one_line(step.text)
+    return Line(f"Next{by}: {said}", how, "next", said=said)
 
 
-def stumble_line(stumble: Stumble) -> DigestLine:
-    return DigestLine(stumble_text(stumble), f"{FAILED} {stumble.sessions} sessions")
+def stumble_line(stumble: Stumble) -> Line:
+    return Line(stumble_text(stumble), f"it failed in {stumble.sessions} sessions", "stumble", stumble.id)
 
 
 def stumble_text(stumble: Stumble) -> str:
@@ -124,15 +101,18 @@ def _whole_commands(rule: str) -> str:
     return (rule.rpartition(" or `")[0] or rule) if cut else rule
 
 
-def question_line(question: Question) -> DigestLine | None:
+def question_line(question: Question) -> Line | None:
     """None for one that is too long: nobody can answer half a question."""
     text = one_line(question.text)
     if text.endswith("…") and not question.text.rstrip().endswith("…"):
         return None
-    return DigestLine(f"Open question: {text} [{question.id}]", _from(question.session, question.at))
+    said = f"{text} [{question.id}]"
+    return Line(
+        f"Open question: {said}", _from(question.session, question.at), "question", question.id, said=said
+    )
 
 
-def todo_line(item: OpenItem) -> DigestLine:
+def todo_line(item: OpenItem) -> Line:
     """With the day on which a session left it: whoever reads it can see what was done since."""
     owner = f"for the {item.owner}" if item.owner not in ("", "agent") else ""  # the agent is who reads it
     since = _day(item.at) if item.session else ""
@@ -140,12 +120,14 @@ def todo_line(item: OpenItem) -> DigestLine:
     shown = ", ".join(filter(None, marks))
     why = f"; {one_line(item.why)}" if item.why else ""
     label = f"To do ({shown})" if shown else "To do"
-    return DigestLine(f"{label}: {one_line(item.text)}", f"{_from(item.session, item.at)}{why}")
+    said = one_line(item.text)
+    return Line(f"{label}: {said}", f"{_from(item.session, item.at)}{why}", "todo", item.id, said=said)
 
 
-def done_line(item: Done) -> DigestLine:
+def done_line(item: Done) -> Line:
     signed = ", ".join(part for part in (render_minute(item.at)[:10], one_line(item.agent)) if part)
-    return DigestLine(f"Done last ({signed}): {one_line(item.text)}", _from(item.session, item.at))
+    said = one_line(item.text)
+    return Line(f"Done last ({signed}): {said}", _from(item.session, item.at), "done", said=said)
 
 
 def _from(session: str, at: float | None) -> str:
@@ -160,10 +142,11 @@ def on(at: float | None) -> str:
     return f"on {shown[:10]}" if (shown := render_minute(at)) != "undated" else "at a time not known"
 
 
-def stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: float) -> DigestLine:
+def stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: float) -> Line:
     days = int((now - newest) // _DAY_S)
-    text = f"Last state here is {days} days old ({render_minute(newest)[:10]}): {one_line(items[0].text)}"
-    return DigestLine(text, NOTHING_NEWER)
+    said = one_line(items[0].text)
+    text = f"Last state here is {days} days old ({render_minute(newest)[:10]}): {said}"
+    return Line(text, "nothing newer is known", "stale", said=said)
 
 
 def one_line(text: str) -> str:
@@ -186,8 +169,6 @@ _COMMAND_ALONE = re.compile(
 )  # of the client: that it was given says nothing of the work
 _REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
-FILE_INDEX = "the file index"
-PASSED = "it passed"
 GO_ON = "Go on with: "  # how a step begins that is derived from a session which was not finished
 ELSEWHERE = "\n"  # no branch is called so
 
@@ -201,7 +182,7 @@ def digest(
     project: str | None = None,
     name: str = "",
     place: str = PLACE,
-) -> list[DigestLine]:
+) -> list[Line]:
     """Lines of at most `budget` tokens in all, the most useful first. `clean` is for what nobody has cleaned yet.
 
     Other branches' and other projects' steps are left out: they are not this session's. Without a branch (None: no
@@ -219,7 +200,7 @@ def digest(
     todo = [item for item in current.todo if here(item)]
     dated: list[NextStep | Done | OpenItem] = [*steps, *done, *todo]
     newest = _newest(dated)
-    lines: list[DigestLine] = []
+    lines: list[Line] = []
     if newest is not None and newest < now - STALE_DAYS * _DAY:
         # What somebody said themselves does not grow old: it is told until they take it back.
         steps, todo = [step for step in steps if step.by], [item for item in todo if not item.session]
@@ -235,7 +216,7 @@ def digest(
     lines += [marked(done_line(deed), deed.branch, branch) for deed in _last_done(done, steps)]
     at_work = any(branch is None or item.branch == branch for item in dated)
     lines += _around(current, branch, place, at_work=at_work, now=now)
-    return _within(unsaid(lines, lambda line: line.text), budget)
+    return _within(unsaid(lines), budget)
 
 
 def narrowed(current: Current, project: str | None, name: str) -> Current:
@@ -280,28 +261,28 @@ def _last_done(done: Sequence[Done], steps: Sequence[NextStep]) -> list[Done]:
     return [] if last is None or last.session in going_on or _COMMAND_ALONE.fullmatch(last.text) else [last]
 
 
-def _around(
-    current: Current, branch: str | None, place: str, *, at_work: bool, now: float
-) -> Iterator[DigestLine]:
+def _around(current: Current, branch: str | None, place: str, *, at_work: bool, now: float) -> Iterator[Line]:
     """What helps once the work itself is told: commands that passed, where work went on, files to load."""
     for check in current.checks:
         command = one_line(check.command)
         if command.endswith("…") or _REMOVED.search(command):
             continue  # half a command cannot be run
-        kind = one_line(check.kind).capitalize()
-        yield DigestLine(f"{kind} passed with: {command}", f"{PASSED} {on(check.at)}")
+        kind = one_line(check.kind)
+        text = f"{kind.capitalize()} passed with: {command}"
+        yield Line(text, f"it passed {on(check.at)}", "check", said=command, subject=kind)
     for project in current.projects:
         elsewhere = branch is not None and project.branch not in (branch, "")
         # Of the only project all that could be said is said above.
         if not elsewhere and not (at_work and len(current.projects) == 1):
-            text = f"Project {one_line(project.name)}: {one_line(project.status)}"
-            yield DigestLine(text, "an active project")
+            status = one_line(project.status)
+            text = f"Project {one_line(project.name)}: {status}"
+            yield Line(text, "an active project", "project", said=status)
     if branch is not None and not at_work:
         yield from _last_elsewhere(current, branch, now)
     yield from _files(current.files, place)
 
 
-def _last_elsewhere(current: Current, branch: str, now: float) -> Iterator[DigestLine]:
+def _last_elsewhere(current: Current, branch: str, now: float) -> Iterator[Line]:
     """On a branch of which nothing is known: where work went on last. What it was is that branch's."""
     items: list[NextStep | Done | OpenItem] = [*current.next, *current.done, *current.todo]
     others = [item for item in items if item.branch not in (branch, "", "HEAD") and isfinite(item.at or 0)]
@@ -309,10 +290,10 @@ def _last_elsewhere(current: Current, branch: str, now: float) -> Iterator[Diges
     if last is not None and (last.at or now) >= now - STALE_DAYS * _DAY:
         name, day = one_line(last.branch), render_minute(last.at)[:10]
         text = f"Last session here: {day} on {name} (holdfast resume --branch NAME)"
-        yield DigestLine(text, "its steps are not told here")
+        yield Line(text, "its steps are not told here", "elsewhere")
 
 
-def _files(hints: Iterable[FileHint], place: str) -> Iterator[DigestLine]:
+def _files(hints: Iterable[FileHint], place: str) -> Iterator[Line]:
     """One line for each folder: an index that is longer than what it points to helps nobody."""
     folders: dict[str, list[str]] = {}
     for hint in hints:
@@ -323,7 +304,7 @@ def _files(hints: Iterable[FileHint], place: str) -> Iterator[DigestLine]:
     for folder, names in folders.items():
         text = f"Load from {place}{one_line(folder)}: {'; '.join(names)}"
         if count_tokens(text) <= _LONGEST_INDEX:
-            yield DigestLine(text, FILE_INDEX)
+            yield Line(text, "the file index", "index")
 
 
 def steps_of(current: Current, branch: str | None) -> list[NextStep]:
@@ -339,7 +320,7 @@ def steps_of(current: Current, branch: str | None) -> list[NextStep]:
     return [*handed, *(step for step in found if not step.by and (step.at or 0) > (handed[0].at or 0))]
 
 
-def _by_hand(file: CurrentFile, clean: Callable[[str], str], branch: str | None) -> list[DigestLine]:
+def _by_hand(file: CurrentFile, clean: Callable[[str], str], branch: str | None) -> list[Line]:
     """What a person wrote into the file, in sections of their own or between our lines."""
     ours = set(BEGINNING.split("\n"))
     outside = file.document.outside().removeprefix("\ufeff").split("\n")
@@ -347,8 +328,8 @@ def _by_hand(file: CurrentFile, clean: Callable[[str], str], branch: str | None)
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in ours]
     if words:
         words = [line for line in clean("\n".join(words)).split("\n") if line.strip()]
-    told = [line for word in words if not word.startswith(("#", "<!--")) and (line := _noted(word, branch))]
-    return [DigestLine(line, "written into current.md") for line in told[:_MOST_BY_HAND]]
+    noted = (_noted(word, branch) for word in words if not word.startswith(("#", "<!--")))
+    return list(islice((line for line in noted if line is not None), _MOST_BY_HAND))
 
 
 def _without_quoted_boxes(lines: Iterable[str]) -> Iterator[str]:
@@ -360,21 +341,24 @@ def _without_quoted_boxes(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _noted(line: str, branch: str | None) -> str:
+def _noted(line: str, branch: str | None) -> Line | None:
     """A person's line as it is told; a to-do by its text alone, and not at all once it is ticked."""
-    if (found := bare_todo(line)) is None:
-        return f"Noted by hand: {one_line(line)}"
-    item, done = found
-    elsewhere = branch is not None and item.branch not in (branch, "")
-    return "" if done or elsewhere else f"To do (by hand): {one_line(item.text)}"
+    label, text = "Noted by hand", line
+    if (found := bare_todo(line)) is not None:
+        item, done = found
+        if done or (branch is not None and item.branch not in (branch, "")):
+            return None
+        label, text = "To do (by hand)", item.text
+    said = one_line(text)
+    return Line(f"{label}: {said}", "written into current.md", "note", said=said)
 
 
 def _newest(items: Iterable[NextStep | Done | OpenItem]) -> float | None:
     return max((item.at for item in items if item.at is not None and isfinite(item.at)), default=None)
 
 
-def _within(lines: Iterable[DigestLine], budget: int) -> list[DigestLine]:
-    kept: list[DigestLine] = []
+def _within(lines: Iterable[Line], budget: int) -> list[Line]:
+    kept: list[Line] = []
     left = budget
     for line in lines:
         cost = count_tokens(line.text)

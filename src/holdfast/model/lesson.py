@@ -5,6 +5,7 @@ A lesson begins as a candidate, becomes active when it is promoted, and stale wh
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from msgspec import Struct
@@ -136,3 +137,24 @@ class Lesson(Struct, frozen=True, kw_only=True):
     def strong(self) -> bool:
         """Seen in two sessions or more: such a stumble is told at the start of a session, whatever is asked."""
         return len(self.sessions) >= 2
+
+
+# A rule is a line of a file that people edit: what it says of a failing call is read here, and nowhere else.
+
+_FAILS = re.compile(r"`([^`]+)` fails here(?: \((.*)\))? → `([^`]+)`")
+_NOT_FOUND = re.compile(r"`([^`\s]+)` is not found here → `([^`]+)`")
+_NAMES_FIRST = re.compile(r"`([^`]+)` (?:fails|does not)\b")
+
+
+def failing_call(rule: str) -> tuple[str, str, str] | None:
+    """What is tried, how it fails and what works instead; None of a rule that does not say so."""
+    if match := _NOT_FOUND.fullmatch(rule):
+        return match[1], f"{match[1]}: command not found", match[2]
+    match = _FAILS.fullmatch(rule)
+    return (match[1], match[2] or "it fails here", match[3]) if match else None
+
+
+def failing_command(rule: str) -> str:
+    """The command that a rule begins with and says fails; '' of any other."""
+    match = _NAMES_FIRST.match(rule)
+    return match[1] if match else ""

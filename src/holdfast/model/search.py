@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 TIMELESS = frozenset({"fact", "lesson", "knowledge", "convention"})
 """Kinds that do not fade: what is true is not truer for being new. All others prefer the recent."""
@@ -11,25 +11,15 @@ EXACT_FIRST = frozenset({"fact", "command", "id"})
 """Kinds where a text that holds the question word for word comes before one that is only like it."""
 
 
-WORDS, MEANING = "words: ", "meaning: "
-"""How a hit's reasons begin: the words that it shares with the question, and how near it is where that tells."""
-
-
 WEAK = "little speaks for it"
 """A hit's reason that it may as well be chance, beside the others."""
-
-
-OUTCOME, FILES, COMMITS = "Outcome: ", "Files: ", "Commits: "
-"""How the lines of a session's text begin; before them stands its goal, and its summary has no name."""
-
-CUT_OFF = "… "
-"""Before a passage that begins in the middle of a line."""
 
 
 class Chunk(Struct, frozen=True, kw_only=True):
     """One thing that can be found: a fact, a part of a log entry, a lesson. Long texts are cut up inside the index.
 
-    `title` is searched too and counts double: a heading, other names of the thing.
+    `title` is searched too and counts double: a heading, other names of the thing. `data` is what the text says as
+    values, for whoever finds it; the index only keeps it.
     """
 
     id: str
@@ -41,13 +31,41 @@ class Chunk(Struct, frozen=True, kw_only=True):
     line: int = 0
     session: str = ""
     project: str = ""
+    data: str = ""
+
+
+class Grounds(Struct, frozen=True):
+    """Why something was found: its id was said, words that it shares with the question, how near it is, its date.
+
+    `weak` is what may as well be chance.
+    """
+
+    named: bool = False
+    words: tuple[str, ...] = ()
+    meaning: str = ""
+    weak: bool = False
+    dated: str = ""
+
+    @property
+    def are_one_word(self) -> bool:
+        """Whether one shared word is all there is."""
+        return len(self.words) == 1 and not (self.meaning or self.weak or self.dated)
+
+    def text(self, otherwise: str = "") -> str:
+        """For people; `otherwise` where nothing can be named."""
+        reasons = ["its id"] if self.named else []
+        reasons += [f"words: {', '.join(self.words)}"] if self.words else []
+        reasons += [f"meaning: {self.meaning}"] if self.meaning else []
+        reasons += [WEAK] if self.weak else []
+        reasons += [f"dated {self.dated}"] if self.dated else []
+        return "; ".join(reasons) or otherwise
 
 
 class Hit(Struct, frozen=True, kw_only=True):
     """One answer. `text` is the whole chunk, or the best passage of a long one, and `line` is where that stands.
 
     `score` lies between 0 and 1, falls along the list and means the same for every question; `date` is ISO 8601
-    in UTC or ''; `why` is for people.
+    in UTC or ''; `why` is for people, `grounds` is the same as values, and `data` is the chunk's.
     """
 
     id: str
@@ -60,6 +78,12 @@ class Hit(Struct, frozen=True, kw_only=True):
     date: str
     score: float
     why: str
+    grounds: Grounds = Grounds()
+    data: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        shown = structs.asdict(self)
+        return {name: value for name, value in shown.items() if name not in ("grounds", "data")}
 
 
 class Changes(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from holdfast.model.search import MEANING, WEAK, WORDS, Hit
+from holdfast.model.search import Grounds, Hit
 from holdfast.search import lexical, terms
 from holdfast.search import terms as fuse
 from holdfast.search.contract import Question, Scope
@@ -322,19 +322,19 @@ def hit_of(
     database: Database, one: Ranked, evidence: Evidence, is_weak: bool, otherwise: str = "like it in parts"
 ) -> Hit:
     """`otherwise` is the reason of what was found by nothing that could be named."""
-    statement = "SELECT id, kind, title, text, path, line, session, project, at FROM chunk WHERE n = ?"
-    ((id, kind, title, text, path, line, session, project, at),) = database.ask(statement, (one.number,))
+    statement = "SELECT id, kind, title, text, path, line, session, project, at, data FROM chunk WHERE n = ?"
+    ((id, kind, title, text, path, line, session, project, at, data),) = database.ask(
+        statement, (one.number,)
+    )
     _, start, stop = one.best
     terms = evidence.chosen.shown
     if stop - start > _LONGEST_SHOWN:
         start, stop = lexical.around(terms, text, start, stop, _LONGEST_SHOWN)
     passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
-    reasons = ["its id"] if one.number in evidence.named else []
     words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
     words = words or [sign for sign in evidence.signs if sign in passage]
-    reasons += [f"{WORDS}{', '.join(words)}"] if words else []
-    reasons += [f"{MEANING}{one.cosine:.2f}"] if one.cosine >= _TELLING_COSINE else []
-    reasons += [WEAK] if is_weak else []
+    meaning = f"{one.cosine:.2f}" if one.cosine >= _TELLING_COSINE else ""
+    grounds = Grounds(one.number in evidence.named, tuple(words), meaning, is_weak)
     skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
     return Hit(
         id=id,
@@ -346,5 +346,7 @@ def hit_of(
         project=project,
         date="" if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)),
         score=round(fuse.score(one.value), 4),
-        why="; ".join(reasons) or otherwise,
+        why=grounds.text(otherwise),
+        grounds=grounds,
+        data=data,
     )

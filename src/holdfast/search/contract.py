@@ -156,7 +156,7 @@ def typed(chunk: Chunk) -> Chunk:
     return chunk
 
 
-_TEXTS = ("id", "text", "kind", "title", "path", "session", "project")
+_TEXTS = ("id", "text", "kind", "title", "path", "session", "project", "data")
 
 
 def checked(chunk: Chunk) -> Chunk:
@@ -177,6 +177,7 @@ def checked(chunk: Chunk) -> Chunk:
         line=max(0, min(chunk.line, 2**31)),
         session=storable(chunk.session),
         project=storable(chunk.project),
+        data=storable(chunk.data),
     )
 
 

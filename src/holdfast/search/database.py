@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.core.errors import FormatTooNew, StoreError
 
-INDEX_FORMAT = 3
+INDEX_FORMAT = 4
 """Also counts changes of how text is split into terms: an older index is emptied, and filled again by its owner."""
 
 BUSY_SECONDS = 60
@@ -21,7 +21,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE chunk (
     n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, hash BLOB NOT NULL, kind TEXT NOT NULL,
     project TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL, at REAL,
-    title TEXT NOT NULL, text TEXT NOT NULL);
+    title TEXT NOT NULL, text TEXT NOT NULL, data TEXT NOT NULL);
 CREATE INDEX chunk_by_time ON chunk (at);
 CREATE INDEX chunk_by_kind ON chunk (kind, project);
 CREATE TABLE passage (

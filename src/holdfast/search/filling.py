@@ -110,7 +110,7 @@ class Generations:
 
 
 _TOGETHER = 500
-_COLUMNS = "id, hash, kind, project, session, path, line, at, title, text"
+_COLUMNS = "id, hash, kind, project, session, path, line, at, title, text, data"
 
 
 class Ready(Struct, frozen=True):
@@ -170,7 +170,7 @@ class Filling:
 
     def _insert(self, one: Ready) -> list[tuple[int, bytes]]:
         chunk = one.chunk
-        marks = ", ".join("?" * 10)
+        marks = ", ".join("?" * 11)
         number = self._db.ask(
             f"INSERT INTO chunk ({_COLUMNS}) VALUES ({marks})",
             (
@@ -184,6 +184,7 @@ class Filling:
                 chunk.when,
                 chunk.title,
                 chunk.text,
+                chunk.data,
             ),
         ).lastrowid
         assert number is not None
