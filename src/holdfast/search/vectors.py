@@ -17,6 +17,8 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.core import open_files
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -57,7 +59,7 @@ class VectorFile:
 
     def write(self, rows: Iterable[tuple[int, bytes]]) -> None:
         """Store rows by number, durably: they must not be behind the database after a power cut."""
-        descriptor = os.open(self.path, os.O_WRONLY | _BINARY)
+        descriptor = open_files.descriptor_for(self.path, os.O_WRONLY | _BINARY)
         try:
             for first, together in _runs(rows):
                 os.lseek(descriptor, self._place(first), os.SEEK_SET)
@@ -66,7 +68,7 @@ class VectorFile:
                     view = view[os.write(descriptor, view) :]
             os.fsync(descriptor)
         finally:
-            os.close(descriptor)
+            open_files.leave(self.path, os.O_WRONLY | _BINARY, descriptor)
 
     def blank(self, numbers: Iterable[int]) -> None:
         """Forget rows of passages that are gone. Only tidiness: the database no longer knows them."""

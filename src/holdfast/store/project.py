@@ -20,6 +20,7 @@ from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.core.folders import recover
 from holdfast.core.names import as_name
+from holdfast.core.open_files import part_of
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -337,16 +338,13 @@ def _run_git(root: Path, arguments: tuple[str, ...]) -> CompletedProcess[str] | 
 def _text_of(path: Path) -> str:
     """The beginning of a small regular file; '' for anything else, which a clone may have put there."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except OSError:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return ""
+        data = files.read(path) if status.st_size <= 10_000 else part_of(path, 0, 10_000)
+    except (OSError, StoreError):
         return ""
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        try:
-            return file.read(10_000).decode("utf-8", "replace")
-        except OSError:
-            return ""
+    return (data or b"").decode("utf-8", "replace")
 
 
 def _other_format(memory: Path, number: int) -> FormatTooNew:
