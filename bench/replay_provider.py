@@ -34,9 +34,10 @@ from pathlib import Path
 from holdfast.briefing.file_pointers import pointers_for
 from holdfast.briefing.prompt import as_prompt
 from holdfast.briefing.start import briefings_of
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.import_sessions import import_into
-from holdfast.hooks.prompt import FIRST_BAR, LATER_BAR, MOST_TOKENS, Heard, path_lines
+from holdfast.hooks.prompt import FIRST_BAR, LATER_BAR, MOST_TOKENS, Heard
+from holdfast.hooks.ranking import path_lines
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 

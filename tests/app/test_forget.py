@@ -557,9 +557,9 @@ def test_forgetting_twice_is_forgetting_once(memory: Remembered) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from holdfast.app import forgetting
+from holdfast.flows import forget as forgetting
 from holdfast.store.machine import Machine
-from holdfast.store import files
+from holdfast.core import files
 left = int(sys.argv[1])
 replace = files.replace_held
 def counted(*arguments):

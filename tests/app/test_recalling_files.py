@@ -9,7 +9,7 @@ import pytest
 from tests.hot.test_prompt_hook import VOUCHER, Prompted
 
 from holdfast.briefing.recall import recall, recall_as_prompt
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 
 
 @pytest.fixture

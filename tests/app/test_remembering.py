@@ -16,7 +16,7 @@ from tests.transcripts.builders import ClaudeFile
 
 from holdfast.briefing.projects import memory_of
 from holdfast.briefing.recovery import BUDGET, recovery
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.import_sessions import import_into
 from holdfast.memory.log import parse_log
 from holdfast.store.machine import Machine

@@ -19,7 +19,7 @@ from tests.conftest import Holdfast
 import holdfast.search as holdfast_search
 from holdfast.briefing.chunks import chunks_of_file
 from holdfast.briefing.search import search
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.store.machine import Machine
 
 

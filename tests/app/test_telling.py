@@ -14,7 +14,7 @@ from tests.conftest import Holdfast
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.recall_lines import LONGEST, Telling, ToldSession, shortened, without_folders
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.memory.log import render_beginning, render_entry
 from holdfast.model.memory import DeadEnd, Decision, Finding, LogEntry
 from holdfast.model.search import Hit

@@ -31,8 +31,8 @@ _PATIENT = """\
 import sys
 sys.path.append(sys.argv.pop(1))
 deadline, renewed, last_word = (float(sys.argv.pop(1)) for _ in range(3))
-from holdfast.hot import hook, mending, saying
-hook.DEADLINE_S, mending.RENEWED_S, saying.HELD_S, hook.LAST_WORD_S = deadline, renewed, deadline, last_word
+from holdfast.hooks import hook, rebuild, trace
+hook.DEADLINE_S, rebuild.RENEWED_S, trace.HELD_S, hook.LAST_WORD_S = deadline, renewed, deadline, last_word
 hook.run(sys.argv[1:])
 """
 

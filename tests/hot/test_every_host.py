@@ -164,7 +164,7 @@ def test_the_process_of_a_host_is_found_through_the_shell_that_runs_the_hook(tmp
     program = tmp_path / "asks.py"
     program.write_text(
         "import sys; sys.path.append(sys.argv[1])\n"
-        "from holdfast.hot import dialect\nprint(dialect.process_of('codex', {}))\n",
+        "from holdfast.hooks import host_protocol\nprint(host_protocol.process_of('codex', {}))\n",
         encoding="utf-8",
     )
     words = f"{sys.executable} {program} {Path(hook_entry.__file__).parents[2]}"

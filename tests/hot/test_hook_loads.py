@@ -29,13 +29,10 @@ HEAVY = {
     *("shutil", "signal", "site", "socket", "sqlite3", "string", "subprocess", "tempfile", "threading"),
     *("traceback", "typing", "urllib", "uuid", "warnings", "weakref"),
 }
-EVERY = {"hook", "responding", "dialect", "place", "trace", "bare_json", "prepared"}
-JUDGED = {
-    *("classify", "classify_phrases", "classify_words", "classify_reading", "classify_sentence"),
-    *("classify_orders", "classify_things", "classify_statements"),
-}
-SILENT = EVERY | JUDGED | {"prompting", "telling", "words", "saying", "fence"}
-POINTED = SILENT | {"lesson_lines", "stamps", "postings", "ranking", "pointed", "named", "pointer_text"}
+EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared"}
+JUDGED = {"classify", "classify_words", "classify_reading", "classify_orders"}
+SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "hook_fence"}
+POINTED = SILENT | {"lesson_lines", "postings", "ranking"}
 SCRIPT = """
 import io, os, sys
 before = set(sys.modules)
@@ -45,7 +42,7 @@ def heard(event, given):
         read.append(given[0])
 sys.addaudithook(heard)
 sys.path.append(sys.argv[1])
-from holdfast.hot import hook
+from holdfast.hooks import hook
 out = io.BytesIO()
 hook.main(["claude-code", sys.argv[2]], sys.stdin.buffer, out, dict(os.environ))
 print(len(out.getvalue()), len(read), *sorted(set(sys.modules) - before))
@@ -65,7 +62,11 @@ class Loaded:
         said, read, *names = done.stdout.decode().split()
         self.answered = said != "0"
         self.trace_read = int(read)
-        self.ours = {name[13:] for name in names if name.startswith("holdfast.hot.")}
+        self.ours = {
+            name.rpartition(".")[2]
+            for name in names
+            if name.startswith(("holdfast.hooks.", "holdfast.core."))
+        }
         self.rest = {name for name in names if not name.startswith("holdfast")}
 
 
@@ -115,13 +116,13 @@ def test_words_of_other_languages_are_loaded_only_where_a_prompt_may_be_in_one(s
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
 def test_a_start_loads_what_chooses_and_says(enabled: Enabled, source: str) -> None:
     hook = Loaded(enabled, "SessionStart", source=source, seconds_since_last_response=60)
-    assert hook.ours == EVERY | {"saying", "fence", "telling", "notices"}
+    assert hook.ours == EVERY | {"emit", "hook_fence", "start_lines", "notices"}
     assert hook.rest & HEAVY == set()
 
 
 def test_a_stop_loads_what_leaves_an_envelope_and_starts_a_child(enabled: Enabled) -> None:
     hook = Loaded(enabled, "Stop")
-    assert hook.ours == EVERY | {"saying", "fence", "child"}
+    assert hook.ours == EVERY | {"emit", "hook_fence", "processes"}
     assert hook.rest & HEAVY == set()
 
 
@@ -129,7 +130,7 @@ def test_a_project_that_is_not_enabled_loads_nothing_that_reads(repo: Path) -> N
     bare = Enabled(repo)
     (bare.memory / "hot.db").unlink()
     hook = Loaded(bare, "UserPromptSubmit", prompt="Fix the refund")
-    assert hook.ours == EVERY - {"prepared", "responding"}
+    assert hook.ours == EVERY - {"prepared", "respond"}
     assert "_sqlite3" not in hook.rest
 
 

@@ -14,7 +14,7 @@ from tests.hot.test_prompt_hook import Prompted
 from tests.patience import wait_until
 
 from holdfast.briefing.prompt import as_prompt
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
 from holdfast.hooks.lesson_lines import COMMAND_TOKENS, CORRECTION_TOKENS, LESSON_TOKENS

@@ -16,7 +16,7 @@ from tests.patience import spent_by_children
 
 from holdfast.briefing.explain import injections
 from holdfast.briefing.moments import Moment, answer, remedy
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.hooks.moment import MOST_TOKENS, NOTED, folded
 from holdfast.model.memory import DeadEnd, Question, content_id
 from holdfast.store.switches import switch
@@ -334,7 +334,7 @@ def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
     """The modules that a call which is told nothing makes the hook load."""
     script = (
         "import sys, io, os; sys.path.append(sys.argv[1]); before = set(sys.modules)\n"
-        "from holdfast.hot import hook\n"
+        "from holdfast.hooks import hook\n"
         "out = io.BytesIO()\n"
         "hook.main(['claude-code', 'PreToolUse'], io.BytesIO(sys.argv[2].encode()), out, dict(os.environ))\n"
         "print(len(out.getvalue()), *sorted(set(sys.modules) - before))"
@@ -349,11 +349,11 @@ def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
 
 def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) -> None:
     modules = loaded(knowing, "ls -la | head", {k: v for k, v in os.environ.items() if k[:6] != "CLAUDE"})
-    ours = {name for name in modules if name.startswith("holdfast.hot.")}
-    wanted = {"hook", "responding", "dialect", "glance", "place", "trace", "bare_json", "prepared"}
-    wanted |= {"moment", "shell"}
-    assert ours == {f"holdfast.hot.{name}" for name in wanted}
-    assert not {"holdfast.distill", "subprocess", "typing", "dataclasses", "shlex"} & modules
+    ours = {name for name in modules if name.startswith(("holdfast.hooks.", "holdfast.core."))}
+    wanted = {"hook", "respond", "host_protocol", "prefilter", "trace", "prepared", "moment"}
+    core = {"place", "bare_json", "shell_calls"}
+    assert ours == {f"holdfast.hooks.{name}" for name in wanted} | {f"holdfast.core.{name}" for name in core}
+    assert not {"holdfast.core.likeness", "subprocess", "typing", "dataclasses", "shlex"} & modules
 
 
 FORMS = [

@@ -20,7 +20,7 @@ from holdfast.briefing.explain import Injection, injections
 from holdfast.briefing.file_pointers import pointers_for
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.prompt import as_prompt
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.facts import add_fact
 from holdfast.flows.import_sessions import import_into
 from holdfast.flows.questions import decide
@@ -349,7 +349,7 @@ def test_what_did_not_change_is_not_worked_out_again(shop: Prompted) -> None:
 
 def test_a_prompt_loads_nothing_but_the_standard_library_and_hot(shop: Prompted) -> None:
     script = (
-        "import sys, os, io\nsys.path.append(sys.argv[1])\nfrom holdfast.hot import hook\n"
+        "import sys, os, io\nsys.path.append(sys.argv[1])\nfrom holdfast.hooks import hook\n"
         "hook.main(['claude-code', 'UserPromptSubmit'], sys.stdin.buffer, io.BytesIO(), dict(os.environ))\n"
         "print(*sys.modules)"
     )
@@ -362,5 +362,5 @@ def test_a_prompt_loads_nothing_but_the_standard_library_and_hot(shop: Prompted)
     )
     loaded = {name for name in done.stdout.decode().split() if name.startswith("holdfast.")}
     assert "holdfast.hooks.ranking" in loaded
-    assert {name for name in loaded if not name.startswith("holdfast.hot")} == set()
+    assert {name for name in loaded if not name.startswith(("holdfast.hooks", "holdfast.core"))} == set()
     assert not {"dataclasses", "typing", "inspect", "pathlib", "msgspec"} & set(done.stdout.decode().split())

@@ -69,7 +69,7 @@ def test_a_prompt_of_nothing_costs_nothing(enabled: Enabled) -> None:
     assert everything_below(enabled.memory) == before
     script = (
         "import sys, io, os; sys.path.append(sys.argv[1]); before = set(sys.modules)\n"
-        "from holdfast.hot import hook\n"
+        "from holdfast.hooks import hook\n"
         "hook.main(['qwen', 'UserPromptSubmit'], io.BytesIO(sys.argv[2].encode()), io.BytesIO(), dict(os.environ))\n"
         "print(*sorted(set(sys.modules) - before))"
     )

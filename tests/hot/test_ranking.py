@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.briefing.file_pointers import prompt_words, write_postings
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.hooks.postings import Postings
-from holdfast.hooks.prompt import fitting, path_lines
-from holdfast.hooks.ranking import Pointed, rank
+from holdfast.hooks.ranking import Pointed, fitting, path_lines, rank
 from holdfast.model.memory import PointerSession
 
 DAY = 86_400.0

@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 
 from holdfast.briefing.explain import Injection, injections
 from holdfast.briefing.start import Happened, Line
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.hooks import start_lines, trace
 
 HOUR = 3600.0

@@ -184,7 +184,7 @@ def test_what_was_acknowledged_survives_a_kill(shop: Path, holdfast: Holdfast) -
 def test_the_handshake_does_not_wait_for_the_application() -> None:
     program = (
         "import sys, holdfast.mcp.server; "
-        "print(*(name for name in sys.modules if name.startswith(('holdfast.app.', 'holdfast.store', 'numpy'))))"
+        "print(*(name for name in sys.modules if name.startswith(('holdfast.flows.', 'holdfast.briefing.', 'holdfast.store', 'numpy'))))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.split() == []

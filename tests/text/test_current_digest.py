@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.text import memory_values as values
 
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.memory.current import (
     BEGINNING,
     ActiveProject,

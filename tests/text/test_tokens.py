@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.words import count_tokens, cut_to
+from holdfast.core.tokens import count_tokens, cut_to
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import LONGEST_PROMPT, branch_words, command_in, name_words, words
 from holdfast.guard.hidden_text import has_hidden
 from holdfast.hooks.postings import QUARTERS, Postings
-from holdfast.hooks.prompt import fitting, is_file
-from holdfast.hooks.ranking import named_files, rank
+from holdfast.hooks.prompt import is_file
+from holdfast.hooks.ranking import fitting, named_files, rank
 from holdfast.knowledge.history import changed_together
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Pointer, PointerSession

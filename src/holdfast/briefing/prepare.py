@@ -19,7 +19,7 @@ from holdfast.briefing.watch import watched
 from holdfast.core import files
 from holdfast.core.fence import wrap
 from holdfast.core.place import stamp
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.hooks import prefilter
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project

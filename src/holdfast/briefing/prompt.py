@@ -17,7 +17,7 @@ from holdfast.briefing.projects import known_projects, naming
 from holdfast.briefing.start import is_stated
 from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import (
     AT_WORK,
     CLASSED,

@@ -21,10 +21,11 @@ from holdfast.briefing.recall_lines import Nearness, Telling, sort_of
 from holdfast.briefing.recovery import recovery, state_of
 from holdfast.briefing.search import search
 from holdfast.briefing.task_wants import asks_state, first_for, in_english, may_go_on, weights_for
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.hooks.classify import classify
-from holdfast.hooks.prompt import CODE, LOOKING, path_lines
+from holdfast.hooks.prompt import CODE, LOOKING
 from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
+from holdfast.hooks.ranking import path_lines
 from holdfast.memory.current_digest import NOTHING_NEWER, DigestLine, done_line, marked, step_line, todo_line
 from holdfast.model.ledger import Kind
 from holdfast.model.search import WORDS, Hit

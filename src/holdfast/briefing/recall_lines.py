@@ -20,7 +20,7 @@ from holdfast.core.likeness import (
     turned,
     word_set,
 )
-from holdfast.core.words import count_tokens, cut_to
+from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.model.search import COMMITS, CUT_OFF, FILES, OUTCOME, Hit
 
 # A session's text, as `chunking` writes it, taken apart into what can be told of it in a line.

@@ -20,7 +20,7 @@ from holdfast.briefing.projects import Naming, naming
 from holdfast.briefing.recovery import START_BUDGET, starts
 from holdfast.core.checkout import is_checkout
 from holdfast.core.errors import HoldfastError
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused
 from holdfast.lessons.commands import LEAST_MET, InUse, in_use, is_default, lately_met
 from holdfast.lessons.fingerprint import Missing, check

@@ -7,7 +7,7 @@ import argparse
 from holdfast.briefing.recovery import BUDGET, recovery
 from holdfast.cli import output
 from holdfast.cli.output import counted
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 

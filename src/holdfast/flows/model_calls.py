@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import HoldfastError, ModelError, StoreError
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.model_wire import (
     Answer,
     Endpoint,

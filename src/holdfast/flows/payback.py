@@ -8,7 +8,7 @@ from datetime import datetime
 from holdfast.briefing.explain import Injection, injections
 from holdfast.briefing.lesson_lines import flat
 from holdfast.core.errors import HoldfastError
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.find_transcripts import Found
 from holdfast.guard.hidden_text import visible
 from holdfast.lessons.holding import Call, came_of

@@ -11,7 +11,7 @@ import msgspec
 from holdfast.briefing.recovery import BUDGET, recoveries
 from holdfast.core import files
 from holdfast.core.place import stamp
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.knowledge import store
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project

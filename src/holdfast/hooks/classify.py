@@ -412,7 +412,7 @@ def _abroad(said: Said, findings: Findings) -> None:
     """Other languages: verbs often come last, so words count wherever they stand."""
     if said.text.isascii() and (len(said.sentences) > 12 or " the " in said.text):
         return
-    from holdfast.hooks.classify_words import ABROAD, WISHES  # which most prompts do without
+    from holdfast.hooks.classify_abroad import ABROAD, WISHES
 
     words = frozenset(word for sentence, _ in said.sentences for word in sentence)
     for kind, weight, known, parts in ABROAD:

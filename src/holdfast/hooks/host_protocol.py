@@ -8,7 +8,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 
 START, PROMPT, MOMENT = "SessionStart", "UserPromptSubmit", "PreToolUse"
@@ -196,6 +195,7 @@ def _asked(given: object) -> object:
     """The arguments of a call, with a person's question as we know it where it asks one."""
     if not isinstance(given, dict) or not ("requestedSchema" in given or "choices" in given):
         return given
+    from holdfast.hooks.copilot_form import with_questions
 
     return with_questions(given)
 
@@ -219,6 +219,8 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
         output: dict[str, object] = {"additionalContext": context} if context else {}
         changed = more.get("updatedInput")
         if isinstance(changed, dict):
+            from holdfast.hooks.copilot_form import noted
+
             form = noted(changed)
             if form is not None:
                 output["modifiedArgs"] = form
@@ -286,56 +288,3 @@ def _ancestor() -> int:
 
 # A form in which Copilot CLI asks a person: as a question in our words, and back with a remark beside a
 # choice.
-
-
-def with_questions(given: dict[Any, Any]) -> dict[Any, Any]:
-    """A call's arguments with the question that they ask; without one where they ask several things at once."""
-    question, labels = given.get("question"), given.get("choices")
-    field = _field(given)
-    if field is not None:
-        question, labels = given.get("message"), _labels(field)
-    if not isinstance(question, str) or not isinstance(labels, list):
-        return given
-    options = [{"label": label, "description": ""} for label in labels if isinstance(label, str)]
-    return {**given, "questions": [{"question": question, "options": options}]}
-
-
-def noted(changed: dict[Any, Any]) -> dict[Any, Any] | None:
-    """The arguments with what was remarked on choices; None where that would change what a choice stands for."""
-    given = {name: value for name, value in changed.items() if name != "questions"}
-    field = _field(given)
-    if field is None:
-        return None
-    options = changed["questions"][0]["options"]
-    shown = [f"{option['label']}{option['description']}" for option in options]
-    if len(shown) != len(field.get("oneOf") or field.get("enum") or ()):
-        return None
-    if isinstance(field.get("oneOf"), list):
-        pairs = zip(field["oneOf"], shown, strict=True)
-        field = {**field, "oneOf": [{**one, "title": title} for one, title in pairs]}
-    else:
-        field = {**field, "enumNames": shown}
-    schema = given["requestedSchema"]
-    (name,) = schema["properties"]
-    return {**given, "requestedSchema": {**schema, "properties": {name: field}}}
-
-
-def _field(given: dict[Any, Any]) -> dict[Any, Any] | None:
-    """The only field of a form, where there is one and it has choices."""
-    schema = given.get("requestedSchema")
-    fields = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(fields, dict) or len(fields) != 1:
-        return None
-    (field,) = fields.values()
-    return field if isinstance(field, dict) and _labels(field) else None
-
-
-def _labels(field: dict[Any, Any]) -> list[Any]:
-    """The choices as they are shown."""
-    named = field.get("oneOf")
-    if isinstance(named, list):
-        return [one.get("title") for one in named if isinstance(one, dict)]
-    values, names = field.get("enum"), field.get("enumNames")
-    if not isinstance(values, list):
-        return []
-    return names if isinstance(names, list) and len(names) == len(values) else values

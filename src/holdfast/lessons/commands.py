@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.lessons.grounds import Exists, depends_on, evidence_of, slug
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Fingerprint, Lesson, Ran

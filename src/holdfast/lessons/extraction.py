@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from holdfast.core.errors import ModelError, NameRefused
 from holdfast.core.fence import wrap
 from holdfast.core.names import safe_name
-from holdfast.core.words import count_tokens
+from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused, why_target_refused
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import BY_MODEL, Fingerprint, Lesson, LessonEvidence, LessonKind

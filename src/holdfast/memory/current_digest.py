@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.patterns import late
-from holdfast.core.words import count_tokens, cut_to
+from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.memory.current import (
     BEGINNING,
     FENCE,
