@@ -8,8 +8,7 @@ import numpy
 import pytest
 
 import holdfast.search
-from holdfast.search import Chunk, Index, candidates
-from holdfast.search import vectors as scan
+from holdfast.search import Chunk, Index, candidates, scan
 from holdfast.search.embed.static import StaticTable
 from holdfast.search.vectors import VectorFile
 

@@ -15,9 +15,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from holdfast.core import open_files
 from holdfast.core.errors import StoreError
 from holdfast.core.sync_folders import new_name_in
 
@@ -28,6 +30,8 @@ _FILE_MODE = 0o666  # the umask takes its part
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 # O_NONBLOCK, because opening a FIFO would wait for somebody at its other end.
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _FLAGS
+_APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _NOFOLLOW | _FLAGS
 _NOTE_LIMIT = 1 << 20
 _PAUSES = (0.001, 0.02)
 
@@ -127,13 +131,13 @@ def lock(path: Path, timeout: float | None = None) -> Iterator[Held]:
     finally:
         # Closing alone would not do: a child forked meanwhile shares the lock.
         _unlock(descriptor)
-        os.close(descriptor)
+        open_files.leave(path, _LOCK_FLAGS, descriptor)
 
 
 def _acquire(path: Path, deadline: float | None) -> int | None:
     while True:
         _make_directory(path.parent)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW | _FLAGS, 0o600)
+        descriptor = open_files.descriptor_for(path, _LOCK_FLAGS, 0o600)
         try:
             _require_regular(os.fstat(descriptor).st_mode)
             taken = _wait_for(descriptor, deadline)
@@ -211,15 +215,34 @@ else:
 def read(path: Path) -> bytes | None:
     """All of a regular file; None when there is none."""
     with explained(path, "read"):
-        descriptor = _open_to_read(path)
+        if open_files.is_remembering():
+            try:
+                status = os.stat(path)
+            except FileNotFoundError:
+                return None
+            if (known := open_files.remembered(path, status)) is not None:
+                return known
+        appended = open_files.waiting(path, _APPEND_FLAGS)
+        descriptor = _open_to_read(path) if appended is None else appended
         if descriptor is None:
             return None
-        with open(descriptor, "rb") as file:
-            return file.read()
+        try:
+            with open(descriptor, "rb", closefd=appended is None) as file:
+                file.seek(0)
+                status = os.fstat(descriptor)
+                data = file.read()
+        finally:
+            if appended is not None:
+                open_files.leave(path, _APPEND_FLAGS, appended)
+        open_files.remember(path, status, data)
+        return data
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
     """A regular file line by line, ends included; nothing when there is none."""
+    if open_files.is_remembering():
+        yield from BytesIO(read(path) or b"")
+        return
     with explained(path, "read"):
         descriptor = _open_to_read(path)
         if descriptor is not None:
@@ -266,17 +289,16 @@ def append_held(_held: Held, path: Path, data: bytes) -> None:
                     os.unlink(path)
             raise
         finally:
-            os.close(descriptor)
+            open_files.leave(path, _APPEND_FLAGS, descriptor)
         if created:
             new_name_in(path.parent)
 
 
 def _open_to_append(path: Path) -> tuple[int, bool]:
-    flags = os.O_RDWR | os.O_APPEND | _NOFOLLOW | _FLAGS
     if _status(path) is not None:
-        return os.open(path, flags), False
+        return open_files.descriptor_for(path, _APPEND_FLAGS), False
     _make_directory(path.parent)
-    return os.open(path, flags | os.O_CREAT | os.O_EXCL, _FILE_MODE), True
+    return os.open(path, _APPEND_FLAGS | os.O_CREAT | os.O_EXCL, _FILE_MODE), True
 
 
 def _append(descriptor: int, data: bytes) -> None:
@@ -327,8 +349,9 @@ def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> 
         _sweep(path)
         temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
         try:
-            _write_new(temporary, data, before)
+            mark = _write_new(temporary, data, before)
             os.replace(temporary, path)
+            open_files.remember_written(path, data, mark)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
@@ -344,6 +367,7 @@ def replace_all_held(
     New files that can be made again need not wait for the disk: a power cut may leave an empty one.
     """
     temporaries: dict[Path, Path] = {}
+    marks: dict[Path, int | None] = {}
     try:
         for path, (data, expected) in contents.items():
             with explained(path, "replace"):
@@ -354,7 +378,7 @@ def replace_all_held(
                 _make_directory(path.parent)
                 temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
                 temporaries[path] = temporary
-                _write_new(temporary, data, before, durable=False)
+                marks[path] = _write_new(temporary, data, before, durable=False)
         for path, temporary in temporaries.items():
             if not (new_may_be_lost and contents[path][1] is None):
                 with explained(path, "replace"):
@@ -362,6 +386,7 @@ def replace_all_held(
         for path, temporary in temporaries.items():
             with explained(path, "replace"):
                 os.replace(temporary, path)
+                open_files.remember_written(path, contents[path][0], marks[path])
     except BaseException:
         for temporary in temporaries.values():
             with contextlib.suppress(OSError):
@@ -380,15 +405,17 @@ def _sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def _write_new(path: Path, data: bytes, like: os.stat_result | None, *, durable: bool = True) -> None:
+def _write_new(path: Path, data: bytes, like: os.stat_result | None, *, durable: bool = True) -> int | None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600 if like else _FILE_MODE)
     with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()
         if like is not None:
             _take_after(path, like)
+        mark = open_files.mark_written(file.fileno())
         if durable:
             os.fsync(file.fileno())
+    return mark
 
 
 def _take_after(path: Path, like: os.stat_result) -> None:

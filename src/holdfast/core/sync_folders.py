@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from holdfast.core import open_files
 from holdfast.core.errors import StoreError
 
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -64,7 +65,7 @@ def sync_directory(path: Path) -> None:
     if sys.platform == "win32":
         return
     try:
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        descriptor = open_files.descriptor_for(path, os.O_RDONLY | _FLAGS)
     except PermissionError:
         return
     try:
@@ -73,4 +74,4 @@ def sync_directory(path: Path) -> None:
         if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
             raise
     finally:
-        os.close(descriptor)
+        open_files.leave(path, os.O_RDONLY | _FLAGS, descriptor)

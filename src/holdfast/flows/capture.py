@@ -21,6 +21,7 @@ from holdfast.briefing.prepare import prepare
 from holdfast.briefing.watch import DAY_S, _alive
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError, TranscriptError
+from holdfast.core.open_files import opened_once
 from holdfast.core.processes import runs
 from holdfast.flows.find_transcripts import Found, Search, located
 from holdfast.flows.import_sessions import import_found, known_stamps
@@ -146,6 +147,11 @@ class Captured(Struct):
 
 def capture(machine: Machine, project: Project) -> Captured:
     """Empties the inbox under a lock, then prepares the hooks' file."""
+    with opened_once(), CaptureStore.kept_open(project.capture):
+        return _capture(machine, project)
+
+
+def _capture(machine: Machine, project: Project) -> Captured:
     done = Captured()
     if not switches_of(project).enabled:
         return done

@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr
 from holdfast.agents.contract import Glance, Importer, Warned
 from holdfast.agents.registry import BY_AGENT, IMPORTERS
 from holdfast.core.errors import TranscriptError, UsageError
+from holdfast.core.open_files import part_of
 from holdfast.guard.hidden_text import path_text
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, find_git, worktrees
@@ -182,8 +183,7 @@ def _glances(importer: Importer, path: Path, head: bytes, size: int) -> Iterable
 
 def _head(path: Path, size: int = HEAD) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read(size)
+        return part_of(path, 0, size)
     except OSError as error:
         raise TranscriptError(
             f"cannot be read: {error.strerror}", where=str(path), fix="Check that you may read it"

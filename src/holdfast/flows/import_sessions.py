@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from holdfast.agents.contract import Warned
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError
+from holdfast.core.open_files import opened_once, part_of
 from holdfast.core.sync_folders import names_together
 from holdfast.flows.find_transcripts import Found, Search, discovered, importers_for, named, of_project
 from holdfast.ledger.markdown import current
@@ -96,7 +97,8 @@ def import_found(
     prepares: bool = True,
 ) -> ImportReport:
     """Imports transcripts that were chosen already. Without `prepares` the caller prepares the hooks' file himself."""
-    return _Run(machine, project, progress, rows=rows, prepares=prepares).run(search)
+    with opened_once():
+        return _Run(machine, project, progress, rows=rows, prepares=prepares).run(search)
 
 
 def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
@@ -348,10 +350,8 @@ def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
 def _marks(path: Path, position: int) -> bytes:
     """The file's beginning and what stands before the position: another file at its path differs in one of them."""
     try:
-        with open(path, "rb") as file:
-            start = file.read(min(position, MARK_BYTES))
-            file.seek(max(position - MARK_BYTES, 0))
-            end = file.read(min(position, MARK_BYTES))
+        start = part_of(path, 0, min(position, MARK_BYTES))
+        end = part_of(path, max(position - MARK_BYTES, 0), min(position, MARK_BYTES))
     except OSError as error:
         raise TranscriptError(
             f"cannot be read: {error.strerror}", where=str(path), fix="Try again"

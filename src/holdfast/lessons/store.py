@@ -11,6 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -125,6 +126,11 @@ def read_file(path: Path, where: str) -> Found:
 
 def understood(path: Path, name: str, data: bytes, where: str) -> Found:
     """A lesson out of its bytes. NotALesson with the line to blame when it must not be used."""
+    return Found(path=path, data=data, file=_parsed(name, data, where))
+
+
+@lru_cache(maxsize=200)
+def _parsed(name: str, data: bytes, where: str) -> LessonFile:
     fix = "It is left out until that is mended"
     if len(data) > MOST_BYTES:
         raise NotALesson(f"it is larger than {MOST_BYTES // 1000} KB, and no lesson", where=where, fix=fix)
@@ -141,7 +147,7 @@ def understood(path: Path, name: str, data: bytes, where: str) -> Found:
         raise NotALesson(problem.problem, where=f"{where}:{problem.line}", fix=fix) from None
     if reason := why_lesson_refused(file.lesson):
         raise NotALesson(reason, where=where, fix=fix)
-    return Found(path=path, data=data, file=file)
+    return file
 
 
 def why_lesson_refused(lesson: Lesson) -> str:
@@ -165,11 +171,12 @@ def _bytes(path: Path) -> bytes:
         raise OSError(0, "it is a link, and lessons are not read through links")
     if not stat.S_ISREG(status.st_mode):
         raise OSError(0, "it is no regular file")
-    file = files.open_to_read(path)
-    if file is None:
+    if status.st_size > MOST_BYTES:
+        return bytes(MOST_BYTES + 1)
+    data = files.read(path)
+    if data is None:
         raise OSError(0, "it is gone")
-    with file:
-        return file.read(MOST_BYTES + 1)
+    return data
 
 
 Place = Literal["personal", "local", "candidates", "shared"]

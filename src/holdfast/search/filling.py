@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from hashlib import blake2b
 
 import msgspec
 from msgspec import Struct
@@ -260,6 +259,8 @@ def made_ready(embedding: Embedding, chunks: Sequence[Chunk], hashes: Sequence[b
 
 
 def _hash(chunk: Chunk) -> bytes:
+    from hashlib import blake2b  # it loads OpenSSL, and a question needs no hash
+
     fields = msgspec.structs.astuple(chunk)
     plain = [storable(value) if isinstance(value, str) else value for value in fields]
     return blake2b(msgspec.json.encode(plain), digest_size=16).digest()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
 from hashlib import blake2b
 from itertools import repeat
 from pathlib import Path
@@ -77,6 +78,9 @@ class _OnlyDeadEnds(Struct, frozen=True):
     harvest: _DeadEnds = _DeadEnds()
 
 
+_kept: ContextVar[CaptureStore | None] = ContextVar("kept", default=None)
+
+
 class CaptureStore:
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -91,6 +95,10 @@ class CaptureStore:
     @classmethod
     def glimpse(cls, path: Path, ask: Callable[[CaptureStore], T], otherwise: T) -> T:
         """An answer from the store without write access; `otherwise` where it is missing, newer or unreadable."""
+        kept = _kept.get()
+        if kept is not None and kept.path == path and not kept._db.in_transaction:
+            with suppress(sqlite3.Error, StoreError, msgspec.MsgspecError, ValueError):
+                return ask(kept)
         for mode in ("mode=ro", "mode=ro&immutable=1"):
             store = cls.__new__(cls)
             store.path = path
@@ -101,6 +109,27 @@ class CaptureStore:
             except (sqlite3.Error, StoreError, msgspec.MsgspecError, ValueError):
                 continue
         return otherwise
+
+    @classmethod
+    @contextmanager
+    def kept_open(cls, path: Path) -> Iterator[None]:
+        """Within, each glimpse asks one connection: to open a database and to read its layout takes its time.
+
+        It may write, though nobody does: the last connection that closes clears the log away, and must be able to.
+        """
+        store = None
+        if _kept.get() is None and path.exists():
+            with suppress(StoreError):
+                store = cls(path)
+        if store is None:
+            yield
+            return
+        token = _kept.set(store)
+        try:
+            yield
+        finally:
+            _kept.reset(token)
+            store.close()
 
     def _use_write_ahead_log(self) -> None:
         """SQLite does not wait its turn here while another process makes the file, so we do."""

@@ -7,10 +7,11 @@ holds each content once. The caller holds the lock of the memory throughout.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
-from secrets import token_hex
 
 import msgspec
 from msgspec import Struct
@@ -44,23 +45,27 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""
 
 
+@lru_cache(maxsize=2)
+def _parsed(journal: bytes) -> tuple[Change, ...]:
+    decoder = msgspec.json.Decoder(Change)
+    found: list[Change] = []
+    for line in journal.split(b"\n"):
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            found.append(decoder.decode(line))
+    return tuple(found)
+
+
 class Versions:
     """The folder `history/` of a memory."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._journal = directory / "changes.jsonl"
-        self._decoder = msgspec.json.Decoder(Change)
 
     def changes(self, file: str | None = None) -> list[Change]:
         """Oldest first. A line that a crash tore is no change: it is written before anything else happens."""
-        found: list[Change] = []
-        for line in files.read_lines(self._journal):
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
-                change = self._decoder.decode(line)
-                if file is None or change.file == file:
-                    found.append(change)
-        return found
+        changes = _parsed(files.read(self._journal) or b"")
+        return [change for change in changes if file is None or change.file == file]
 
     def content(self, digest: str) -> bytes:
         data = files.read(self._content_file(digest))
@@ -322,4 +327,4 @@ _GROUP_BYTES = 5
 
 def new_group() -> str:
     """A name for what is changed in one go."""
-    return token_hex(_GROUP_BYTES)
+    return os.urandom(_GROUP_BYTES).hex()
