@@ -29,9 +29,9 @@ HEAVY = {
     *("shutil", "signal", "site", "socket", "sqlite3", "string", "subprocess", "tempfile", "threading"),
     *("traceback", "typing", "urllib", "uuid", "warnings", "weakref"),
 }
-EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared"}
+EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared", "reading"}
 JUDGED = {"classify", "classify_words", "classify_reading", "classify_orders"}
-SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "hook_fence"}
+SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "fence", "patterns"}
 POINTED = SILENT | {"lesson_lines", "postings", "ranking"}
 SCRIPT = """
 import io, os, sys
@@ -116,13 +116,13 @@ def test_words_of_other_languages_are_loaded_only_where_a_prompt_may_be_in_one(s
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
 def test_a_start_loads_what_chooses_and_says(enabled: Enabled, source: str) -> None:
     hook = Loaded(enabled, "SessionStart", source=source, seconds_since_last_response=60)
-    assert hook.ours == EVERY | {"emit", "hook_fence", "start_lines", "notices"}
+    assert hook.ours == EVERY | {"emit", "fence", "patterns", "start_lines", "notices"}
     assert hook.rest & HEAVY == set()
 
 
 def test_a_stop_loads_what_leaves_an_envelope_and_starts_a_child(enabled: Enabled) -> None:
     hook = Loaded(enabled, "Stop")
-    assert hook.ours == EVERY | {"emit", "hook_fence", "processes"}
+    assert hook.ours == EVERY | {"emit", "fence", "patterns", "processes"}
     assert hook.rest & HEAVY == set()
 
 

@@ -351,7 +351,7 @@ def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) 
     modules = loaded(knowing, "ls -la | head", {k: v for k, v in os.environ.items() if k[:6] != "CLAUDE"})
     ours = {name for name in modules if name.startswith(("holdfast.hooks.", "holdfast.core."))}
     wanted = {"hook", "respond", "host_protocol", "prefilter", "trace", "prepared", "moment"}
-    core = {"place", "bare_json", "shell_calls"}
+    core = {"place", "reading", "bare_json", "shell_calls"}
     assert ours == {f"holdfast.hooks.{name}" for name in wanted} | {f"holdfast.core.{name}" for name in core}
     assert not {"holdfast.core.likeness", "subprocess", "typing", "dataclasses", "shlex"} & modules
 
