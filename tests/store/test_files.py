@@ -29,7 +29,7 @@ def guard(tmp_path: Path) -> Path:
 HOLD = """
 import sys
 from pathlib import Path
-from holdfast.store import files
+from holdfast.core import files
 with files.lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

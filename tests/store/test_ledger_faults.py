@@ -107,7 +107,7 @@ SUICIDE = """
 import os, signal, sys
 from pathlib import Path
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store import files
+from holdfast.core import files
 from holdfast.ledger.store import LedgerStore
 
 def die(*_):

@@ -339,7 +339,7 @@ WORKER = """
 import os, signal, sys
 from pathlib import Path
 from holdfast.model.memory import LogEntry, OpenItem
-from holdfast.store import files
+from holdfast.core import files
 from holdfast.store.project import Project
 from holdfast.memory.store import MemoryStore
 from holdfast.memory.current import Current
