@@ -284,9 +284,7 @@ def append_held(_held: Held, path: Path, data: bytes) -> None:
         try:
             _append(descriptor, data)
         except BaseException:
-            if created:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+            _drop([path] if created else ())
             raise
         finally:
             open_files.leave(path, _APPEND_FLAGS, descriptor)
@@ -341,20 +339,13 @@ def replace(
 def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> None:
     """`replace` for a caller who holds the lock already."""
     with explained(path, "replace"):
-        before = _status(path)
-        if expected != ANYTHING and digest(read(path)) != expected:
-            fix = "Read it again and repeat the change"
-            raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
-        _make_directory(path.parent)
-        _sweep(path)
-        temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
+        temporary = _temporary_for(path)
         try:
-            mark = _write_new(temporary, data, before)
+            mark = _stage(path, temporary, data, expected, alone=True)
             os.replace(temporary, path)
             open_files.remember_written(path, data, mark)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+            _drop([temporary])
             raise
         new_name_in(path.parent)
 
@@ -371,14 +362,8 @@ def replace_all_held(
     try:
         for path, (data, expected) in contents.items():
             with explained(path, "replace"):
-                before = _status(path)
-                if expected != ANYTHING and digest(read(path)) != expected:
-                    fix = "Read it again and repeat the change"
-                    raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
-                _make_directory(path.parent)
-                temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
-                temporaries[path] = temporary
-                marks[path] = _write_new(temporary, data, before, durable=False)
+                temporaries[path] = _temporary_for(path)
+                marks[path] = _stage(path, temporaries[path], data, expected, alone=False)
         for path, temporary in temporaries.items():
             if not (new_may_be_lost and contents[path][1] is None):
                 with explained(path, "replace"):
@@ -388,13 +373,23 @@ def replace_all_held(
                 os.replace(temporary, path)
                 open_files.remember_written(path, contents[path][0], marks[path])
     except BaseException:
-        for temporary in temporaries.values():
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        _drop(temporaries.values())
         raise
     for folder in {path.parent for path in contents}:
         with explained(folder, "replace"):
             new_name_in(folder)
+
+
+def _stage(path: Path, temporary: Path, data: bytes, expected: str | None, *, alone: bool) -> int | None:
+    """Writes the new content beside a file that still is what the caller read."""
+    before = _status(path)
+    if expected != ANYTHING and digest(read(path)) != expected:
+        fix = "Read it again and repeat the change"
+        raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
+    _make_directory(path.parent)
+    if alone:
+        _sweep(path)
+    return _write_new(temporary, data, before, durable=alone)
 
 
 def _sync_file(path: Path) -> None:
@@ -430,14 +425,22 @@ def _temporary_prefix(path: Path) -> str:
     return f".holdfast-{path.name[:200]}-"
 
 
+def _temporary_for(path: Path) -> Path:
+    return path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
+
+
+def _drop(leftovers: Iterable[str | Path]) -> None:
+    for leftover in leftovers:
+        with contextlib.suppress(OSError):
+            os.unlink(leftover)
+
+
 def _sweep(path: Path) -> None:
     """Remove what dead writers left. We hold the lock, so nobody alive is writing this file."""
     ours = re.compile(re.escape(_temporary_prefix(path)) + r"[0-9a-f]{8}\.tmp")
     with os.scandir(path.parent) as entries:
         stale = [entry.path for entry in entries if ours.fullmatch(entry.name)]
-    for leftover in stale:
-        with contextlib.suppress(OSError):
-            os.unlink(leftover)
+    _drop(stale)
 
 
 # --- for those who make a whole folder or archive of files ---------------------------------------------

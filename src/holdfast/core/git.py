@@ -26,6 +26,7 @@ _MOST_TEXT_BYTES = 100_000_000
 _MOST_COMPLAINT_BYTES = 10_000
 _TEXT_SECONDS = 20.0
 _SIGKILL = 9
+_PIPE_AND_SIZE = (13, 25)  # SIGPIPE and SIGXFSZ, which Python ignores and the hooks that git runs must not
 _SAFE = (
     *("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
     *("-c", "log.showSignature=false", "-c", "protocol.allow=never"),
@@ -218,7 +219,7 @@ def _spawned(command: list[str], env: dict[str, str], seconds: float, most_bytes
             (os.POSIX_SPAWN_DUP2, pipes[0][1], 1),
             (os.POSIX_SPAWN_DUP2, pipes[1][1], 2),
         ]
-        process = os.posix_spawnp(command[0], command, env, file_actions=actions)
+        process = os.posix_spawnp(command[0], command, env, file_actions=actions, setsigdef=_PIPE_AND_SIZE)
     except BaseException:
         os.close(output)
         os.close(complaints)

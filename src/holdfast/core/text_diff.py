@@ -1,6 +1,7 @@
-"""What came into a file of settings and what went, by name: a change of seventy lines that a person takes in at once.
+"""What differs between two contents of a file: as `diff -u` shows it, as a count of lines, and by name.
 
-Settings are JSON, TOML or much like it, a name on each line; what is written on one line has no names here.
+By name a person takes in a change of seventy lines at once. Settings are JSON, TOML or much like it, a name on each
+line; what is written on one line has no names here.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher, unified_diff
-
-# What differs between two contents of a file: as `diff -u` shows it, and as a count of lines.
 
 NOTHING = "/dev/null"
 
@@ -30,8 +29,8 @@ def count(before: bytes | None, after: bytes | None) -> tuple[int, int]:
     return (new - old).total(), (old - new).total()
 
 
-def _lines(data: bytes | None) -> list[str]:
-    return [] if data is None else data.decode("utf-8", "replace").splitlines(keepends=True)
+def _lines(data: bytes | None, *, with_ends: bool = True) -> list[str]:
+    return [] if data is None else data.decode("utf-8", "replace").splitlines(keepends=with_ends)
 
 
 DEEPEST = 2  # names of names: what is within is counted for them
@@ -45,7 +44,7 @@ def outline(before: bytes | None, after: bytes | None) -> list[str]:
 
     What has no name is a number of lines.
     """
-    old, new = _outline_lines(before), _outline_lines(after)
+    old, new = _lines(before, with_ends=False), _lines(after, with_ends=False)
     went: list[int] = []
     came: list[int] = []
     # A comma after what was the last of a list is no change to anybody.
@@ -63,10 +62,6 @@ def outline(before: bytes | None, after: bytes | None) -> list[str]:
         *_counted("-", gone.get((), 0)),
         *_counted("+", there.get((), 0)),
     ]
-
-
-def _outline_lines(data: bytes | None) -> list[str]:
-    return [] if data is None else data.decode("utf-8", "replace").splitlines()
 
 
 def _named(lines: list[str], chosen: Iterable[int]) -> dict[Path, int]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from holdfast.core.patterns import late
-from holdfast.guard.not_secret import Finding, words
+from holdfast.core.words import word_set as words
+from holdfast.guard.not_secret import Finding
 from holdfast.guard.secret_values import Strength, Style, classify, is_secret, is_shouted, without_scheme
 
 _LONGEST_NAME = 80

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from holdfast.core.patterns import late
+from holdfast.core.words import word_set as words
 
 # One place in a text that must not be stored, and the mark that stands there instead.
 
@@ -38,11 +39,6 @@ _COMMON_PAIRS = (
     "qu racdegikmnorstuy sacehilopstuy tacehilmoprstuy uabceilmnprst vaei waeior xpt yps ze"
 )
 _WORDS_HAVE_AT_LEAST = 0.62
-
-
-def words(text: str) -> frozenset[str]:
-    """A vocabulary written as running text."""
-    return frozenset(text.split())
 
 
 # Short letter groups that are words of the trade although no common pair makes them up.

@@ -95,9 +95,7 @@ class Redactor:
     def findings(self, text: str) -> list[Finding]:
         """All secrets of the text in order, none overlapping, none inside a mark of ours."""
         candidates = [finding for finding in self._candidates(text) if finding.end > finding.start]
-        if not candidates:
-            return []
-        return _outside_marks(_merged(candidates), text)
+        return _outside_marks(_merged(candidates), text) if candidates else []
 
     def _candidates(self, text: str) -> Iterator[Finding]:
         rules = _rules()

@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import Literal
 
 from holdfast.core.patterns import late
+from holdfast.core.words import word_set as words
 from holdfast.guard import not_secret
-from holdfast.guard.not_secret import is_wordlike, segments, words
+from holdfast.guard.not_secret import is_wordlike, segments
 
 # What the name of a variable, field or option says about its value.
 

@@ -22,21 +22,9 @@ SMALL = 64 * 1024
 _STALE_S = 60.0  # a temporary file as old as this belongs to a hook that is dead
 
 
-class Envelope(Struct, frozen=True, kw_only=True):
+class _Written(Struct, frozen=True, kw_only=True):
     """`process` is the host's, 0 where it is not known; `headless` whether nobody sat before it, None likewise."""
 
-    path: Path
-    host: str
-    event: str
-    session: str
-    transcript: str
-    cwd: str
-    process: int
-    time: float
-    headless: bool | None = None
-
-
-class _Written(Struct):
     host: str = ""
     event: str = ""
     session: str = ""
@@ -45,6 +33,10 @@ class _Written(Struct):
     process: int = 0
     time: float = 0.0
     headless: bool | None = None
+
+
+class Envelope(_Written, frozen=True, kw_only=True):
+    path: Path
 
 
 def envelopes(inbox: Path) -> tuple[list[Envelope], list[Path]]:
@@ -89,24 +81,19 @@ def remove(paths: Iterable[Path]) -> None:
 
 def sweep(inbox: Path, now: float | None = None) -> None:
     """Removes what hooks that were killed in the middle of writing left behind."""
-    now = time.time() if now is None else now
-    with contextlib.suppress(OSError):
-        for path in inbox.glob("*.tmp"):
-            if now - path.stat().st_mtime > _STALE_S:
-                remove([path])
+    sweep_aged(inbox, _STALE_S, now, "*.tmp")
 
 
-def sweep_aged(folder: Path, age_s: float, now: float | None = None) -> None:
+def sweep_aged(folder: Path, age_s: float, now: float | None = None, names: str = "*") -> None:
     """Removes small notes of hooks that nobody will ask for any more."""
     now = time.time() if now is None else now
     with contextlib.suppress(OSError):
-        for path in folder.iterdir():
+        for path in folder.glob(names):
             if now - path.stat().st_mtime > age_s:
                 remove([path])
 
 
-# Sessions whose reading failed: what went wrong, and their envelopes, out of the way until another try is
-# due.
+# Sessions whose reading failed: what went wrong, and their envelopes, out of the way until the next try.
 
 
 class Fault(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Generic, Literal, TypeVar
@@ -150,7 +150,7 @@ class Form(Struct, Generic[T], frozen=True):
         """The fields that say more than is known, each with the sign before it."""
         expected = {**_defaults(self.type), **(known or {})}
         return "".join(
-            f" {field.sign} {field.key}: {_write(field, value)}"
+            f" {field.sign} {field.key}: {_WRITE[field.kind](value)}"
             for field in self.fields
             if (value := getattr(item, field.name)) != expected.get(field.name, _NOTHING)
         )
@@ -199,22 +199,22 @@ def _splitter(fields: tuple[Field, ...]) -> re.Pattern[str]:
     return re.compile(f" [·→] ({keys}): ")
 
 
-def _write(field: Field, value: Any) -> str:
-    if field.kind == "time":
-        return render_time(value)
-    if field.kind == "count":
-        return str(value)
-    return encode_list(value) if field.kind == "list" else encode(value)
+_WRITE: dict[str, Callable[[Any], str]] = {
+    "time": render_time,
+    "count": str,
+    "list": encode_list,
+    "text": encode,
+}
+_READ: dict[str, Callable[[str], object]] = {
+    "time": parse_time,
+    "count": int,
+    "list": decode_list,
+    "text": decode,
+}
 
 
 def _read(field: Field, cell: str) -> object:
-    if field.kind == "time":
-        return parse_time(cell)
-    if field.kind == "list":
-        return decode_list(cell)
-    if field.kind == "count":
-        return int(cell)
-    value = decode(cell)
+    value = _READ[field.kind](cell)
     if field.one_of and value not in field.one_of:
         raise ValueError(f"{field.key} is {value!r}, and may be {', '.join(filter(None, field.one_of))}")
     return value

@@ -51,7 +51,6 @@ class Machine:
         return any(self.env.get(name) for name in AGENT_SIGNS)
 
     def places(self, project: Project | None = None) -> Places:
-
         return Places(home=self.user_home, env=self.env, project=project.root if project else None)
 
     def project(self, start: Path | None = None) -> Project:
@@ -83,7 +82,7 @@ class Machine:
         """A text as it may be stored: without our own injected blocks, private parts and secrets."""
         known = self._cleaned.get(text)
         if known is None:
-            known = self._cleaned_now(text)
+            known = self._strip(text)
             if len(text) <= SHORT and len(self._cleaned) < MOST_CLEANED:
                 self._cleaned[text] = known
         return known
@@ -97,11 +96,8 @@ class Machine:
             self._cleaned.clear()
         unknown = [text for text in dict.fromkeys(texts) if text and text not in self._cleaned]
         together = "\n".join(unknown)
-        if self._cleaned_now(together) == together:
+        if self._strip(together) == together:
             self._cleaned.update((text, text) for text in unknown)
-
-    def _cleaned_now(self, text: str) -> str:
-        return self._strip(text)
 
     @cached_property
     def _strip(self) -> Callable[[str], str]:

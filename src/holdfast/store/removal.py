@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from holdfast.model.memory import DeadEnd, Decision, Fact, LogEntry, Question, content_id, ids_of
 from holdfast.store import line_grammar as md
-from holdfast.store.phrases import SHORTEST, Phrases, Token, replaced, tokens
+from holdfast.store.phrases import SHORTEST, Phrases, replaced, tokens
 
 T = TypeVar("T")
 _LETTERS = {
@@ -117,17 +117,14 @@ class Removal:
 
     def item(self, item: Any) -> Any:
         """What is left of a statement: it itself, the same by another session, one with holes, or None."""
-        if not self.ids.isdisjoint(ids_of(item)):
-            self.hits += 1
-            return None
-        if self._by_forgotten(item):
+        named = not self.ids.isdisjoint(ids_of(item))
+        if self._by_forgotten(item) and not named:
             self.hits += 1
             other = self.instead(item)
             return None if other is None else self.item(other)
-        if isinstance(item, Fact | Question | Decision) and self.phrases.found_in(item.text):
-            self.hits += 1
-            return None
-        if isinstance(item, Question) and not self.quoted.isdisjoint(_QUOTED.findall(item.text)):
+        holed = isinstance(item, Fact | Question | Decision) and self.phrases.found_in(item.text)
+        quotes = isinstance(item, Question) and not self.quoted.isdisjoint(_QUOTED.findall(item.text))
+        if named or holed or quotes:
             self.hits += 1
             return None
         return self.with_holes(item)
@@ -251,11 +248,7 @@ def _windows(words: list[str], size: int) -> Iterable[tuple[str, ...]]:
 
 
 def _words(text: str) -> list[str]:
-    return [token.folded for token in tokens(text) if _is_word(token)]
-
-
-def _is_word(token: Token) -> bool:
-    return token.folded[:1].isalnum()
+    return [token.folded for token in tokens(text) if token.folded[:1].isalnum()]
 
 
 def texts_in(value: Any) -> Iterable[str]:

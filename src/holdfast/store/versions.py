@@ -75,10 +75,10 @@ class Versions:
         return data
 
     def version(self, file: str, n: int) -> Change:
-        for change in self.changes(file):
-            if change.n == n:
-                return change
-        raise NotFound(f"{file} has no version {n}", fix=f"holdfast history {file} lists them")
+        found = next((change for change in self.changes(file) if change.n == n), None)
+        if found is None:
+            raise NotFound(f"{file} has no version {n}", fix=f"holdfast history {file} lists them")
+        return found
 
     def record(
         self,
@@ -209,20 +209,17 @@ class Versions:
         digest = files.digest(data)
         if data is None or digest is None:
             return None
-        path = self._content_file(digest)
-        if files.digest(files.read(path)) != digest:
-            files.replace_held(held, path, data, files.ANYTHING)
+        self._keep_all(held, [data])
         return digest
 
     def _keep_all(self, held: Held, contents: Iterable[bytes | None]) -> None:
         wanted = {digest: data for data in contents if data is not None and (digest := files.digest(data))}
-        new: dict[Path, tuple[bytes, str | None]] = {}
-        for digest, data in wanted.items():
-            path = self._content_file(digest)
-            if files.digest(files.read(path)) != digest:
-                new[path] = (data, files.ANYTHING)
-        if new:
-            files.replace_all_held(held, new)
+        new: dict[Path, tuple[bytes, str | None]] = {
+            path: (data, files.ANYTHING)
+            for digest, data in wanted.items()
+            if files.digest(files.read(path := self._content_file(digest))) != digest
+        }
+        files.replace_all_held(held, new)
 
     def _content_file(self, digest: str) -> Path:
         if not _CONTENT.fullmatch(digest):
