@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from holdfast.agents.registry import problems
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
 from holdfast.cli.output import Column, Table, place
@@ -18,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, machine: Machine) -> int:
     seen = agents_of(machine, machine.project())
+    output.warn_all(problems)
     if options.json:
         output.show_json(seen)
         return 0

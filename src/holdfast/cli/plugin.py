@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from holdfast.agents.registry import PLUGINS
 from holdfast.cli import output
 from holdfast.cli.output import place
-from holdfast.flows.plugins import AGENTS, Made, make
+from holdfast.flows.plugins import Made, make
 from holdfast.store.machine import Machine
 
 DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
@@ -23,7 +24,7 @@ EXAMPLES = """examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help=f"one of: {', '.join(AGENTS)}")
+    parser.add_argument("agent", metavar="AGENT", help=f"one of: {', '.join(PLUGINS)}")
     parser.add_argument("--to", type=Path, metavar="DIR", help="make it there (default: ~/.holdfast/plugins)")
     parser.add_argument("--no-mcp", action="store_true", help="without tools")
     parser.add_argument("--path", action="store_true", help="print nothing but the folder, for scripts")

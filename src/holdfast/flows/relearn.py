@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.agents.contract import Glance
-from holdfast.agents.registry import BY_AGENT
+from holdfast.agents.registry import importer_of
 from holdfast.briefing.learning import learn, lived_here
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError
@@ -108,7 +108,7 @@ def _read_source(machine: Machine, store: CaptureStore, cursor: Cursor, denied: 
     """One transcript, as far as its lines are its own; nothing when it is gone, or was never a file of its own."""
     from holdfast.flows.distill import read_source
 
-    path, importer = Path(cursor.path), BY_AGENT.get(cursor.agent)
+    path, importer = Path(cursor.path), importer_of(cursor.agent)
     try:
         if importer is None or not path.is_file():
             return []
