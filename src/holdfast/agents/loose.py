@@ -11,7 +11,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 from msgspec import Raw, field
@@ -44,6 +44,11 @@ TODO_STATUSES: dict[object, TodoStatus] = {
 }
 
 Record = dict[str, Any]
+
+
+def actions(**tools: str) -> dict[str, Action]:
+    """What each tool does, from the names of the tools for each action."""
+    return {tool: action for action in get_args(Action) for tool in tools.get(action, "").split()}
 
 
 def record(value: object, *keys: str) -> Record:

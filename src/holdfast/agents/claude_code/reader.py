@@ -23,20 +23,19 @@ from holdfast.agents.claude_code.tools import (
     todo_items,
     todo_status,
 )
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
 from holdfast.agents.jsonl import (
     LONGEST_GUIDE,
     LONGEST_OUTPUT,
     JsonLinesReading,
+    LineAgent,
     LineCount,
     decoded,
     excerpt,
-    glance_at,
     seconds,
     string_in,
     text_in,
 )
-from holdfast.agents.loose import written_by
+from holdfast.agents.loose import actions, written_by
 from holdfast.core.patterns import late
 from holdfast.model.events import (
     Action,
@@ -59,30 +58,17 @@ from holdfast.model.events import (
 from holdfast.model.knowledge import may_be_guide
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "Bash": "shell",
-    "BashOutput": "other",
-    "PowerShell": "shell",
-    "Edit": "edit",
-    "MultiEdit": "edit",
-    "Write": "edit",
-    "NotebookEdit": "edit",
-    "Read": "read",
-    "NotebookRead": "read",
-    "Grep": "search",
-    "Glob": "search",
-    "LS": "search",
-    "LSP": "search",
-    "WebFetch": "web",
-    "WebSearch": "web",
-    "AskUserQuestion": "ask",
-    "ExitPlanMode": "plan",
-    "TodoWrite": "todo",
-    "TaskCreate": "todo",
-    "TaskUpdate": "todo",
-    "Task": "agent",
-    "Agent": "agent",
-}
+ACTIONS = actions(
+    shell="Bash PowerShell",
+    edit="Edit MultiEdit Write NotebookEdit",
+    read="Read NotebookRead",
+    search="Grep Glob LS LSP",
+    web="WebFetch WebSearch",
+    ask="AskUserQuestion",
+    plan="ExitPlanMode",
+    todo="TodoWrite TaskCreate TaskUpdate",
+    agent="Task Agent",
+)
 
 # Commands that the client answers itself: nobody's work, and no turn of the conversation.
 _LOCAL = """
@@ -198,12 +184,14 @@ class _State(LineCount):
     copied: bool = False  # within a history that another file has counted
 
 
-_lines = msgspec.json.Decoder(_Line)
 _blocks = msgspec.json.Decoder(list[_Block])
 _inputs = msgspec.json.Decoder(dict[str, Any])
 
 
 class ClaudeReading(JsonLinesReading[_Line, _State]):
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
     def events(self) -> Iterator[Event]:
         repeated, state = self._claims.repeated, self._state
         for line in self._lines:
@@ -383,9 +371,10 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             events.append(self._task_list(at))
 
 
-class ClaudeCode(OneSessionPerFile):
+class ClaudeCode(LineAgent):
     agent = "claude-code"
     title = "Claude Code"
+    reading = ClaudeReading
 
     def roots(self, places: Places) -> Iterable[Path]:
         configured = [
@@ -393,9 +382,6 @@ class ClaudeCode(OneSessionPerFile):
         ]
         for base in configured or [places.home / ".claude", places.home / ".config" / "claude"]:
             yield base / "projects"
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob("*.jsonl")
 
     def recognise(self, path: Path, head: bytes) -> bool:
         for raw in head.split(b"\n")[:40]:
@@ -412,12 +398,6 @@ class ClaudeCode(OneSessionPerFile):
             ):
                 return True
         return False
-
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ClaudeReading:
-        return ClaudeReading(path, offset, state, claims, _lines, _State)
 
 
 def _is_qwen(line: dict[str, Any]) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast.agents.cline.history import ACTIONS, History, asked, blocks_of, denial_feedback, spoken, verdict
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned
+from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, usual_folder
 from holdfast.agents.jsonl import excerpt, seconds, text_in
 from holdfast.agents.loose import (
     Document,
     Record,
+    actions,
     checklist,
     count,
     money,
@@ -39,24 +40,14 @@ from holdfast.model.events import (
 )
 from holdfast.store.machine import Places
 
-SCREEN_TOOLS: dict[str, Action] = {
-    "editedExistingFile": "edit",
-    "appliedDiff": "edit",
-    "newFileCreated": "edit",
-    "fileDeleted": "edit",
-    "insertContent": "edit",
-    "searchAndReplace": "edit",
-    "readFile": "read",
-    "listFilesTopLevel": "search",
-    "listFilesRecursive": "search",
-    "listCodeDefinitionNames": "search",
-    "searchFiles": "search",
-    "codebaseSearch": "search",
-    "webFetch": "web",
-    "webSearch": "web",
-    "updateTodoList": "todo",
-    "newTask": "agent",
-}
+SCREEN_TOOLS = actions(
+    edit="editedExistingFile appliedDiff newFileCreated fileDeleted insertContent searchAndReplace",
+    read="readFile",
+    search="listFilesTopLevel listFilesRecursive listCodeDefinitionNames searchFiles codebaseSearch",
+    web="webFetch webSearch",
+    todo="updateTodoList",
+    agent="newTask",
+)
 _APPROVAL_MARK = "REQ_APP"  # follows a command that asked for leave
 _SPENT = ("api_req_started", "subagent_usage", "deleted_api_reqs")
 
@@ -326,7 +317,7 @@ class Cline:
         if self.agent == "cline":
             if data := places.env.get("CLINE_DATA_DIR"):
                 yield Path(data) / "tasks"
-            base = Path(places.env["CLINE_DIR"]) if places.env.get("CLINE_DIR") else places.home / ".cline"
+            base = usual_folder(places, "CLINE_DIR", ".cline")
             yield base / "data" / "tasks"
             yield base / "tasks"
 
@@ -387,8 +378,7 @@ def _is_roo(path: Path, head: bytes) -> bool:
 
 def _global_storages(places: Places) -> Iterator[Path]:
     home, env = places.home, places.env
-    config = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
-    bases = [config, home / "Library" / "Application Support"]
+    bases = [usual_folder(places, "XDG_CONFIG_HOME", ".config"), home / "Library" / "Application Support"]
     if roaming := env.get("APPDATA"):
         bases.append(Path(roaming))
     for base in bases:

@@ -23,14 +23,14 @@ from holdfast.agents.codex.output import (
     questions_in,
     read_output,
 )
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.contract import usual_folder
 from holdfast.agents.jsonl import (
     LONGEST_GUIDE,
     JsonLinesReading,
+    LineAgent,
     LineCount,
     decoded,
     excerpt,
-    glance_at,
     seconds,
     string_in,
 )
@@ -151,12 +151,14 @@ class _State(LineCount):
     said: dict[str, str] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
 _contents = msgspec.json.Decoder(list[_Content])
 _objects = msgspec.json.Decoder(dict[str, Any])
 
 
 class CodexReading(JsonLinesReading[_Line, _State]):
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
     def events(self) -> Iterator[Event]:
         state = self._state
         for line in self._lines:
@@ -361,26 +363,18 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         yield _verdict(at, call, tool, output, output.exit_code if output.exit_code is not None else code)
 
 
-class Codex(OneSessionPerFile):
+class Codex(LineAgent):
     agent = "codex"
     title = "Codex CLI"
+    reading = CodexReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        base = Path(places.env["CODEX_HOME"]) if places.env.get("CODEX_HOME") else places.home / ".codex"
+        base = usual_folder(places, "CODEX_HOME", ".codex")
         return (base / "sessions", base / "archived_sessions")
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob("*.jsonl")
 
     def recognise(self, path: Path, head: bytes) -> bool:
         first = head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
         return first.startswith(b"{") and b'"type":"session_meta"' in first[:400].replace(b'": ', b'":')
-
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CodexReading:
-        return CodexReading(path, offset, state, claims, _lines, _State)
 
 
 def _verdict(at: float | None, call: str, tool: str, output: Output, code: int | None) -> ToolResult:

@@ -14,11 +14,20 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
-from holdfast.agents.jsonl import decoded, excerpt, glance_at, seconds, string_after, string_in, text_in
+from holdfast.agents.contract import usual_folder
+from holdfast.agents.jsonl import (
+    LineAgent,
+    decoded,
+    excerpt,
+    seconds,
+    string_after,
+    string_in,
+    text_in,
+)
 from holdfast.agents.loose import (
     LineReading,
     PassState,
+    actions,
     first_object,
     patched_paths,
     target_of,
@@ -48,28 +57,17 @@ from holdfast.store.machine import Places
 
 # What Copilot CLI's lines hold, as far as it is used here, and what its tools do.
 
-ACTIONS: dict[str, Action] = {
-    "bash": "shell",
-    "powershell": "shell",
-    "local_shell": "shell",
-    "create": "edit",
-    "edit": "edit",
-    "str_replace_editor": "edit",
-    "apply_patch": "edit",
-    "view": "read",
-    "show_file": "read",
-    "grep": "search",
-    "rg": "search",
-    "glob": "search",
-    "lsp": "search",
-    "web_fetch": "web",
-    "web_search": "web",
-    "fetch_copilot_cli_documentation": "web",
-    "ask_user": "ask",
-    "exit_plan_mode": "plan",
-    "update_todo": "todo",
-    "task": "agent",
-}
+ACTIONS = actions(
+    shell="bash powershell local_shell",
+    edit="create edit str_replace_editor apply_patch",
+    read="view show_file",
+    search="grep rg glob lsp",
+    web="web_fetch web_search fetch_copilot_cli_documentation",
+    ask="ask_user",
+    plan="exit_plan_mode",
+    todo="update_todo",
+    agent="task",
+)
 
 
 class Tokens(Struct):
@@ -255,12 +253,14 @@ class _State(PassState):
     questions: dict[str, list[Field]] = field(default_factory=dict)  # call -> what it asks a person
 
 
-_lines = msgspec.json.Decoder(Line)
 _contexts = msgspec.json.Decoder(Context)
 _tokens = msgspec.json.Decoder(Tokens)
 
 
 class CopilotReading(LineReading[Line, _State]):
+    line = msgspec.json.Decoder(Line)
+    carried = _State
+
     def _events(self) -> Iterator[Event]:
         takers = {
             "session.start": self._began,
@@ -435,13 +435,13 @@ class CopilotReading(LineReading[Line, _State]):
         yield Interruption(at)
 
 
-class Copilot(OneSessionPerFile):
+class Copilot(LineAgent):
     agent = "copilot"
     title = "GitHub Copilot CLI"
+    reading = CopilotReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        moved = places.env.get("COPILOT_HOME", "").strip()
-        return ((Path(moved) if moved else places.home / ".copilot") / "session-state",)
+        return (usual_folder(places, "COPILOT_HOME", ".copilot") / "session-state",)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from root.glob("*/events.jsonl")
@@ -454,9 +454,3 @@ class Copilot(OneSessionPerFile):
             ("session.", "user.message", "hook.", "system.message")
         )
         return own and b'"data":' in first.replace(b'": ', b'":') and b'"format":"holdfast' not in first
-
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CopilotReading:
-        return CopilotReading(path, offset, state, claims, _lines, _State)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned
+from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, usual_folder
 from holdfast.agents.cursor.store import TABLES, Bubble, Composer, conversation, conversations, moment
 from holdfast.agents.jsonl import JsonLines, decoded, excerpt, string_in, text_in
 from holdfast.agents.loose import HEAD, first_object, patched_paths, target_of, written_by, written_in_patch
@@ -304,16 +304,11 @@ class Cursor:
 
     def roots(self, places: Places) -> Iterable[Path]:
         yield places.home / ".cursor" / "projects"
-        configured = places.env.get("XDG_CONFIG_HOME", "").strip()
-        yield (
-            (Path(configured) if configured else places.home / ".config")
-            / "Cursor"
-            / "User"
-            / "globalStorage"
-        )
-        yield places.home / "Library" / "Application Support" / "Cursor" / "User" / "globalStorage"
+        bases = [usual_folder(places, "XDG_CONFIG_HOME", ".config")]
+        bases.append(places.home / "Library" / "Application Support")
         if roaming := places.env.get("APPDATA", "").strip():
-            yield Path(roaming) / "Cursor" / "User" / "globalStorage"
+            bases.append(Path(roaming))
+        yield from (base / "Cursor" / "User" / "globalStorage" for base in bases)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from root.glob("state.vscdb")

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from holdfast.agents.claude_code.tools import questions_in
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, Warned
+from holdfast.agents.contract import Glance, Warned, usual_folder
 from holdfast.agents.gemini.shape import (
     API_ERROR,
     answer_of,
@@ -30,7 +30,15 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import LONGEST_LINE, decoded, seconds, string_after, too_deep, unreadable
+from holdfast.agents.jsonl import (
+    LONGEST_LINE,
+    LineAgent,
+    decoded,
+    seconds,
+    string_after,
+    too_deep,
+    unreadable,
+)
 from holdfast.agents.loose import HEAD, LineReading, PassState
 from holdfast.agents.loose import items_of_list as todo_items
 from holdfast.agents.loose import json_object_in as object_in
@@ -182,7 +190,6 @@ class _State(PassState):
     subagent: bool = False
 
 
-_lines = msgspec.json.Decoder(_Line)
 _headers = msgspec.json.Decoder(_Header)
 _messages = msgspec.json.Decoder(_Message)
 _UNREADABLE = _Header()
@@ -191,6 +198,9 @@ _NO_MESSAGE = _Message()
 
 class GeminiReading(LineReading[_Line, _State]):
     """One pass over either form. A document is read whole each time; what was counted before is claimed."""
+
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
 
     _consumed: int | None = None
 
@@ -321,13 +331,13 @@ class GeminiReading(LineReading[_Line, _State]):
                 yield Interruption(ended)
 
 
-class Gemini(OneSessionPerFile):
+class Gemini(LineAgent):
     agent = "gemini"
     title = "Gemini CLI"
+    reading = GeminiReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        home = Path(places.env["GEMINI_CLI_HOME"]) if places.env.get("GEMINI_CLI_HOME") else places.home
-        return (home / ".gemini" / "tmp",)
+        return (usual_folder(places, "GEMINI_CLI_HOME") / ".gemini" / "tmp",)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         for folder in root.glob("*/chats"):
@@ -340,9 +350,6 @@ class Gemini(OneSessionPerFile):
 
     def glance(self, path: Path, head: bytes) -> Glance:
         return Glance(cwd=project_root(path, head), started=seconds(string_after("startTime", head[:4096])))
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> GeminiReading:
-        return GeminiReading(path, offset, state, claims, _lines, _State)
 
 
 def _first_bytes(path: Path, size: int) -> bytes:

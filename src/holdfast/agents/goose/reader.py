@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from holdfast.agents.contract import Claims, Glance, Warned
+from holdfast.agents.contract import Claims, Glance, Warned, usual_folder
 from holdfast.agents.jsonl import JsonLines, excerpt, seconds, text_in
-from holdfast.agents.loose import Record, checklist, count, object_in, record, records
+from holdfast.agents.loose import Record, actions, checklist, count, object_in, record, records
 from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, opened, sessions_of
 from holdfast.model.events import (
     Action,
@@ -38,30 +38,15 @@ from holdfast.store.machine import Places
 
 # Goose's messages as events: content items of camel-cased types, tools named `extension__tool`.
 
-ACTIONS: dict[str, Action] = {
-    "shell": "shell",
-    "bash": "shell",
-    "write": "edit",
-    "edit": "edit",
-    "text_editor": "edit",
-    "read_file": "read",
-    "read": "read",
-    "read_image": "read",
-    "tree": "search",
-    "analyze": "search",
-    "glob": "search",
-    "grep": "search",
-    "search": "search",
-    "web_scrape": "web",
-    "web_search": "web",
-    "fetch": "web",
-    "todo_write": "todo",
-    "todo_read": "todo",
-    "delegate": "agent",
-    "subagent": "agent",
-    "create_task": "agent",
-    "execute_task": "agent",
-}
+ACTIONS = actions(
+    shell="shell bash",
+    edit="write edit text_editor",
+    read="read_file read read_image",
+    search="tree analyze glob grep search",
+    web="web_scrape web_search fetch",
+    todo="todo_write todo_read",
+    agent="delegate subagent create_task execute_task",
+)
 _DECLINED = "The user has declined to run this tool"
 _INTERRUPTED = "Interrupted by the user"
 _COMPACTED = "Your context was compacted"
@@ -277,8 +262,7 @@ class Goose:
         env = places.env
         if base := env.get("GOOSE_PATH_ROOT"):
             return (Path(base) / "data" / "sessions",)
-        data = Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else places.home / ".local" / "share"
-        found = [data / "goose" / "sessions"]
+        found = [usual_folder(places, "XDG_DATA_HOME", ".local", "share") / "goose" / "sessions"]
         found.append(places.home / "Library" / "Application Support" / "Block.goose" / "sessions")
         if roaming := env.get("APPDATA"):
             found.append(Path(roaming) / "Block" / "goose" / "data" / "sessions")

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from holdfast.agents.contract import Claims, Glance
+from holdfast.agents.contract import Claims, Glance, usual_folder
 from holdfast.agents.jsonl import excerpt, seconds, text_in
 from holdfast.agents.loose import (
     Record,
+    actions,
     count,
     money,
     object_in,
@@ -49,30 +50,17 @@ from holdfast.model.events import (
 )
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "bash": "shell",
-    "shell": "shell",
-    "edit": "edit",
-    "multiedit": "edit",
-    "write": "edit",
-    "patch": "edit",
-    "apply_patch": "edit",
-    "read": "read",
-    "grep": "search",
-    "glob": "search",
-    "list": "search",
-    "ls": "search",
-    "lsp": "search",
-    "webfetch": "web",
-    "websearch": "web",
-    "codesearch": "web",
-    "question": "ask",
-    "plan_enter": "plan",
-    "plan_exit": "plan",
-    "todowrite": "todo",
-    "todoread": "todo",
-    "task": "agent",
-}
+ACTIONS = actions(
+    shell="bash shell",
+    edit="edit multiedit write patch apply_patch",
+    read="read",
+    search="grep glob list ls lsp",
+    web="webfetch websearch codesearch",
+    ask="question",
+    plan="plan_enter plan_exit",
+    todo="todowrite todoread",
+    agent="task",
+)
 _REJECTED = ("The user rejected permission", "The user dismissed this question")
 _FEEDBACK = "with the following feedback: "
 _ABORTED = "Tool execution aborted"
@@ -272,8 +260,7 @@ class OpenCode:
     copies = False
 
     def roots(self, places: Places) -> Iterable[Path]:
-        data = places.env.get("XDG_DATA_HOME", "")
-        yield (Path(data) if data else places.home / ".local" / "share") / "opencode"
+        yield usual_folder(places, "XDG_DATA_HOME", ".local", "share") / "opencode"
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from sorted(root.glob("opencode*.db"))

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
-from holdfast.agents.jsonl import decoded, excerpt, seconds, string_in, text_in
-from holdfast.agents.loose import LineReading, PassState, first_object, target_of, written_by
+from holdfast.agents.contract import Glance, usual_folder
+from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, string_in, text_in
+from holdfast.agents.loose import LineReading, PassState, actions, first_object, target_of, written_by
 from holdfast.agents.loose import items_of_list as todo_items
 from holdfast.agents.loose import json_object_in as object_in
 from holdfast.model.events import (
@@ -36,20 +36,16 @@ from holdfast.model.events import (
 )
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "bash": "shell",
-    "edit": "edit",
-    "write": "edit",
-    "read": "read",
-    "grep": "search",
-    "find": "search",
-    "ls": "search",
-    "todo": "todo",
-    "subagent": "agent",
-    "question": "ask",
-    "web_search": "web",
-    "fetch": "web",
-}
+ACTIONS = actions(
+    shell="bash",
+    edit="edit write",
+    read="read",
+    search="grep find ls",
+    web="web_search fetch",
+    ask="question",
+    todo="todo",
+    agent="subagent",
+)
 _EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
 _STOPPED = re.compile(r"(?:Operation|Command) aborted\s*\Z")
 
@@ -101,11 +97,13 @@ class _State(PassState):
     open_calls: dict[str, Action] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
 _blocks = msgspec.json.Decoder(list[_Block])
 
 
 class PiReading(LineReading[_Line, _State]):
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
     def _events(self) -> Iterator[Event]:
         for line in self._lines:
             at = seconds(line.timestamp)
@@ -183,18 +181,15 @@ class PiReading(LineReading[_Line, _State]):
             yield Interruption(at)
 
 
-class Pi(OneSessionPerFile):
+class Pi(LineAgent):
     agent = "pi"
     title = "Pi"
+    reading = PiReading
 
     def roots(self, places: Places) -> Iterable[Path]:
         if sessions := places.env.get("PI_CODING_AGENT_SESSION_DIR", "").strip():
             return (Path(sessions),)
-        moved = places.env.get("PI_CODING_AGENT_DIR", "").strip()
-        return ((Path(moved) if moved else places.home / ".pi" / "agent") / "sessions",)
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob("*.jsonl")
+        return (usual_folder(places, "PI_CODING_AGENT_DIR", ".pi", "agent") / "sessions",)
 
     def recognise(self, path: Path, head: bytes) -> bool:
         line = first_object(head)
@@ -207,9 +202,6 @@ class Pi(OneSessionPerFile):
     def glance(self, path: Path, head: bytes) -> Glance:
         line = first_object(head)
         return Glance(cwd=text_in(line, "cwd"), started=seconds(line.get("timestamp")))
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> PiReading:
-        return PiReading(path, offset, state, claims, _lines, _State)
 
 
 def _usage(tokens: _Tokens) -> Usage:

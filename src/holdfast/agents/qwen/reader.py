@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from holdfast.agents.claude_code.tools import OpenQuestion, questions_in
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.contract import usual_folder
 from holdfast.agents.gemini.shape import (
     answer_of,
     by_words,
@@ -26,7 +26,7 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import glance_at, seconds, text_in
+from holdfast.agents.jsonl import LineAgent, seconds, text_in
 from holdfast.agents.loose import LineReading, PassState, first_object
 from holdfast.agents.loose import items_of_list as todo_items
 from holdfast.agents.loose import json_object_in as object_in
@@ -97,10 +97,10 @@ class _State(PassState):
     asked: dict[str, tuple[OpenQuestion, ...]] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
-
-
 class QwenReading(LineReading[_Line, _State]):
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
     def _events(self) -> Iterator[Event]:
         for line in self._lines:
             if line.uuid and self._claims.repeated(line.uuid):
@@ -195,13 +195,14 @@ class QwenReading(LineReading[_Line, _State]):
             yield Tick(at)
 
 
-class Qwen(OneSessionPerFile):
+class Qwen(LineAgent):
     agent = "qwen"
     title = "Qwen Code"
+    reading = QwenReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        moved = places.env.get("QWEN_RUNTIME_DIR") or places.env.get("QWEN_HOME")
-        return ((Path(moved) if moved else places.home / ".qwen") / "projects",)
+        variable = "QWEN_RUNTIME_DIR" if places.env.get("QWEN_RUNTIME_DIR") else "QWEN_HOME"
+        return (usual_folder(places, variable, ".qwen") / "projects",)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from root.glob("*/chats/*.jsonl")
@@ -219,12 +220,6 @@ class Qwen(OneSessionPerFile):
             )
         start = head.lstrip(b"\xef\xbb\xbf \r\n\t")[:HEAD_OF_A_LONG_LINE]
         return start.startswith(b'{"uuid":') and bool(_OWN_LINE.search(start) and _OWN_MESSAGE.search(start))
-
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> QwenReading:
-        return QwenReading(path, offset, state, claims, _lines, _State)
 
 
 HEAD_OF_A_LONG_LINE = 2048  # the envelope stands before the content

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
-from holdfast.agents.jsonl import decoded, excerpt, seconds, text_in
-from holdfast.agents.loose import LineReading, PassState, first_object, target_of
+from holdfast.agents.contract import Glance
+from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, text_in
+from holdfast.agents.loose import LineReading, PassState, actions, first_object, target_of
 from holdfast.agents.loose import json_object_in as object_in
 from holdfast.model.events import (
     Action,
@@ -37,28 +37,17 @@ from holdfast.model.events import (
 )
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "run_command": "shell",
-    "run_background": "shell",
-    "edit_file": "edit",
-    "multi_edit": "edit",
-    "write_file": "edit",
-    "read_file": "read",
-    "search_content": "search",
-    "search_files": "search",
-    "list_directory": "search",
-    "directory_tree": "search",
-    "glob": "search",
-    "web_search": "web",
-    "web_fetch": "web",
-    "ask_choice": "ask",
-    "submit_plan": "plan",
-    "revise_plan": "plan",
-    "mark_step_complete": "todo",
-    "todo_write": "todo",
-    "spawn_subagent": "agent",
-    "run_skill": "agent",
-}
+ACTIONS = actions(
+    shell="run_command run_background",
+    edit="edit_file multi_edit write_file",
+    read="read_file",
+    search="search_content search_files list_directory directory_tree glob",
+    web="web_search web_fetch",
+    ask="ask_choice",
+    plan="submit_plan revise_plan",
+    todo="mark_step_complete todo_write",
+    agent="spawn_subagent run_skill",
+)
 SUFFIX = ".events.jsonl"
 _TYPES = (
     "user.message",
@@ -116,10 +105,10 @@ class _State(PassState):
     plan: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
-
-
 class ReasonixReading(LineReading[_Line, _State]):
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
     def _events(self) -> Iterator[Event]:
         state = self._state
         for line in self._lines:
@@ -218,15 +207,14 @@ class ReasonixReading(LineReading[_Line, _State]):
             yield TodoList(at, items)
 
 
-class Reasonix(OneSessionPerFile):
+class Reasonix(LineAgent):
     agent = "reasonix"
     title = "Reasonix"
+    reading = ReasonixReading
+    pattern = f"**/*{SUFFIX}"
 
     def roots(self, places: Places) -> Iterable[Path]:
         return (places.home / ".reasonix" / "sessions",)
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob(f"*{SUFFIX}")
 
     def recognise(self, path: Path, head: bytes) -> bool:
         line = first_object(head)
@@ -241,9 +229,6 @@ class Reasonix(OneSessionPerFile):
 
     def glance(self, path: Path, head: bytes) -> Glance:
         return Glance(cwd=text_in(_meta(path), "workspace"), started=seconds(first_object(head).get("ts")))
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ReasonixReading:
-        return ReasonixReading(path, offset, state, claims, _lines, _State)
 
 
 def session_name(path: Path) -> str:
