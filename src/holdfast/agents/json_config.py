@@ -307,7 +307,7 @@ def host_file(where: Where, scope: Scope, path: Path, title: str, *, comments: b
 def kept(known: Any, wanted: Mapping[str, Any], *ours: str) -> dict[str, Any]:
     """The entry of our tools with what a person set there, such as variables, or that it is switched off."""
     theirs = known if isinstance(known, dict) and "command" in known else {}
-    return {**wanted, **theirs, **{name: wanted[name] for name in ours}}
+    return {**wanted, **theirs, **{name: wanted[name] for name in ours if name in wanted}}
 
 
 def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:
