@@ -15,25 +15,15 @@ from msgspec import Raw, Struct, field
 
 from holdfast.agents.contract import Glance, usual_folder
 from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, string_in, text_in
-from holdfast.agents.loose import LineReading, PassState, actions, first_object, target_of, written_by
-from holdfast.agents.loose import items_of_list as todo_items
-from holdfast.agents.loose import json_object_in as object_in
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
+from holdfast.agents.loose import (
+    LineReading,
+    PassState,
+    actions,
+    called,
+    first_object,
+    object_in,
 )
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 ACTIONS = actions(
@@ -94,7 +84,7 @@ class _Line(Struct):
 
 class _State(PassState):
     session: str = ""
-    open_calls: dict[str, Action] = field(default_factory=dict)
+    open_calls: dict[str, ev.Action] = field(default_factory=dict)
 
 
 _blocks = msgspec.json.Decoder(list[_Block])
@@ -104,13 +94,13 @@ class PiReading(LineReading[_Line, _State]):
     line = msgspec.json.Decoder(_Line)
     carried = _State
 
-    def _events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[ev.Event]:
         for line in self._lines:
             at = seconds(line.timestamp)
             if line.type == "session":
                 if line.id and not self._state.session:
                     self._state.session = line.id
-                    yield Began(at, session=line.id, cwd=line.cwd or "", provider=line.provider or "")
+                    yield ev.Began(at, session=line.id, cwd=line.cwd or "", provider=line.provider or "")
                 continue
             place = line.id or f"{self._state.session}#{self._lines.line}"
             if self._claims.repeated(f"pi:{place}:{line.timestamp}"):
@@ -118,57 +108,51 @@ class PiReading(LineReading[_Line, _State]):
             if line.type == "message" and line.message is not None:
                 yield from self._message(line.message, f"pi:{place}:{line.timestamp}", at)
             elif line.type == "compaction":
-                yield Compaction(at, line.summary or "")
+                yield ev.Compaction(at, line.summary or "")
             elif line.type == "model_change" and line.provider:
-                yield Began(at, provider=line.provider)
+                yield ev.Began(at, provider=line.provider)
             elif at is not None:
-                yield Tick(at)
+                yield ev.Tick(at)
 
-    def _message(self, message: _Message, key: str, at: float | None) -> Iterator[Event]:
+    def _message(self, message: _Message, key: str, at: float | None) -> Iterator[ev.Event]:
         if message.role == "assistant":
             yield from self._model(message, key, at)
         elif message.role == "toolResult":
             yield from self._result(message, at)
         elif message.role == "user" and (words := _text(message.content).strip()):
-            yield UserTurn(at, words)
+            yield ev.UserTurn(at, words)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _model(self, message: _Message, key: str, at: float | None) -> Iterator[Event]:
-        if message.usage is not None and (usage := _usage(message.usage)) != Usage():
+    def _model(self, message: _Message, key: str, at: float | None) -> Iterator[ev.Event]:
+        if message.usage is not None and (usage := _usage(message.usage)) != ev.Usage():
             stated = message.usage.cost.total if message.usage.cost else None
-            yield UsageReport(at, key, message.model or "", usage, stated or None)
+            yield ev.UsageReport(at, key, message.model or "", usage, stated or None)
         for block in _blocks_of(message.content):
             if block.type == "text" and block.text and block.text.strip():
-                yield AgentTurn(at, block.text)
+                yield ev.AgentTurn(at, block.text)
             elif block.type == "toolCall":
                 yield from self._call(block, at)
         if message.stopReason == "aborted":
-            yield Interruption(at)
+            yield ev.Interruption(at)
         elif message.stopReason == "error":
-            yield ApiFailure(at, message.errorMessage or "the model's service failed")
+            yield ev.ApiFailure(at, message.errorMessage or "the model's service failed")
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _call(self, block: _Block, at: float | None) -> Iterator[Event]:
-        name, call, arguments = block.name or "", block.id or "", object_in(block.arguments)
-        action = ACTIONS.get(name, "other")
-        target = target_of(action, arguments)
-        self._state.open_calls[call] = action
-        paths = (target,) if action in ("edit", "read") and target else ()
-        written = written_by(action, arguments, paths)
-        yield ToolCall(at, call, name, action, target, paths, written)
-        if action == "todo" and (items := todo_items(arguments.get("todos"))):
-            yield TodoList(at, items)
+    def _call(self, block: _Block, at: float | None) -> Iterator[ev.Event]:
+        name, call = block.name or "", block.id or ""
+        action = self._state.open_calls[call] = ACTIONS.get(name, "other")
+        return called(at, call, name, action, object_in(block.arguments))
 
-    def _result(self, message: _Message, at: float | None) -> Iterator[Event]:
+    def _result(self, message: _Message, at: float | None) -> Iterator[ev.Event]:
         call = message.toolCallId or ""
         action = self._state.open_calls.pop(call, "other")
         failed = bool(message.isError)
         text = _text(message.content) if failed or action == "shell" else ""
         code = _EXIT_CODE.search(text) if failed else None
         aborted = failed and bool(_STOPPED.search(text))
-        yield ToolResult(
+        yield ev.ToolResult(
             at,
             call,
             ok=not failed,
@@ -178,7 +162,7 @@ class PiReading(LineReading[_Line, _State]):
             own_fault=failed and action == "edit" and not aborted,
         )
         if aborted:
-            yield Interruption(at)
+            yield ev.Interruption(at)
 
 
 class Pi(LineAgent):
@@ -204,8 +188,8 @@ class Pi(LineAgent):
         return Glance(cwd=text_in(line, "cwd"), started=seconds(line.get("timestamp")))
 
 
-def _usage(tokens: _Tokens) -> Usage:
-    return Usage(tokens.input or 0, tokens.output or 0, tokens.cacheRead or 0, tokens.cacheWrite or 0)
+def _usage(tokens: _Tokens) -> ev.Usage:
+    return ev.Usage(tokens.input or 0, tokens.output or 0, tokens.cacheRead or 0, tokens.cacheWrite or 0)
 
 
 def _blocks_of(raw: Raw) -> list[_Block]:
