@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.e2e.clients import CLIENTS
 from tests.e2e.model_server import Mcp, Shell, Step
 
-from holdfast.flows.hosts import HOSTS
+from holdfast.agents.registry import HOSTS
 
 AGENTS = [agent for agent in CLIENTS if agent in HOSTS]
 

@@ -16,13 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast.hot as hot
-from holdfast.agents.claude_code.host import TIMEOUTS, entries
+from holdfast.agents.claude_code.host import TIMEOUTS, ClaudeCode
 from holdfast.agents.host_contract import SCOPES, Where, Wired
 from holdfast.agents.json_config import JsonFile, append, parse, remove
 from holdfast.agents.json_hooks import with_groups, without_groups
+from holdfast.agents.registry import HOSTS
 from holdfast.cli.run import run_command
 from holdfast.core.errors import ConfigError, HoldfastError
-from holdfast.flows.hosts import HOSTS, host_for, install, plan_install, plan_uninstall, uninstall, wired
+from holdfast.flows.hosts import host_for, install, plan_install, plan_uninstall, uninstall, wired
 from holdfast.hooks.host_protocol import CAPTURED, MOMENT
 from holdfast.hot import hook_entry
 from holdfast.store.machine import Machine
@@ -223,7 +224,7 @@ def test_the_command_survives_the_shell(tmp_path: Path) -> None:
     interpreter = tmp_path / "my env's" / "python $HOME"
     interpreter.parent.mkdir()
     interpreter.symlink_to(sys.executable)
-    command = entries(str(interpreter))["SessionStart"]["hooks"][0]["command"]
+    command = ClaudeCode().entries(str(interpreter))["SessionStart"]["hooks"][0]["command"]
     assert shlex.split(command)[0] == str(interpreter)
     done = subprocess.run(["sh", "-c", command], input=b"{}", cwd=tmp_path, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -233,7 +234,7 @@ def test_the_command_survives_the_shell(tmp_path: Path) -> None:
 def test_a_holdfast_that_was_removed_blocks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "holdfast" / "hot"
     monkeypatch.setattr(hook_entry, "__file__", str(package / "hook_entry.py"))
-    commands = [entry["hooks"][0]["command"] for entry in entries(sys.executable).values()]
+    commands = [entry["hooks"][0]["command"] for entry in ClaudeCode().entries(sys.executable).values()]
 
     def codes() -> list[tuple[int, bytes]]:
         done = [
@@ -254,7 +255,7 @@ def test_every_event_that_hooks_understand_is_registered() -> None:
 
 @pytest.mark.promise("M10", "S12")
 def test_calls_of_other_tools_start_no_process_of_ours() -> None:
-    wanted = entries("/usr/bin/python3")
+    wanted = ClaudeCode().entries("/usr/bin/python3")
     assert wanted["PreToolUse"]["matcher"] == "Bash|AskUserQuestion"
     assert all("matcher" not in entry for event, entry in wanted.items() if event != "PreToolUse")
 
@@ -380,7 +381,7 @@ def test_adding_and_removing_leaves_any_settings_as_they_were(
 ) -> None:
     content = {**others, **({"hooks": hooks} if hooks else {})}
     text = json.dumps(content, indent=indent, ensure_ascii=ascii_only)
-    wanted = entries("/usr/bin/python3")
+    wanted = ClaudeCode().entries("/usr/bin/python3")
     file = JsonFile(where=Where(Path(), {}, Path(), ""), path=Path("settings.json"), title="Claude Code")
     added = with_groups(file, text, wanted)
     after = json.loads(added)

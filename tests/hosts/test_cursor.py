@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.agents.cursor.host import EVENTS, entries
+from holdfast.agents.cursor.host import EVENTS, Cursor
 from holdfast.core.errors import ConfigError
 from holdfast.flows.hosts import agents_here, install, plan_install, plan_uninstall, uninstall, wired
 from holdfast.store.machine import Machine
@@ -50,7 +50,7 @@ def test_hooks_are_flat_have_a_version_and_no_time_of_their_own(machine: Machine
     hooks = read(home / ".cursor" / "hooks.json")
     assert list(hooks) == ["version", "hooks"] and hooks["version"] == 1
     assert list(hooks["hooks"]) == list(EVENTS)
-    for event, entry in entries(sys.executable).items():
+    for event, entry in Cursor().entries(sys.executable).items():
         assert hooks["hooks"][event] == [entry]
         assert set(entry) == ({"command", "matcher"} if event == "postToolUse" else {"command"})
         assert f"cursor {event} || true" in entry["command"]
@@ -88,7 +88,7 @@ def test_others_hooks_stay_and_the_file_comes_back_to_the_byte(
     assert wire(machine)
     after = read(path)
     assert after["version"] == 1
-    for event, entry in entries(sys.executable).items():
+    for event, entry in Cursor().entries(sys.executable).items():
         assert after["hooks"][event] == [*before.get(event, []), entry]
     assert set(after["hooks"]) == {*EVENTS, *before}
     assert not wire(machine)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 
+from holdfast.agents.registry import HOSTS
 from holdfast.agents.slash_commands import program
-from holdfast.flows.hosts import HOSTS
 
 
 def shadow(repo: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import Holdfast
 
-from holdfast.flows.hosts import HOSTS
+from holdfast.agents.registry import HOSTS
 
 
 def files_of(*roots: Path) -> dict[Path, bytes]:

@@ -17,9 +17,9 @@ import pytest
 from tests.conftest import Holdfast
 from tests.hot.enabled import SESSION, Enabled
 
+from holdfast.agents.registry import PLUGINS as AGENTS
 from holdfast.agents.slash_commands import COMMANDS
 from holdfast.core.fence import strip_fences
-from holdfast.flows.plugins import AGENTS
 from holdfast.hooks import host_protocol
 from holdfast.hot import hook_entry
 

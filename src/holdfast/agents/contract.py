@@ -1,6 +1,6 @@
 """What an importer is: how one agent's session files are found, recognised and read.
 
-A new agent is one new module with a class that satisfies `Importer`, and a line in `registry.py`.
+`docs/add-an-agent.md` shows how one is written.
 """
 
 from __future__ import annotations
@@ -86,6 +86,12 @@ class Importer(Protocol):
         """The sessions that a recognised file holds."""
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> Reading: ...
+
+
+def usual_folder(places: Places, variable: str, *usual: str) -> Path:
+    """The folder that a variable names, else the usual one in the user's home."""
+    moved = places.env.get(variable, "").strip()
+    return Path(moved) if moved else places.home.joinpath(*usual)
 
 
 class OneSessionPerFile(ABC):

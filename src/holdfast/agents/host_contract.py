@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.text_diff import outline, unified
 
-__all__ = ["PROGRAM", "SCOPES", "SERVER", "Change", "Host", "Scope", "Where", "Wired"]
-
+if TYPE_CHECKING:
+    from holdfast.agents.slash_commands import Plugin, SlashCommand
 
 Scope = Literal["user", "project"]
-
-
 SCOPES: tuple[Scope, ...] = ("user", "project")
-
-
 SERVER = "holdfast"  # what our tools are called in a host's configuration
-
-
 # Hosts start this in whatever repository a person has opened: without the two options Python would take modules from
 # there first, and run them.
 PROGRAM = ("-E", "-P", "-m", "holdfast")
@@ -75,6 +70,11 @@ class Where(Struct, frozen=True):
         """A file as it will be when what was planned so far is done."""
         return self.planned[path] if path in self.planned else files.read(path)
 
+    def folder(self, variable: str, *usual: str) -> Path:
+        """The folder that a variable names, else the usual one in the user's home."""
+        moved = self.env.get(variable)
+        return (Path(moved).expanduser() if moved else self.home.joinpath(*usual)).absolute()
+
 
 class Host(Protocol):
     """One agent: how its own files look with our hooks and tools, and without. Pure but for reading these files.
@@ -96,3 +96,26 @@ class Host(Protocol):
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         """What the person still has to do in the host itself."""
+
+    def commands(self, where: Where) -> Commands | None:
+        """How slash commands of a person's own are written; None where the host has none."""
+
+    def plugin(self, where: Where, folder: Path) -> Plugin | None:
+        """Our hooks, tools and commands as one folder; None where the host takes none."""
+
+
+Commands = tuple[Path, str, "Callable[[SlashCommand, str], str]"]
+"""The folder in which an agent looks for commands, how such a file ends, and what makes one."""
+
+
+class BaseHost:
+    """What a host may leave out."""
+
+    def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        return ()
+
+    def commands(self, where: Where) -> Commands | None:
+        return None
+
+    def plugin(self, where: Where, folder: Path) -> Plugin | None:
+        return None

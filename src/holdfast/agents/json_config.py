@@ -39,19 +39,16 @@ def parse(text: str, *, comments: bool = False) -> Span:
 
     With `comments`, also text as people write it for hosts that allow it: `//`, `/* */`, a comma after the last.
     """
-    if comments:
-        text = plain(text)
+    if (
+        comments
+    ):  # spaces in the place of comments and needless commas, so that every value stands where it stood
+        text = _LAST_COMMA.sub(_blank, _without_comments(text))
     json.loads(text)
     return _span(text, _skip(text, 0))
 
 
 _NOT_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
-
-
-def plain(text: str) -> str:
-    """The text with spaces where comments and needless commas were, so that every value stands where it stood."""
-    return _LAST_COMMA.sub(_blank, _without_comments(text))
 
 
 def _without_comments(text: str) -> str:
@@ -108,7 +105,7 @@ def append(text: str, container: Span, value: Any, key: str | None = None) -> st
             return text[: container.start + 1] + inside + rendered + text[container.end - 1 :]
         last = container.members[-1].span.end
         return f"{text[:last]}, {rendered}{text[last:]}"
-    outer = style.indentation_at(container.start)
+    outer = _indentation_of(text, container.start)
     inner = _indentation_of(text, container.members[-1].start) if container.members else outer + style.unit
     block = json.dumps(value, ensure_ascii=False, indent=style.unit).split("\n")
     rendered += (style.newline + inner).join(block)
@@ -142,7 +139,7 @@ def remove(text: str, container: Span, number: int) -> str:
     # A whole line goes with its break; anything else might end in a remark that needs it.
     whole = before.endswith("\n") and rest.lstrip(" \t").startswith(("\n", "\r"))
     if whole:
-        before = _less_one_break(before)
+        before = before.removesuffix("\n").removesuffix("\r")
     if not last:
         return (before if whole else text[: gone.start]) + rest.lstrip(" \t")
     if number and comma == end:  # nobody ended with a comma, so the one before must not either
@@ -163,22 +160,14 @@ def _remark(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _less_one_break(text: str) -> str:
-    return text.removesuffix("\n").removesuffix("\r")
-
-
 class _Style:
     """How a file is laid out, as far as what we add has to look alike."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self.multiline = "\n" in text.strip() or not text.strip(" \t\r\n{}")
         first = re.search(r"\n([ \t]+)\S", text)
         self.unit = first.group(1) if first else "  "
-
-    def indentation_at(self, position: int) -> str:
-        return _indentation_of(self._text, position)
 
 
 def _indentation_of(text: str, position: int) -> str:
@@ -291,11 +280,34 @@ class JsonFile(Struct, frozen=True, kw_only=True):
         container, number = trail[-1]
         return remove(text, container, number)
 
+    def with_entry(self, keys: Sequence[str], wanted: Mapping[str, Any], *ours: str) -> Change:
+        """The file with the entry of our tools, and what a person set there."""
+        data = self.data()
+        text = self.text(data)
+        known = self.at(text, keys)
+        entry = kept(known, wanted, *ours)
+        return (
+            self.unchanged(data) if known == entry else self.change(data, self.with_member(text, keys, entry))
+        )
+
+    def without_entry(self, keys: Sequence[str]) -> Change:
+        data = self.data()
+        if data is not None and b"holdfast" in data and self.at(self.text(data), keys) is not None:
+            return self.change(data, self.without_member(self.text(data), keys))
+        return self.unchanged(data)
+
+
+def host_file(where: Where, scope: Scope, path: Path, title: str, *, comments: bool = False) -> JsonFile:
+    """A host's file. The user's may be a link, a repository's is not followed."""
+    path = followed(path) if scope == "user" else path
+    linked = leads_elsewhere(where, path, scope)
+    return JsonFile(where=where, path=path, title=title, comments=comments, linked=linked)
+
 
 def kept(known: Any, wanted: Mapping[str, Any], *ours: str) -> dict[str, Any]:
     """The entry of our tools with what a person set there, such as variables, or that it is switched off."""
     theirs = known if isinstance(known, dict) and "command" in known else {}
-    return {**wanted, **theirs, **{name: wanted[name] for name in ours}}
+    return {**wanted, **theirs, **{name: wanted[name] for name in ours if name in wanted}}
 
 
 def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents.host_contract import Change, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, append, member, remove
+from holdfast.agents.host_contract import SERVER, BaseHost, Change, Scope, Where, Wired
+from holdfast.agents.json_config import JsonFile, append, host_file, member, remove
 from holdfast.core.errors import ConfigError
 from holdfast.core.git import git_text
 
@@ -164,3 +164,78 @@ def keep_out_of_git(where: Where, *names: str) -> tuple[str, ...]:
     if not shown or not git_text(where.project, "rev-parse", "--git-dir"):
         return ()
     return (f"Keep what names this machine out of git: add {' and '.join(shown)} to .git/info/exclude.",)
+
+
+class HookHost(BaseHost):
+    """An agent with hooks in one JSON file and tools in another. `timeouts` are in the host's own unit, by its events;
+    calls of tools other than `matchers` name start no process of ours.
+    """
+
+    agent: str
+    title: str
+    timeouts: Mapping[str, int]
+    matchers: Mapping[str, str] = {}
+    new_file = ""  # what a file of hooks must begin with
+    shared = True  # whether a repository's files may be in git
+
+    def folder(self, where: Where) -> Path:
+        """The user's folder of this agent."""
+        raise NotImplementedError
+
+    def hooks(self, where: Where, scope: Scope) -> JsonFile:
+        raise NotImplementedError
+
+    def tools(self, where: Where, scope: Scope) -> JsonFile:
+        raise NotImplementedError
+
+    def server(self, where: Where) -> dict[str, Any]:
+        """The entry of our tools, and under which names it stands."""
+        raise NotImplementedError
+
+    def keys(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        return ("mcpServers", SERVER)
+
+    def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
+        """One hook for each event, as the host wants it."""
+        return groups(interpreter, self.agent, self.timeouts, self.matchers)
+
+    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        hooks = self.hooks(where, scope)
+        self.refuse(where, scope, hooks.path)
+        changes = (self.with_hooks(hooks, self.entries(where.interpreter)),)
+        return (*changes, self.with_tools(where, scope)) if where.server else changes
+
+    def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
+        hooks, tools = self.hooks(where, scope), self.without_tools(where, scope)
+        return uninstalled(hooks, hooks.data()), tools
+
+    def status(self, where: Where, scope: Scope) -> Wired:
+        return wired(self.agent, scope, self.hooks(where, scope), self.entries(where.interpreter))
+
+    def found(self, where: Where) -> bool:
+        return self.folder(where).is_dir()
+
+    def with_hooks(self, file: JsonFile, wanted: Groups) -> Change:
+        data = file.data()
+        if self.new_file and data is None and not file.linked:
+            return file.change(None, with_groups(file, self.new_file, wanted))
+        return installed(file, data, wanted)
+
+    def with_tools(self, where: Where, scope: Scope) -> Change:
+        tools = self.tools(where, scope)
+        self.refuse(where, scope, tools.path)
+        return tools.with_entry(self.keys(where, scope), self.server(where), "type", "command", "args")
+
+    def without_tools(self, where: Where, scope: Scope) -> Change:
+        return self.tools(where, scope).without_entry(self.keys(where, scope))
+
+    def refuse(self, where: Where, scope: Scope, path: Path) -> None:
+        if self.shared:
+            refuse_tracked(where, scope, path)
+
+    def file(
+        self, where: Where, scope: Scope, user: str, project: str, *, comments: bool = False
+    ) -> JsonFile:
+        """A file of this host, by its name in the user's folder and in a repository."""
+        path = where.project / project if scope == "project" else self.folder(where) / user
+        return host_file(where, scope, path, self.title, comments=comments)

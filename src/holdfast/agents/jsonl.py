@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from itertools import accumulate
@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.contract import Claims, Glance, Warned
+from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, Reading, Warned
 from holdfast.core.errors import TranscriptError
 from holdfast.model.events import Event
 
@@ -147,17 +147,12 @@ S = TypeVar("S", bound=LineCount)
 class JsonLinesReading(ABC, Generic[T, S]):
     """One pass over a file of JSON lines, from where the last one stopped."""
 
-    def __init__(
-        self,
-        path: Path,
-        offset: int,
-        state: bytes,
-        claims: Claims,
-        lines: msgspec.json.Decoder[T],
-        states: type[S],
-    ) -> None:
-        self._state: S = msgspec.msgpack.decode(state, type=states) if state else states()
-        self._lines = JsonLines(path, offset, self._state.line, lines)
+    line: msgspec.json.Decoder[T]
+    carried: type[S]
+
+    def __init__(self, path: Path, offset: int, state: bytes, claims: Claims) -> None:
+        self._state: S = msgspec.msgpack.decode(state, type=self.carried) if state else self.carried()
+        self._lines = JsonLines(path, offset, self._state.line, self.line)
         self._claims = claims
         self._path = path
         self.warnings: list[Warned] = self._lines.warnings
@@ -172,6 +167,22 @@ class JsonLinesReading(ABC, Generic[T, S]):
     @abstractmethod
     def events(self) -> Iterator[Event]:
         """What the lines tell that are new."""
+
+
+class LineAgent(OneSessionPerFile):
+    """An agent that appends each session to a file of JSON lines of its own."""
+
+    reading: type[JsonLinesReading[Any, Any]]
+    pattern = "**/*.jsonl"
+
+    def candidates(self, root: Path) -> Iterable[Path]:
+        return root.glob(self.pattern)
+
+    def glance(self, path: Path, head: bytes) -> Glance:
+        return glance_at(head)
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> Reading:
+        return self.reading(path, offset, state, claims)
 
 
 def unreadable(path: Path, error: OSError) -> TranscriptError:

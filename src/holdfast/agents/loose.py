@@ -11,7 +11,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 from msgspec import Raw, field
@@ -29,7 +29,7 @@ from holdfast.agents.jsonl import (
     unreadable,
 )
 from holdfast.core.errors import TranscriptError
-from holdfast.model.events import Action, Began, Event, Todo, TodoStatus
+from holdfast.model.events import Action, Began, Event, Todo, TodoList, TodoStatus, ToolCall
 
 LARGEST_DOCUMENT = 512 * 1024 * 1024
 _LARGEST_COUNT = 2**53
@@ -44,6 +44,11 @@ TODO_STATUSES: dict[object, TodoStatus] = {
 }
 
 Record = dict[str, Any]
+
+
+def actions(**tools: str) -> dict[str, Action]:
+    """What each tool does, from the names of the tools for each action."""
+    return {tool: action for action in get_args(Action) for tool in tools.get(action, "").split()}
 
 
 def record(value: object, *keys: str) -> Record:
@@ -76,14 +81,6 @@ def patched_paths(patch: str) -> tuple[str, ...]:
     return tuple(PATCHED.findall(patch))
 
 
-def todo_items(value: object) -> tuple[Todo, ...]:
-    return tuple(
-        Todo(words, TODO_STATUSES.get(str(item.get("status")), "pending"))
-        for item in records(value)
-        if (words := text_in(item, "content", "text", "title")).strip()
-    )
-
-
 def checklist(markdown: str) -> tuple[Todo, ...]:
     """A to-do list as some agents write it: `- [x] done`, `- [ ] open`, `- [-] under way`."""
     states: dict[str, TodoStatus] = {
@@ -96,8 +93,12 @@ def checklist(markdown: str) -> tuple[Todo, ...]:
     return tuple(Todo(words, states.get(mark, "pending")) for mark, words in found)
 
 
-def object_in(source: str | bytes) -> Record:
-    """The object that a text consists of; an empty one when it is none."""
+def object_in(source: Raw | str | bytes) -> Record:
+    """The object that a text consists of, or a string in it holds; an empty one when it is none."""
+    if isinstance(source, Raw):  # a part of a line, which was found not to be too deep
+        if bytes(memoryview(source)[:1]) == b'"':
+            source = Raw(string_in(source).lstrip().encode("utf-8", "replace"))
+        return decoded(_objects, source, {}) if bytes(memoryview(source)[:1]) == b"{" else {}
     raw = source.encode("utf-8", "replace") if isinstance(source, str) else source
     if too_deep(raw):
         return {}
@@ -295,19 +296,6 @@ def first_object(head: bytes) -> dict[str, Any]:
     return decoded(_objects, Raw(line), {}) if line.startswith(b"{") else {}
 
 
-def json_object_in(raw: Raw) -> dict[str, Any]:
-    """An object, or a string that holds one as JSON; empty for anything else."""
-    start = bytes(memoryview(raw)[:1])
-    if start == b'"':
-        text = string_in(raw)
-        return (
-            decoded(_objects, Raw(text.encode("utf-8", "replace")), {})
-            if text.lstrip().startswith("{")
-            else {}
-        )
-    return decoded(_objects, raw, {}) if start == b"{" else {}
-
-
 def target_of(action: Action, arguments: Mapping[str, Any]) -> str:
     """The command line, the path or the query, under the names that agents give them."""
     if action == "shell":
@@ -334,15 +322,23 @@ def target_of(action: Action, arguments: Mapping[str, Any]) -> str:
     )
 
 
-def items_of_list(value: object) -> tuple[Todo, ...]:
+def called(
+    at: float | None, call: str, name: str, action: Action, arguments: Mapping[str, Any]
+) -> Iterator[ToolCall | TodoList]:
+    """A call with what its arguments say: what it aims at, what it writes, and a to-do list in `todos`."""
+    target = target_of(action, arguments)
+    paths = (target,) if action in ("edit", "read") and target else ()
+    yield ToolCall(at, call, name, action, target, paths, written_by(action, arguments, paths))
+    if action == "todo" and (items := todo_items(arguments.get("todos"))):
+        yield TodoList(at, items)
+
+
+def todo_items(value: object) -> tuple[Todo, ...]:
     """A to-do list: objects with a text and a status, or a markdown list of check boxes."""
     if isinstance(value, str):
         return checklist(value)
-    items: list[Todo] = []
-    for item in value if isinstance(value, list) else []:
-        text = (
-            text_in(item, "content", "description", "title", "text", "step") if isinstance(item, dict) else ""
-        )
-        if text.strip():
-            items.append(Todo(text, TODO_STATUSES.get(str(item.get("status")), "pending")))
-    return tuple(items)
+    return tuple(
+        Todo(text, TODO_STATUSES.get(str(item.get("status")), "pending"))
+        for item in records(value)
+        if (text := text_in(item, "content", "description", "title", "text", "step")).strip()
+    )

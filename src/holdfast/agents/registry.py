@@ -1,42 +1,27 @@
-"""All importers, in the order in which content is offered to them. Adding an agent is adding a line here.
+"""The one table of agents: which module reads an agent's transcripts, and which of them can be wired.
 
-An importer is loaded when it is first asked something: most commands concern one or two agents.
+A folder `agents/NAME` has `reader.py` and, for an agent that can be wired, `host.py` with `HOST`. Both are loaded when
+they are first asked something: most commands concern one or two agents (ADR 5). Packages add agents through the entry
+point group `holdfast.agents` (docs/add-an-agent.md); these are looked up only when all agents are asked, or one that
+is not in the table.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 from holdfast.agents.contract import Importer
+from holdfast.agents.host_contract import Host
+from holdfast.agents.third_party import Guarded, GuardedHost, GuardedReader
 
+GROUP = "holdfast.agents"
 
-class _OnFirstUse:
-    """Stands for an importer until a question reaches it. `name` is a class, or an instance made already."""
-
-    def __init__(self, agent: str, title: str, module: str, name: str) -> None:
-        self.agent = agent
-        self.title = title
-        self._where = (module, name)
-
-    def __getattr__(self, attribute: str) -> Any:
-        module, name = self._where
-        found = getattr(import_module(f"holdfast.agents.{module}.reader"), name)
-        importer = self._made(found) if isinstance(found, type) else found
-        self.__dict__.update(
-            {known: getattr(importer, known) for known in dir(importer) if not known.startswith("_")}
-        )
-        return getattr(importer, attribute)
-
-    def _made(self, kind: Any) -> Any:
-        # Checkpoints hold other agents' transcripts, which are offered to everyone else.
-        return (
-            kind([other for other in IMPORTERS if other.agent != "entire"])
-            if self.agent == "entire"
-            else kind()
-        )
-
-
+# Agent, title, folder, and the reader there: a class, or an instance. Content is offered to readers in this order.
 _LISTED = (
     ("claude-code", "Claude Code", "claude_code", "ClaudeCode"),
     ("codex", "Codex CLI", "codex", "Codex"),
@@ -55,7 +40,106 @@ _LISTED = (
     ("generic", "any agent (events.jsonl)", "generic", "Generic"),
     ("entire", "Entire", "entire", "Entire"),
 )
+HOSTS = ("claude-code", "codex", "copilot", "gemini", "opencode", "qwen", "cursor")  # in the order people see
+PLUGINS = ("claude-code", "codex", "copilot", "gemini")  # hosts for which a plugin can be made
+
+problems: list[str] = []
+"""A line for each thing that is wrong with an agent of another package, as far as it was asked."""
+
+
+class _OnFirstUse:
+    """Stands for a reader until a question reaches it."""
+
+    def __init__(self, agent: str, title: str, folder: str, name: str) -> None:
+        self.agent = agent
+        self.title = title
+        self._where = (folder, name)
+
+    def __getattr__(self, attribute: str) -> Any:
+        folder, name = self._where
+        found = getattr(import_module(f"holdfast.agents.{folder}.reader"), name)
+        reader = self._made(found) if isinstance(found, type) else found
+        self.__dict__.update(
+            {known: getattr(reader, known) for known in dir(reader) if not known.startswith("_")}
+        )
+        return getattr(reader, attribute)
+
+    def _made(self, kind: Any) -> Any:
+        # Checkpoints hold other agents' transcripts, which are offered to everyone else.
+        return (
+            kind([other for other in importers() if other.agent != "entire"])
+            if self.agent == "entire"
+            else kind()
+        )
+
 
 IMPORTERS: tuple[Importer, ...] = tuple(cast(Importer, _OnFirstUse(*listed)) for listed in _LISTED)
-
 BY_AGENT: dict[str, Importer] = {importer.agent: importer for importer in IMPORTERS}
+
+
+def importers() -> tuple[Importer, ...]:
+    """All readers, in the order in which content is offered to them."""
+    return (*IMPORTERS, *(added.reader for added in third_party().values()))
+
+
+def importer_of(agent: str) -> Importer | None:
+    return BY_AGENT.get(agent) or (added.reader if (added := third_party().get(agent)) else None)
+
+
+def hosts() -> tuple[str, ...]:
+    """The agents that can be wired."""
+    return (*HOSTS, *(agent for agent, added in third_party().items() if added.host is not None))
+
+
+def host_of(agent: str) -> Host | None:
+    if agent in HOSTS:
+        folder = next(folder for known, _, folder, _ in _LISTED if known == agent)
+        return cast(Host, import_module(f"holdfast.agents.{folder}.host").HOST)
+    return added.host if (added := third_party().get(agent)) else None
+
+
+@cache
+def third_party() -> dict[str, Guarded]:
+    """The agents of other packages. One that is broken is left out, with a line in `problems`."""
+    if not _is_declared():
+        return {}
+    from importlib.metadata import entry_points  # takes longer to load than all else here
+
+    found: dict[str, Guarded] = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            found[entry.name] = _guarded(entry.name, entry.load(), {*BY_AGENT, *found})
+        except Exception as error:
+            problems.append(
+                f"agent {entry.name} ({entry.value}) is left out: {type(error).__name__}: {error}"
+            )
+    return found
+
+
+def _is_declared() -> bool:
+    """Whether any installed package names our group: one look at small files, for nearly every machine has none."""
+    mark = f"[{GROUP}]".encode()
+    for folder in dict.fromkeys(sys.path):
+        for declared in Path(folder).glob("*-info/entry_points.txt"):
+            try:
+                if mark in declared.read_bytes():
+                    return True
+            except OSError:
+                continue
+    return False
+
+
+def _guarded(agent: str, given: Any, taken: set[str]) -> Guarded:
+    """What an entry point names: a module or an object with `READER` and, where it can be wired, `HOST`."""
+    reader, host = given.READER, getattr(given, "HOST", None)
+    if agent in taken:
+        raise ValueError("there is an agent of that name")
+    if not re.fullmatch("[a-z0-9][a-z0-9_-]{0,39}", agent):
+        raise ValueError("a name is made of a-z, 0-9, - and _")
+    for part in (reader, host) if host is not None else (reader,):
+        if part.agent != agent:
+            raise ValueError(
+                f"READER and HOST must name the agent as the entry point does, not {part.agent!r}"
+            )
+    guarded_host = GuardedHost(host, problems) if host is not None else None
+    return Guarded(GuardedReader(reader, problems), guarded_host)

@@ -1,18 +1,22 @@
-"""The commands that a person types in an agent (`/holdfast:resume` and kin) and the skill: one text for every host."""
+"""What a person adds to an agent: slash commands (`/holdfast:resume` and kin), a skill, a plugin that has it all.
+
+Commands and skill are one text for every host. Claude Code, Codex and Copilot CLI take plugins of the same layout, a
+marketplace with one plugin in it; Gemini CLI takes an extension. Each folder is made for one agent on this machine:
+the interpreter is named in full in it.
+"""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from holdfast.agents.claude_code import host
-from holdfast.agents.gemini import host as gemini
-from holdfast.agents.host_contract import PROGRAM, Change, Where
-from holdfast.agents.qwen import host as qwen
+from holdfast import __version__
+from holdfast.agents.host_contract import PROGRAM, SERVER, Change, Host, Where
 
 Runs = Callable[[str], str]
 """How a host's command says that a line of shell is to be run and its output read."""
@@ -159,38 +163,24 @@ def _markdown(head: dict[str, str], body: str) -> str:
     return "\n".join(("---", *lines, "---", "", body))
 
 
-# The slash commands as files of a person's own, for those who wire an agent by its settings: `install
-# --commands`.
-
-Made = tuple[Path, str, Callable[[SlashCommand, str], str]]
+# The slash commands as files of a person's own: `install --commands`.
 
 
-def _made(agent: str, where: Where) -> Made | None:
-    """Where an agent looks for commands, how such a file ends, and what makes one."""
-    if agent == "claude-code":
-        return host.folder(where), "md", claude_markdown
-    if agent == "gemini":
-        return gemini.home_of(where), "toml", gemini_toml
-    if agent == "qwen":
-        return qwen.home_of(where), "toml", gemini_toml
-    return None
-
-
-def added(agent: str, where: Where, *, wanted: bool) -> tuple[Change, ...]:
+def added(host: Host, where: Where, *, wanted: bool) -> tuple[Change, ...]:
     """The commands, where they are wanted or have been before; a file of that name that is not ours stays."""
-    files = _files(agent, where)
+    files = _files(host, where)
     before = {path: where.read(path) for path in files}
     if not (wanted or any(map(_is_ours, before.values()))):
         return ()
     return tuple(
-        Change(path=path, before=before[path], after=data if _may_go(before[path]) else before[path])
-        for path, data in files.items()
+        Change(path=path, before=old, after=files[path] if old is None or _is_ours(old) else old)
+        for path, old in before.items()
     )
 
 
-def removed(agent: str, where: Where) -> tuple[Change, ...]:
+def removed(host: Host, where: Where) -> tuple[Change, ...]:
     """Without the commands; one that somebody has made their own stays."""
-    found = [(path, where.read(path)) for path in _files(agent, where)]
+    found = [(path, where.read(path)) for path in _files(host, where)]
     return tuple(
         Change(path=path, before=data, after=None if _is_ours(data) else data)
         for path, data in found
@@ -198,12 +188,8 @@ def removed(agent: str, where: Where) -> tuple[Change, ...]:
     )
 
 
-def has_commands(agent: str, where: Where) -> bool:
-    return _made(agent, where) is not None
-
-
-def _files(agent: str, where: Where) -> dict[Path, bytes]:
-    made = _made(agent, where)
+def _files(host: Host, where: Where) -> dict[Path, bytes]:
+    made = host.commands(where)
     if made is None:
         return {}
     folder, ending, text_of = made
@@ -214,13 +200,86 @@ def _files(agent: str, where: Where) -> dict[Path, bytes]:
     }
 
 
-def _may_go(data: bytes | None) -> bool:
-    return data is None or _is_ours(data)
-
-
 def _is_ours(data: bytes | None) -> bool:
     """By what every one of them has, whichever interpreter it names: the description and a call of ours."""
     if data is None:
         return False
     text = data.decode("utf-8", "replace")
     return " -m holdfast" in text and any(one.about in text for one in COMMANDS)
+
+
+# Plugins.
+
+NAME = "holdfast"
+ABOUT = "Memory that every coding agent shares: what earlier sessions did, decided and learned."
+PLUGGED = "plugin"  # the last word of a plugin's hooks: they are silent where the settings have ours as well
+ALWAYS = " || true"
+FOLDER = f"plugins/{NAME}"
+
+
+class Plugin(Struct, frozen=True, kw_only=True):
+    """`files` by their path in the folder; `commands` add it in the agent, `update` takes a new one over."""
+
+    files: dict[str, bytes]
+    commands: tuple[str, ...]
+    update: str = ""
+    needs: tuple[str, ...] = ()
+
+
+def marketplace(
+    where: Where,
+    groups: Mapping[str, dict[str, Any]],
+    server: Mapping[str, Any],
+    commands: Callable[[str], dict[str, bytes]],
+) -> dict[str, bytes]:
+    """The layout of Claude Code: a marketplace beside the one plugin that it offers."""
+    holdfast = program(where.interpreter)
+    about = {"name": NAME, "version": __version__, "description": ABOUT}
+    market = {
+        "name": NAME,
+        "owner": {"name": NAME},
+        "description": ABOUT,
+        "plugins": [{**about, "source": f"./{FOLDER}"}],
+    }
+    plugin = {
+        ".claude-plugin/plugin.json": as_json({**about, "author": {"name": NAME}}),
+        "hooks/hooks.json": as_json({"description": "memory in, memory out", "hooks": plugged(groups)}),
+        **({".mcp.json": as_json({"mcpServers": {SERVER: server}})} if where.server else {}),
+        **commands(holdfast),
+        f"skills/{SKILL_NAME}/SKILL.md": skill_markdown(holdfast).encode(),
+    }
+    return {
+        ".claude-plugin/marketplace.json": as_json(market),
+        **{f"{FOLDER}/{name}": data for name, data in plugin.items()},
+    }
+
+
+def as_commands(holdfast: str) -> dict[str, bytes]:
+    return {f"commands/{one.name}.md": claude_markdown(one, holdfast).encode() for one in COMMANDS}
+
+
+def as_skills(holdfast: str) -> dict[str, bytes]:
+    """Codex makes skills of a plugin's commands if these take nothing, Copilot makes nothing of them."""
+    return {f"skills/{one.name}/SKILL.md": command_skill(one, holdfast).encode() for one in COMMANDS}
+
+
+def plugged(groups: Mapping[str, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Hooks that say of themselves that a plugin brought them."""
+    return {
+        event: [
+            {**group, "hooks": [{**hook, "command": _marked(hook["command"])} for hook in group["hooks"]]}
+        ]
+        for event, group in groups.items()
+    }
+
+
+def _marked(command: str) -> str:
+    return f"{command.removesuffix(ALWAYS)} {PLUGGED}{ALWAYS}"
+
+
+def as_json(value: object) -> bytes:
+    return json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def quoted(folder: Path) -> str:
+    return shlex.quote(str(folder))

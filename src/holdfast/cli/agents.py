@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.agents.registry import problems
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
 from holdfast.cli.options import Machine, Namespace, flag
@@ -15,6 +16,7 @@ OPTIONS = (flag("--json", "the list as JSON"),)
 
 def run(options: Namespace, machine: Machine) -> None:
     seen = agents_of(machine, machine.project())
+    output.warn_all(problems)
     if options.json:
         return output.show_json(seen)
     found = [agent for agent in seen if agent.found]

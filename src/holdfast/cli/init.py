@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.agents.host_contract import SCOPES
+from holdfast.agents.registry import HOSTS
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
@@ -18,7 +19,7 @@ from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place, short_duration
 from holdfast.core.errors import UsageError
 from holdfast.flows.find_transcripts import Found, Search
-from holdfast.flows.hosts import HOSTS, Plan, agents_here, hooked, host_for, rewire
+from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, rewire
 from holdfast.flows.import_sessions import ImportReport, import_found, recorded_here, unread
 from holdfast.flows.set_up import Known, begin
 from holdfast.store.project import Project

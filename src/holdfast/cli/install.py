@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.agents.host_contract import SCOPES, Change, Scope
+from holdfast.agents.registry import HOSTS
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.flows.hosts import HOSTS, Plan, agents_here, host_for, install, plan_install, takes_commands
+from holdfast.flows.hosts import Plan, agents_here, host_for, install, plan_install, takes_commands
 from holdfast.store.project import Project
 
 DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.agents.registry import PLUGINS
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
-from holdfast.flows.plugins import AGENTS, Made, make
+from holdfast.flows.plugins import Made, make
 
 DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
 hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the
@@ -22,7 +23,7 @@ EXAMPLES = """examples:
 
 
 OPTIONS = (
-    option("agent", metavar="AGENT", help=f"one of: {', '.join(AGENTS)}"),
+    option("agent", metavar="AGENT", help=f"one of: {', '.join(PLUGINS)}"),
     option("--to", type=Path, metavar="DIR", help="make it there (default: ~/.holdfast/plugins)"),
     flag("--no-mcp", "without tools"),
     flag("--path", "print nothing but the folder, for scripts"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from holdfast import __version__
 from holdfast.agents.host_contract import SCOPES, Scope
+from holdfast.agents.registry import HOSTS, hosts
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
@@ -13,7 +14,7 @@ from holdfast.cli.install import as_json, show_all
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.flows.hosts import HOSTS, Plan, host_for, plan_uninstall, still_wired, uninstall
+from holdfast.flows.hosts import Plan, host_for, plan_uninstall, still_wired, uninstall
 from holdfast.flows.plugins import made_before
 from holdfast.flows.portability import Purged, plan_purge, purge
 from holdfast.store.project import Project
@@ -41,7 +42,7 @@ def run(options: Namespace, machine: Machine) -> int:
     _check(options)
     project = machine.project()
     scopes = (options.scope,) if options.scope else SCOPES
-    agents = list(HOSTS) if options.all else [options.agent]
+    agents = list(hosts()) if options.all else [options.agent]
     plans, problems = _planned(machine, project, agents, scopes, options.all)
     purged = plan_purge(project) if options.purge else None
     if not options.json:

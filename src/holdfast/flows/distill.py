@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.agents.contract import Claims, Reading, Warned
-from holdfast.agents.registry import BY_AGENT
+from holdfast.agents.registry import importer_of
 from holdfast.core.errors import NameRefused
 from holdfast.core.fence import strip_ours
 from holdfast.core.names import safe_name
@@ -194,7 +194,9 @@ def _parts(cursors: Sequence[Cursor]) -> list[Part]:
             continue  # emptied by `forget`
         digest = msgspec.msgpack.decode(cursor.digest, type=Digest)
         if not digest.empty:
-            (copies if BY_AGENT[cursor.agent].copies else originals).append(Part(cursor.path, digest))
+            importer = importer_of(cursor.agent)  # None where the package that brought it is gone
+            is_copy = importer is not None and importer.copies
+            (copies if is_copy else originals).append(Part(cursor.path, digest))
     return originals or copies
 
 

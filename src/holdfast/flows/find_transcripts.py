@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from holdfast.agents.contract import Glance, Importer, Warned
-from holdfast.agents.registry import BY_AGENT, IMPORTERS
+from holdfast.agents.registry import importer_of, importers, problems
 from holdfast.core.errors import TranscriptError, UsageError
 from holdfast.core.open_files import part_of
 from holdfast.guard.hidden_text import path_text
@@ -51,18 +51,19 @@ class Search(Struct):
     warnings: list[Warned] = []
 
     def settled(self) -> Search:
-        """Each session once, however often it was named."""
-        return Search(list({item.key: item for item in self.found}.values()), self.skipped, self.warnings)
+        """Each session once, however often it was named; with what is wrong with agents of other packages."""
+        failed = [Warned("holdfast.agents", 0, "agent-failed", line) for line in problems]
+        found = list({item.key: item for item in self.found}.values())
+        return Search(found, self.skipped, [*self.warnings, *failed])
 
 
 def importers_for(agent: str | None) -> Sequence[Importer]:
     if agent is None:
-        return IMPORTERS
-    if agent not in BY_AGENT:
-        raise UsageError(
-            f"no importer for agent {agent!r}", fix=f"Known agents: {', '.join(sorted(BY_AGENT))}"
-        )
-    return (BY_AGENT[agent],)
+        return importers()
+    if (importer := importer_of(agent)) is None:
+        known = ", ".join(sorted(one.agent for one in importers()))
+        raise UsageError(f"no importer for agent {agent!r}", fix=f"Known agents: {known}")
+    return (importer,)
 
 
 def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:

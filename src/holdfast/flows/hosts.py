@@ -8,16 +8,15 @@ import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
 
 import msgspec
 from msgspec import Struct, structs
 
 from holdfast.agents import slash_commands
 from holdfast.agents.host_contract import PROGRAM, SCOPES, SERVER, Change, Host, Scope, Where, Wired
+from holdfast.agents.registry import host_of, hosts
 from holdfast.briefing.prepare import prepare
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError, UsageError
@@ -150,18 +149,6 @@ def _leave(folders: tuple[str, ...]) -> None:
             return
 
 
-# agent -> the module that knows its host. Loaded when it is asked for, as commands and importers are.
-HOSTS = {
-    "claude-code": "holdfast.agents.claude_code.host",
-    "codex": "holdfast.agents.codex.host",
-    "copilot": "holdfast.agents.copilot.host",
-    "gemini": "holdfast.agents.gemini.host",
-    "opencode": "holdfast.agents.opencode.host",
-    "qwen": "holdfast.agents.qwen.host",
-    "cursor": "holdfast.agents.cursor.host",
-}
-
-
 class Plan(Struct, frozen=True, kw_only=True):
     """What an install or uninstall would do, and what the person should know before and after it is done."""
 
@@ -176,11 +163,12 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def host_for(agent: str) -> Host:
-    if agent not in HOSTS:
+    if (host := host_of(agent)) is None:
+        known = hosts()
         raise UsageError(
-            f"no hooks for agent {agent!r}", fix=f"{meant(agent, HOSTS)}Known: {', '.join(sorted(HOSTS))}"
+            f"no hooks for agent {agent!r}", fix=f"{meant(agent, known)}Known: {', '.join(sorted(known))}"
         )
-    return cast(Host, import_module(HOSTS[agent]).HOST)
+    return host
 
 
 def meant(agent: str, known: Collection[str]) -> str:
@@ -195,7 +183,7 @@ def meant(agent: str, known: Collection[str]) -> str:
 def agents_here(machine: Machine, project: Project) -> list[str]:
     """The agents that somebody uses on this machine, of those that can be wired."""
     where = where_of(machine, project)
-    return [agent for agent in HOSTS if host_for(agent).found(where)]
+    return [agent for agent in hosts() if host_for(agent).found(where)]
 
 
 def plan_install(
@@ -212,7 +200,7 @@ def plan_install(
     host = host_for(agent)
     changes = host.install(where, scope)
     if scope == "user":
-        changes += slash_commands.added(agent, where, wanted=commands)
+        changes += slash_commands.added(host, where, wanted=commands)
     warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
         warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
@@ -228,7 +216,8 @@ def plan_install(
 
 def takes_commands(machine: Machine, project: Project, agent: str) -> bool:
     """Whether slash commands of ours can be put into an agent's own folder."""
-    return slash_commands.has_commands(agent, where_of(machine, project))
+    host = host_of(agent)
+    return host is not None and host.commands(where_of(machine, project)) is not None
 
 
 def install(machine: Machine, project: Project, plan: Plan) -> None:
@@ -252,7 +241,7 @@ def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Seque
     record = HostFiles(machine.home)
     changes: dict[Path, Change] = {}
     for scope in scopes:
-        removed = slash_commands.removed(agent, where) if scope == "user" else ()
+        removed = slash_commands.removed(host, where) if scope == "user" else ()
         for change in (*host.uninstall(where, scope), *removed):
             first = changes.get(change.path)
             before = change.before if first is None else first.before
@@ -304,13 +293,13 @@ def where_of(machine: Machine, project: Project, *, tools: bool = True, status_l
 
 def wired(machine: Machine, project: Project) -> list[Wired]:
     where = where_of(machine, project)
-    return [host_for(agent).status(where, scope) for agent in HOSTS for scope in SCOPES]
+    return [host_for(agent).status(where, scope) for agent in hosts() for scope in SCOPES]
 
 
 def hooked(machine: Machine, project: Project) -> list[str]:
     """The agents that our hooks are in, here or for the person; one whose file is broken has none that work."""
     where, found = where_of(machine, project), []
-    for agent in HOSTS:
+    for agent in hosts():
         with suppress(HoldfastError):
             if any(host_for(agent).status(where, scope).installed for scope in SCOPES):
                 found.append(agent)

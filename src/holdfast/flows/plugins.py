@@ -9,7 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.agents.host_contract import SCOPES, Where
-from holdfast.agents.plugins import PLUGINS, Plugin
+from holdfast.agents.registry import PLUGINS
+from holdfast.agents.slash_commands import Plugin
 from holdfast.core import files
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.flows.hosts import host_for, interpreter_warnings, meant, where_of
@@ -46,9 +47,6 @@ def write(folder: Path, wanted: Mapping[str, bytes], mark: str, lock: Path) -> b
     return True
 
 
-AGENTS = ("claude-code", "codex", "copilot", "gemini")
-
-
 class Made(Struct, frozen=True, kw_only=True):
     """A plugin's folder as it is now. `commands` are for the person; `changed` says whether it was made anew."""
 
@@ -69,7 +67,7 @@ def make(
     """Writes the folder, under `~/.holdfast/plugins` unless another is named."""
     where = where_of(machine, project, tools=tools)
     place = folder or _own(machine, agent)
-    plugin = _plugin(agent, where, place)
+    plugin, host = _plugin(agent, where, place), host_for(agent)
     new = not place.exists()
     changed = write(place, plugin.files, next(iter(plugin.files)), _lock(machine, agent))
     warnings = list(interpreter_warnings(where.interpreter))
@@ -77,14 +75,14 @@ def make(
         warnings.append(
             "the mcp extra is not installed, so the plugin has no tools: pip install 'holdfast[mcp]'"
         )
-    if any(host_for(agent).status(where, scope).installed for scope in SCOPES):
+    if any(host.status(where, scope).installed for scope in SCOPES):
         warnings.append(
-            f"{plugin.title} is wired by holdfast install as well. Those hooks speak and the plugin's stay silent; "
+            f"{host.title} is wired by holdfast install as well. Those hooks speak and the plugin's stay silent; "
             f"one of the two is enough: holdfast uninstall {agent}"
         )
     return Made(
         agent=agent,
-        title=plugin.title,
+        title=host.title,
         folder=place,
         changed=changed,
         new=new,
@@ -98,7 +96,7 @@ def make(
 def outdated(machine: Machine, project: Project) -> Iterator[str]:
     """Agents whose plugin, made before, names another interpreter or says something else than it would now."""
     where = where_of(machine, project)
-    for agent in AGENTS:
+    for agent in PLUGINS:
         folder = _own(machine, agent)
         if not folder.is_dir():
             continue
@@ -110,16 +108,17 @@ def outdated(machine: Machine, project: Project) -> Iterator[str]:
 
 def made_before(machine: Machine) -> list[str]:
     """Agents for which a plugin was made; whether a person added it there only the agent knows."""
-    return [agent for agent in AGENTS if _own(machine, agent).is_dir()]
+    return [agent for agent in PLUGINS if _own(machine, agent).is_dir()]
 
 
 def _plugin(agent: str, where: Where, folder: Path) -> Plugin:
-    if agent not in AGENTS:
+    plugin = host_for(agent).plugin(where, folder) if agent in PLUGINS else None
+    if plugin is None:
         raise UsageError(
             f"no plugin for agent {agent!r}",
-            fix=f"{meant(agent, AGENTS)}Known: {', '.join(AGENTS)}; for others: holdfast install",
+            fix=f"{meant(agent, PLUGINS)}Known: {', '.join(PLUGINS)}; for others: holdfast install",
         )
-    return PLUGINS[agent](where, folder)
+    return plugin
 
 
 def _own(machine: Machine, agent: str) -> Path:

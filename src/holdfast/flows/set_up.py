@@ -6,7 +6,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from holdfast.agents.registry import IMPORTERS
+from holdfast.agents.registry import importer_of
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.start import Line, briefings_of
 from holdfast.flows.lessons import read_lessons
@@ -60,4 +60,5 @@ def begin(machine: Machine, project: Project) -> Known:
 
 def title_of(agent: str | None) -> str:
     """An agent's name as people write it."""
-    return next((one.title for one in IMPORTERS if one.agent == agent), agent or "unknown")
+    importer = importer_of(agent) if agent else None
+    return importer.title if importer is not None else agent or "unknown"

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast.agents.registry import IMPORTERS
+from holdfast.agents.registry import hosts, importers
 from holdfast.briefing.explain import why_silent, why_uncaptured
 from holdfast.briefing.recovery import state_of
 from holdfast.flows.find_transcripts import Found, discovered, of_project
-from holdfast.flows.hosts import HOSTS, agents_here, hooked
+from holdfast.flows.hosts import agents_here, hooked
 from holdfast.flows.import_sessions import recorded_here, unread
 from holdfast.guard.hidden_text import path_text
 from holdfast.ledger.rows import read_ledger, rows
@@ -105,7 +105,7 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
     seen = []
     used = agents_here(machine, project)
     ours = hooked(machine, project)
-    for importer in IMPORTERS:
+    for importer in importers():
         folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
         found = discovered(machine, (importer,), {}, project).found
         latest = max((_last_seen(item) for item in found), default=0.0)
@@ -121,7 +121,7 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
                 here=len(of_project(found, project, ())),
                 last=datetime.fromtimestamp(latest).astimezone() if latest else None,
                 importer=True,
-                host=importer.agent in HOSTS,
+                host=importer.agent in hosts(),
                 wired=importer.agent in ours,
             )
         )

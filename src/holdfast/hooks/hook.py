@@ -67,6 +67,8 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         if event == MOMENT and not _worth_a_look(raw, host, env):
             return 0
         payload, problem = parse(raw)
+        if arguments[2:]:
+            payload = host_protocol.named(payload, arguments[2:])
         call = Call(host_protocol.speaker(host, payload, env), theirs, event, payload)
         directories = directories_of(call, env)
         found = place.find(directories[0], place.home_of(env))

@@ -136,8 +136,20 @@ class Call:
 
 
 def event_of(host: str, event: str) -> str:
-    """Our name of a host's event; '' where it is none of ours."""
-    return EVENTS.get(host, {}).get(event, "")
+    """Our name of a host's event; '' where it is none of ours.
+
+    A host that is not known here came with another package, whose agents speak as Claude Code does.
+    """
+    theirs = EVENTS.get(host)
+    if theirs is None:
+        theirs = _SAME if host.replace("-", "").replace("_", "").isalnum() else {}
+    return theirs.get(event, "")
+
+
+def named(payload: dict[str, object], words: list[str]) -> dict[str, object]:
+    """A payload of a host whose installed command says what it calls our fields: `session_id=conversationId`."""
+    pairs = [word.split("=", 1) for word in words if "=" in word]
+    return {**payload, **{ours: payload[theirs] for ours, theirs in pairs if theirs in payload}}
 
 
 def speaker(host: str, payload: Mapping[str, object], env: Mapping[str, str]) -> str:

@@ -18,19 +18,7 @@ from msgspec import Struct
 from holdfast.agents.contract import Claims, Glance, ReadAnew
 from holdfast.agents.jsonl import excerpt, unreadable
 from holdfast.core.errors import TranscriptError
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Event,
-    Interruption,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # aider's chat history, taken apart: chats, and in each what was typed, what aider said, what was answered.
@@ -179,7 +167,7 @@ class ChatReading(ReadAnew):
         self._calls = 0
         self._model = ""
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[ev.Event]:
         chat = next((chat for chat in _chats_of(self._path) if chat.identity == self._part), None)
         if chat is None:
             return
@@ -196,16 +184,16 @@ class ChatReading(ReadAnew):
                 continue
             if not began:
                 began = True
-                yield Began(
+                yield ev.Began(
                     chat.at, session=chat.identity, cwd=str(self._path.absolute().parent), version=version
                 )
             yield from self._block(found, number, chat, said)
             said = block.text if block.kind == "person" else said
 
-    def _block(self, found: list[Block], number: int, chat: Chat, said: str) -> Iterator[Event]:
+    def _block(self, found: list[Block], number: int, chat: Chat, said: str) -> Iterator[ev.Event]:
         block = found[number]
         if block.kind == "answer":
-            yield AgentTurn(chat.at, _after_output(block.text))
+            yield ev.AgentTurn(chat.at, _after_output(block.text))
         elif block.kind == "aider":
             yield from self._printed(block, chat, number)
         elif command := command_line(block):
@@ -215,17 +203,17 @@ class ChatReading(ReadAnew):
             if not (
                 said.startswith("/") and said.partition(" ")[2].strip() == words
             ):  # written a second time
-                yield UserTurn(chat.at, words, command=name)
+                yield ev.UserTurn(chat.at, words, command=name)
 
-    def _commanded(self, command: str, later: list[Block], chat: Chat) -> Iterator[Event]:
+    def _commanded(self, command: str, later: list[Block], chat: Chat) -> Iterator[ev.Event]:
         """A command that a person gave; when it failed and the model was asked about it, it is a request too."""
         if any(line.startswith("Tokens: ") for block in later for line in block.lines):
-            yield UserTurn(chat.at, command, command="/test")
+            yield ev.UserTurn(chat.at, command, command="/test")
         yield self._call(chat, "run", "shell", command)
         output = "\n".join(block.text for block in later[:2])
-        yield ToolResult(chat.at, self._name(chat), ok=None, text=excerpt(output))
+        yield ev.ToolResult(chat.at, self._name(chat), ok=None, text=excerpt(output))
 
-    def _printed(self, block: Block, chat: Chat, number: int) -> Iterator[Event]:
+    def _printed(self, block: Block, chat: Chat, number: int) -> Iterator[ev.Event]:
         failing = False
         for place, line in enumerate(block.lines):
             if found := _TOKENS.match(line):
@@ -237,38 +225,38 @@ class ChatReading(ReadAnew):
                 yield from self._edit(chat, found[1], ok=False)
             elif found := _SKIPPED.match(line):
                 yield self._call(chat, "edit", "edit", found[1])
-                yield ToolResult(chat.at, self._name(chat), ok=False, text=line, rejected=True)
+                yield ev.ToolResult(chat.at, self._name(chat), ok=False, text=line, rejected=True)
             elif found := _COMMIT.match(line):
                 yield self._call(chat, "commit", "shell", f"git commit -m {found[2]!r}")
-                yield ToolResult(
+                yield ev.ToolResult(
                     chat.at, self._name(chat), ok=True, text=f"[aider {found[1]}] {found[2]}", exit_code=0
                 )
             elif found := _RUNNING.match(line):
                 yield from self._ran(chat, found[1], line, block.lines[place + 1 :])
             elif line.startswith("^C KeyboardInterrupt"):
-                yield Interruption(chat.at)
+                yield ev.Interruption(chat.at)
             elif found := _FAULT.match(line):
                 if not failing:  # the same failure is printed with each attempt
-                    yield ApiFailure(chat.at, line)
+                    yield ev.ApiFailure(chat.at, line)
                 failing = True
 
-    def _ran(self, chat: Chat, command: str, line: str, printed: tuple[str, ...]) -> Iterator[Event]:
+    def _ran(self, chat: Chat, command: str, line: str, printed: tuple[str, ...]) -> Iterator[ev.Event]:
         """Linters are mentioned when they complain; of other commands nobody says how they ended."""
         yield self._call(chat, "lint" if line.startswith("##") else "shell", "shell", command)
         complained = line.startswith("##")
         output = "\n".join(printed) if complained else ""
-        yield ToolResult(chat.at, self._name(chat), ok=False if complained else None, text=excerpt(output))
+        yield ev.ToolResult(chat.at, self._name(chat), ok=False if complained else None, text=excerpt(output))
 
-    def _edit(self, chat: Chat, path: str, *, ok: bool) -> Iterator[Event]:
+    def _edit(self, chat: Chat, path: str, *, ok: bool) -> Iterator[ev.Event]:
         yield self._call(chat, "edit", "edit", path)
-        yield ToolResult(chat.at, self._name(chat), ok=ok, own_fault=not ok)
+        yield ev.ToolResult(chat.at, self._name(chat), ok=ok, own_fault=not ok)
 
     def _name(self, chat: Chat) -> str:
         return f"{chat.identity}:{self._calls}"
 
-    def _call(self, chat: Chat, tool: str, action: Action, target: str) -> ToolCall:
+    def _call(self, chat: Chat, tool: str, action: ev.Action, target: str) -> ev.ToolCall:
         self._calls += 1
-        return ToolCall(
+        return ev.ToolCall(
             chat.at, self._name(chat), tool, action, target, (target,) if action == "edit" else ()
         )
 
@@ -277,12 +265,14 @@ class ChatReading(ReadAnew):
             if found := _MODEL.match(line):
                 self._model = found[1]
 
-    def _usage(self, found: re.Match[str], line: str, key: str, chat: Chat) -> UsageReport:
+    def _usage(self, found: re.Match[str], line: str, key: str, chat: Chat) -> ev.UsageReport:
         sent, written, cached, received = (_amount(found[place], found[place + 1]) for place in (1, 3, 5, 7))
         fresh = sent - written - cached if sent >= written + cached else max(sent - written, 0)
         cost = _COST.search(line)
         stated = float(cost[1].replace(",", "").rstrip(".") or 0) if cost else 0.0
-        return UsageReport(chat.at, key, self._model, Usage(fresh, received, cached, written), stated or None)
+        return ev.UsageReport(
+            chat.at, key, self._model, ev.Usage(fresh, received, cached, written), stated or None
+        )
 
 
 class Aider:

@@ -5,12 +5,14 @@ Tools stand in `~/.claude.json`: for the user, or in the entry of one project, w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from holdfast.agents import json_hooks
-from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, followed, kept, leads_elsewhere
+from holdfast.agents.host_contract import SERVER, Change, Commands, Host, Scope, Where, Wired
+from holdfast.agents.json_config import JsonFile, followed, host_file, leads_elsewhere
+from holdfast.agents.slash_commands import NAME, Plugin, as_commands, claude_markdown, marketplace, quoted
 
 # Seconds until the host gives up on a hook. Ours end after 3; an end without a time is cancelled early.
 TIMEOUTS = {
@@ -21,53 +23,75 @@ TIMEOUTS = {
     "PreCompact": 5,
     "SessionEnd": 10,
 }
-# Calls of other tools start no process of ours.
-MATCHERS = {"PreToolUse": "Bash|AskUserQuestion"}
-
-
 LINE = "statusLine"
 LOCAL = "settings.local.json"
 
 
-class ClaudeCode:
+class ClaudeCode(json_hooks.HookHost):
     agent = "claude-code"
     title = "Claude Code"
+    timeouts = TIMEOUTS
+    matchers: Mapping[str, str] = {"PreToolUse": "Bash|AskUserQuestion"}
+    shared = False
+
+    def folder(self, where: Where) -> Path:
+        return where.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+    def hooks(self, where: Where, scope: Scope) -> JsonFile:
+        return self.file(where, scope, "settings.json", f".claude/{LOCAL}")
+
+    def tools(self, where: Where, scope: Scope) -> JsonFile:
+        return host_file(where, "user", where.folder("CLAUDE_CONFIG_DIR") / ".claude.json", self.title)
+
+    def server(self, where: Where) -> dict[str, Any]:
+        """Without `alwaysLoad` the tools are hidden behind a search for tools."""
+        program, *words = where.server
+        return {"type": "stdio", "command": program, "args": words, "alwaysLoad": True}
+
+    def keys(self, where: Where, scope: Scope) -> tuple[str, ...]:
+        own = ("projects", str(where.project)) if scope == "project" else ()
+        return (*own, "mcpServers", SERVER)
 
     def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        settings = self._settings(where, scope)
-        hooks = json_hooks.installed(settings, settings.data(), entries(where.interpreter))
-        return (self._with_line(where, settings, hooks), *self._tools(where, scope))
+        hooks, *tools = super().install(where, scope)
+        return (self._with_line(where, scope, hooks), *tools)
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        settings, tools = self._settings(where, scope), self._tool_file(where)
-        data = tools.data()
-        keys = _keys(where, scope)
-        change = tools.unchanged(data)
-        if data is not None and b"holdfast" in data and tools.at(tools.text(data), keys) is not None:
-            change = tools.change(data, tools.without_member(tools.text(data), keys))
-        return _without_line(settings, json_hooks.uninstalled(settings, settings.data())), change
+        hooks, tools = super().uninstall(where, scope)
+        return _without_line(self.hooks(where, scope), hooks), tools
 
     def status(self, where: Where, scope: Scope) -> Wired:
-        settings = self._settings(where, scope)
+        settings = self.hooks(where, scope)
         data = settings.data()
         line = settings.value(data).get(LINE) if data is not None else None
         changed = is_our_line(line) and line != status_line(where.interpreter)
         also = (LINE,) if changed else ()
-        return json_hooks.wired(self.agent, scope, settings, entries(where.interpreter), also)
-
-    def found(self, where: Where) -> bool:
-        return folder(where).is_dir()
+        return json_hooks.wired(self.agent, scope, settings, self.entries(where.interpreter), also)
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         if where.status_line and (other := self._another_line(where, scope)):
             return (f"{other} has a status line already, which stays. Ours prints: holdfast statusline",)
         return ()
 
-    def _with_line(self, where: Where, settings: JsonFile, hooks: Change) -> Change:
+    def commands(self, where: Where) -> Commands:
+        return self.folder(where), "md", claude_markdown
+
+    def plugin(self, where: Where, folder: Path) -> Plugin:
+        server = self.server(where) if where.server else {}
+        return Plugin(
+            files=marketplace(where, self.entries(where.interpreter), server, as_commands),
+            commands=(
+                f"claude plugin marketplace add {quoted(folder)}",
+                f"claude plugin install {NAME}@{NAME}",
+            ),
+            update=f"claude plugin marketplace update {NAME} && claude plugin update {NAME}@{NAME}",
+        )
+
+    def _with_line(self, where: Where, scope: Scope, hooks: Change) -> Change:
         """With our status line, where it is wanted and nobody else's is there, or where an old one of ours is."""
+        settings = self.hooks(where, scope)
         text = settings.text(hooks.after)
         found = settings.at(text, (LINE,))
-        scope: Scope = "project" if settings.path.name == LOCAL else "user"
         free = where.status_line and not self._another_line(where, scope)
         wanted = status_line(where.interpreter)
         if found == wanted or not (free or is_our_line(found)):
@@ -76,7 +100,7 @@ class ClaudeCode:
 
     def _another_line(self, where: Where, scope: Scope) -> Path | None:
         """The file that has somebody else's status line, which ours would replace there or hide from here."""
-        places: list[Path] = [followed(folder(where) / "settings.json")]
+        places: list[Path] = [followed(self.folder(where) / "settings.json")]
         if scope == "project":
             places += [where.project / ".claude" / name for name in ("settings.json", LOCAL)]
         for path in places:
@@ -88,37 +112,8 @@ class ClaudeCode:
                 return path
         return None
 
-    def _settings(self, where: Where, scope: Scope) -> JsonFile:
-        if scope == "project":
-            path = where.project / ".claude" / LOCAL
-        else:
-            path = followed(folder(where) / "settings.json")
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
-
-    def _tools(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        if not where.server:
-            return ()
-        file = self._tool_file(where)
-        data = file.data()
-        text, keys = file.text(data), _keys(where, scope)
-        known = file.at(text, keys)
-        wanted = kept(known, server(where), "type", "command", "args")
-        if known == wanted:
-            return (file.unchanged(data),)
-        return (file.change(data, file.with_member(text, keys, wanted)),)
-
-    def _tool_file(self, where: Where) -> JsonFile:
-        configured = where.env.get("CLAUDE_CONFIG_DIR")
-        folder = Path(configured).expanduser().absolute() if configured else where.home
-        return JsonFile(where=where, path=followed(folder / ".claude.json"), title=self.title)
-
 
 HOST: Host = ClaudeCode()
-
-
-def entries(interpreter: str) -> dict[str, dict[str, Any]]:
-    """One hook for each event, as Claude Code wants it."""
-    return json_hooks.groups(interpreter, ClaudeCode.agent, TIMEOUTS, MATCHERS)
 
 
 def status_line(interpreter: str) -> dict[str, Any]:
@@ -136,20 +131,3 @@ def _without_line(settings: JsonFile, change: Change) -> Change:
     if not is_our_line(settings.at(text, (LINE,))):
         return change
     return settings.change(change.before, settings.without_member(text, (LINE,)))
-
-
-def server(where: Where) -> dict[str, Any]:
-    """The tools. Without `alwaysLoad` they are hidden behind a search for tools."""
-    program, *words = where.server
-    return {"type": "stdio", "command": program, "args": words, "alwaysLoad": True}
-
-
-def _keys(where: Where, scope: Scope) -> tuple[str, ...]:
-    if scope == "project":
-        return ("projects", str(where.project), "mcpServers", SERVER)
-    return ("mcpServers", SERVER)
-
-
-def folder(where: Where) -> Path:
-    configured = where.env.get("CLAUDE_CONFIG_DIR")
-    return (Path(configured).expanduser() if configured else where.home / ".claude").absolute()

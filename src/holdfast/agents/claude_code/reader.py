@@ -23,66 +23,35 @@ from holdfast.agents.claude_code.tools import (
     todo_items,
     todo_status,
 )
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
 from holdfast.agents.jsonl import (
     LONGEST_GUIDE,
     LONGEST_OUTPUT,
     JsonLinesReading,
+    LineAgent,
     LineCount,
     decoded,
     excerpt,
-    glance_at,
     seconds,
     string_in,
     text_in,
 )
-from holdfast.agents.loose import written_by
+from holdfast.agents.loose import actions, written_by
 from holdfast.core.patterns import late
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    Todo,
-    TodoList,
-    TodoStatus,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.model.knowledge import may_be_guide
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "Bash": "shell",
-    "BashOutput": "other",
-    "PowerShell": "shell",
-    "Edit": "edit",
-    "MultiEdit": "edit",
-    "Write": "edit",
-    "NotebookEdit": "edit",
-    "Read": "read",
-    "NotebookRead": "read",
-    "Grep": "search",
-    "Glob": "search",
-    "LS": "search",
-    "LSP": "search",
-    "WebFetch": "web",
-    "WebSearch": "web",
-    "AskUserQuestion": "ask",
-    "ExitPlanMode": "plan",
-    "TodoWrite": "todo",
-    "TaskCreate": "todo",
-    "TaskUpdate": "todo",
-    "Task": "agent",
-    "Agent": "agent",
-}
+ACTIONS = actions(
+    shell="Bash PowerShell",
+    edit="Edit MultiEdit Write NotebookEdit",
+    read="Read NotebookRead",
+    search="Grep Glob LS LSP",
+    web="WebFetch WebSearch",
+    ask="AskUserQuestion",
+    plan="ExitPlanMode",
+    todo="TodoWrite TaskCreate TaskUpdate",
+    agent="Task Agent",
+)
 
 # Commands that the client answers itself: nobody's work, and no turn of the conversation.
 _LOCAL = """
@@ -184,7 +153,7 @@ class _Line(Struct, gc=False):
 
 
 class _OpenCall(Struct, gc=False):
-    action: Action
+    action: ev.Action
     tool: str
     subject: str = ""  # what the task, or the plan, says; the path of a guide that is read
     questions: tuple[OpenQuestion, ...] = ()
@@ -194,23 +163,25 @@ class _State(LineCount):
     began: tuple[str, str, str, str] = ("", "", "", "")
     subagent: bool = False
     open_calls: dict[str, _OpenCall] = field(default_factory=dict)
-    tasks: dict[str, tuple[str, TodoStatus]] = field(default_factory=dict)
+    tasks: dict[str, tuple[str, ev.TodoStatus]] = field(default_factory=dict)
     copied: bool = False  # within a history that another file has counted
 
 
-_lines = msgspec.json.Decoder(_Line)
 _blocks = msgspec.json.Decoder(list[_Block])
 _inputs = msgspec.json.Decoder(dict[str, Any])
 
 
 class ClaudeReading(JsonLinesReading[_Line, _State]):
-    def events(self) -> Iterator[Event]:
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
+    def events(self) -> Iterator[ev.Event]:
         repeated, state = self._claims.repeated, self._state
         for line in self._lines:
             kind = line.type
             if kind not in ("assistant", "user", "system", "attachment"):
                 if kind == "progress" and not state.copied and (at := seconds(line.timestamp)) is not None:
-                    yield Tick(at)
+                    yield ev.Tick(at)
                 continue
             if line.uuid and repeated(line.uuid):
                 state.copied = self._claims.foreign(line.uuid)
@@ -226,9 +197,9 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             elif kind == "attachment":
                 yield from self._queued(line, at)
             elif at is not None:
-                yield Tick(at)
+                yield ev.Tick(at)
 
-    def _began(self, line: _Line, at: float | None) -> Began | None:
+    def _began(self, line: _Line, at: float | None) -> ev.Began | None:
         known = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
         if known == self._state.began or not known[0]:
             return None
@@ -237,7 +208,7 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             return None  # a side branch within the main file does not move the session
         self._state.began, self._state.subagent = known, subagent
         session, cwd, branch, version = known
-        return Began(
+        return ev.Began(
             at,
             session=f"{session}/{line.agentId}" if subagent else session,
             parent=session if subagent else "",
@@ -250,32 +221,32 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
 
     # What every line goes through returns lists: a generator within a generator would cost more than its work.
 
-    def _assistant(self, line: _Line, at: float | None) -> list[Event]:
+    def _assistant(self, line: _Line, at: float | None) -> list[ev.Event]:
         message = line.message
         if message is None:
             return []
         blocks = message.content if isinstance(message.content, list) else []
         if line.isApiErrorMessage:
-            return [ApiFailure(at, " ".join(block.text for block in blocks if block.text))]
+            return [ev.ApiFailure(at, " ".join(block.text for block in blocks if block.text))]
         if message.model == "<synthetic>":
             return []
-        events: list[Event] = []
+        events: list[ev.Event] = []
         if message.usage is not None:
             key = f"{message.id}:{line.requestId or ''}" if message.id else line.uuid or ""
             if not self._claims.foreign(key):
-                events.append(UsageReport(at, key, message.model or "", _usage(message.usage)))
+                events.append(ev.UsageReport(at, key, message.model or "", _usage(message.usage)))
         for block in blocks:
             if block.type == "tool_use":
                 events += self._call(block, at)
             elif block.type == "text" and block.text and not line.isSidechain:
-                events.append(AgentTurn(at, block.text))
+                events.append(ev.AgentTurn(at, block.text))
         return events
 
-    def _call(self, block: _Block, at: float | None) -> list[Event]:
+    def _call(self, block: _Block, at: float | None) -> list[ev.Event]:
         name = block.name or ""
-        arguments = _arguments(block.input)
+        arguments = decoded(_inputs, block.input, {})
         call = block.id or ""
-        action: Action = ACTIONS.get(name, "other")
+        action: ev.Action = ACTIONS.get(name, "other")
         opened = self._state.open_calls[call] = _OpenCall(action, name)
         if name == "TaskCreate":
             opened.subject = text_in(arguments, "subject")
@@ -288,15 +259,15 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             opened.subject = target
         paths = (target,) if action in ("edit", "read") and target else ()
         written = written_by(action, arguments, paths)
-        events: list[Event] = [ToolCall(at, call, name, action, target, paths, written)]
+        events: list[ev.Event] = [ev.ToolCall(at, call, name, action, target, paths, written)]
         if name == "TodoWrite":
             if items := todo_items(arguments.get("todos")):
-                events.append(TodoList(at, items))
+                events.append(ev.TodoList(at, items))
         elif name == "TaskUpdate":
             events += self._task_update(arguments, at)
         return events
 
-    def _task_update(self, arguments: dict[str, Any], at: float | None) -> Iterator[Event]:
+    def _task_update(self, arguments: dict[str, Any], at: float | None) -> Iterator[ev.Event]:
         task = str(arguments.get("taskId", ""))
         if task in self._state.tasks:
             subject, status = self._state.tasks[task]
@@ -308,14 +279,14 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
                 del self._state.tasks[task]
             yield self._task_list(at)
 
-    def _task_list(self, at: float | None) -> TodoList:
-        return TodoList(at, tuple(Todo(text, status) for text, status in self._state.tasks.values()))
+    def _task_list(self, at: float | None) -> ev.TodoList:
+        return ev.TodoList(at, tuple(ev.Todo(text, status) for text, status in self._state.tasks.values()))
 
-    def _user(self, line: _Line, at: float | None) -> list[Event]:
+    def _user(self, line: _Line, at: float | None) -> list[ev.Event]:
         content = line.message.content if line.message else None
         if line.isCompactSummary:
-            return [Compaction(at, _joined(content))]
-        events: list[Event] = []
+            return [ev.Compaction(at, _joined(content))]
+        events: list[ev.Event] = []
         text = content if isinstance(content, str) else ""
         if isinstance(content, list):
             said = []
@@ -335,17 +306,17 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         if human and text:
             events += _human(text, at)
         elif at is not None and not events:
-            events.append(Tick(at))
+            events.append(ev.Tick(at))
         return events
 
-    def _queued(self, line: _Line, at: float | None) -> Iterator[Event]:
+    def _queued(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         """Words typed while the agent worked reach it as an attachment, not as a user line."""
         attachment = line.attachment
         if attachment is None or attachment.type != "queued_command" or line.isSidechain:
             return
         yield from _human(_text_of(attachment.prompt), at)
 
-    def _result(self, block: _Block, at: float | None, events: list[Event]) -> None:
+    def _result(self, block: _Block, at: float | None, events: list[ev.Event]) -> None:
         call = block.tool_use_id or ""
         opened = self._state.open_calls.pop(call, None)
         failed = bool(block.is_error)
@@ -356,7 +327,7 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         rejected = failed and text.startswith(_REJECTED)
         code = _EXIT_CODE.match(text) if failed else None
         events.append(
-            ToolResult(
+            ev.ToolResult(
                 at,
                 call,
                 None if text.startswith(_IN_BACKGROUND) else not failed,
@@ -371,9 +342,9 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         elif opened is not None and opened.action == "plan":
             events += planned(at, opened.subject, text, failed=failed, rejected=rejected)
         if rejected and _USER_SAID in text:
-            events.append(UserTurn(at, text.split(_USER_SAID, 1)[1].strip(), feedback=True))
+            events.append(ev.UserTurn(at, text.split(_USER_SAID, 1)[1].strip(), feedback=True))
         if failed and text.startswith(INTERRUPTED):
-            events.append(Interruption(at))
+            events.append(ev.Interruption(at))
         if opened is not None and opened.tool == "TaskCreate" and not failed:
             number = _TASK_ID.search(text)
             self._state.tasks[number[1] if number else str(len(self._state.tasks) + 1)] = (
@@ -383,9 +354,10 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             events.append(self._task_list(at))
 
 
-class ClaudeCode(OneSessionPerFile):
+class ClaudeCode(LineAgent):
     agent = "claude-code"
     title = "Claude Code"
+    reading = ClaudeReading
 
     def roots(self, places: Places) -> Iterable[Path]:
         configured = [
@@ -393,9 +365,6 @@ class ClaudeCode(OneSessionPerFile):
         ]
         for base in configured or [places.home / ".claude", places.home / ".config" / "claude"]:
             yield base / "projects"
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob("*.jsonl")
 
     def recognise(self, path: Path, head: bytes) -> bool:
         for raw in head.split(b"\n")[:40]:
@@ -412,12 +381,6 @@ class ClaudeCode(OneSessionPerFile):
             ):
                 return True
         return False
-
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ClaudeReading:
-        return ClaudeReading(path, offset, state, claims, _lines, _State)
 
 
 def _is_qwen(line: dict[str, Any]) -> bool:
@@ -439,9 +402,9 @@ _OWN_TYPES = (
 )
 
 
-def _usage(usage: _Usage) -> Usage:
+def _usage(usage: _Usage) -> ev.Usage:
     hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else 0
-    return Usage(
+    return ev.Usage(
         usage.input_tokens or 0,
         usage.output_tokens or 0,
         usage.cache_read_input_tokens or 0,
@@ -450,11 +413,11 @@ def _usage(usage: _Usage) -> Usage:
     )
 
 
-def _human(text: str, at: float | None) -> Iterator[Event]:
+def _human(text: str, at: float | None) -> Iterator[ev.Event]:
     """A person's words without what the client wrapped around them; commands of the client itself are dropped."""
     stripped = text.lstrip()
     if stripped.startswith(INTERRUPTED):
-        yield Interruption(at)
+        yield ev.Interruption(at)
         return
     if stripped.startswith(_NOT_HUMAN):
         return
@@ -463,14 +426,14 @@ def _human(text: str, at: float | None) -> Iterator[Event]:
         return
     words = _SYSTEM_BLOCK.sub("", text).strip() if "<" in text else stripped.rstrip()
     if words:
-        yield UserTurn(at, words)
+        yield ev.UserTurn(at, words)
 
 
-def commanded(name: str, text: str, at: float | None) -> Iterator[Event]:
+def commanded(name: str, text: str, at: float | None) -> Iterator[ev.Event]:
     """A command with what was given to it, unless the client answers it itself, or we do."""
     if name not in LOCAL_COMMANDS and not name.startswith("holdfast:"):
         arguments = _COMMAND_ARGS.search(text)
-        yield UserTurn(at, arguments[1].strip() if arguments else "", command=f"/{name}")
+        yield ev.UserTurn(at, arguments[1].strip() if arguments else "", command=f"/{name}")
 
 
 def _joined(content: str | list[_Block] | None) -> str:
@@ -486,11 +449,7 @@ def _text_of(raw: Raw) -> str:
     return string_in(raw)
 
 
-def _arguments(raw: Raw) -> dict[str, Any]:
-    return decoded(_inputs, raw, {})
-
-
-def _target(action: Action, arguments: dict[str, Any]) -> str:
+def _target(action: ev.Action, arguments: dict[str, Any]) -> str:
     if action == "shell":
         return text_in(arguments, "command")
     if action in ("edit", "read"):

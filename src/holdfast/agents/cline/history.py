@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from holdfast.agents.jsonl import excerpt, text_in
-from holdfast.agents.loose import Record, object_in, record, records
+from holdfast.agents.loose import Record, actions, object_in, record, records
 from holdfast.model.events import Action, ToolResult
 
 _HEADING = re.compile(r"\A\[(\w+)(?: for '(.*?)')?\] Result:\s*", re.DOTALL)
@@ -27,33 +27,18 @@ _FAILED = ("The tool execution failed", "[ERROR]", "Error ", "Error:")
 _MODEL = re.compile(r"<model>([^<\s]+)</model>")
 _CWD = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 
-ACTIONS: dict[str, Action] = {
-    "execute_command": "shell",
-    "write_to_file": "edit",
-    "replace_in_file": "edit",
-    "apply_diff": "edit",
-    "apply_patch": "edit",
-    "edit_file": "edit",
-    "edit": "edit",
-    "insert_content": "edit",
-    "search_and_replace": "edit",
-    "search_replace": "edit",
-    "new_rule": "edit",
-    "read_file": "read",
-    "search_files": "search",
-    "list_files": "search",
-    "list_code_definition_names": "search",
-    "codebase_search": "search",
-    "browser_action": "web",
-    "web_fetch": "web",
-    "web_search": "web",
-    "ask_followup_question": "ask",
-    "plan_mode_respond": "plan",
-    "update_todo_list": "todo",
-    "focus_chain": "todo",
-    "new_task": "agent",
-    "use_subagents": "agent",
-}
+ACTIONS = actions(
+    shell="execute_command",
+    edit="write_to_file replace_in_file apply_diff apply_patch edit_file edit insert_content "
+    "search_and_replace search_replace new_rule",
+    read="read_file",
+    search="search_files list_files list_code_definition_names codebase_search",
+    web="browser_action web_fetch web_search",
+    ask="ask_followup_question",
+    plan="plan_mode_respond",
+    todo="update_todo_list focus_chain",
+    agent="new_task use_subagents",
+)
 
 _CALL = re.compile(rf"<(?:{'|'.join(ACTIONS)})>")
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast.agents.cline.history import ACTIONS, History, asked, blocks_of, denial_feedback, spoken, verdict
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned
+from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, usual_folder
 from holdfast.agents.jsonl import excerpt, seconds, text_in
 from holdfast.agents.loose import (
     Document,
     Record,
+    actions,
     checklist,
     count,
     money,
@@ -21,42 +22,17 @@ from holdfast.agents.loose import (
     todo_items,
 )
 from holdfast.core.errors import TranscriptError
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-SCREEN_TOOLS: dict[str, Action] = {
-    "editedExistingFile": "edit",
-    "appliedDiff": "edit",
-    "newFileCreated": "edit",
-    "fileDeleted": "edit",
-    "insertContent": "edit",
-    "searchAndReplace": "edit",
-    "readFile": "read",
-    "listFilesTopLevel": "search",
-    "listFilesRecursive": "search",
-    "listCodeDefinitionNames": "search",
-    "searchFiles": "search",
-    "codebaseSearch": "search",
-    "webFetch": "web",
-    "webSearch": "web",
-    "updateTodoList": "todo",
-    "newTask": "agent",
-}
+SCREEN_TOOLS = actions(
+    edit="editedExistingFile appliedDiff newFileCreated fileDeleted insertContent searchAndReplace",
+    read="readFile",
+    search="listFilesTopLevel listFilesRecursive listCodeDefinitionNames searchFiles codebaseSearch",
+    web="webFetch webSearch",
+    todo="updateTodoList",
+    agent="newTask",
+)
 _APPROVAL_MARK = "REQ_APP"  # follows a command that asked for leave
 _SPENT = ("api_req_started", "subagent_usage", "deleted_api_reqs")
 
@@ -74,7 +50,7 @@ class Screen:
         self._declined = False
         self._running: tuple[str, str, list[str]] | None = None  # a command that is printing
 
-    def events(self, message: Record) -> Iterator[Event]:
+    def events(self, message: Record) -> Iterator[ev.Event]:
         at = seconds(message.get("ts"))
         kind = text_in(message, "say") or text_in(message, "ask")
         words = text_in(message, "text")
@@ -86,7 +62,7 @@ class Screen:
         if self._first and kind in ("task", "text"):
             self._first = False
             if words.strip() and not self._subtask:
-                yield UserTurn(at, words.strip())
+                yield ev.UserTurn(at, words.strip())
         elif kind in _SPENT:
             yield from self._request(message, at)
         elif kind in ("tool", "command", "use_mcp_server", "browser_action_launch", "use_subagents"):
@@ -96,50 +72,54 @@ class Screen:
             yield from self._question(kind, words, at)
         elif kind in ("user_feedback", "user_feedback_diff"):
             if words.strip() and kind == "user_feedback":
-                yield UserTurn(at, words.strip(), feedback=self._declined)
+                yield ev.UserTurn(at, words.strip(), feedback=self._declined)
             self._declined = False
         elif kind in ("text", "completion_result", "plan_completion_result"):
             if words.strip() and not self._subtask:
-                yield AgentTurn(at, words)
+                yield ev.AgentTurn(at, words)
         else:
             yield from self._notice(kind, message, at)
         if at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def close(self) -> Iterator[Event]:
+    def close(self) -> Iterator[ev.Event]:
         yield from self._finish(None)
 
-    def _notice(self, kind: str, message: Record, at: float | None) -> Iterator[Event]:
+    def _notice(self, kind: str, message: Record, at: float | None) -> Iterator[ev.Event]:
         words = text_in(message, "text")
         if kind == "api_req_failed":
-            yield ApiFailure(at, words)
+            yield ev.ApiFailure(at, words)
         elif kind == "resume_task":
-            yield Interruption(at)
+            yield ev.Interruption(at)
         elif kind == "task_progress" and (items := checklist(words)):
-            yield TodoList(at, items)
+            yield ev.TodoList(at, items)
         elif kind == "condense_context":
-            yield Compaction(at, text_in(record(message, "contextCondense"), "summary"))
+            yield ev.Compaction(at, text_in(record(message, "contextCondense"), "summary"))
         elif kind == "sliding_window_truncation" or (
             kind == "compaction" and object_in(words).get("status") == "completed"
         ):
-            yield Compaction(at)
+            yield ev.Compaction(at)
         elif kind == "diff_error" and self._calls:
-            yield ToolResult(at, self._name(), ok=False, text=excerpt(words), own_fault=True)
+            yield ev.ToolResult(at, self._name(), ok=False, text=excerpt(words), own_fault=True)
 
-    def _request(self, message: Record, at: float | None) -> Iterator[Event]:
+    def _request(self, message: Record, at: float | None) -> Iterator[ev.Event]:
         spent = object_in(text_in(message, "text"))
         reads, writes = count(spent.get("cacheReads")), count(spent.get("cacheWrites"))
         prompt = count(spent.get("tokensIn"))
         if spent.get("apiProtocol") == "openai":
             prompt = max(prompt - reads - writes, 0)  # there the cached tokens are counted within
-        usage = Usage(prompt, count(spent.get("tokensOut")), reads, writes)
-        if usage != Usage():
+        usage = ev.Usage(prompt, count(spent.get("tokensOut")), reads, writes)
+        if usage != ev.Usage():
             model = text_in(record(message, "modelInfo"), "modelId") or self._model_at(at)
-            yield UsageReport(at, f"{self._task}:{message.get('ts')}", model, usage, money(spent.get("cost")))
+            yield ev.UsageReport(
+                at, f"{self._task}:{message.get('ts')}", model, usage, money(spent.get("cost"))
+            )
         if spent.get("cancelReason") == "user_cancelled":
-            yield Interruption(at)
+            yield ev.Interruption(at)
         elif spent.get("cancelReason"):
-            yield ApiFailure(at, text_in(spent, "streamingFailedMessage") or text_in(spent, "cancelReason"))
+            yield ev.ApiFailure(
+                at, text_in(spent, "streamingFailedMessage") or text_in(spent, "cancelReason")
+            )
 
     def _model_at(self, at: float | None) -> str:
         used = [name for since, name in self._models if at is None or since <= at]
@@ -148,34 +128,34 @@ class Screen:
     def _name(self) -> str:
         return f"{self._task}:{self._calls}"
 
-    def _call(self, kind: str, words: str, at: float | None) -> Iterator[Event]:
+    def _call(self, kind: str, words: str, at: float | None) -> Iterator[ev.Event]:
         self._calls += 1
         if kind == "command":
             command = words.removesuffix(_APPROVAL_MARK).strip()
-            yield ToolCall(at, self._name(), "execute_command", "shell", command)
+            yield ev.ToolCall(at, self._name(), "execute_command", "shell", command)
             self._running = (self._name(), command, [])
             return
         shown = object_in(words)
         name = text_in(shown, "tool", "toolName", "type") or kind
-        action: Action = "agent" if kind == "use_subagents" else SCREEN_TOOLS.get(name, "other")
+        action: ev.Action = "agent" if kind == "use_subagents" else SCREEN_TOOLS.get(name, "other")
         if kind == "browser_action_launch":
             action = "web"
         target = text_in(shown, "path", "regex", "query", "uri", "content") if shown else words
         paths = (target,) if action in ("edit", "read") and target else ()
-        yield ToolCall(at, self._name(), name, action, target, paths)
+        yield ev.ToolCall(at, self._name(), name, action, target, paths)
         if name == "updateTodoList" and (items := todo_items(shown.get("todos"))):
-            yield TodoList(at, items)
+            yield ev.TodoList(at, items)
         yield from self._ended(at, action, target)
 
-    def _ended(self, at: float | None, action: Action, subject: str) -> Iterator[Event]:
+    def _ended(self, at: float | None, action: ev.Action, subject: str) -> Iterator[ev.Event]:
         result = self._history.result_of(subject)
         ended = verdict(at, self._name(), action, result)
         self._declined = ended.rejected
         yield ended
         if ended.rejected and (said := denial_feedback(result)):
-            yield UserTurn(at, said, feedback=True)
+            yield ev.UserTurn(at, said, feedback=True)
 
-    def _finish(self, at: float | None) -> Iterator[Event]:
+    def _finish(self, at: float | None) -> Iterator[ev.Event]:
         """A command ends with the first message that is not its output."""
         if self._running is None:
             return
@@ -185,23 +165,23 @@ class Screen:
         ended = verdict(at, call, "shell", result)
         self._declined = ended.rejected
         if result is None and printed:
-            ended = ToolResult(at, call, ok=None, text=excerpt("\n".join(printed)))
+            ended = ev.ToolResult(at, call, ok=None, text=excerpt("\n".join(printed)))
         yield ended
         if ended.rejected and (said := denial_feedback(result)):
-            yield UserTurn(at, said, feedback=True)
+            yield ev.UserTurn(at, said, feedback=True)
 
-    def _question(self, kind: str, words: str, at: float | None) -> Iterator[Event]:
+    def _question(self, kind: str, words: str, at: float | None) -> Iterator[ev.Event]:
         shown = object_in(words) if words.startswith("{") else {}
         said = text_in(shown, "question", "response") or words
         self._calls += 1
-        action: Action = "ask" if kind == "followup" else "plan"
-        yield ToolCall(at, self._name(), kind, action, said)
-        yield ToolResult(at, self._name(), ok=None)
+        action: ev.Action = "ask" if kind == "followup" else "plan"
+        yield ev.ToolCall(at, self._name(), kind, action, said)
+        yield ev.ToolResult(at, self._name(), ok=None)
         if said and not self._subtask:
-            yield AgentTurn(at, said)
+            yield ev.AgentTurn(at, said)
 
 
-def conversation_events(task: str, history: History, subtask: bool) -> Iterator[Event]:
+def conversation_events(task: str, history: History, subtask: bool) -> Iterator[ev.Event]:
     """A task of which only the conversation is left: what was asked, called and answered, without usage."""
     number = 0
     for message, ended in history.steps():
@@ -210,7 +190,7 @@ def conversation_events(task: str, history: History, subtask: bool) -> Iterator[
             number += 1
             action = ACTIONS.get(call.name, "other")
             paths = (call.subject,) if action in ("edit", "read") and call.subject else ()
-            yield ToolCall(at, f"{task}:{number}", call.name, action, call.subject, paths)
+            yield ev.ToolCall(at, f"{task}:{number}", call.name, action, call.subject, paths)
             yield verdict(at, f"{task}:{number}", action, call.result)
         said = "\n".join(
             text_in(block, "text") for block in blocks_of(message) if block.get("type") == "text"
@@ -218,9 +198,9 @@ def conversation_events(task: str, history: History, subtask: bool) -> Iterator[
         if subtask:
             continue
         if message.get("role") == "user":
-            yield from (UserTurn(at, words) for words in asked(said))
+            yield from (ev.UserTurn(at, words) for words in asked(said))
         elif words := spoken(said):
-            yield AgentTurn(at, words)
+            yield ev.AgentTurn(at, words)
 
 
 # Cline and Roo: VS Code's global storage, one folder `tasks/<id>/` per session, three JSON files in it.
@@ -250,7 +230,7 @@ class TaskReading(ReadAnew):
         super().__init__(claims)
         self._folder = folder
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[ev.Event]:
         task = self._folder.name
         if self._claims.foreign(f"cline:{task}"):
             return  # the same folder, kept in two places
@@ -265,7 +245,7 @@ class TaskReading(ReadAnew):
         ]
         first = next((at for entry in screen if (at := seconds(entry.get("ts"))) is not None), None)
         if screen or history.messages:
-            yield Began(
+            yield ev.Began(
                 first or seconds(_number(task)),
                 session=task,
                 parent=text_in(item, "parentTaskId"),
@@ -326,7 +306,7 @@ class Cline:
         if self.agent == "cline":
             if data := places.env.get("CLINE_DATA_DIR"):
                 yield Path(data) / "tasks"
-            base = Path(places.env["CLINE_DIR"]) if places.env.get("CLINE_DIR") else places.home / ".cline"
+            base = usual_folder(places, "CLINE_DIR", ".cline")
             yield base / "data" / "tasks"
             yield base / "tasks"
 
@@ -387,8 +367,7 @@ def _is_roo(path: Path, head: bytes) -> bool:
 
 def _global_storages(places: Places) -> Iterator[Path]:
     home, env = places.home, places.env
-    config = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
-    bases = [config, home / "Library" / "Application Support"]
+    bases = [usual_folder(places, "XDG_CONFIG_HOME", ".config"), home / "Library" / "Application Support"]
     if roaming := env.get("APPDATA"):
         bases.append(Path(roaming))
     for base in bases:

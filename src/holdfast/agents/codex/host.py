@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import json_hooks, toml_config
-from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
+from holdfast.agents import toml_config
+from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where
 from holdfast.agents.json_config import FIX, JsonFile, followed, leads_elsewhere
-from holdfast.agents.json_hooks import keep_out_of_git, refuse_tracked
+from holdfast.agents.json_hooks import HookHost, keep_out_of_git
+from holdfast.agents.slash_commands import NAME, Plugin, as_skills, marketplace, quoted
 from holdfast.core.errors import ConfigError
 
 # Seconds until the host gives up on a hook. It gives an end no more than 3.
@@ -39,35 +40,46 @@ REQUIRED = (
 TRUSTED_PROJECT = "Codex reads .codex in a project that you trust: start codex here once and say yes."
 
 
-class Codex:
+class Codex(HookHost):
     agent = "codex"
     title = "Codex"
+    timeouts = TIMEOUTS
+    matchers = MATCHERS
 
-    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        hooks = self._hooks(where, scope)
-        refuse_tracked(where, scope, hooks.path)
-        changes = [json_hooks.installed(hooks, hooks.data(), entries(where.interpreter))]
-        if where.server:
-            refuse_tracked(where, scope, self._tool_path(where, scope))
-            changes.append(self._with_tools(where, scope))
-        return tuple(changes)
+    def folder(self, where: Where) -> Path:
+        return where.folder("CODEX_HOME", ".codex")
 
-    def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        hooks, tools = self._hooks(where, scope), self._tool_path(where, scope)
+    def hooks(self, where: Where, scope: Scope) -> JsonFile:
+        return self.file(where, scope, "hooks.json", ".codex/hooks.json")
+
+    def server(self, where: Where) -> dict[str, Any]:
+        """The tools. Not `required`: Codex would not start at all where our Python is gone (docs/adr/0012).
+
+        It hands on a few variables only, so ours has to be named.
+        """
+        program, *words = where.server
+        values: dict[str, Any] = {"command": program, "args": words}
+        if where.env.get("HOLDFAST_HOME"):
+            values["env_vars"] = ["HOLDFAST_HOME"]
+        return values
+
+    def plugin(self, where: Where, folder: Path) -> Plugin:
+        server = self.server(where) if where.server else {}
+        return Plugin(
+            files=marketplace(where, self.entries(where.interpreter), server, as_skills),
+            commands=(f"codex plugin marketplace add {quoted(folder)}", f"codex plugin add {NAME}@{NAME}"),
+            update=f"codex plugin remove {NAME}@{NAME} && codex plugin add {NAME}@{NAME}",
+            needs=(TRUST,),
+        )
+
+    def without_tools(self, where: Where, scope: Scope) -> Change:
+        tools = self._tool_path(where, scope)
         data = None if leads_elsewhere(where, tools, scope) else where.read(tools)
-        change = Change(path=tools, before=data, after=data)
         if data is not None and b"holdfast" in data:
-            text = _text(tools, data)
-            less = toml_config.without_table(text, KEYS)
+            less = toml_config.without_table(_text(tools, data), KEYS)
             if _at(_parsed(tools, less)) is None:  # whoever wrote it otherwise takes it out as well
-                change = _change(tools, data, less)
-        return json_hooks.uninstalled(hooks, hooks.data()), change
-
-    def status(self, where: Where, scope: Scope) -> Wired:
-        return json_hooks.wired(self.agent, scope, self._hooks(where, scope), entries(where.interpreter))
-
-    def found(self, where: Where) -> bool:
-        return _folder(where, "user").is_dir()
+                return _change(tools, data, less)
+        return Change(path=tools, before=data, after=data)
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         waits = self._waits(where, scope)
@@ -85,23 +97,19 @@ class Codex:
             return ()  # said where it is to be written
         return (REQUIRED.format(path),) if isinstance(entry, dict) and entry.get("required") is True else ()
 
-    def _hooks(self, where: Where, scope: Scope) -> JsonFile:
-        path = _folder(where, scope) / "hooks.json"
-        if scope == "user":
-            path = followed(path)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
-
     def _tool_path(self, where: Where, scope: Scope) -> Path:
-        path = _folder(where, scope) / "config.toml"
-        return followed(path) if scope == "user" else path
+        if scope == "project":
+            return where.project / ".codex" / "config.toml"
+        return followed(self.folder(where) / "config.toml")
 
-    def _with_tools(self, where: Where, scope: Scope) -> Change:
+    def with_tools(self, where: Where, scope: Scope) -> Change:
         path = self._tool_path(where, scope)
+        self.refuse(where, scope, path)
         if leads_elsewhere(where, path, scope):
             raise _error(path, "is a link, and what a repository links to is not followed")
         data = where.read(path)
         text = _text(path, data or b"")
-        before, wanted = _parsed(path, text), server(where)
+        before, wanted = _parsed(path, text), self.server(where)
         if _fits(_at(before), wanted):
             return Change(path=path, before=data, after=data)
         kept = _kept(_at(before), wanted)
@@ -121,23 +129,6 @@ class Codex:
 
 
 HOST: Host = Codex()
-
-
-def entries(interpreter: str) -> dict[str, dict[str, Any]]:
-    """One hook for each event, as Codex wants it."""
-    return json_hooks.groups(interpreter, Codex.agent, TIMEOUTS, MATCHERS)
-
-
-def server(where: Where) -> dict[str, Any]:
-    """The tools. Not `required`: Codex would not start at all where our Python is gone (docs/adr/0012).
-
-    It hands on a few variables only, so ours has to be named.
-    """
-    program, *words = where.server
-    values: dict[str, Any] = {"command": program, "args": words}
-    if where.env.get("HOLDFAST_HOME"):
-        values["env_vars"] = ["HOLDFAST_HOME"]
-    return values
 
 
 def _fits(found: object, wanted: Mapping[str, Any]) -> bool:
@@ -188,10 +179,3 @@ def _change(path: Path, data: bytes | None, text: str) -> Change:
 
 def _error(path: Path, problem: str, fix: str = FIX) -> ConfigError:
     return ConfigError(problem, where=str(path), fix=fix)
-
-
-def _folder(where: Where, scope: Scope) -> Path:
-    if scope == "project":
-        return where.project / ".codex"
-    configured = where.env.get("CODEX_HOME")
-    return (Path(configured).expanduser() if configured else where.home / ".codex").absolute()

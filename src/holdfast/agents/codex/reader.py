@@ -23,45 +23,24 @@ from holdfast.agents.codex.output import (
     questions_in,
     read_output,
 )
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.contract import usual_folder
 from holdfast.agents.jsonl import (
     LONGEST_GUIDE,
     JsonLinesReading,
+    LineAgent,
     LineCount,
     decoded,
     excerpt,
-    glance_at,
     seconds,
     string_in,
 )
-from holdfast.agents.loose import PATCHED, written_in_patch
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Guided,
-    Interruption,
-    Planned,
-    Tick,
-    Todo,
-    TodoList,
-    TodoStatus,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.agents.loose import PATCHED, todo_items, written_in_patch
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 LONGEST_WORDS = 20_000
 REPLAY_SECONDS = 1.0  # how long after the first line a fork without dated turn ids may still be replaying
 _SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
-# As in `loose`, which would be loaded for this line alone.
-
 _SCRIPTED_COMMAND = re.compile(
     r"\bcmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)"
 )
@@ -151,13 +130,15 @@ class _State(LineCount):
     said: dict[str, str] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
 _contents = msgspec.json.Decoder(list[_Content])
 _objects = msgspec.json.Decoder(dict[str, Any])
 
 
 class CodexReading(JsonLinesReading[_Line, _State]):
-    def events(self) -> Iterator[Event]:
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
+    def events(self) -> Iterator[ev.Event]:
         state = self._state
         for line in self._lines:
             payload = line.payload
@@ -179,14 +160,14 @@ class CodexReading(JsonLinesReading[_Line, _State]):
                 continue
             yield from self._own(line, payload, at)
 
-    def _meta(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+    def _meta(self, payload: _Payload, at: float | None) -> Iterator[ev.Event]:
         state = self._state
         if state.session or not payload.id:
             return  # repeated meta lines, and those of the replayed parent, are no boundary
         state.session, state.first_at = payload.id, at
         state.parent = payload.parent_thread_id or _spawned_by(payload.source)
         state.forked = state.replaying = bool(payload.forked_from_id)
-        yield Began(
+        yield ev.Began(
             at,
             session=payload.id,
             parent=state.parent,
@@ -218,14 +199,14 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         if usage is not None:
             self._state.total = _totals(usage)
 
-    def _own(self, line: _Line, payload: _Payload, at: float | None) -> Iterator[Event]:
+    def _own(self, line: _Line, payload: _Payload, at: float | None) -> Iterator[ev.Event]:
         state = self._state
         if line.type == "response_item":
             yield from self._item(payload, at)
         elif line.type == "turn_context":
             state.model = payload.model or state.model
             if payload.cwd:
-                yield Began(at, cwd=payload.cwd)
+                yield ev.Began(at, cwd=payload.cwd)
         elif line.type == "compacted":
             yield from self._compacted(string_in(payload.message), at)
         elif line.type == "token_usage_record" and payload.thread_token_usage is not None:
@@ -233,7 +214,7 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         elif line.type == "event_msg":
             yield from self._event(payload, at)
 
-    def _event(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+    def _event(self, payload: _Payload, at: float | None) -> Iterator[ev.Event]:
         state, kind = self._state, payload.type
         if kind == "token_count":
             if payload.info is not None and payload.info.total_token_usage is not None:
@@ -245,22 +226,22 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         elif kind == "patch_apply_end" and payload.call_id and payload.success is not None:
             state.exit_codes[payload.call_id] = 0 if payload.success else 1
         elif kind == "turn_aborted":
-            yield Interruption(at)
+            yield ev.Interruption(at)
         elif kind in ("error", "stream_error"):
-            yield ApiFailure(at, string_in(payload.message))
+            yield ev.ApiFailure(at, string_in(payload.message))
         elif kind == "task_started":
             state.said.clear()
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _item(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+    def _item(self, payload: _Payload, at: float | None) -> Iterator[ev.Event]:
         kind = payload.type
         if kind == "message" and payload.role == "user":
             yield from self._person(_message_text(payload.content), "item", at)
         elif kind == "message" and payload.role == "assistant":
             if text := _message_text(payload.content):
                 self._state.words = (self._state.words[1], text.strip()[-LONGEST_WORDS:])
-                yield AgentTurn(at, text)
+                yield ev.AgentTurn(at, text)
                 yield from self._proposed(text, at)
         elif kind == "function_call":
             yield from self._call(payload, _json_in_string(payload.arguments), "", at)
@@ -268,46 +249,46 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             yield from self._call(payload, {}, string_in(payload.input), at)
         elif kind == "local_shell_call":
             payload.name = "local_shell"
-            yield from self._call(payload, _object(payload.action), "", at)
+            yield from self._call(payload, decoded(_objects, payload.action, {}), "", at)
         elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
             yield from self._result(payload, at)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _person(self, text: str, copy: str, at: float | None) -> Iterator[Event]:
+    def _person(self, text: str, copy: str, at: float | None) -> Iterator[ev.Event]:
         """Each prompt is written twice, as an item and as an event; either may be missing."""
         if _IDE_REQUEST in text:
             text = text.split(_IDE_REQUEST, 1)[1]
         words = text.strip()
         if words.startswith(_GUIDE) and not self._state.parent:
-            yield Guided(at, words[:LONGEST_GUIDE])
+            yield ev.Guided(at, words[:LONGEST_GUIDE])
         if not words or words.startswith(_NOT_HUMAN) or self._state.parent:
             return
         other = self._state.said.pop(words, copy)
         if other == copy:
             self._state.said[words] = copy
             self._state.words = ("", "")
-            yield UserTurn(at, words)
+            yield ev.UserTurn(at, words)
             if self._state.plan and words.casefold().startswith(GO_AHEAD):
-                yield Planned(at, self._state.plan, approved=True)
+                yield ev.Planned(at, self._state.plan, approved=True)
             self._state.plan = ""
 
-    def _compacted(self, summary: str, at: float | None) -> Iterator[Event]:
+    def _compacted(self, summary: str, at: float | None) -> Iterator[ev.Event]:
         """A summary is written as the agent's message first. What the agent said before it is still its last word."""
         before, last = self._state.words
-        yield Compaction(at, summary)
+        yield ev.Compaction(at, summary)
         if last and summary.rstrip().endswith(last):
             self._state.words = ("", before)
             if before:
-                yield AgentTurn(at, before)
+                yield ev.AgentTurn(at, before)
 
-    def _proposed(self, text: str, at: float | None) -> Iterator[Event]:
+    def _proposed(self, text: str, at: float | None) -> Iterator[ev.Event]:
         """Plan mode: the plan stands in the agent's message, and the person's next words decide on it."""
         if plan := proposed_plan(text):
             self._state.plan = plan
-            yield Planned(at, plan)
+            yield ev.Planned(at, plan)
 
-    def _usage(self, usage: _Tokens, last: _Tokens | None, at: float | None) -> Iterator[Event]:
+    def _usage(self, usage: _Tokens, last: _Tokens | None, at: float | None) -> Iterator[ev.Event]:
         """Counts changes of the running total; a total that fell started anew, so the last request is the change."""
         state, total = self._state, _totals(usage)
         if total == state.total:
@@ -318,16 +299,16 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         state.total = total
         state.reports += 1
         prompt, cached, written, output = change
-        yield UsageReport(
+        yield ev.UsageReport(
             at,
             f"{state.session}#{state.reports}",
             state.model,
-            Usage(max(prompt - cached - written, 0), output, cached, written),
+            ev.Usage(max(prompt - cached - written, 0), output, cached, written),
         )
 
     def _call(
         self, payload: _Payload, arguments: dict[str, Any], script: str, at: float | None
-    ) -> Iterator[Event]:
+    ) -> Iterator[ev.Event]:
         name, call = payload.name or "", payload.call_id or payload.id or ""
         self._state.open_calls[call] = name
         if name == "write_stdin" or name == "wait":
@@ -336,11 +317,11 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             self._state.questions[call] = questions_in(arguments)
         action, target, paths = _describe(name, arguments, script)
         patch = _patch_in(name, arguments, script) if action == "edit" else ""
-        yield ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths))
-        if name == "update_plan" and (items := _plan(arguments.get("plan"))):
-            yield TodoList(at, items)
+        yield ev.ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths))
+        if name == "update_plan" and (items := todo_items(arguments.get("plan"))):
+            yield ev.TodoList(at, items)
 
-    def _result(self, payload: _Payload, at: float | None) -> Iterator[Event]:
+    def _result(self, payload: _Payload, at: float | None) -> Iterator[ev.Event]:
         state, call = self._state, payload.call_id or ""
         tool = state.open_calls.pop(call, "")
         output = read_output(payload.output)
@@ -348,7 +329,7 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             yield from answered(at, questions, output.text)
         code = state.exit_codes.pop(call, None)
         if process := state.waiting.pop(call, ""):
-            yield ToolResult(at, call, ok=None)
+            yield ev.ToolResult(at, call, ok=None)
             call = state.running.get(process, "")
             if not call:
                 return
@@ -361,33 +342,25 @@ class CodexReading(JsonLinesReading[_Line, _State]):
         yield _verdict(at, call, tool, output, output.exit_code if output.exit_code is not None else code)
 
 
-class Codex(OneSessionPerFile):
+class Codex(LineAgent):
     agent = "codex"
     title = "Codex CLI"
+    reading = CodexReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        base = Path(places.env["CODEX_HOME"]) if places.env.get("CODEX_HOME") else places.home / ".codex"
+        base = usual_folder(places, "CODEX_HOME", ".codex")
         return (base / "sessions", base / "archived_sessions")
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob("*.jsonl")
 
     def recognise(self, path: Path, head: bytes) -> bool:
         first = head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
         return first.startswith(b"{") and b'"type":"session_meta"' in first[:400].replace(b'": ', b'":')
 
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
 
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CodexReading:
-        return CodexReading(path, offset, state, claims, _lines, _State)
-
-
-def _verdict(at: float | None, call: str, tool: str, output: Output, code: int | None) -> ToolResult:
+def _verdict(at: float | None, call: str, tool: str, output: Output, code: int | None) -> ev.ToolResult:
     ok = code == 0 if code is not None else None
     if output.refused or output.rejected:
         ok = False
-    return ToolResult(
+    return ev.ToolResult(
         at,
         call,
         ok=ok,
@@ -398,7 +371,7 @@ def _verdict(at: float | None, call: str, tool: str, output: Output, code: int |
     )
 
 
-def _describe(name: str, arguments: dict[str, Any], script: str) -> tuple[Action, str, tuple[str, ...]]:
+def _describe(name: str, arguments: dict[str, Any], script: str) -> tuple[ev.Action, str, tuple[str, ...]]:
     if name in _SHELLS:
         command = _command_line(arguments)
         if paths := _patched(command):
@@ -451,16 +424,6 @@ def _patched(patch: str) -> tuple[str, ...]:
     return tuple(PATCHED.findall(patch)) if "*** Begin Patch" in patch else ()
 
 
-def _plan(value: object) -> tuple[Todo, ...]:
-    known: dict[object, TodoStatus] = {"in_progress": "in_progress", "completed": "completed"}
-    items = value if isinstance(value, list) else []
-    return tuple(
-        Todo(item["step"], known.get(str(item.get("status")), "pending"))
-        for item in items
-        if isinstance(item, dict) and isinstance(item.get("step"), str) and item["step"].strip()
-    )
-
-
 def _totals(usage: _Tokens) -> tuple[int, int, int, int]:
     return (
         usage.input_tokens or 0,
@@ -489,10 +452,6 @@ def _message_text(raw: Raw) -> str:
     )
 
 
-def _object(raw: Raw) -> dict[str, Any]:
-    return decoded(_objects, raw, {})
-
-
 def _json_in_string(raw: Raw) -> dict[str, Any]:
     text = string_in(raw)
-    return decoded(_objects, Raw(text.encode()), {}) if text else _object(raw)
+    return decoded(_objects, Raw(text.encode()), {}) if text else decoded(_objects, raw, {})

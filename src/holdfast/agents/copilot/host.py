@@ -5,13 +5,14 @@ For one repository: hooks in its local settings, which are one person's, and too
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import json_hooks
-from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, followed, kept, leads_elsewhere
-from holdfast.agents.json_hooks import keep_out_of_git, refuse_tracked
+from holdfast.agents.host_contract import Change, Host, Scope, Where
+from holdfast.agents.json_config import JsonFile
+from holdfast.agents.json_hooks import Groups, HookHost, installed, keep_out_of_git
+from holdfast.agents.slash_commands import NAME, Plugin, as_skills, marketplace, quoted
 
 # Seconds until the host gives up on a hook.
 TIMEOUTS = {
@@ -22,88 +23,59 @@ TIMEOUTS = {
     "preCompact": 5,
     "sessionEnd": 10,
 }
-# Calls of other tools start no process of ours.
-MATCHERS = {"preToolUse": "bash|ask_user"}
-KEYS = ("mcpServers", SERVER)
-EMPTY = '{\n  "version": 1\n}\n'
 SETTINGS, SERVERS = ".github/copilot/settings.local.json", ".github/mcp.json"
 TRUSTED = (
     "Copilot reads a repository's hooks in a folder that you trust: start copilot here once and say yes."
 )
 
 
-class Copilot:
+class Copilot(HookHost):
     agent = "copilot"
     title = "GitHub Copilot CLI"
+    timeouts = TIMEOUTS
+    matchers: Mapping[str, str] = {"preToolUse": "bash|ask_user"}
+    new_file = '{\n  "version": 1\n}\n'
 
-    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        hooks, tools = self._hooks(where, scope), self._tools(where, scope)
-        refuse_tracked(where, scope, hooks.path)
-        data, wanted = hooks.data(), entries(where.interpreter)
-        if scope == "user" and data is None:
-            changes = [hooks.change(None, json_hooks.with_groups(hooks, EMPTY, wanted))]
-        else:
-            changes = [json_hooks.installed(hooks, data, wanted)]
-        if where.server:
-            refuse_tracked(where, scope, tools.path)
-            changes.append(_with_server(tools, server(where)))
-        return tuple(changes)
+    def folder(self, where: Where) -> Path:
+        return where.folder("COPILOT_HOME", ".copilot")
+
+    def hooks(self, where: Where, scope: Scope) -> JsonFile:
+        return self.file(where, scope, "hooks/holdfast.json", SETTINGS)
+
+    def tools(self, where: Where, scope: Scope) -> JsonFile:
+        return self.file(where, scope, "mcp-config.json", SERVERS)
+
+    def server(self, where: Where) -> dict[str, Any]:
+        """All tools, and none hidden behind a search for tools."""
+        program, *words = where.server
+        return {"type": "local", "command": program, "args": words, "tools": ["*"], "deferTools": "never"}
+
+    def with_hooks(self, file: JsonFile, wanted: Groups) -> Change:
+        """Settings of a repository need not say which version they are."""
+        if file.path.name == "settings.local.json":
+            return installed(file, file.data(), wanted)
+        return super().with_hooks(file, wanted)
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        hooks, tools = self._hooks(where, scope), self._tools(where, scope)
-        hooked = json_hooks.uninstalled(hooks, hooks.data())
-        if scope == "user" and hooked.changes and hooks.value(hooked.after) in ({}, {"version": 1}):
-            hooked = Change(path=hooks.path, before=hooked.before, after=None)
-        data = tools.data()
-        change = tools.unchanged(data)
-        if data is not None and b"holdfast" in data and tools.at(tools.text(data), KEYS) is not None:
-            change = tools.change(data, tools.without_member(tools.text(data), KEYS))
-        return hooked, change
-
-    def status(self, where: Where, scope: Scope) -> Wired:
-        return json_hooks.wired(self.agent, scope, self._hooks(where, scope), entries(where.interpreter))
-
-    def found(self, where: Where) -> bool:
-        return _folder(where).is_dir()
+        hooked, tools = super().uninstall(where, scope)
+        ours = scope == "user" and hooked.changes
+        if ours and self.hooks(where, scope).value(hooked.after) in ({}, {"version": 1}):
+            hooked = Change(path=hooked.path, before=hooked.before, after=None)
+        return hooked, tools
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         return () if scope == "user" else (TRUSTED, *keep_out_of_git(where, SETTINGS, SERVERS))
 
-    def _hooks(self, where: Where, scope: Scope) -> JsonFile:
-        return self._file(where, scope, SETTINGS if scope == "project" else "hooks/holdfast.json")
-
-    def _tools(self, where: Where, scope: Scope) -> JsonFile:
-        return self._file(where, scope, SERVERS if scope == "project" else "mcp-config.json")
-
-    def _file(self, where: Where, scope: Scope, name: str) -> JsonFile:
-        path = where.project / name if scope == "project" else followed(_folder(where) / name)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
+    def plugin(self, where: Where, folder: Path) -> Plugin:
+        # It starts a plugin's server in the plugin's folder, and puts variables in: the shell's says where a person is.
+        server = {**self.server(where), "cwd": "${PWD}"} if where.server else {}
+        return Plugin(
+            files=marketplace(where, self.entries(where.interpreter), server, as_skills),
+            commands=(
+                f"copilot plugin marketplace add {quoted(folder)}",
+                f"copilot plugin install {NAME}@{NAME}",
+            ),
+        )
 
 
 HOST: Host = Copilot()
-
-
-def entries(interpreter: str) -> dict[str, dict[str, Any]]:
-    """One hook for each event. Copilot reads groups as Claude Code writes them."""
-    return json_hooks.groups(interpreter, Copilot.agent, TIMEOUTS, MATCHERS)
-
-
-def server(where: Where) -> dict[str, Any]:
-    """The tools, all of them, and none hidden behind a search for tools."""
-    program, *words = where.server
-    return {"type": "local", "command": program, "args": words, "tools": ["*"], "deferTools": "never"}
-
-
-def _with_server(file: JsonFile, wanted: dict[str, Any]) -> Change:
-    data = file.data()
-    text = file.text(data)
-    known = file.at(text, KEYS)
-    wanted = kept(known, wanted, "type", "command", "args")
-    if known == wanted:
-        return file.unchanged(data)
-    return file.change(data, file.with_member(text, KEYS, wanted))
-
-
-def _folder(where: Where) -> Path:
-    configured = where.env.get("COPILOT_HOME")
-    return (Path(configured).expanduser() if configured else where.home / ".copilot").absolute()

@@ -14,62 +14,44 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
-from holdfast.agents.jsonl import decoded, excerpt, glance_at, seconds, string_after, string_in, text_in
+from holdfast.agents.contract import usual_folder
+from holdfast.agents.jsonl import (
+    LineAgent,
+    decoded,
+    excerpt,
+    seconds,
+    string_after,
+    string_in,
+    text_in,
+)
 from holdfast.agents.loose import (
     LineReading,
     PassState,
+    actions,
     first_object,
+    object_in,
     patched_paths,
     target_of,
+    todo_items,
     written_by,
     written_in_patch,
 )
-from holdfast.agents.loose import items_of_list as todo_items
-from holdfast.agents.loose import json_object_in as object_in
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Asked,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # What Copilot CLI's lines hold, as far as it is used here, and what its tools do.
 
-ACTIONS: dict[str, Action] = {
-    "bash": "shell",
-    "powershell": "shell",
-    "local_shell": "shell",
-    "create": "edit",
-    "edit": "edit",
-    "str_replace_editor": "edit",
-    "apply_patch": "edit",
-    "view": "read",
-    "show_file": "read",
-    "grep": "search",
-    "rg": "search",
-    "glob": "search",
-    "lsp": "search",
-    "web_fetch": "web",
-    "web_search": "web",
-    "fetch_copilot_cli_documentation": "web",
-    "ask_user": "ask",
-    "exit_plan_mode": "plan",
-    "update_todo": "todo",
-    "task": "agent",
-}
+ACTIONS = actions(
+    shell="bash powershell local_shell",
+    edit="create edit str_replace_editor apply_patch",
+    read="view show_file",
+    search="grep rg glob lsp",
+    web="web_fetch web_search fetch_copilot_cli_documentation",
+    ask="ask_user",
+    plan="exit_plan_mode",
+    todo="update_todo",
+    agent="task",
+)
 
 
 class Tokens(Struct):
@@ -123,12 +105,12 @@ class Line(Struct):
     timestamp: str | None = None
 
 
-def usage_of(tokens: Tokens) -> Usage:
+def usage_of(tokens: Tokens) -> ev.Usage:
     """Input is stated with what was read from and written to the cache."""
     prompt, read, written = (
         round(count or 0) for count in (tokens.inputTokens, tokens.cacheReadTokens, tokens.cacheWriteTokens)
     )
-    return Usage(max(prompt - read - written, 0), round(tokens.outputTokens or 0), read, written)
+    return ev.Usage(max(prompt - read - written, 0), round(tokens.outputTokens or 0), read, written)
 
 
 # What Copilot CLI asks a person with `ask_user`: a form with fields or, in first versions, a question with
@@ -182,19 +164,19 @@ def _shown(field: Mapping[str, Any]) -> dict[str, str]:
     return {value: name for value, name in pairs if isinstance(value, str) and isinstance(name, str)}
 
 
-def answered(at: float | None, fields: Sequence[Field], content: object) -> Iterator[Asked]:
+def answered(at: float | None, fields: Sequence[Field], content: object) -> Iterator[ev.Asked]:
     """Each field with what the person chose, as it was shown to them."""
     for asked in fields:
         value = content.get(asked.name) if isinstance(content, dict) else None
-        yield Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
+        yield ev.Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
 
 
-def told(at: float | None, fields: Sequence[Field], text: str) -> Iterator[Asked]:
+def told(at: float | None, fields: Sequence[Field], text: str) -> Iterator[ev.Asked]:
     """The same, read from what the tool told the model; of several fields only that they were asked."""
     found = _ANSWERED.search(text)
     value = found[1].strip() if found and len(fields) == 1 else None
     for asked in fields:
-        yield Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
+        yield ev.Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
 
 
 def _options(field: Field) -> tuple[tuple[str, str], ...]:
@@ -248,20 +230,22 @@ _GUIDANCE = re.compile(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ h
 class _State(PassState):
     session: str = ""
     recorded: bool = False  # this run's responses are recorded one by one
-    open_calls: dict[str, Action] = field(default_factory=dict)
+    open_calls: dict[str, ev.Action] = field(default_factory=dict)
     running: dict[str, str] = field(default_factory=dict)  # shell -> the call whose command runs on in it
     polling: dict[str, str] = field(default_factory=dict)  # call that looks after a shell -> the shell
     declined: list[str] = field(default_factory=list)
     questions: dict[str, list[Field]] = field(default_factory=dict)  # call -> what it asks a person
 
 
-_lines = msgspec.json.Decoder(Line)
 _contexts = msgspec.json.Decoder(Context)
 _tokens = msgspec.json.Decoder(Tokens)
 
 
 class CopilotReading(LineReading[Line, _State]):
-    def _events(self) -> Iterator[Event]:
+    line = msgspec.json.Decoder(Line)
+    carried = _State
+
+    def _events(self) -> Iterator[ev.Event]:
         takers = {
             "session.start": self._began,
             "session.resume": self._began,
@@ -287,13 +271,13 @@ class CopilotReading(LineReading[Line, _State]):
             if taker is not None and line.data is not None:
                 yield from taker(line, line.data, at)
             elif at is not None:
-                yield Tick(at)
+                yield ev.Tick(at)
 
-    def _began(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _began(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         state, context = self._state, decoded(_contexts, data.context, Context())
         state.recorded = False
         state.session = state.session or data.sessionId or ""
-        yield Began(
+        yield ev.Began(
             at,
             session=state.session,
             cwd=context.cwd or "",
@@ -301,28 +285,28 @@ class CopilotReading(LineReading[Line, _State]):
             version=data.copilotVersion or "",
         )
 
-    def _told(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _told(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         if b"running in non-interactive mode" in bytes(memoryview(data.content)[:400]):
-            yield Began(at, headless=True)
+            yield ev.Began(at, headless=True)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _person(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _person(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         words = string_in(data.content).strip()
         injected = (data.source or "user") != "user" or words.startswith(_INJECTED)
         if words and not (injected or line.agentId or data.parentToolCallId):
-            yield UserTurn(at, words)
+            yield ev.UserTurn(at, words)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _model(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _model(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         text = string_in(data.content).strip()
         if text and not (line.agentId or data.parentToolCallId):
-            yield AgentTurn(at, text)
+            yield ev.AgentTurn(at, text)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _call(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _call(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         name, call, arguments = data.toolName or "", data.toolCallId or "", object_in(data.arguments)
         action = ACTIONS.get(name, "other")
         if name == "str_replace_editor" and arguments.get("command") == "view":
@@ -340,24 +324,24 @@ class CopilotReading(LineReading[Line, _State]):
             self._state.questions[call] = asked
         if name in _LOOK_AFTER:
             self._state.polling[call] = text_in(arguments, "shellId")
-        yield ToolCall(at, call, name, action, target, paths, written)
+        yield ev.ToolCall(at, call, name, action, target, paths, written)
         if action == "todo" and (items := todo_items(arguments.get("todos"))):
-            yield TodoList(at, items)
+            yield ev.TodoList(at, items)
 
-    def _decided(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _decided(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         kind = text_in(object_in(data.result), "kind")
         if kind.startswith("denied") and kind.endswith("by-user") and data.toolCallId:
             self._state.declined.append(data.toolCallId)
         if at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _answered(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _answered(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         if asked := self._state.questions.pop(data.toolCallId or "", None):
             yield from answered(at, asked, object_in(data.response).get("content"))
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _result(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _result(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         state, call, error = self._state, data.toolCallId or "", object_in(data.error)
         action = state.open_calls.pop(call, "other")
         text = (
@@ -379,7 +363,7 @@ class CopilotReading(LineReading[Line, _State]):
         rejected = call in state.declined or text_in(error, "code") in _REFUSED
         if call in state.declined:
             state.declined.remove(call)
-        yield ToolResult(
+        yield ev.ToolResult(
             at,
             call,
             ok=ok,
@@ -389,59 +373,59 @@ class CopilotReading(LineReading[Line, _State]):
             own_fault=not ok and (action == "edit" or bool(shell)),
         )
         if rejected and (said := _FEEDBACK.search(text)):
-            yield UserTurn(at, said[1].strip(), feedback=True)
+            yield ev.UserTurn(at, said[1].strip(), feedback=True)
 
-    def _ended(self, shell: str, output: ShellOutput, at: float | None) -> Iterator[Event]:
+    def _ended(self, shell: str, output: ShellOutput, at: float | None) -> Iterator[ev.Event]:
         """A command that ran on in the background has ended: the call that started it is answered now."""
         if call := self._state.running.pop(shell, ""):
             code = output.exit_code
-            yield ToolResult(at, call, ok=code == 0, text=excerpt(output.text), exit_code=code)
+            yield ev.ToolResult(at, call, ok=code == 0, text=excerpt(output.text), exit_code=code)
 
-    def _notified(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _notified(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         kind = object_in(data.kind)
         code = kind.get("exitCode")
         if kind.get("type") == "shell_completed" and isinstance(code, int):
             yield from self._ended(text_in(kind, "shellId"), ShellOutput("", code), at)
         if at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _response(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _response(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         tokens = decoded(_tokens, data.usage, Tokens())
         self._state.recorded = True
         yield from self._counted(line, tokens.model or "", tokens, at)
 
-    def _shutdown(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _shutdown(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         """The sums of one run, unless its responses were recorded already."""
         if not self._state.recorded:
             for model, metrics in sorted((data.modelMetrics or {}).items()):
                 yield from self._counted(line, model, metrics.usage or Tokens(), at)
         self._state.recorded = False
         if at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _counted(self, line: Line, model: str, tokens: Tokens, at: float | None) -> Iterator[Event]:
+    def _counted(self, line: Line, model: str, tokens: Tokens, at: float | None) -> Iterator[ev.Event]:
         usage = usage_of(tokens)
-        if usage != Usage():  # requests without any token are requests whose tokens nobody counted
-            yield UsageReport(at, f"{self._state.session}:{line.id}:{model}", model, usage)
+        if usage != ev.Usage():  # requests without any token are requests whose tokens nobody counted
+            yield ev.UsageReport(at, f"{self._state.session}:{line.id}:{model}", model, usage)
 
-    def _compaction(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
+    def _compaction(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         if data.success is not False:
-            yield Compaction(at, data.summaryContent or "")
+            yield ev.Compaction(at, data.summaryContent or "")
 
-    def _error(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
-        yield ApiFailure(at, string_in(data.message))
+    def _error(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
+        yield ev.ApiFailure(at, string_in(data.message))
 
-    def _abort(self, line: Line, data: Data, at: float | None) -> Iterator[Event]:
-        yield Interruption(at)
+    def _abort(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
+        yield ev.Interruption(at)
 
 
-class Copilot(OneSessionPerFile):
+class Copilot(LineAgent):
     agent = "copilot"
     title = "GitHub Copilot CLI"
+    reading = CopilotReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        moved = places.env.get("COPILOT_HOME", "").strip()
-        return ((Path(moved) if moved else places.home / ".copilot") / "session-state",)
+        return (usual_folder(places, "COPILOT_HOME", ".copilot") / "session-state",)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from root.glob("*/events.jsonl")
@@ -454,9 +438,3 @@ class Copilot(OneSessionPerFile):
             ("session.", "user.message", "hook.", "system.message")
         )
         return own and b'"data":' in first.replace(b'": ', b'":') and b'"format":"holdfast' not in first
-
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> CopilotReading:
-        return CopilotReading(path, offset, state, claims, _lines, _State)

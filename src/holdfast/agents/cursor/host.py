@@ -6,104 +6,64 @@ that documentation, so there is none. How long a hook may take is left to Cursor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from holdfast.agents import json_hooks
-from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, followed, kept, leads_elsewhere
-from holdfast.agents.json_hooks import keep_out_of_git, refuse_tracked
+from holdfast.agents.host_contract import Change, Host, Scope, Where
+from holdfast.agents.json_config import JsonFile
+from holdfast.agents.json_hooks import Groups, HookHost, command, keep_out_of_git
 
 EVENTS = ("sessionStart", "postToolUse", "stop", "preCompact", "sessionEnd")
-# Calls of other tools start no process of ours.
-MATCHERS = {"postToolUse": "Shell"}
-HOOKS, SERVERS = "hooks.json", "mcp.json"
-KEYS = ("mcpServers", SERVER)
 VERSION = ("version",)
-EMPTY = '{\n  "version": 1\n}\n'
 LOOK = (
     "Made from Cursor's documentation and not yet seen running: look whether its settings list holdfast "
     "under Hooks and under Tools & MCP."
 )
 
 
-class Cursor:
+class Cursor(HookHost):
     agent = "cursor"
     title = "Cursor"
+    timeouts = dict.fromkeys(EVENTS, 0)
+    matchers: Mapping[str, str] = {"postToolUse": "Shell"}
+    new_file = '{\n  "version": 1\n}\n'
 
-    def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        hooks, tools = self._file(where, scope, HOOKS), self._file(where, scope, SERVERS)
-        refuse_tracked(where, scope, hooks.path)
-        changes = [_with_hooks(hooks, entries(where.interpreter))]
-        if where.server:
-            refuse_tracked(where, scope, tools.path)
-            changes.append(_with_server(tools, server(where)))
-        return tuple(changes)
+    def folder(self, where: Where) -> Path:
+        return where.home / ".cursor"
 
-    def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        hooks, tools = self._file(where, scope, HOOKS), self._file(where, scope, SERVERS)
-        data = tools.data()
-        change = tools.unchanged(data)
-        if data is not None and b"holdfast" in data and tools.at(tools.text(data), KEYS) is not None:
-            change = tools.change(data, tools.without_member(tools.text(data), KEYS))
-        return json_hooks.uninstalled(hooks, hooks.data()), change
+    def hooks(self, where: Where, scope: Scope) -> JsonFile:
+        return self.file(where, scope, "hooks.json", ".cursor/hooks.json")
 
-    def status(self, where: Where, scope: Scope) -> Wired:
-        return json_hooks.wired(
-            self.agent, scope, self._file(where, scope, HOOKS), entries(where.interpreter)
-        )
+    def tools(self, where: Where, scope: Scope) -> JsonFile:
+        return self.file(where, scope, "mcp.json", ".cursor/mcp.json")
 
-    def found(self, where: Where) -> bool:
-        return (where.home / ".cursor").is_dir()
+    def server(self, where: Where) -> dict[str, Any]:
+        program, *words = where.server
+        return {"type": "stdio", "command": program, "args": words}
+
+    def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
+        """No groups, and no times."""
+        return {
+            event: {
+                "command": command(interpreter, self.agent, event),
+                **({"matcher": self.matchers[event]} if event in self.matchers else {}),
+            }
+            for event in EVENTS
+        }
+
+    def with_hooks(self, file: JsonFile, wanted: Groups) -> Change:
+        """Cursor reads no hooks from a file that does not say which version it is."""
+        change = super().with_hooks(file, wanted)
+        text = file.text(change.after)
+        if file.at(text, VERSION) is not None:
+            return change
+        return file.change(change.before, file.with_member(text, VERSION, 1))
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         if scope == "user":
             return (LOOK,)
-        return (LOOK, *keep_out_of_git(where, f".cursor/{HOOKS}", f".cursor/{SERVERS}"))
-
-    def _file(self, where: Where, scope: Scope, name: str) -> JsonFile:
-        if scope == "project":
-            path = where.project / ".cursor" / name
-        else:
-            path = followed(where.home / ".cursor" / name)
-        return JsonFile(where=where, path=path, title=self.title, linked=leads_elsewhere(where, path, scope))
+        return (LOOK, *keep_out_of_git(where, ".cursor/hooks.json", ".cursor/mcp.json"))
 
 
 HOST: Host = Cursor()
-
-
-def entries(interpreter: str) -> dict[str, dict[str, Any]]:
-    """One hook for each event, as Cursor wants it: no groups."""
-    return {
-        event: {
-            "command": json_hooks.command(interpreter, Cursor.agent, event),
-            **({"matcher": MATCHERS[event]} if event in MATCHERS else {}),
-        }
-        for event in EVENTS
-    }
-
-
-def server(where: Where) -> dict[str, Any]:
-    program, *words = where.server
-    return {"type": "stdio", "command": program, "args": words}
-
-
-def _with_hooks(file: JsonFile, wanted: json_hooks.Groups) -> Change:
-    """Cursor reads no hooks from a file that does not say which version it is."""
-    data = file.data()
-    if data is None and not file.linked:
-        return file.change(None, json_hooks.with_groups(file, EMPTY, wanted))
-    change = json_hooks.installed(file, data, wanted)
-    text = file.text(change.after)
-    if file.at(text, VERSION) is not None:
-        return change
-    return file.change(data, file.with_member(text, VERSION, 1))
-
-
-def _with_server(file: JsonFile, wanted: dict[str, Any]) -> Change:
-    data = file.data()
-    text = file.text(data)
-    known = file.at(text, KEYS)
-    wanted = kept(known, wanted, "type", "command", "args")
-    if known == wanted:
-        return file.unchanged(data)
-    return file.change(data, file.with_member(text, KEYS, wanted))

@@ -15,28 +15,22 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned
+from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, usual_folder
 from holdfast.agents.cursor.store import TABLES, Bubble, Composer, conversation, conversations, moment
 from holdfast.agents.jsonl import JsonLines, decoded, excerpt, string_in, text_in
-from holdfast.agents.loose import HEAD, first_object, patched_paths, target_of, written_by, written_in_patch
-from holdfast.agents.loose import items_of_list as todo_items
-from holdfast.agents.loose import json_object_in as object_in
+from holdfast.agents.loose import (
+    HEAD,
+    first_object,
+    object_in,
+    patched_paths,
+    target_of,
+    todo_items,
+    written_by,
+    written_in_patch,
+)
 from holdfast.agents.sqlite_source import Unreadable, has_tables, is_sqlite, sessions_of
 from holdfast.core.errors import TranscriptError
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Event,
-    Interruption,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # Which folder a Cursor transcript belongs to: its project directory is the folder's path with dashes for the
@@ -108,7 +102,7 @@ def _head(path: Path) -> bytes:
 
 # Cursor's tools: what each does under the names it has had, and how the database tells how a call ended.
 
-_NAMES: tuple[tuple[str, Action], ...] = (
+_NAMES: tuple[tuple[str, ev.Action], ...] = (
     (r"shell|bash|terminal|run_terminal_(?:cmd|command)\w*", "shell"),
     (r"str_?replace|search_replace|multi_?edit|edit(?:_file\w*|_notebook)?|reapply", "edit"),
     (r"write|create_file|apply_?patch|delete(?:_file)?", "edit"),
@@ -123,7 +117,7 @@ _NAMES: tuple[tuple[str, Action], ...] = (
 )
 
 
-def action_of(name: str) -> Action:
+def action_of(name: str) -> ev.Action:
     """Tools have changed their spelling over the years: `Read`, `read_file`, `read_file_v2`."""
     for pattern, action in _NAMES:
         if re.fullmatch(pattern, name, re.IGNORECASE):
@@ -131,7 +125,7 @@ def action_of(name: str) -> Action:
     return "other"
 
 
-def called(name: str, arguments: dict[str, Any], call: str, at: float | None) -> Iterator[Event]:
+def called(name: str, arguments: dict[str, Any], call: str, at: float | None) -> Iterator[ev.Event]:
     action = action_of(name)
     target = target_of(action, arguments) or text_in(arguments, "relativeWorkspacePath", "targetFile")
     paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
@@ -141,12 +135,12 @@ def called(name: str, arguments: dict[str, Any], call: str, at: float | None) ->
         paths = patched_paths(patch)
         target = paths[0] if paths else ""
         written = written_in_patch(patch, paths)
-    yield ToolCall(at, call, name, action, target, paths, written)
+    yield ev.ToolCall(at, call, name, action, target, paths, written)
     if action == "todo" and (items := todo_items(arguments.get("todos"))):
-        yield TodoList(at, items)
+        yield ev.TodoList(at, items)
 
 
-def used(tool: dict[str, Any], key: str, at: float | None) -> Iterator[Event]:
+def used(tool: dict[str, Any], key: str, at: float | None) -> Iterator[ev.Event]:
     call = text_in(tool, "toolCallId") or key
     arguments = _arguments(tool.get("rawArgs")) or _arguments(tool.get("params"))
     name = text_in(tool, "name")
@@ -161,7 +155,7 @@ def used(tool: dict[str, Any], key: str, at: float | None) -> Iterator[Event]:
     ok = status in ("completed", "success") and not rejected and code in (None, 0)
     shown = text_in(result, "output", "contents", "error") or str(tool.get("error") or "")
     action = action_of(name)
-    yield ToolResult(
+    yield ev.ToolResult(
         at,
         call,
         ok=ok,
@@ -222,14 +216,14 @@ class TranscriptReading:
     def state(self) -> bytes:
         return b""
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[ev.Event]:
         session, parent = self._path.stem, ""
         if self._path.parent.name == "subagents":
             parent = self._path.parent.parent.name
         if self._claims.foreign(f"cursor:{session}"):
             return
         at = _file_time(self._path)
-        yield Began(at, session=session, parent=parent, cwd=folder_of(self._path))
+        yield ev.Began(at, session=session, parent=parent, cwd=folder_of(self._path))
         for line in self._lines:
             blocks = _blocks_of(line.message.content) if line.message else []
             if line.role == "user" and not parent:
@@ -237,14 +231,14 @@ class TranscriptReading:
             elif line.role == "assistant":
                 yield from self._model(blocks, bool(parent), at)
 
-    def _model(self, blocks: list[_Block], subagent: bool, at: float | None) -> Iterator[Event]:
+    def _model(self, blocks: list[_Block], subagent: bool, at: float | None) -> Iterator[ev.Event]:
         for block in blocks:
             if block.type == "tool_use":
                 self._calls += 1
                 call = block.id or f"{self._path.stem}#{self._calls}"
                 yield from called(block.name or "", object_in(block.input), call, at)
             elif block.type == "text" and block.text and block.text.strip() and not subagent:
-                yield AgentTurn(at, block.text)
+                yield ev.AgentTurn(at, block.text)
 
 
 class ConversationReading(ReadAnew):
@@ -255,7 +249,7 @@ class ConversationReading(ReadAnew):
         self._path = path
         self._part = part
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[ev.Event]:
         if self._claims.foreign(f"cursor:{self._part}"):
             return
         try:
@@ -265,7 +259,7 @@ class ConversationReading(ReadAnew):
             return
         self._size = len(bubbles)
         parent = text_in(object_in(composer.subagentInfo), "parentComposerId")
-        yield Began(
+        yield ev.Began(
             composer.started,
             session=self._part,
             parent=parent,
@@ -279,21 +273,21 @@ class ConversationReading(ReadAnew):
             yield from self._bubble(bubble, "" if model == "default" else model, bool(parent), at)
         yield from _ending(composer)
 
-    def _bubble(self, bubble: Bubble, model: str, subagent: bool, at: float | None) -> Iterator[Event]:
+    def _bubble(self, bubble: Bubble, model: str, subagent: bool, at: float | None) -> Iterator[ev.Event]:
         if bubble.type == 1:
             if not subagent:
                 yield from _person(bubble.text or "", at)
             return
         tokens = bubble.tokenCount
         if tokens is not None and (tokens.inputTokens or tokens.outputTokens):
-            usage = Usage(tokens.inputTokens or 0, tokens.outputTokens or 0)
-            yield UsageReport(at, f"{self._part}:{bubble.bubbleId}", model, usage)
+            usage = ev.Usage(tokens.inputTokens or 0, tokens.outputTokens or 0)
+            yield ev.UsageReport(at, f"{self._part}:{bubble.bubbleId}", model, usage)
         if bubble.text and bubble.text.strip() and not bubble.isThought and not subagent:
-            yield AgentTurn(at, bubble.text)
+            yield ev.AgentTurn(at, bubble.text)
         if tool := object_in(bubble.toolFormerData):
             yield from used(tool, f"{self._part}:{bubble.bubbleId}", at)
         if failure := text_in(object_in(bubble.errorDetails), "message", "error", "title"):
-            yield ApiFailure(at, failure)
+            yield ev.ApiFailure(at, failure)
 
 
 class Cursor:
@@ -304,16 +298,11 @@ class Cursor:
 
     def roots(self, places: Places) -> Iterable[Path]:
         yield places.home / ".cursor" / "projects"
-        configured = places.env.get("XDG_CONFIG_HOME", "").strip()
-        yield (
-            (Path(configured) if configured else places.home / ".config")
-            / "Cursor"
-            / "User"
-            / "globalStorage"
-        )
-        yield places.home / "Library" / "Application Support" / "Cursor" / "User" / "globalStorage"
+        bases = [usual_folder(places, "XDG_CONFIG_HOME", ".config")]
+        bases.append(places.home / "Library" / "Application Support")
         if roaming := places.env.get("APPDATA", "").strip():
-            yield Path(roaming) / "Cursor" / "User" / "globalStorage"
+            bases.append(Path(roaming))
+        yield from (base / "Cursor" / "User" / "globalStorage" for base in bases)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from root.glob("state.vscdb")
@@ -346,20 +335,20 @@ class Cursor:
         return Unreadable(path, conversations) if database else TranscriptReading(path, claims)
 
 
-def _person(text: str, at: float | None) -> Iterator[Event]:
+def _person(text: str, at: float | None) -> Iterator[ev.Event]:
     """What a person asked, out of the context that was put around it."""
     queries = _QUERY.findall(text)
     words = "\n".join(queries).strip() if queries else _INJECTED.sub("", text).strip()
     if words:
-        yield UserTurn(at, words)
+        yield ev.UserTurn(at, words)
 
 
-def _ending(composer: Composer) -> Iterator[Event]:
+def _ending(composer: Composer) -> Iterator[ev.Event]:
     at = composer.changed
     if items := todo_items(decoded(msgspec.json.Decoder(list[Any]), composer.todos, [])):
-        yield TodoList(at, items)
+        yield ev.TodoList(at, items)
     if composer.status == "aborted":
-        yield Interruption(at)
+        yield ev.Interruption(at)
 
 
 def _blocks_of(raw: Raw) -> list[_Block]:

@@ -16,8 +16,7 @@ from msgspec import Raw, Struct
 
 from holdfast.agents.contract import Glance
 from holdfast.agents.jsonl import decoded, seconds, text_in
-from holdfast.agents.loose import json_object_in as object_in
-from holdfast.agents.loose import record, records
+from holdfast.agents.loose import object_in, record, records
 from holdfast.agents.sqlite_source import Database, opened
 from holdfast.core.errors import TranscriptError
 

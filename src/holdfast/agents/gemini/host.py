@@ -6,108 +6,115 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast import __version__
 from holdfast.agents import json_hooks
-from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, followed, leads_elsewhere, parse
-from holdfast.agents.json_hooks import keep_out_of_git, refuse_tracked
+from holdfast.agents import slash_commands as slash
+from holdfast.agents.host_contract import SERVER, Change, Commands, Host, Scope, Where
+from holdfast.agents.json_config import JsonFile, followed, parse
+from holdfast.agents.json_hooks import keep_out_of_git
 
 KEYS = ("mcpServers", SERVER)
 TRUSTED = ("TRUST_FOLDER", "TRUST_PARENT")
 
 
-class GeminiFamily:
-    """One client of the family.
-
-    `folder` is its own in a repository, `home` the user's. `timeouts` say how long the host waits for a hook, in its
-    own unit; ours end after 3 seconds. Calls of tools other than `matchers` name start no process of ours.
-    `server` is what its entry of our tools needs besides the command, `asks` whether it asks about folders unless it
-    is told not to.
+class Gemini(json_hooks.HookHost):
+    """`own` is the folder in a repository, `beside` what the entry of our tools needs besides the command, `asks`
+    whether the client asks about folders unless it is told not to.
     """
 
-    def __init__(
-        self,
-        agent: str,
-        title: str,
-        *,
-        folder: str,
-        home: Callable[[Where], Path],
-        timeouts: Mapping[str, int],
-        matchers: Mapping[str, str],
-        server: Mapping[str, Any],
-        asks: bool,
-    ) -> None:
-        self.agent, self.title = agent, title
-        self._folder, self._home = folder, home
-        self._timeouts, self._matchers = timeouts, matchers
-        self._server, self._asks = server, asks
+    agent = "gemini"
+    title = "Gemini CLI"
+    own = ".gemini"
+    timeouts: Mapping[
+        str, int
+    ] = {  # milliseconds; PreCompress comes before every request, so it is not listened to
+        "SessionStart": 5_000,
+        "BeforeAgent": 5_000,
+        "BeforeTool": 5_000,
+        "AfterTool": 5_000,
+        "AfterAgent": 5_000,
+        "SessionEnd": 10_000,
+    }
+    # What a hook says before a tool runs does not reach the model; it can change what is asked, and that a person sees.
+    matchers: Mapping[str, str] = {"BeforeTool": "^ask_user$", "AfterTool": "^(run_shell_command|ask_user)$"}
+    beside: Mapping[str, Any] = {}
+    asks = True
+
+    def folder(self, where: Where) -> Path:
+        return where.folder("GEMINI_CLI_HOME") / ".gemini"
+
+    def hooks(self, where: Where, scope: Scope) -> JsonFile:
+        return self.file(where, scope, "settings.json", f"{self.own}/settings.json", comments=True)
 
     def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         """Both in one file, so both in one change."""
-        file = self._settings(where, scope)
-        refuse_tracked(where, scope, file.path)
-        data = file.data()
-        hooks = json_hooks.installed(file, data, self.entries(where.interpreter))
+        file = self.hooks(where, scope)
+        self.refuse(where, scope, file.path)
+        hooks = self.with_hooks(file, self.entries(where.interpreter))
         if not where.server:
             return (hooks,)
         text = file.text(hooks.after)
         known = file.at(text, KEYS)
-        wanted = self.server(where, known if isinstance(known, dict) else {})
-        if known == wanted:
-            return (hooks,)
-        return (file.change(data, file.with_member(text, KEYS, wanted)),)
+        # Whether our tools run unasked (`trust`) is a person's to say.
+        wanted = {**self.server(where), **(known if isinstance(known, dict) else {}), **_command(where)}
+        return (
+            hooks if known == wanted else file.change(hooks.before, file.with_member(text, KEYS, wanted)),
+        )
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        file = self._settings(where, scope)
+        file = self.hooks(where, scope)
         data = file.data()
         if data is None or not (json_hooks.mentioned(data) or f'"{SERVER}"'.encode() in data):
             return (file.unchanged(data),)
         text = json_hooks.without_groups(file, file.text(data))
         return (file.change(data, file.without_member(text, KEYS)),)
 
-    def status(self, where: Where, scope: Scope) -> Wired:
-        return json_hooks.wired(
-            self.agent, scope, self._settings(where, scope), self.entries(where.interpreter)
-        )
-
-    def found(self, where: Where) -> bool:
-        return self._home(where).is_dir()
-
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
-        shared = keep_out_of_git(where, f"{self._folder}/settings.json") if scope == "project" else ()
-        settings = _read(where, followed(self._home(where) / "settings.json"))
+        shared = keep_out_of_git(where, f"{self.own}/settings.json") if scope == "project" else ()
+        settings = _read(where, followed(self.folder(where) / "settings.json"))
         return (*shared, *_switched_on(settings), *self._trusted(where, settings))
 
     def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
         """With a name, which the client shows while a hook runs, in the place of its whole command."""
-        found = json_hooks.groups(interpreter, self.agent, self._timeouts, self._matchers)
+        found = super().entries(interpreter)
         for group in found.values():
             group["hooks"] = [{"name": SERVER, **hook} for hook in group["hooks"]]
         return found
 
-    def server(self, where: Where, known: Mapping[str, Any]) -> dict[str, Any]:
-        """The entry of our tools, with what a person set there: whether they run unasked (`trust`) is theirs to say."""
-        program, *words = where.server
-        ours = {"command": program, "args": words}
-        return {**ours, **self._server, **known, **ours}
+    def server(self, where: Where) -> dict[str, Any]:
+        return {**_command(where), **self.beside}
 
-    def _settings(self, where: Where, scope: Scope) -> JsonFile:
-        if scope == "project":
-            path = where.project / self._folder / "settings.json"
-        else:
-            path = followed(self._home(where) / "settings.json")
-        linked = leads_elsewhere(where, path, scope)
-        return JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
+    def commands(self, where: Where) -> Commands:
+        return self.folder(where), "toml", slash.gemini_toml
+
+    def plugin(self, where: Where, folder: Path) -> slash.Plugin:
+        manifest: dict[str, Any] = {"name": slash.NAME, "version": __version__, "description": slash.ABOUT}
+        if where.server:
+            manifest["mcpServers"] = {SERVER: self.server(where)}
+        holdfast = slash.program(where.interpreter)
+        return slash.Plugin(
+            files={
+                "gemini-extension.json": slash.as_json(manifest),
+                "hooks/hooks.json": slash.as_json({"hooks": slash.plugged(self.entries(where.interpreter))}),
+                **{
+                    f"commands/{slash.NAME}/{one.name}.toml": slash.gemini_toml(one, holdfast).encode()
+                    for one in slash.COMMANDS
+                },
+                f"skills/{slash.SKILL_NAME}/SKILL.md": slash.skill_markdown(holdfast).encode(),
+            },
+            commands=(f"gemini extensions link {slash.quoted(folder)}",),
+        )
 
     def _trusted(self, where: Where, settings: dict[str, Any]) -> tuple[str, ...]:
         """In a folder that is not trusted the client runs neither hooks nor servers."""
         asks = _at(settings, "security", "folderTrust", "enabled")
-        if asks is False or (asks is not True and not self._asks):
+        if asks is False or (asks is not True and not self.asks):
             return ()
-        rules = _read(where, self._home(where) / "trustedFolders.json")
+        rules = _read(where, self.folder(where) / "trustedFolders.json")
         if any(_covers(where.project, rule, level) for rule, level in rules.items()):
             return ()
         return (
@@ -116,30 +123,12 @@ class GeminiFamily:
         )
 
 
-def home_of(where: Where) -> Path:
-    moved = where.env.get("GEMINI_CLI_HOME")
-    return (Path(moved) if moved else where.home).absolute() / ".gemini"
+HOST: Host = Gemini()
 
 
-# What a hook says before a tool runs does not reach the model; it can change what is asked, and that a person sees.
-# PreCompress comes before every request, so it is not listened to.
-HOST: Host = GeminiFamily(
-    "gemini",
-    "Gemini CLI",
-    folder=".gemini",
-    home=home_of,
-    timeouts={  # milliseconds
-        "SessionStart": 5_000,
-        "BeforeAgent": 5_000,
-        "BeforeTool": 5_000,
-        "AfterTool": 5_000,
-        "AfterAgent": 5_000,
-        "SessionEnd": 10_000,
-    },
-    matchers={"BeforeTool": "^ask_user$", "AfterTool": "^(run_shell_command|ask_user)$"},
-    server={},
-    asks=True,
-)
+def _command(where: Where) -> dict[str, Any]:
+    program, *words = where.server
+    return {"command": program, "args": words}
 
 
 def _switched_on(settings: dict[str, Any]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from holdfast.agents.claude_code.tools import questions_in
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, Warned
+from holdfast.agents.contract import Glance, Warned, usual_folder
 from holdfast.agents.gemini.shape import (
     API_ERROR,
     answer_of,
@@ -30,23 +30,17 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import LONGEST_LINE, decoded, seconds, string_after, too_deep, unreadable
-from holdfast.agents.loose import HEAD, LineReading, PassState
-from holdfast.agents.loose import items_of_list as todo_items
-from holdfast.agents.loose import json_object_in as object_in
-from holdfast.model.events import (
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    Usage,
-    UsageReport,
-    UserTurn,
+from holdfast.agents.jsonl import (
+    LONGEST_LINE,
+    LineAgent,
+    decoded,
+    seconds,
+    string_after,
+    too_deep,
+    unreadable,
 )
+from holdfast.agents.loose import HEAD, LineReading, PassState, object_in, todo_items
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # Which directory a Gemini CLI session ran in: its file knows a hash or a nickname of the directory only.
@@ -182,7 +176,6 @@ class _State(PassState):
     subagent: bool = False
 
 
-_lines = msgspec.json.Decoder(_Line)
 _headers = msgspec.json.Decoder(_Header)
 _messages = msgspec.json.Decoder(_Message)
 _UNREADABLE = _Header()
@@ -192,19 +185,22 @@ _NO_MESSAGE = _Message()
 class GeminiReading(LineReading[_Line, _State]):
     """One pass over either form. A document is read whole each time; what was counted before is claimed."""
 
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
     _consumed: int | None = None
 
     def position(self) -> int:
         return self._lines.position if self._consumed is None else self._consumed
 
-    def _events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[ev.Event]:
         if _OLDER.match(_first_bytes(self._path, 256)):
             yield from self._document()
             return
         for line in self._lines:
             if line.rewind is not None:
                 if self._new(line.rewind, "taken back"):
-                    yield Interruption(None)
+                    yield ev.Interruption(None)
             elif line.update is not None:
                 yield from self._header(line.update)
             elif line.id is not None:
@@ -213,7 +209,7 @@ class GeminiReading(LineReading[_Line, _State]):
                 known = (line.sessionId, line.startTime, line.kind, line.directories, line.messages)
                 yield from self._header(_Header(*known))
 
-    def _document(self) -> Iterator[Event]:
+    def _document(self) -> Iterator[ev.Event]:
         data = _first_bytes(self._path, LONGEST_LINE)
         header = _UNREADABLE if too_deep(data) else decoded(_headers, Raw(data), _UNREADABLE)
         if header is _UNREADABLE:
@@ -223,14 +219,14 @@ class GeminiReading(LineReading[_Line, _State]):
         yield from self._header(header)
         self._consumed = len(data)
 
-    def _header(self, header: _Header) -> Iterator[Event]:
+    def _header(self, header: _Header) -> Iterator[ev.Event]:
         state, at = self._state, seconds(header.startTime)
         if header.sessionId and not state.session:
             state.subagent = header.kind == "subagent"
             parent = self._path.parent.name if state.subagent else ""
             state.session = f"{parent}/{header.sessionId}" if parent else header.sessionId
             cwd = project_root(self._path, _first_bytes(self._path, HEAD))
-            yield Began(
+            yield ev.Began(
                 at,
                 session=state.session,
                 parent=parent,
@@ -250,66 +246,66 @@ class GeminiReading(LineReading[_Line, _State]):
     def _new(self, *names: str | None) -> bool:
         return not self._claims.repeated("gemini:" + ":".join([self._state.session, *map(str, names)]))
 
-    def _message(self, message: _Message) -> Iterator[Event]:
+    def _message(self, message: _Message) -> Iterator[ev.Event]:
         at = seconds(message.timestamp)
         if message.type == "gemini":
             yield from self._model(message, at)
         elif self._new(message.id):
             yield from self._other(message, at)
 
-    def _other(self, message: _Message, at: float | None) -> Iterator[Event]:
+    def _other(self, message: _Message, at: float | None) -> Iterator[ev.Event]:
         text = spoken(parts_of(message.content)).strip()
         if message.type == "user":
             shown = spoken(parts_of(message.displayContent))
             yield from self._person(own_words(shown or text), at)
         elif text in _CANCELLED:
-            yield Interruption(at)
+            yield ev.Interruption(at)
         elif message.type == "error" and API_ERROR.search(text):
-            yield ApiFailure(at, text)
+            yield ev.ApiFailure(at, text)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _person(self, words: str, at: float | None) -> Iterator[Event]:
+    def _person(self, words: str, at: float | None) -> Iterator[ev.Event]:
         if summary := _SNAPSHOT.match(words):
-            yield Compaction(at, words[summary.start(1) :])
+            yield ev.Compaction(at, words[summary.start(1) :])
         elif words and words != _GO_ON and not _CLIENT_COMMAND.match(words) and not self._state.subagent:
-            yield UserTurn(at, words)
+            yield ev.UserTurn(at, words)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _model(self, message: _Message, at: float | None) -> Iterator[Event]:
+    def _model(self, message: _Message, at: float | None) -> Iterator[ev.Event]:
         if self._new(message.id) and at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
         text = spoken(parts_of(message.content)).strip()
         if text and self._new(message.id, "said") and not self._state.subagent:
-            yield AgentTurn(at, text)
+            yield ev.AgentTurn(at, text)
         if message.tokens is not None:
             yield from self._usage(message, message.tokens, at)
         for call in message.toolCalls or ():
             yield from self._call(call, at)
 
-    def _usage(self, message: _Message, tokens: _Tokens, at: float | None) -> Iterator[Event]:
+    def _usage(self, message: _Message, tokens: _Tokens, at: float | None) -> Iterator[ev.Event]:
         """Counted when first stated and when corrected; another file's copy of the message has counted it already."""
         cached = tokens.cached or 0
-        usage = Usage(
+        usage = ev.Usage(
             max((tokens.input or 0) - cached, 0) + (tokens.tool or 0),
             (tokens.output or 0) + (tokens.thoughts or 0),
             cached,
         )
         key = f"{self._state.session}:{message.id}"
-        if usage == Usage() or self._claims.foreign(f"gemini:{key}:tokens"):
+        if usage == ev.Usage() or self._claims.foreign(f"gemini:{key}:tokens"):
             return
         if self._new(message.id, str(usage.input), str(usage.output), str(usage.cache_read)):
-            yield UsageReport(at, key, message.model or "", usage)
+            yield ev.UsageReport(at, key, message.model or "", usage)
 
-    def _call(self, call: _Call, at: float | None) -> Iterator[Event]:
+    def _call(self, call: _Call, at: float | None) -> Iterator[ev.Event]:
         name, identity = call.name or "", call.id or ""
         arguments = object_in(call.args)
         made = described(name, arguments, identity, at)
         if self._new(identity, "called"):
             yield made
             if made.action == "todo" and (items := todo_items(arguments.get("todos"))):
-                yield TodoList(at, items)
+                yield ev.TodoList(at, items)
         status = call.status or ""
         if status in ("success", "error", "cancelled") and self._new(identity, "answered"):
             text = answer_of(call.result)
@@ -318,16 +314,16 @@ class GeminiReading(LineReading[_Line, _State]):
             if made.action == "ask":
                 yield from by_number(ended, questions_in(arguments), text)
             if status == "cancelled" and stopped(text):
-                yield Interruption(ended)
+                yield ev.Interruption(ended)
 
 
-class Gemini(OneSessionPerFile):
+class Gemini(LineAgent):
     agent = "gemini"
     title = "Gemini CLI"
+    reading = GeminiReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        home = Path(places.env["GEMINI_CLI_HOME"]) if places.env.get("GEMINI_CLI_HOME") else places.home
-        return (home / ".gemini" / "tmp",)
+        return (usual_folder(places, "GEMINI_CLI_HOME") / ".gemini" / "tmp",)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         for folder in root.glob("*/chats"):
@@ -340,9 +336,6 @@ class Gemini(OneSessionPerFile):
 
     def glance(self, path: Path, head: bytes) -> Glance:
         return Glance(cwd=project_root(path, head), started=seconds(string_after("startTime", head[:4096])))
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> GeminiReading:
-        return GeminiReading(path, offset, state, claims, _lines, _State)
 
 
 def _first_bytes(path: Path, size: int) -> bytes:

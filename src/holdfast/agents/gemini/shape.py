@@ -12,38 +12,21 @@ from msgspec import Raw, Struct
 
 from holdfast.agents.claude_code.tools import OpenQuestion
 from holdfast.agents.jsonl import decoded, excerpt, string_in
-from holdfast.agents.loose import target_of, written_by
+from holdfast.agents.loose import actions, target_of, written_by
 from holdfast.core.fence import strip_ours
 from holdfast.model.events import Action, Asked, ToolCall, ToolResult
 
-ACTIONS: dict[str, Action] = {
-    "run_shell_command": "shell",
-    "write_file": "edit",
-    "replace": "edit",
-    "edit": "edit",
-    "notebook_edit": "edit",
-    "read_file": "read",
-    "read_many_files": "read",
-    "zoom_image": "read",
-    "grep_search": "search",
-    "search_file_content": "search",
-    "glob": "search",
-    "list_directory": "search",
-    "lsp": "search",
-    "google_web_search": "web",
-    "web_search": "web",
-    "web_fetch": "web",
-    "ask_user": "ask",
-    "ask_user_question": "ask",
-    "exit_plan_mode": "plan",
-    "write_todos": "todo",
-    "todo_write": "todo",
-    "invoke_agent": "agent",
-    "codebase_investigator": "agent",
-    "agent": "agent",
-    "task": "agent",
-    "create_sub_session": "agent",
-}
+ACTIONS = actions(
+    shell="run_shell_command",
+    edit="write_file replace edit notebook_edit",
+    read="read_file read_many_files zoom_image",
+    search="grep_search search_file_content glob list_directory lsp",
+    web="google_web_search web_search web_fetch",
+    ask="ask_user ask_user_question",
+    plan="exit_plan_mode",
+    todo="write_todos todo_write",
+    agent="invoke_agent codebase_investigator agent task create_sub_session",
+)
 
 API_ERROR = re.compile(
     r"\[API Error|quota|rate.?limit|overloaded|fetch failed|\b(?:401|403|429|5\d\d)\b", re.IGNORECASE

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
-from holdfast.agents.jsonl import excerpt, seconds, text_in
+from holdfast.agents.contract import Glance, usual_folder
+from holdfast.agents.jsonl import LineAgent, excerpt, seconds, text_in
 from holdfast.agents.loose import LineReading, PassState, first_object
 from holdfast.model import events as model
 from holdfast.store.machine import Places
@@ -141,7 +141,6 @@ Line = (
     | Interrupted
     | ApiError
 )
-_lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 class _State(PassState):
@@ -150,6 +149,9 @@ class _State(PassState):
 
 
 class GenericReading(LineReading[Line, _State]):
+    line: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+    carried = _State
+
     def _events(self) -> Iterator[model.Event]:
         state = self._state
         for line in self._lines:
@@ -164,19 +166,16 @@ class GenericReading(LineReading[Line, _State]):
                 yield event_of(line)
 
 
-class Generic(OneSessionPerFile):
+class Generic(LineAgent):
     agent = "generic"
     title = "any agent (events.jsonl)"
+    reading = GenericReading
 
     def roots(self, places: Places) -> Iterable[Path]:
         for folder in places.env.get("HOLDFAST_EVENTS", "").split(os.pathsep):
             if folder.strip():
                 yield Path(folder)
-        own = places.env.get("HOLDFAST_HOME", "").strip()
-        yield (Path(own) if own else places.home / ".holdfast") / "events"
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob("*.jsonl")
+        yield usual_folder(places, "HOLDFAST_HOME", ".holdfast") / "events"
 
     def recognise(self, path: Path, head: bytes) -> bool:
         return first_object(head).get("format") == FORMAT
@@ -184,9 +183,6 @@ class Generic(OneSessionPerFile):
     def glance(self, path: Path, head: bytes) -> Glance:
         line = first_object(head)
         return Glance(cwd=text_in(line, "cwd"), started=seconds(line.get("started")))
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> GenericReading:
-        return GenericReading(path, offset, state, claims, _lines, _State)
 
 
 def _began(line: Session) -> model.Began:

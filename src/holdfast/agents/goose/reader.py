@@ -14,54 +14,24 @@ from typing import Any
 
 import msgspec
 
-from holdfast.agents.contract import Claims, Glance, Warned
+from holdfast.agents.contract import Claims, Glance, Warned, usual_folder
 from holdfast.agents.jsonl import JsonLines, excerpt, seconds, text_in
-from holdfast.agents.loose import Record, checklist, count, object_in, record, records
+from holdfast.agents.loose import Record, actions, checklist, count, object_in, record, records
 from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, opened, sessions_of
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # Goose's messages as events: content items of camel-cased types, tools named `extension__tool`.
 
-ACTIONS: dict[str, Action] = {
-    "shell": "shell",
-    "bash": "shell",
-    "write": "edit",
-    "edit": "edit",
-    "text_editor": "edit",
-    "read_file": "read",
-    "read": "read",
-    "read_image": "read",
-    "tree": "search",
-    "analyze": "search",
-    "glob": "search",
-    "grep": "search",
-    "search": "search",
-    "web_scrape": "web",
-    "web_search": "web",
-    "fetch": "web",
-    "todo_write": "todo",
-    "todo_read": "todo",
-    "delegate": "agent",
-    "subagent": "agent",
-    "create_task": "agent",
-    "execute_task": "agent",
-}
+ACTIONS = actions(
+    shell="shell bash",
+    edit="write edit text_editor",
+    read="read_file read read_image",
+    search="tree analyze glob grep search",
+    web="web_scrape web_search fetch",
+    todo="todo_write todo_read",
+    agent="delegate subagent create_task execute_task",
+)
 _DECLINED = "The user has declined to run this tool"
 _INTERRUPTED = "Interrupted by the user"
 _COMPACTED = "Your context was compacted"
@@ -71,7 +41,7 @@ _CODE = re.compile(r"\A-?\d+: ")  # an error is written with its number
 _TRY_AGAIN = "Please resend your message to try again"
 
 
-def message_events(message: Record, at: float | None, *, human: bool) -> Iterator[Event]:
+def message_events(message: Record, at: float | None, *, human: bool) -> Iterator[ev.Event]:
     visible = record(message, "metadata").get("userVisible") is not False
     role = message.get("role")
     items = records(message.get("content"))
@@ -79,7 +49,7 @@ def message_events(message: Record, at: float | None, *, human: bool) -> Iterato
     if role == "user" and words:
         yield from _person(words, at, human=human and visible)
     elif role == "assistant" and words and visible and human:
-        yield ApiFailure(at, words) if _TRY_AGAIN in words else AgentTurn(at, words)
+        yield ev.ApiFailure(at, words) if _TRY_AGAIN in words else ev.AgentTurn(at, words)
     for item in items:
         kind = item.get("type")
         if kind in ("toolRequest", "frontendToolRequest"):
@@ -87,37 +57,37 @@ def message_events(message: Record, at: float | None, *, human: bool) -> Iterato
         elif kind == "toolResponse":
             yield from _result(item, at)
         elif kind == "conversationCompacted":
-            yield Compaction(at, text_in(item, "msg"))
+            yield ev.Compaction(at, text_in(item, "msg"))
     if at is not None:
-        yield Tick(at)
+        yield ev.Tick(at)
 
 
-def _person(words: str, at: float | None, *, human: bool) -> Iterator[Event]:
+def _person(words: str, at: float | None, *, human: bool) -> Iterator[ev.Event]:
     if words.startswith(_COMPACTED):
-        yield Compaction(at)
+        yield ev.Compaction(at)
     elif human and not words.startswith(_INJECTED):
-        yield UserTurn(at, words)
+        yield ev.UserTurn(at, words)
 
 
-def _call(item: Record, at: float | None) -> Iterator[Event]:
+def _call(item: Record, at: float | None) -> Iterator[ev.Event]:
     request = record(item, "toolCall", "value")
     name, arguments = text_in(request, "name"), record(request, "arguments")
     action = _action(name, arguments)
     target = _target(action, arguments)
     paths = (target,) if action in ("edit", "read") and target else ()
-    yield ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths)
+    yield ev.ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths)
     if action == "todo" and (todos := checklist(text_in(arguments, "content"))):
-        yield TodoList(at, todos)
+        yield ev.TodoList(at, todos)
 
 
-def _action(name: str, arguments: Record) -> Action:
+def _action(name: str, arguments: Record) -> ev.Action:
     bare = name.rpartition("__")[2]
     if bare == "text_editor" and arguments.get("command") == "view":
         return "read"
     return ACTIONS.get(bare, "other")
 
 
-def _target(action: Action, arguments: Record) -> str:
+def _target(action: ev.Action, arguments: Record) -> str:
     if action == "shell":
         return text_in(arguments, "command")
     if action in ("edit", "read"):
@@ -125,7 +95,7 @@ def _target(action: Action, arguments: Record) -> str:
     return text_in(arguments, "pattern", "query", "url", "path", "instructions", "description")
 
 
-def _result(item: Record, at: float | None) -> Iterator[Event]:
+def _result(item: Record, at: float | None) -> Iterator[ev.Event]:
     result = record(item, "toolResult")
     value = result.get("value")
     output = _CODE.sub("", text_in(result, "error")) or _text_of(value)
@@ -136,7 +106,7 @@ def _result(item: Record, at: float | None) -> Iterator[Event]:
     code = stated if isinstance(stated, int) and not isinstance(stated, bool) else None
     if code is None and (match := _EXIT.search(output[-200:])):
         code = int(match[1])
-    yield ToolResult(
+    yield ev.ToolResult(
         at,
         text_in(item, "id"),
         ok=None if interrupted else not (failed or declined or bool(code)),
@@ -146,7 +116,7 @@ def _result(item: Record, at: float | None) -> Iterator[Event]:
         own_fault=result.get("status") == "error" and not (declined or interrupted or code),
     )
     if interrupted:
-        yield Interruption(at)
+        yield ev.Interruption(at)
 
 
 def _text_of(value: object) -> str:
@@ -235,7 +205,7 @@ class SessionFile:
 
 
 class GooseReading(StoreReading[Record]):
-    def _events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[ev.Event]:
         info = self._store.info()
         kind = text_in(info, "session_type")
         began = False
@@ -253,7 +223,7 @@ class GooseReading(StoreReading[Record]):
         if began:
             yield from self._usage(info, answers)
 
-    def _usage(self, info: Record, answers: list[float | None]) -> Iterator[Event]:
+    def _usage(self, info: Record, answers: list[float | None]) -> Iterator[ev.Event]:
         """The session's total, spread over its responses: prices depend on the size of a single request."""
         session = text_in(info, "id")
         shares = max(len(answers), 1)
@@ -264,7 +234,7 @@ class GooseReading(StoreReading[Record]):
         for number in range(shares):
             prompt, output = (total // shares + (number < total % shares) for total in totals)
             at = answers[number] if answers else None
-            yield UsageReport(at, f"goose:{session}:{number}", model, Usage(prompt, output))
+            yield ev.UsageReport(at, f"goose:{session}:{number}", model, ev.Usage(prompt, output))
 
 
 class Goose:
@@ -277,8 +247,7 @@ class Goose:
         env = places.env
         if base := env.get("GOOSE_PATH_ROOT"):
             return (Path(base) / "data" / "sessions",)
-        data = Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else places.home / ".local" / "share"
-        found = [data / "goose" / "sessions"]
+        found = [usual_folder(places, "XDG_DATA_HOME", ".local", "share") / "goose" / "sessions"]
         found.append(places.home / "Library" / "Application Support" / "Block.goose" / "sessions")
         if roaming := env.get("APPDATA"):
             found.append(Path(roaming) / "Block" / "goose" / "data" / "sessions")
@@ -316,8 +285,8 @@ class Goose:
         return GooseReading(StoredSession(path, part), claims) if part else Unreadable(path, _stored_sessions)
 
 
-def _began(info: Record, kind: str, at: float | None) -> Began:
-    return Began(
+def _began(info: Record, kind: str, at: float | None) -> ev.Began:
+    return ev.Began(
         at,
         session=text_in(info, "id"),
         parent=text_in(info, "parent"),

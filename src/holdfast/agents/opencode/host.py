@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where, Wired
+from holdfast.agents.host_contract import SERVER, BaseHost, Change, Host, Scope, Where, Wired
 from holdfast.agents.json_config import JsonFile, Span, append, followed, kept, member, remove
 from holdfast.agents.json_hooks import SCRIPT, keep_out_of_git, refuse_tracked
 from holdfast.core.git import git_text
@@ -35,7 +35,7 @@ FETCHES = (
 EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 
 
-class OpenCode:
+class OpenCode(BaseHost):
     agent = "opencode"
     title = "OpenCode"
 
@@ -76,9 +76,8 @@ class OpenCode:
         )
 
     def found(self, where: Where) -> bool:
-        data = where.env.get("XDG_DATA_HOME")
-        folder = Path(data) if data else where.home / ".local" / "share"
-        return _folder(where).is_dir() or (folder / "opencode").is_dir()
+        data = where.folder("XDG_DATA_HOME", ".local", "share")
+        return _folder(where).is_dir() or (data / "opencode").is_dir()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         fetched = (_folder(where) / "node_modules").is_dir()
@@ -114,8 +113,7 @@ HOST: Host = OpenCode()
 
 def entry(interpreter: str) -> list[Any]:
     """The plugin, and how it starts the hook."""
-    script = SCRIPT
-    return [PLUGIN.absolute().as_uri(), {"command": [interpreter, "-I", "-S", script]}]
+    return [PLUGIN.absolute().as_uri(), {"command": [interpreter, "-I", "-S", SCRIPT]}]
 
 
 def server(where: Where) -> dict[str, Any]:
@@ -163,5 +161,4 @@ def _first_of_ours(top: Span) -> tuple[Span, int] | None:
 
 
 def _folder(where: Where) -> Path:
-    configured = where.env.get("XDG_CONFIG_HOME")
-    return ((Path(configured).expanduser() if configured else where.home / ".config") / "opencode").absolute()
+    return where.folder("XDG_CONFIG_HOME", ".config") / "opencode"

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from holdfast.agents.contract import Claims, Glance
+from holdfast.agents.contract import Claims, Glance, usual_folder
 from holdfast.agents.jsonl import excerpt, seconds, text_in
 from holdfast.agents.loose import (
     Record,
+    actions,
     count,
     money,
     object_in,
@@ -31,65 +32,39 @@ from holdfast.agents.opencode.stores import (
 )
 from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, sessions_of
 from holdfast.core.fence import MARK, strip_ours
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "bash": "shell",
-    "shell": "shell",
-    "edit": "edit",
-    "multiedit": "edit",
-    "write": "edit",
-    "patch": "edit",
-    "apply_patch": "edit",
-    "read": "read",
-    "grep": "search",
-    "glob": "search",
-    "list": "search",
-    "ls": "search",
-    "lsp": "search",
-    "webfetch": "web",
-    "websearch": "web",
-    "codesearch": "web",
-    "question": "ask",
-    "plan_enter": "plan",
-    "plan_exit": "plan",
-    "todowrite": "todo",
-    "todoread": "todo",
-    "task": "agent",
-}
+ACTIONS = actions(
+    shell="bash shell",
+    edit="edit multiedit write patch apply_patch",
+    read="read",
+    search="grep glob list ls lsp",
+    web="webfetch websearch codesearch",
+    ask="question",
+    plan="plan_enter plan_exit",
+    todo="todowrite todoread",
+    agent="task",
+)
 _REJECTED = ("The user rejected permission", "The user dismissed this question")
 _FEEDBACK = "with the following feedback: "
 _ABORTED = "Tool execution aborted"
 
 
-def message_events(info: Record, parts: list[Record], *, subagent: bool, headless: bool) -> Iterator[Event]:
+def message_events(
+    info: Record, parts: list[Record], *, subagent: bool, headless: bool
+) -> Iterator[ev.Event]:
     at = seconds(record(info, "time").get("created"))
     if info.get("role") == "user":
         if not subagent:
             yield from _person(parts, at, quoted=headless)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
     elif info.get("role") == "assistant":
         yield from _assistant(info, parts, at, subagent)
 
 
-def _person(parts: list[Record], at: float | None, *, quoted: bool) -> Iterator[Event]:
+def _person(parts: list[Record], at: float | None, *, quoted: bool) -> Iterator[ev.Event]:
     """Words that were typed; what the client read or a plugin said on its own account is marked."""
     spoken = [
         text_in(part, "text")
@@ -102,18 +77,18 @@ def _person(parts: list[Record], at: float | None, *, quoted: bool) -> Iterator[
     command = next((part for part in parts if part.get("type") == "subtask"), None)
     if command is not None:
         name = text_in(command, "command")
-        yield UserTurn(at, words or text_in(command, "description"), command=f"/{name}" if name else "")
+        yield ev.UserTurn(at, words or text_in(command, "description"), command=f"/{name}" if name else "")
     elif words:
-        yield UserTurn(at, words)
+        yield ev.UserTurn(at, words)
 
 
-def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bool) -> Iterator[Event]:
+def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bool) -> Iterator[ev.Event]:
     ended = seconds(record(info, "time").get("completed"))
     if (report := _usage(info, ended or at)) is not None:
         yield report
     if info.get("summary") is True:
         spoken = (text_in(part, "text") for part in parts if part.get("type") == "text")
-        yield Compaction(ended or at, strip_ours("\n".join(part for part in spoken if part)))
+        yield ev.Compaction(ended or at, strip_ours("\n".join(part for part in spoken if part)))
         return
     for part in parts:
         kind = part.get("type")
@@ -122,56 +97,56 @@ def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bo
         elif (
             kind == "text" and not subagent and not part.get("synthetic") and (words := text_in(part, "text"))
         ):
-            yield AgentTurn(seconds(record(part, "time").get("end")) or at, words)
+            yield ev.AgentTurn(seconds(record(part, "time").get("end")) or at, words)
         elif kind == "retry":
-            yield ApiFailure(at, _problem(record(part, "error")))
+            yield ev.ApiFailure(at, _problem(record(part, "error")))
     yield from _ending(record(info, "error"), ended or at)
     if ended is not None:
-        yield Tick(ended)
+        yield ev.Tick(ended)
 
 
-def _ending(error: Record, at: float | None) -> Iterator[Event]:
+def _ending(error: Record, at: float | None) -> Iterator[ev.Event]:
     if error.get("name") == "MessageAbortedError":
-        yield Interruption(at)
+        yield ev.Interruption(at)
     elif error:
-        yield ApiFailure(at, _problem(error))
+        yield ev.ApiFailure(at, _problem(error))
 
 
 def _problem(error: Record) -> str:
     return text_in(record(error, "data"), "message") or text_in(error, "message", "name")
 
 
-def _usage(info: Record, at: float | None) -> UsageReport | None:
+def _usage(info: Record, at: float | None) -> ev.UsageReport | None:
     tokens = record(info, "tokens")
-    usage = Usage(
+    usage = ev.Usage(
         count(tokens.get("input")),
         # Thinking is billed as output and counted apart from it.
         count(tokens.get("output")) + count(tokens.get("reasoning")),
         count(record(tokens, "cache").get("read")),
         count(record(tokens, "cache").get("write")),
     )
-    if usage == Usage():
+    if usage == ev.Usage():
         return None  # stopped or refused before the model said what it used
-    return UsageReport(at, text_in(info, "id"), text_in(info, "modelID"), usage, money(info.get("cost")))
+    return ev.UsageReport(at, text_in(info, "id"), text_in(info, "modelID"), usage, money(info.get("cost")))
 
 
-def _tool(part: Record, at: float | None) -> Iterator[Event]:
+def _tool(part: Record, at: float | None) -> Iterator[ev.Event]:
     name, call, state = text_in(part, "tool"), text_in(part, "callID", "id"), record(part, "state")
-    action: Action = ACTIONS.get(name, "other")
+    action: ev.Action = ACTIONS.get(name, "other")
     arguments = record(state, "input")
     started = seconds(record(state, "time").get("start")) or at
     paths = _paths(action, arguments)
     written = written_by(action, arguments, paths)
-    yield ToolCall(started, call, name, action, _target(action, arguments, paths), paths, written)
+    yield ev.ToolCall(started, call, name, action, _target(action, arguments, paths), paths, written)
     if name == "todowrite" and (items := todo_items(arguments.get("todos"))):
-        yield TodoList(started, items)
+        yield ev.TodoList(started, items)
     ended = seconds(record(state, "time").get("end")) or started
     if state.get("status") == "error":
         yield from _failed(call, action, text_in(state, "error"), ended)
     elif state.get("status") == "completed":
         code = record(state, "metadata").get("exit")
         known = isinstance(code, int) and not isinstance(code, bool)
-        yield ToolResult(
+        yield ev.ToolResult(
             ended,
             call,
             ok=not (known and code),
@@ -186,12 +161,12 @@ def _result(state: Record) -> str:
     return strip_ours(said).rstrip("\n") if MARK in said else said
 
 
-def _failed(call: str, action: Action, problem: str, at: float | None) -> Iterator[Event]:
+def _failed(call: str, action: ev.Action, problem: str, at: float | None) -> Iterator[ev.Event]:
     if problem.startswith(_ABORTED):
-        yield ToolResult(at, call, ok=None, text=problem)
+        yield ev.ToolResult(at, call, ok=None, text=problem)
         return
     rejected = problem.startswith(_REJECTED)
-    yield ToolResult(
+    yield ev.ToolResult(
         at,
         call,
         ok=False,
@@ -200,10 +175,10 @@ def _failed(call: str, action: Action, problem: str, at: float | None) -> Iterat
         own_fault=not rejected and action in ("edit", "read", "search", "todo"),
     )
     if rejected and _FEEDBACK in problem:
-        yield UserTurn(at, problem.split(_FEEDBACK, 1)[1].strip(), feedback=True)
+        yield ev.UserTurn(at, problem.split(_FEEDBACK, 1)[1].strip(), feedback=True)
 
 
-def _paths(action: Action, arguments: Record) -> tuple[str, ...]:
+def _paths(action: ev.Action, arguments: Record) -> tuple[str, ...]:
     if action not in ("edit", "read"):
         return ()
     if path := text_in(arguments, "filePath", "path"):
@@ -211,7 +186,7 @@ def _paths(action: Action, arguments: Record) -> tuple[str, ...]:
     return patched_paths(text_in(arguments, "patchText", "patch"))
 
 
-def _target(action: Action, arguments: Record, paths: tuple[str, ...]) -> str:
+def _target(action: ev.Action, arguments: Record, paths: tuple[str, ...]) -> str:
     if action == "shell":
         return text_in(arguments, "command")
     if action in ("edit", "read"):
@@ -229,7 +204,7 @@ _INFO = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,'
 
 
 class OpenCodeReading(StoreReading[Message]):
-    def _events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[ev.Event]:
         info = self._store.info()
         subagent, headless = bool(text_in(info, "parentID")), forbids_questions(info)
         named: str | None = None
@@ -240,7 +215,7 @@ class OpenCodeReading(StoreReading[Message]):
             provider = text_in(message, "providerID") or text_in(record(message, "model"), "providerID")
             if provider != named:
                 named = provider
-                yield Began(
+                yield ev.Began(
                     seconds(record(message, "time").get("created")),
                     session=text_in(info, "id") or text_in(message, "sessionID"),
                     parent=text_in(info, "parentID"),
@@ -272,8 +247,7 @@ class OpenCode:
     copies = False
 
     def roots(self, places: Places) -> Iterable[Path]:
-        data = places.env.get("XDG_DATA_HOME", "")
-        yield (Path(data) if data else places.home / ".local" / "share") / "opencode"
+        yield usual_folder(places, "XDG_DATA_HOME", ".local", "share") / "opencode"
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from sorted(root.glob("opencode*.db"))

@@ -13,43 +13,29 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
-from holdfast.agents.jsonl import decoded, excerpt, seconds, string_in, text_in
-from holdfast.agents.loose import LineReading, PassState, first_object, target_of, written_by
-from holdfast.agents.loose import items_of_list as todo_items
-from holdfast.agents.loose import json_object_in as object_in
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
+from holdfast.agents.contract import Glance, usual_folder
+from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, string_in, text_in
+from holdfast.agents.loose import (
+    LineReading,
+    PassState,
+    actions,
+    called,
+    first_object,
+    object_in,
 )
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "bash": "shell",
-    "edit": "edit",
-    "write": "edit",
-    "read": "read",
-    "grep": "search",
-    "find": "search",
-    "ls": "search",
-    "todo": "todo",
-    "subagent": "agent",
-    "question": "ask",
-    "web_search": "web",
-    "fetch": "web",
-}
+ACTIONS = actions(
+    shell="bash",
+    edit="edit write",
+    read="read",
+    search="grep find ls",
+    web="web_search fetch",
+    ask="question",
+    todo="todo",
+    agent="subagent",
+)
 _EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
 _STOPPED = re.compile(r"(?:Operation|Command) aborted\s*\Z")
 
@@ -98,21 +84,23 @@ class _Line(Struct):
 
 class _State(PassState):
     session: str = ""
-    open_calls: dict[str, Action] = field(default_factory=dict)
+    open_calls: dict[str, ev.Action] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
 _blocks = msgspec.json.Decoder(list[_Block])
 
 
 class PiReading(LineReading[_Line, _State]):
-    def _events(self) -> Iterator[Event]:
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
+    def _events(self) -> Iterator[ev.Event]:
         for line in self._lines:
             at = seconds(line.timestamp)
             if line.type == "session":
                 if line.id and not self._state.session:
                     self._state.session = line.id
-                    yield Began(at, session=line.id, cwd=line.cwd or "", provider=line.provider or "")
+                    yield ev.Began(at, session=line.id, cwd=line.cwd or "", provider=line.provider or "")
                 continue
             place = line.id or f"{self._state.session}#{self._lines.line}"
             if self._claims.repeated(f"pi:{place}:{line.timestamp}"):
@@ -120,57 +108,51 @@ class PiReading(LineReading[_Line, _State]):
             if line.type == "message" and line.message is not None:
                 yield from self._message(line.message, f"pi:{place}:{line.timestamp}", at)
             elif line.type == "compaction":
-                yield Compaction(at, line.summary or "")
+                yield ev.Compaction(at, line.summary or "")
             elif line.type == "model_change" and line.provider:
-                yield Began(at, provider=line.provider)
+                yield ev.Began(at, provider=line.provider)
             elif at is not None:
-                yield Tick(at)
+                yield ev.Tick(at)
 
-    def _message(self, message: _Message, key: str, at: float | None) -> Iterator[Event]:
+    def _message(self, message: _Message, key: str, at: float | None) -> Iterator[ev.Event]:
         if message.role == "assistant":
             yield from self._model(message, key, at)
         elif message.role == "toolResult":
             yield from self._result(message, at)
         elif message.role == "user" and (words := _text(message.content).strip()):
-            yield UserTurn(at, words)
+            yield ev.UserTurn(at, words)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _model(self, message: _Message, key: str, at: float | None) -> Iterator[Event]:
-        if message.usage is not None and (usage := _usage(message.usage)) != Usage():
+    def _model(self, message: _Message, key: str, at: float | None) -> Iterator[ev.Event]:
+        if message.usage is not None and (usage := _usage(message.usage)) != ev.Usage():
             stated = message.usage.cost.total if message.usage.cost else None
-            yield UsageReport(at, key, message.model or "", usage, stated or None)
+            yield ev.UsageReport(at, key, message.model or "", usage, stated or None)
         for block in _blocks_of(message.content):
             if block.type == "text" and block.text and block.text.strip():
-                yield AgentTurn(at, block.text)
+                yield ev.AgentTurn(at, block.text)
             elif block.type == "toolCall":
                 yield from self._call(block, at)
         if message.stopReason == "aborted":
-            yield Interruption(at)
+            yield ev.Interruption(at)
         elif message.stopReason == "error":
-            yield ApiFailure(at, message.errorMessage or "the model's service failed")
+            yield ev.ApiFailure(at, message.errorMessage or "the model's service failed")
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _call(self, block: _Block, at: float | None) -> Iterator[Event]:
-        name, call, arguments = block.name or "", block.id or "", object_in(block.arguments)
-        action = ACTIONS.get(name, "other")
-        target = target_of(action, arguments)
-        self._state.open_calls[call] = action
-        paths = (target,) if action in ("edit", "read") and target else ()
-        written = written_by(action, arguments, paths)
-        yield ToolCall(at, call, name, action, target, paths, written)
-        if action == "todo" and (items := todo_items(arguments.get("todos"))):
-            yield TodoList(at, items)
+    def _call(self, block: _Block, at: float | None) -> Iterator[ev.Event]:
+        name, call = block.name or "", block.id or ""
+        action = self._state.open_calls[call] = ACTIONS.get(name, "other")
+        return called(at, call, name, action, object_in(block.arguments))
 
-    def _result(self, message: _Message, at: float | None) -> Iterator[Event]:
+    def _result(self, message: _Message, at: float | None) -> Iterator[ev.Event]:
         call = message.toolCallId or ""
         action = self._state.open_calls.pop(call, "other")
         failed = bool(message.isError)
         text = _text(message.content) if failed or action == "shell" else ""
         code = _EXIT_CODE.search(text) if failed else None
         aborted = failed and bool(_STOPPED.search(text))
-        yield ToolResult(
+        yield ev.ToolResult(
             at,
             call,
             ok=not failed,
@@ -180,21 +162,18 @@ class PiReading(LineReading[_Line, _State]):
             own_fault=failed and action == "edit" and not aborted,
         )
         if aborted:
-            yield Interruption(at)
+            yield ev.Interruption(at)
 
 
-class Pi(OneSessionPerFile):
+class Pi(LineAgent):
     agent = "pi"
     title = "Pi"
+    reading = PiReading
 
     def roots(self, places: Places) -> Iterable[Path]:
         if sessions := places.env.get("PI_CODING_AGENT_SESSION_DIR", "").strip():
             return (Path(sessions),)
-        moved = places.env.get("PI_CODING_AGENT_DIR", "").strip()
-        return ((Path(moved) if moved else places.home / ".pi" / "agent") / "sessions",)
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob("*.jsonl")
+        return (usual_folder(places, "PI_CODING_AGENT_DIR", ".pi", "agent") / "sessions",)
 
     def recognise(self, path: Path, head: bytes) -> bool:
         line = first_object(head)
@@ -208,12 +187,9 @@ class Pi(OneSessionPerFile):
         line = first_object(head)
         return Glance(cwd=text_in(line, "cwd"), started=seconds(line.get("timestamp")))
 
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> PiReading:
-        return PiReading(path, offset, state, claims, _lines, _State)
 
-
-def _usage(tokens: _Tokens) -> Usage:
-    return Usage(tokens.input or 0, tokens.output or 0, tokens.cacheRead or 0, tokens.cacheWrite or 0)
+def _usage(tokens: _Tokens) -> ev.Usage:
+    return ev.Usage(tokens.input or 0, tokens.output or 0, tokens.cacheRead or 0, tokens.cacheWrite or 0)
 
 
 def _blocks_of(raw: Raw) -> list[_Block]:

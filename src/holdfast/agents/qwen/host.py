@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from holdfast.agents.gemini.host import GeminiFamily
+from holdfast.agents.gemini.host import Gemini
 from holdfast.agents.host_contract import Host, Where
 
 
-def home_of(where: Where) -> Path:
-    moved = where.env.get("QWEN_HOME")
-    return (Path(moved).expanduser() if moved else where.home / ".qwen").absolute()
-
-
-# What a hook says before a tool runs reaches nobody, so it is said when a command has failed, or a person answered.
-HOST: Host = GeminiFamily(
-    "qwen",
-    "Qwen Code",
-    folder=".qwen",
-    home=home_of,
-    timeouts={  # seconds; from 1000 on they are taken for milliseconds
+class Qwen(Gemini):
+    agent = "qwen"
+    title = "Qwen Code"
+    own = ".qwen"
+    timeouts: Mapping[str, int] = {  # seconds; from 1000 on they are taken for milliseconds
         "SessionStart": 5,
         "UserPromptSubmit": 5,
         "PostToolUse": 5,
@@ -28,8 +23,19 @@ HOST: Host = GeminiFamily(
         "StopFailure": 5,
         "PreCompact": 5,
         "SessionEnd": 10,
-    },
-    matchers={"PostToolUse": "^ask_user_question$", "PostToolUseFailure": "^run_shell_command$"},
-    server={"alwaysLoadTools": True},  # without it they are hidden behind a search for tools
-    asks=False,
-)
+    }
+    # What a hook says before a tool runs reaches nobody, so it is said when a command has failed, or a person answered.
+    matchers: Mapping[str, str] = {
+        "PostToolUse": "^ask_user_question$",
+        "PostToolUseFailure": "^run_shell_command$",
+    }
+    beside: Mapping[str, Any] = {
+        "alwaysLoadTools": True
+    }  # without it they are hidden behind a search for tools
+    asks = False
+
+    def folder(self, where: Where) -> Path:
+        return where.folder("QWEN_HOME", ".qwen")
+
+
+HOST: Host = Qwen()

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from holdfast.agents.claude_code.tools import OpenQuestion, questions_in
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
+from holdfast.agents.contract import usual_folder
 from holdfast.agents.gemini.shape import (
     answer_of,
     by_words,
@@ -26,24 +26,9 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import glance_at, seconds, text_in
-from holdfast.agents.loose import LineReading, PassState, first_object
-from holdfast.agents.loose import items_of_list as todo_items
-from holdfast.agents.loose import json_object_in as object_in
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Interruption,
-    Tick,
-    TodoList,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.agents.jsonl import LineAgent, seconds, text_in
+from holdfast.agents.loose import LineReading, PassState, first_object, object_in, todo_items
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 _HUMAN = (None, "mid_turn_user_message")
@@ -93,15 +78,15 @@ class _Line(Struct):
 class _State(PassState):
     began: tuple[str, str, str, str] = ("", "", "", "")
     subagent: bool = False
-    open_calls: dict[str, Action] = field(default_factory=dict)
+    open_calls: dict[str, ev.Action] = field(default_factory=dict)
     asked: dict[str, tuple[OpenQuestion, ...]] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
-
-
 class QwenReading(LineReading[_Line, _State]):
-    def _events(self) -> Iterator[Event]:
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
+    def _events(self) -> Iterator[ev.Event]:
         for line in self._lines:
             if line.uuid and self._claims.repeated(line.uuid):
                 continue
@@ -116,14 +101,14 @@ class QwenReading(LineReading[_Line, _State]):
             elif line.type == "system":
                 yield from self._system(line, at)
 
-    def _began(self, line: _Line, at: float | None) -> Iterator[Event]:
+    def _began(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         state = self._state
         known = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
         if known == state.began or not known[0]:
             return
         state.began, state.subagent = known, bool(line.isSidechain and line.agentId)
         session, cwd, branch, version = known
-        yield Began(
+        yield ev.Began(
             at,
             session=f"{session}/{line.agentId}" if state.subagent else session,
             parent=session if state.subagent else "",
@@ -132,23 +117,23 @@ class QwenReading(LineReading[_Line, _State]):
             version=version,
         )
 
-    def _person(self, line: _Line, at: float | None) -> Iterator[Event]:
+    def _person(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         text = text_in(object_in(line.systemPayload), "displayText")
         if not text and line.message is not None:
             text = spoken(parts_of(line.message.parts))
         words = own_words(text)
         human = line.provenance in (None, "real_user") and line.subtype in _HUMAN and not self._state.subagent
         if human and words:
-            yield UserTurn(at, words)
+            yield ev.UserTurn(at, words)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _model(self, line: _Line, at: float | None) -> Iterator[Event]:
-        if line.usageMetadata is not None and (usage := _usage(line.usageMetadata)) != Usage():
-            yield UsageReport(at, line.uuid or f"{self._state.began[0]}:{at}", line.model or "", usage)
+    def _model(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
+        if line.usageMetadata is not None and (usage := _usage(line.usageMetadata)) != ev.Usage():
+            yield ev.UsageReport(at, line.uuid or f"{self._state.began[0]}:{at}", line.model or "", usage)
         parts = parts_of(line.message.parts) if line.message else []
         if (text := spoken(parts).strip()) and not self._state.subagent:
-            yield AgentTurn(at, text)
+            yield ev.AgentTurn(at, text)
         for part in parts:
             if part.functionCall is not None:
                 name, arguments = part.functionCall.name or "", object_in(part.functionCall.args)
@@ -158,9 +143,9 @@ class QwenReading(LineReading[_Line, _State]):
                 if call.action == "ask":
                     self._state.asked[call.call] = questions_in(arguments)
                 if call.action == "todo" and (items := todo_items(arguments.get("todos"))):
-                    yield TodoList(at, items)
+                    yield ev.TodoList(at, items)
 
-    def _result(self, line: _Line, at: float | None) -> Iterator[Event]:
+    def _result(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         result = line.toolCallResult or _Result()
         responses = [
             part.functionResponse
@@ -177,31 +162,32 @@ class QwenReading(LineReading[_Line, _State]):
         yield judged(call, action, status, text, at, code if isinstance(code, int) else None)
         yield from by_words(at, self._state.asked.pop(call, ()), shown)
         if status == "cancelled" and stopped(text):
-            yield Interruption(at)
+            yield ev.Interruption(at)
 
-    def _system(self, line: _Line, at: float | None) -> Iterator[Event]:
+    def _system(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         payload = object_in(line.systemPayload)
         if line.subtype == "chat_compression":
-            yield Compaction(at, _summary(payload))
+            yield ev.Compaction(at, _summary(payload))
         elif line.subtype == "rewind" or (
             line.subtype == "turn_result" and payload.get("state") == "cancelled"
         ):
-            yield Interruption(at)
+            yield ev.Interruption(at)
         elif line.subtype == "parent_session" and (parent := text_in(payload, "parentSessionId")):
-            yield Began(at, parent=parent)
+            yield ev.Began(at, parent=parent)
         elif failure := _failure(line.subtype, payload):
-            yield ApiFailure(at, failure)
+            yield ev.ApiFailure(at, failure)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
 
-class Qwen(OneSessionPerFile):
+class Qwen(LineAgent):
     agent = "qwen"
     title = "Qwen Code"
+    reading = QwenReading
 
     def roots(self, places: Places) -> Iterable[Path]:
-        moved = places.env.get("QWEN_RUNTIME_DIR") or places.env.get("QWEN_HOME")
-        return ((Path(moved) if moved else places.home / ".qwen") / "projects",)
+        variable = "QWEN_RUNTIME_DIR" if places.env.get("QWEN_RUNTIME_DIR") else "QWEN_HOME"
+        return (usual_folder(places, variable, ".qwen") / "projects",)
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from root.glob("*/chats/*.jsonl")
@@ -220,17 +206,11 @@ class Qwen(OneSessionPerFile):
         start = head.lstrip(b"\xef\xbb\xbf \r\n\t")[:HEAD_OF_A_LONG_LINE]
         return start.startswith(b'{"uuid":') and bool(_OWN_LINE.search(start) and _OWN_MESSAGE.search(start))
 
-    def glance(self, path: Path, head: bytes) -> Glance:
-        return glance_at(head)
-
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> QwenReading:
-        return QwenReading(path, offset, state, claims, _lines, _State)
-
 
 HEAD_OF_A_LONG_LINE = 2048  # the envelope stands before the content
 
 
-def _usage(tokens: _Tokens) -> Usage:
+def _usage(tokens: _Tokens) -> ev.Usage:
     """Thoughts are part of the output with some providers and come on top of it with others: the total tells."""
     prompt, output, cached = (
         tokens.promptTokenCount or 0,
@@ -240,7 +220,7 @@ def _usage(tokens: _Tokens) -> Usage:
     thoughts = tokens.thoughtsTokenCount or 0
     if thoughts and (tokens.totalTokenCount is None or prompt + output + thoughts <= tokens.totalTokenCount):
         output += thoughts
-    return Usage(max(prompt - cached, 0), output, cached)
+    return ev.Usage(max(prompt - cached, 0), output, cached)
 
 
 def _summary(payload: dict[str, Any]) -> str:

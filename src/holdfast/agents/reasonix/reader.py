@@ -15,50 +15,23 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile
-from holdfast.agents.jsonl import decoded, excerpt, seconds, text_in
-from holdfast.agents.loose import LineReading, PassState, first_object, target_of
-from holdfast.agents.loose import json_object_in as object_in
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    ApiFailure,
-    Began,
-    Compaction,
-    Event,
-    Tick,
-    Todo,
-    TodoList,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UsageReport,
-    UserTurn,
-)
+from holdfast.agents.contract import Glance
+from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, text_in
+from holdfast.agents.loose import LineReading, PassState, actions, first_object, object_in, target_of
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-ACTIONS: dict[str, Action] = {
-    "run_command": "shell",
-    "run_background": "shell",
-    "edit_file": "edit",
-    "multi_edit": "edit",
-    "write_file": "edit",
-    "read_file": "read",
-    "search_content": "search",
-    "search_files": "search",
-    "list_directory": "search",
-    "directory_tree": "search",
-    "glob": "search",
-    "web_search": "web",
-    "web_fetch": "web",
-    "ask_choice": "ask",
-    "submit_plan": "plan",
-    "revise_plan": "plan",
-    "mark_step_complete": "todo",
-    "todo_write": "todo",
-    "spawn_subagent": "agent",
-    "run_skill": "agent",
-}
+ACTIONS = actions(
+    shell="run_command run_background",
+    edit="edit_file multi_edit write_file",
+    read="read_file",
+    search="search_content search_files list_directory directory_tree glob",
+    web="web_search web_fetch",
+    ask="ask_choice",
+    plan="submit_plan revise_plan",
+    todo="mark_step_complete todo_write",
+    agent="spawn_subagent run_skill",
+)
 SUFFIX = ".events.jsonl"
 _TYPES = (
     "user.message",
@@ -112,15 +85,15 @@ class _State(PassState):
     session: str = ""
     run: int = 0
     model: str = ""
-    open_calls: dict[str, Action] = field(default_factory=dict)
+    open_calls: dict[str, ev.Action] = field(default_factory=dict)
     plan: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
 
-_lines = msgspec.json.Decoder(_Line)
-
-
 class ReasonixReading(LineReading[_Line, _State]):
-    def _events(self) -> Iterator[Event]:
+    line = msgspec.json.Decoder(_Line)
+    carried = _State
+
+    def _events(self) -> Iterator[ev.Event]:
         state = self._state
         for line in self._lines:
             if line.type is None or line.ts is None:
@@ -134,12 +107,12 @@ class ReasonixReading(LineReading[_Line, _State]):
                 continue
             yield from self._event(line, line.type, at)
 
-    def _began(self, at: float | None) -> Event:
+    def _began(self, at: float | None) -> ev.Event:
         """Names are reused on other machines and in other projects: the first moment makes them one session's."""
         name, meta = session_name(self._path), _meta(self._path)
         made = datetime.fromtimestamp(at, UTC).strftime("-%Y%m%d%H%M%S") if at is not None else ""
         self._state.session = name + made
-        return Began(
+        return ev.Began(
             at,
             session=self._state.session,
             cwd=text_in(meta, "workspace"),
@@ -147,9 +120,9 @@ class ReasonixReading(LineReading[_Line, _State]):
             provider="deepseek",
         )
 
-    def _event(self, line: _Line, kind: str, at: float | None) -> Iterator[Event]:
+    def _event(self, line: _Line, kind: str, at: float | None) -> Iterator[ev.Event]:
         if kind == "user.message" and line.text and line.text.strip():
-            yield UserTurn(at, line.text.strip())
+            yield ev.UserTurn(at, line.text.strip())
         elif kind == "model.turn.started":
             self._state.model = line.model or self._state.model
         elif kind == "model.final":
@@ -161,32 +134,32 @@ class ReasonixReading(LineReading[_Line, _State]):
         elif kind in ("plan.submitted", "plan.step.completed"):
             yield from self._planned(line, at)
         elif kind == "session.compacted":
-            yield Compaction(at)
+            yield ev.Compaction(at)
         elif kind == "error" and not line.recoverable:
-            yield ApiFailure(at, line.message or "")
+            yield ev.ApiFailure(at, line.message or "")
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _model(self, line: _Line, at: float | None) -> Iterator[Event]:
-        usage = _usage(line.usage) if line.usage is not None else Usage()
-        if usage != Usage():
+    def _model(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
+        usage = _usage(line.usage) if line.usage is not None else ev.Usage()
+        if usage != ev.Usage():
             key = f"{self._state.session}:{line.ts}:{line.id}"
-            yield UsageReport(at, key, self._state.model, usage, line.costUsd or None)
+            yield ev.UsageReport(at, key, self._state.model, usage, line.costUsd or None)
         if line.content and line.content.strip():
-            yield AgentTurn(at, line.content)
+            yield ev.AgentTurn(at, line.content)
         elif at is not None:
-            yield Tick(at)
+            yield ev.Tick(at)
 
-    def _call(self, line: _Line, at: float | None) -> Event:
+    def _call(self, line: _Line, at: float | None) -> ev.Event:
         name, call, arguments = line.name or "", f"{self._state.run}:{line.callId}", object_in(line.args)
         action = ACTIONS.get(name, "other")
         target = target_of(action, arguments)
         self._state.open_calls[call] = action
-        return ToolCall(
+        return ev.ToolCall(
             at, call, name, action, target, (target,) if action in ("edit", "read") and target else ()
         )
 
-    def _result(self, line: _Line, denied: bool, at: float | None) -> Event:
+    def _result(self, line: _Line, denied: bool, at: float | None) -> ev.Event:
         call = f"{self._state.run}:{line.callId}"
         action = self._state.open_calls.pop(call, "other")
         text = line.output or line.reason or ""
@@ -194,7 +167,7 @@ class ReasonixReading(LineReading[_Line, _State]):
         ok = False if denied else line.ok
         if ok and code:
             ok = code[1] == "0"
-        return ToolResult(
+        return ev.ToolResult(
             at,
             call,
             ok=ok,
@@ -204,7 +177,7 @@ class ReasonixReading(LineReading[_Line, _State]):
             own_fault=(denied and line.reason != "permission") or (not ok and action == "edit"),
         )
 
-    def _planned(self, line: _Line, at: float | None) -> Iterator[Event]:
+    def _planned(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         plan = self._state.plan
         if line.steps is not None:
             plan.clear()
@@ -212,21 +185,20 @@ class ReasonixReading(LineReading[_Line, _State]):
         elif line.stepId in plan:
             plan[line.stepId] = (plan[line.stepId][0], True)
         items = tuple(
-            Todo(title, "completed" if done else "pending") for title, done in plan.values() if title
+            ev.Todo(title, "completed" if done else "pending") for title, done in plan.values() if title
         )
         if items:
-            yield TodoList(at, items)
+            yield ev.TodoList(at, items)
 
 
-class Reasonix(OneSessionPerFile):
+class Reasonix(LineAgent):
     agent = "reasonix"
     title = "Reasonix"
+    reading = ReasonixReading
+    pattern = f"**/*{SUFFIX}"
 
     def roots(self, places: Places) -> Iterable[Path]:
         return (places.home / ".reasonix" / "sessions",)
-
-    def candidates(self, root: Path) -> Iterable[Path]:
-        return root.rglob(f"*{SUFFIX}")
 
     def recognise(self, path: Path, head: bytes) -> bool:
         line = first_object(head)
@@ -242,17 +214,14 @@ class Reasonix(OneSessionPerFile):
     def glance(self, path: Path, head: bytes) -> Glance:
         return Glance(cwd=text_in(_meta(path), "workspace"), started=seconds(first_object(head).get("ts")))
 
-    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ReasonixReading:
-        return ReasonixReading(path, offset, state, claims, _lines, _State)
-
 
 def session_name(path: Path) -> str:
     return path.name.removesuffix(SUFFIX).removesuffix(".jsonl")
 
 
-def _usage(tokens: _Tokens) -> Usage:
+def _usage(tokens: _Tokens) -> ev.Usage:
     hit = tokens.prompt_cache_hit_tokens or 0
-    return Usage(max((tokens.prompt_tokens or 0) - hit, 0), tokens.completion_tokens or 0, hit)
+    return ev.Usage(max((tokens.prompt_tokens or 0) - hit, 0), tokens.completion_tokens or 0, hit)
 
 
 def _meta(path: Path) -> dict[str, Any]:

@@ -18,20 +18,7 @@ from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, ReadAnew
 from holdfast.agents.jsonl import excerpt, seconds, unreadable
 from holdfast.agents.loose import patched_paths
 from holdfast.core.errors import TranscriptError
-from holdfast.model.events import (
-    Action,
-    AgentTurn,
-    Began,
-    Event,
-    Interruption,
-    Tick,
-    Todo,
-    TodoList,
-    TodoStatus,
-    ToolCall,
-    ToolResult,
-    UserTurn,
-)
+from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # Tool uses as SpecStory writes them down: a kind, a name, a summary, and what the tool answered.
@@ -46,17 +33,17 @@ _EXIT = re.compile(r"\A(?:Exit code:? (\d+)|.{0,200}?Process exited with code (\
 _TODO = re.compile(r"^- \[(.{1,2})\] (?:[🔥🌡❄]\ufe0f? )?(.+?)\s*$", re.MULTILINE)
 _REJECTED = "The user doesn't want to proceed with this tool use"
 _USER_SAID = "the user said:\n"
-_KINDS: dict[str, Action] = {"shell": "shell", "read": "read", "write": "edit", "search": "search"}
-_NAMES: dict[str, Action] = {
+_KINDS: dict[str, ev.Action] = {"shell": "shell", "read": "read", "write": "edit", "search": "search"}
+_NAMES: dict[str, ev.Action] = {
     "shell": "shell",
     "exec_command": "shell",
     "update_plan": "todo",
     "apply_patch": "edit",
 }
-_MARKS: dict[str, TodoStatus] = {"X": "completed", "x": "completed", "⚡": "in_progress"}
+_MARKS: dict[str, ev.TodoStatus] = {"X": "completed", "x": "completed", "⚡": "in_progress"}
 
 
-def tool_events(block: str, call: str, at: float | None, agent: str) -> Iterator[Event]:
+def tool_events(block: str, call: str, at: float | None, agent: str) -> Iterator[ev.Event]:
     opening = _OPENING.match(block)
     kind, name = (opening[1] or "", opening[2] or "") if opening else ("", "")
     if not name and (bold := re.search(r"\*\*([^*]+)\*\*", block)):
@@ -66,13 +53,13 @@ def tool_events(block: str, call: str, at: float | None, agent: str) -> Iterator
     fences = [(found[2], found[3]) for found in _FENCED.finditer(body)]
     output = fences[-1][1] if fences and fences[-1][0] in ("", "text") else ""
     paths = _paths(action, body, output)
-    yield ToolCall(at, call, name, action, _target(action, body, fences, paths), paths)
+    yield ev.ToolCall(at, call, name, action, _target(action, body, fences, paths), paths)
     if action == "todo" and (items := _todos(body)):
-        yield TodoList(at, items)
+        yield ev.TodoList(at, items)
     yield from _ended(output, "**Error:**" in body, call, at, says_so=agent == "claude-code")
 
 
-def _ended(output: str, stated: bool, call: str, at: float | None, *, says_so: bool) -> Iterator[Event]:
+def _ended(output: str, stated: bool, call: str, at: float | None, *, says_so: bool) -> Iterator[ev.Event]:
     """Claude prefixes what went wrong; of the others only a stated exit code or error is known."""
     found = _EXIT.match(output)
     code = int(found[1] or found[2]) if found else None
@@ -80,20 +67,20 @@ def _ended(output: str, stated: bool, call: str, at: float | None, *, says_so: b
     refused = output.startswith("<tool_use_error>")
     failed = rejected or refused or stated or bool(code)
     ok = False if failed else True if says_so or code == 0 else None
-    yield ToolResult(
+    yield ev.ToolResult(
         at, call, ok=ok, text=excerpt(output), exit_code=code, rejected=rejected, own_fault=refused
     )
     if rejected and _USER_SAID in output:
-        yield UserTurn(at, output.split(_USER_SAID, 1)[1].strip(), feedback=True)
+        yield ev.UserTurn(at, output.split(_USER_SAID, 1)[1].strip(), feedback=True)
     if output.startswith("[Request interrupted by user"):
-        yield Interruption(at)
+        yield ev.Interruption(at)
 
 
 def _before_output(body: str) -> str:
     return body[: found.start()] if (found := _FENCED.search(body)) else body
 
 
-def _paths(action: Action, body: str, output: str) -> tuple[str, ...]:
+def _paths(action: ev.Action, body: str, output: str) -> tuple[str, ...]:
     if action not in ("edit", "read"):
         return ()
     if patched := patched_paths(body):
@@ -105,7 +92,7 @@ def _paths(action: Action, body: str, output: str) -> tuple[str, ...]:
     return (written[1].rstrip(".,"),) if written else ()
 
 
-def _target(action: Action, body: str, fences: list[tuple[str, str]], paths: tuple[str, ...]) -> str:
+def _target(action: ev.Action, body: str, fences: list[tuple[str, str]], paths: tuple[str, ...]) -> str:
     if action in ("edit", "read"):
         return paths[0] if paths else ""
     if action == "shell" and fences and fences[0][0] in ("bash", "sh", "shell", "powershell"):
@@ -118,9 +105,9 @@ def _target(action: Action, body: str, fences: list[tuple[str, str]], paths: tup
     return " ".join(named)
 
 
-def _todos(body: str) -> tuple[Todo, ...]:
+def _todos(body: str) -> tuple[ev.Todo, ...]:
     return tuple(
-        Todo(words, _MARKS.get(mark.rstrip("\ufe0f"), "pending")) for mark, words in _TODO.findall(body)
+        ev.Todo(words, _MARKS.get(mark.rstrip("\ufe0f"), "pending")) for mark, words in _TODO.findall(body)
     )
 
 
@@ -173,7 +160,7 @@ class HistoryReading(ReadAnew):
         super().__init__(claims)
         self._path = path
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[ev.Event]:
         source = self._source()
         named = _SESSION.search(source)
         if named is None:
@@ -188,7 +175,7 @@ class HistoryReading(ReadAnew):
             if not began:
                 began = True
                 at = entry.at or seconds(named[3] or "")
-                yield Began(at, session=session, agent=agent, cwd=project_of(self._path))
+                yield ev.Began(at, session=session, agent=agent, cwd=project_of(self._path))
             yield from _events(
                 entry, session, agent, expanded=entry.at is not None and entry.at == command_at
             )
@@ -288,27 +275,27 @@ def _within(fence: str, line: str) -> str:
     return "" if mark[1].startswith(fence) and not line[len(mark[1]) :].strip() else fence
 
 
-def _events(entry: Entry, session: str, agent: str, *, expanded: bool) -> Iterator[Event]:
+def _events(entry: Entry, session: str, agent: str, *, expanded: bool) -> Iterator[ev.Event]:
     words = _THOUGHT.sub("", "\n".join(entry.text)).strip()
     words = re.sub(r"(?:\n|\A)---\s*\Z", "", words).strip()
     if entry.role == "User":
         if not entry.aside and words:
             yield from _person(words, entry.at, expanded=expanded)
     elif words and not entry.aside:
-        yield AgentTurn(entry.at, words)
+        yield ev.AgentTurn(entry.at, words)
     for number, block in enumerate(entry.tools):
         yield from tool_events(block, f"{session}:{entry.number}:{number}", entry.at, agent)
     if entry.at is not None:
-        yield Tick(entry.at)
+        yield ev.Tick(entry.at)
 
 
-def _person(words: str, at: float | None, *, expanded: bool) -> Iterator[Event]:
+def _person(words: str, at: float | None, *, expanded: bool) -> Iterator[ev.Event]:
     """A person's words; `expanded` text stands where a command was given, in the command's own words."""
     if words.startswith(INTERRUPTED):
-        yield Interruption(at)
+        yield ev.Interruption(at)
     elif name := COMMAND_NAME.search(words):
         yield from commanded(name[1], words, at)
     elif not words.startswith(_NOT_HUMAN) and not expanded:
         plain = _CLIENT_BLOCK.sub("", words).strip()
         if plain:
-            yield UserTurn(at, plain)
+            yield ev.UserTurn(at, plain)
