@@ -218,7 +218,6 @@ _OTHER_JOB = Sought(
 
 
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
-    """Takes one shell call that came to its end."""
     slip = None
     if ok is False:
         command = _without_secrets(command)

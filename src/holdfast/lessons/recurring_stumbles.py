@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.lessons.holding import Recurring, Seen, Touched, still
+from holdfast.lessons.contradictions import Recurring, Seen, Touched, still
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import REST
