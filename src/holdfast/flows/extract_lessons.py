@@ -89,16 +89,14 @@ def extract_ended(machine: Machine, project: Project, sessions: Iterable[str], s
 
 def extract(machine: Machine, project: Project, session: str = "") -> Extraction:
     """Asks about one session by hand: the latest, or one by the beginning of its id."""
-    settings = _configured(machine)
-    return _extract(machine, project, settings, chosen(project, session))
+    return _extract(machine, project, _configured(machine), chosen(project, session))
 
 
 def preview(machine: Machine, project: Project, session: str = "") -> Sent:
     """What would be sent about a session. Nothing is."""
     settings = machine.settings()
     record = chosen(project, session)
-    shown = _material(machine, record)
-    text = shown.prompt(_fence())
+    text = _material(machine, record).prompt(_fence())
     try:
         to = target_of(machine, settings) if settings.extractor != "none" else "nowhere: extractor is none"
     except ModelError as error:
@@ -109,8 +107,7 @@ def preview(machine: Machine, project: Project, session: str = "") -> Sent:
 
 def chosen(project: Project, session: str) -> DistilledSession:
     if session:
-        row = find_row(rows(read_ledger(project)), session)
-        record = record_of(project, row.session)
+        record = record_of(project, find_row(rows(read_ledger(project)), session).session)
     else:
         latest: list[DistilledSession] = []
         latest = CaptureStore.glimpse(project.capture, lambda store: store.records(1), latest)
@@ -178,8 +175,7 @@ def _propose(
             dropped.append("a lesson is refused: it looks like a secret")
         else:
             wanted.append(lesson)
-    new = _new_and_named_apart(machine, project, wanted)
-    done = propose(machine, project, new)
+    done = propose(machine, project, _new_and_named_apart(machine, project, wanted))
     return Extraction(
         session=session,
         added=done.added,
@@ -201,8 +197,7 @@ def _new_and_named_apart(machine: Machine, project: Project, lessons: Iterable[L
     for lesson in lessons:
         if any(says_the_same(lesson, one) for one in known):
             continue
-        rules = taken.setdefault(lesson.name, set(lesson.rules))
-        apart = rules.isdisjoint(lesson.rules)
+        apart = taken.setdefault(lesson.name, set(lesson.rules)).isdisjoint(lesson.rules)
         named.append(replace(lesson, name=f"{lesson.name}-{lesson.id[2:]}") if apart else lesson)
     return named
 

@@ -25,10 +25,10 @@ from holdfast.flows.find_transcripts import Found
 from holdfast.flows.lessons import pick, read_lessons
 from holdfast.flows.refresh import refresh as prepare_again
 from holdfast.lessons.fingerprint import Changed, Missing, Renamed, Same, Verdict
+from holdfast.lessons.proposals import united
 from holdfast.lessons.rules import learned, shown_again, since
 from holdfast.lessons.states import Seen, alike, check_fingerprints, clean, digest_of, lesson_store, states
 from holdfast.lessons.store import Changes, Place, Shelf
-from holdfast.lessons.union import united
 from holdfast.model.events import Lived
 from holdfast.model.lesson import EXPERIENCE_FORMAT, PRESENT, Fingerprint, Lesson
 from holdfast.sessions.store import CaptureStore, ClaimRun, Cursor

@@ -15,9 +15,9 @@ from holdfast.flows.refresh import refresh
 from holdfast.guard.hidden_text import why_line_refused, why_target_refused
 from holdfast.lessons.markdown import normal
 from holdfast.lessons.notes import Choices
+from holdfast.lessons.proposals import united
 from holdfast.lessons.states import Seen, alike, digest_of, lesson_store, looked_at, states
 from holdfast.lessons.store import LONGEST_RULE, Changes, Place, Shelf, understood
-from holdfast.lessons.union import united
 from holdfast.model.lesson import Fingerprint, Lesson, LessonKind
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project

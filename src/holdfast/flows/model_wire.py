@@ -170,8 +170,7 @@ def answer_in(style: str, data: bytes) -> Answer:
         raise ModelError("the endpoint's answer is no JSON", fix="Check extractor_url") from None
     said = said if isinstance(said, dict) else {}
     text = _anthropic_text(said) if style == "anthropic" else _openai_text(said)
-    usage = usage_in(said.get("usage"))
-    return Answer("" if text is None else text, usage)
+    return Answer("" if text is None else text, usage_in(said.get("usage")))
 
 
 def _openai_text(said: dict[str, Any]) -> str | None:

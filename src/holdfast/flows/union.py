@@ -21,8 +21,8 @@ from holdfast.core.names import safe_name
 from holdfast.flows.bundle import CAPTURE, canonical_files
 from holdfast.ledger.markdown import LedgerFile
 from holdfast.ledger.store import LedgerStore, missing_rows
+from holdfast.lessons.proposals import allowed
 from holdfast.lessons.store import LessonStore, read_file
-from holdfast.lessons.union import allowed
 from holdfast.memory.current import Current, CurrentFile
 from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore

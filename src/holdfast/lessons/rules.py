@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from holdfast.core.likeness import Likeness, compare
 from holdfast.lessons.commands import YOUNG, Uses, command_lessons, of_command, purpose_named
+from holdfast.lessons.contradictions import Recurring
 from holdfast.lessons.grounds import Exists, depends_on, enforced_by, evidence_of, slug
-from holdfast.lessons.holding import Recurring
-from holdfast.lessons.merging import recurring, refused_rule
+from holdfast.lessons.recurring_stumbles import recurring, refused_rule
 from holdfast.model.events import Lived
 from holdfast.model.lesson import PRESENT, Correction, Experience, Fingerprint, Lesson, LessonKind
 from holdfast.sessions.stumble_watch import WITHOUT

@@ -16,8 +16,8 @@ from holdfast.core.fence import imitates
 from holdfast.core.place import is_checkout
 from holdfast.lessons.fingerprint import Changed, Checked, Missing, Renamed, Same, Stamp, Verdict, check, take
 from holdfast.lessons.notes import Payback, Record
+from holdfast.lessons.proposals import Proposed, united
 from holdfast.lessons.store import Found, LessonStore, Place, Shelf
-from holdfast.lessons.union import Proposed, united
 from holdfast.model.lesson import Fingerprint, Lesson, Scope, State
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project

@@ -23,7 +23,7 @@ from holdfast.core.files import Held
 from holdfast.core.folders import checked
 from holdfast.core.names import safe_name
 from holdfast.guard.hidden_text import path_text, why_refused, why_target_refused
-from holdfast.lessons import union
+from holdfast.lessons import proposals
 from holdfast.lessons.front_matter import LessonError
 from holdfast.lessons.markdown import LessonFile, parse_lesson, rewrite_lesson
 from holdfast.lessons.notes import (
@@ -37,7 +37,7 @@ from holdfast.lessons.notes import (
     encode_record,
     read_record,
 )
-from holdfast.lessons.union import Alike, Proposed, Standing, Take
+from holdfast.lessons.proposals import Alike, Proposed, Standing, Take
 from holdfast.model.lesson import Lesson
 from holdfast.store.denied import Denied
 from holdfast.store.project import Project
@@ -295,7 +295,7 @@ class LessonStore:
         def decide(shelf: Shelf) -> Changes:
             standing, before = self._standing(shelf)
             standing.taught = lambda rule: shelf.record.seen_in(rule) > 0
-            done, taken = union.propose(standing, wanted, shelf.choices.rejected_rules(), alike)
+            done, taken = proposals.propose(standing, wanted, shelf.choices.rejected_rules(), alike)
             told.append(done)
             record = shelf.record.reword(standing.reworded).capture(taken)
             changes = Changes(record=record, lenient=True)
@@ -303,12 +303,12 @@ class LessonStore:
                 for name, lesson in lessons.items():
                     known = before.get((place, name))
                     if known != lesson:
-                        changes.lessons[place, name] = union.stamped(lesson, known, take)  # type: ignore[index]
+                        changes.lessons[place, name] = proposals.stamped(lesson, known, take)  # type: ignore[index]
             return changes
 
         with files.lock(self.project.lock("memory")) as held:
             denied = Denied(self.project.memory)
-            wanted = [left for lesson in lessons if (left := union.allowed(lesson, denied)).rules]
+            wanted = [left for lesson in lessons if (left := proposals.allowed(lesson, denied)).rules]
             if not wanted:
                 return Proposed()
             self._change(held, decide, PROPOSED)

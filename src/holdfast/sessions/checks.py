@@ -234,8 +234,7 @@ def check_kinds(command: str) -> tuple[str, ...]:
     else:
         return ()
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
-    kinds = (_kind_of(part) for part in parts)
-    found = {kind for kind in kinds if kind}
+    found = {kind for kind in (_kind_of(part) for part in parts) if kind}
     return tuple(kind for kind, _ in _KINDS if kind in found)
 
 

@@ -86,9 +86,7 @@ def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | Non
     if prices is None:
         dated = day if day and _changes_with_time(total.model, provider) else ""
         prices = asked_prices(total.model, provider, total.band, dated)
-    if prices is None:
-        return _stated(total)
-    return _priced(total.usage, prices)
+    return _stated(total) if prices is None else _priced(total.usage, prices)
 
 
 def _stated(total: UsageTotal) -> Decimal | None:

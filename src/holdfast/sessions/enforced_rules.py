@@ -147,8 +147,7 @@ def _trimmed(words: list[str]) -> str:
         least = 4  # what is left of a sentence says something only when it is long
     while words and words[0] == GAP:
         words.pop(0)
-    text = " ".join(words).strip(" ,;(")
-    return text if sum(word != GAP for word in words) >= least else ""
+    return " ".join(words).strip(" ,;(") if sum(word != GAP for word in words) >= least else ""
 
 
 def _shared(some: list[str], other: list[str]) -> list[str]:

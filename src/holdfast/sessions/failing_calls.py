@@ -346,9 +346,7 @@ def _pattern(word: str) -> str:
     """What kind of word a shell took for a pattern."""
     if word.startswith("-"):
         return word.partition("=")[0] if "=" in word else ""
-    if word.startswith("="):
-        return "="
-    return next((sign for sign in "?[(*" if sign in word), "")
+    return "=" if word.startswith("=") else next((sign for sign in "?[(*" if sign in word), "")
 
 
 def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: float | None) -> Slip | None:

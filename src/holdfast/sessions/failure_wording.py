@@ -6,7 +6,7 @@ What fails because the code is wrong is work: compilers, failing tests, conflict
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -175,75 +175,15 @@ _SIGNS: tuple[tuple[str, int, str], ...] = (
         r" (?:`?\S+ ){0,3}?`?(?:fmt|format|--fix))\b",
     ),
 )
-_WORDS = (
-    "not found",
-    "not be found",
-    "ncompatible",
-    "engine",
-    "requires ",
-    "ou are ",
-    "constraints",
-    "uby version",
-    "ecogni",
-    "nknown",
-    "nvalid",
-    "llegal",
-    "nsupported",
-    "o such",
-    "nexpected",
-    "ndefined",
-    "xternally",
-    "not trusted",
-    "not defined",
-    "issing",
-    "o rule",
-    "o task",
-    "No task",
-    "not contain",
-    "does not exist",
-    "not find",
-    "n't find",
-    "how to build",
-    "none of",
-    "None of",
-    "o projects",
-    " targets ",
-    "is not a",
-    "go.mod",
-    "annot ",
-    "outside ",
-    "o package",
-    "akefile",
-    "ustfile",
-    "No module",
-    "o required",
-    "o matches",
-    "environment variable",
-    "not set",
-    "required",
-    "an't ",
-    "did not match",
-    "ENOENT",
-    "exclusive",
-    "rguments",
-    "GraphQL",
-    "gh: ",
-    "formatted",
-    "eformat",
-    "ormatter would",
-    "style issues",
-    "not tidy",
-    "gofmt",
-    "goimports",
-    "gofumpt",
-    " fmt",
-    "--fix",
-    "must be set",
-    " arg",
-    "o configuration",
-    "primary",
-    "set the ",
-)
+_WORDS = (  # noqa: SIM905
+    "not found|not be found|ncompatible|engine|requires |ou are |constraints|uby version|ecogni|nknown|nvalid"
+    "|llegal|nsupported|o such|nexpected|ndefined|xternally|not trusted|not defined|issing|o rule|o task|No task"
+    "|not contain|does not exist|not find|n't find|how to build|none of|None of|o projects| targets |is not a"
+    "|go.mod|annot |outside |o package|akefile|ustfile|No module|o required|o matches|environment variable"
+    "|not set|required|an't |did not match|ENOENT|exclusive|rguments|GraphQL|gh: |formatted|eformat"
+    "|ormatter would|style issues|not tidy|gofmt|goimports|gofumpt| fmt|--fix|must be set| arg|o configuration"
+    "|primary|set the "
+).split("|")
 _NEEDED = {  # for each cause, words of which it has one: asked first, because patterns cost more
     "managed": ("externally",),
     "untrusted": ("not trusted",),
@@ -311,6 +251,7 @@ def said_by_shell(output: str) -> bool:
     return ("(eval):" in ends or "zsh:" in ends) and _BY_SHELL.search(ends) is not None
 
 
+@lru_cache(maxsize=8)  # one output is asked about several times in a row
 def signs_in(output: str) -> list[Sign]:
     """Every sign of an output, the most telling causes first; none where it shows something else that went wrong."""
     if not output or not mentions(output, _WORDS) or _NOT_LEARNABLE.search(output):

@@ -99,7 +99,6 @@ class Harvester:
         add(self.state.decisions, harvest_sentences.of_plan(_spoken(event)))
 
     def ended(self, action: Action, target: str, event: ToolResult) -> None:
-        """A call came to its end, whatever that was."""
         state = self.state
         event, target = self._spoken(event), public(target)
         state.calls += 1

@@ -93,7 +93,6 @@ _ECHO = late(r"Exit code \d|[$>+] |#|-{3}|={3}")
 
 
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
-    """Takes one shell call that came to its end."""
     if state.failures:
         for failure in state.failures:
             failure.age += 1

@@ -172,9 +172,7 @@ def _settled(
     is_report = strong.reason in {"reports something broken", "about the build or its checks"}
     if asks and not edited and is_report:
         return KindJudgement(Kind.EXPLORATION, "asks about a failure, and nothing was edited")
-    if asks and is_report and uniform and uniform.kind is Kind.CONFIG:
-        return uniform
-    return strong
+    return uniform if asks and is_report and uniform and uniform.kind is Kind.CONFIG else strong
 
 
 def _earliest(rules: Sequence[tuple[Kind, str, Sought]], text: str) -> KindJudgement | None:

@@ -269,7 +269,6 @@ _GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
 def outcome_of(
     turns: Sequence[Turn], tasks: Sequence[TaskResult], verdicts: Sequence[Verdict] | None = None
 ) -> tuple[Outcome, str]:
-    """The outcome and the evidence for it."""
     worked = [turn for turn in turns if turn.calls or turn.api_error]
     if not worked:
         if tasks:

@@ -204,8 +204,7 @@ def _other_place(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
-    brought = _installs(part) and any(token in word for word in _bare(part))
-    return brought or _moved(tried, part)
+    return (_installs(part) and any(token in word for word in _bare(part))) or _moved(tried, part)
 
 
 def _module_there(token: str, tried: Simple, part: Simple) -> bool:

@@ -335,7 +335,7 @@ class ClaimRun:
         self.look_up = store.claims_exist()
 
     def stored_owner(self, key: str) -> int | None:
-        return self.store.claimed_by(_number(key)) if self.look_up else None
+        return self.store.claimed_by(_numbers([key])[0]) if self.look_up else None
 
     def rest(self) -> None:
         """Called when all claims are stored: a long import need not hold them in memory as well."""
@@ -391,13 +391,8 @@ class SourceClaims:
         self._new = []
 
 
-def _number(key: str) -> int:
-    """A key as SQLite stores it best: 64 bits of a hash."""
-    return _numbers([key])[0]
-
-
 def _numbers(keys: Sequence[str]) -> tuple[int, ...]:
-    """The same for many, at once: there is a key for every line."""
+    """Keys as SQLite stores them best, 64 bits of a hash; many at once, for there is one for every line."""
     digests = [blake2b(key.encode("utf-8", "replace"), digest_size=8).digest() for key in keys]
     return unpack(f">{len(digests)}q", b"".join(digests))
 
@@ -413,11 +408,8 @@ def _refused(path: Path, error: Exception) -> StoreError:
     return StoreError(message, where=str(path), fix=fix)
 
 
-Plain = dict[str, Any]
-
-
 class CaptureForgetting(CaptureStore):
-    """The store with what is needed to take things out of it for good."""
+    """The store with what is needed to take things out of it for good: down to the pages that SQLite would leave."""
 
     @classmethod
     def look(cls, path: Path) -> CaptureForgetting | None:
@@ -443,7 +435,7 @@ class CaptureForgetting(CaptureStore):
     def paths_of(self, session: str) -> list[str]:
         return [path for (path,) in self._ask("SELECT path FROM source WHERE session = ?", (session,))]
 
-    def plain_records(self) -> Iterator[tuple[str, Plain]]:
+    def plain_records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         for name, record in self._ask("SELECT id, record FROM session ORDER BY id"):
             yield name, msgspec.json.decode(record)
 
@@ -485,7 +477,12 @@ class CaptureForgetting(CaptureStore):
             return
         for name, record in self._ask("SELECT id, record FROM session"):
             if name not in removal.sessions:
-                new = _edited(record, removal, msgspec.json.decode, _encoded_record)
+                new = _edited(
+                    record,
+                    removal,
+                    msgspec.json.decode,
+                    lambda value: msgspec.json.encode(msgspec.convert(value, DistilledSession)),
+                )
                 if new != record:
                     yield "UPDATE session SET record = ? WHERE id = ?", (new, name)
         for number, session, reader, digest in self._ask("SELECT id, session, reader, digest FROM source"):
@@ -499,10 +496,6 @@ class CaptureForgetting(CaptureStore):
                         "UPDATE source SET reader = ?, digest = ? WHERE id = ?",
                         (new_reader, new_digest, number),
                     )
-
-
-def _encoded_record(value: Any) -> bytes:
-    return msgspec.json.encode(msgspec.convert(value, DistilledSession))
 
 
 def _edited(

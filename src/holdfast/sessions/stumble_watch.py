@@ -218,7 +218,6 @@ _OTHER_JOB = Sought(
 
 
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
-    """Takes one shell call that came to its end."""
     slip = None
     if ok is False:
         command = _without_secrets(command)
@@ -346,9 +345,7 @@ def _watch_checks(state: Gathered, command: str, output: str, at: float | None) 
     """A check that failed in earnest: tests may be shaky."""
     part = worker(simple_commands(command))
     kind = checks.check_kind(part.text) if part is not None else None
-    if part is None or kind != "test":
-        return
-    if purpose_of(part) not in ("test", "one test"):
+    if part is None or kind != "test" or purpose_of(part) not in ("test", "one test"):
         return
     counted = bool(_TEST_COUNTS.search(output))
     found = (

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.lessons.holding import Recurring, Seen, Touched, still
+from holdfast.lessons.contradictions import Recurring, Seen, Touched, still
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import REST
@@ -50,8 +50,7 @@ def refused(group: Sequence[Seen], agents: Collection[str]) -> Recurring:
         or any(word.strip("'\".,:;()") == token.split()[-1].lower() for word in spoken)
         or (token not in passed and len(where) >= max(2, _HALF * len(sessions)))
     ]
-    often = [token for token in named if len(met[token]) >= 2] or named
-    tokens = tuple(often[:MOST_NAMED])
+    tokens = tuple(([token for token in named if len(met[token]) >= 2] or named)[:MOST_NAMED])
     found = [places[token].most_common(1)[0][0] for token in tokens if token in places]
     whose = {one.agent for one in group}
     return Recurring(
