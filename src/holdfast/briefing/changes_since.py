@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
 from math import isfinite
 from pathlib import PurePosixPath
-from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.briefing.projects import Naming, known_projects
-from holdfast.core.errors import HoldfastError
-from holdfast.memory.current import Current, NextStep
+from holdfast.briefing.projects import Naming
+from holdfast.memory.current import NextStep
 from holdfast.memory.log import cut, goal_line
 from holdfast.memory.merging import is_passing, is_passing_question
-from holdfast.memory.store import MemoryStore
+from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.model.line import Line
 from holdfast.model.memory import Decision, Question
 from holdfast.store.line_grammar import render_minute
-from holdfast.store.project import Project
-
-T = TypeVar("T")
 
 MOST = 50
 _FILES = 2
@@ -50,9 +44,11 @@ Mention = tuple[str, Happened]
 """Something that was settled, with the id by which it is known wherever it is mentioned."""
 
 
-def happened_lately(records: Sequence[DistilledSession], names: Naming, files: Files) -> tuple[Happened, ...]:
+def happened_lately(
+    records: Sequence[DistilledSession], names: Naming, memory: ProjectMemory
+) -> tuple[Happened, ...]:
     """The newest first, and no more than anybody could be told."""
-    happened = (*_sessions(records, names), *_settled(records, names, files))
+    happened = (*_sessions(records, names), *_settled(records, names, memory))
     dated = (one for one in happened if isfinite(one.at))  # a person may have written @nan
     return tuple(nlargest(MOST, dated, key=lambda one: one.at))
 
@@ -98,7 +94,7 @@ def _inside(path: str, *bases: str) -> str:
     return ""
 
 
-def _settled(records: Iterable[DistilledSession], names: Naming, files: Files) -> Iterator[Happened]:
+def _settled(records: Iterable[DistilledSession], names: Naming, memory: ProjectMemory) -> Iterator[Happened]:
     """Decisions, answers, and what was handed over. What also stands in a file is told as the file has it;
     of several sessions the first counts, because from then on it was known.
     """
@@ -109,12 +105,12 @@ def _settled(records: Iterable[DistilledSession], names: Naming, files: Files) -
         apart = [one for one in record.harvest.decisions if one.text.casefold() not in record.goal.casefold()]
         mentions += _decided(apart, *where)
         mentions += _answered(record.harvest.questions, *where)
-    known = dict(files.mentions())
+    known = dict(_in_files(memory))
     for id, happened in sorted(mentions, key=lambda mention: mention[1].at):
         kept = known.setdefault(id, happened)
         if 0 <= happened.at - kept.at < _MINUTE:  # files tell the time to the minute
             known[id] = replace(kept, at=happened.at, branch=happened.branch)
-    return (happened for id, happened in known.items() if id not in files.dismissed)
+    return (happened for id, happened in known.items() if id not in memory.dismissed)
 
 
 def _decided(decisions: Iterable[Decision], session: str, branch: str, project: str) -> Iterator[Mention]:
@@ -143,50 +139,15 @@ def _answered(questions: Iterable[Question], session: str, branch: str, project:
         yield question.id, Happened(at=at, line=line, session=by, branch=branch, project=project)
 
 
-class Files:
-    """What a person or an agent wrote into the memory's files. One that cannot be read keeps nobody from the rest."""
-
-    def __init__(self, project: Project, default: str) -> None:
-        self._common = MemoryStore(project, default)
-        self.stores = [
-            store for name in known_projects(project) for store in or_nothing(partial(_store, project, name))
-        ]
-        self.dismissed = {id for store in self.stores or [self._common] for id in or_nothing(store.dismissed)}
-
-    def mentions(self) -> Iterator[Mention]:
-        for store in self.stores:
-            yield from or_nothing(partial(_decisions_in, store))
-            yield from or_nothing(partial(_answers_in, store))
-        yield from or_nothing(self._handed_over)
-
-    def _handed_over(self) -> list[Mention]:
-        return [
-            (f"handed over {step.branch}\n{step.text}", _handed_over(step, step.at))
-            for step in self.state().next
-            if step.by and step.at is not None
-        ]
-
-    def state(self) -> Current:
-        return self._common.current().current
-
-
-def or_nothing(read: Callable[[], Iterable[T]]) -> Iterable[T]:
-    try:
-        return read()
-    except (HoldfastError, OSError):
-        return ()  # `doctor` names the file and what is wrong with it
-
-
-def _store(project: Project, name: str) -> list[MemoryStore]:
-    return [MemoryStore(project, name)]
-
-
-def _decisions_in(store: MemoryStore) -> list[Mention]:
-    return list(_decided(store.facts().reference.decisions, "", "", store.name))
-
-
-def _answers_in(store: MemoryStore) -> list[Mention]:
-    return list(_answered(store.questions().questions, "", "", store.name))
+def _in_files(memory: ProjectMemory) -> Iterator[Mention]:
+    """What a person or an agent wrote into the memory's files."""
+    for name, reference in memory.references():
+        yield from _decided(reference.decisions, "", "", name)
+    for name, question in memory.questions():
+        yield from _answered([question], "", "", name)
+    for step in memory.current.next:
+        if step.by and step.at is not None:
+            yield f"handed over {step.branch}\n{step.text}", _handed_over(step, step.at)
 
 
 def _handed_over(step: NextStep, at: float) -> Happened:

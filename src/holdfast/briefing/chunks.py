@@ -7,7 +7,6 @@ same statement in two files is one piece, because its id is a hash of its words.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +18,7 @@ from holdfast.memory.current import Done, NextStep, parse_current
 from holdfast.memory.current_digest import stumble_text
 from holdfast.memory.log import parse_log
 from holdfast.memory.reference import parse_questions, parse_reference
+from holdfast.memory.store import lines_of_ids
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question, content_id
 from holdfast.model.search import Chunk
@@ -26,7 +26,6 @@ from holdfast.model.statement import Said, SessionText, encoded, rules_of, state
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 _STYLE_NOISE = ("#", "<!--", "This file is yours")
 
 
@@ -77,7 +76,7 @@ def _said_of_row(row: LedgerEntry) -> Iterator[str]:
 
 def _log(shown: str, text: str, project: str) -> Iterator[Chunk]:
     log = parse_log(text, shown)
-    lines = _lines_of_ids(text)
+    lines = lines_of_ids(text)
     for block in log.blocks:
         if block.entry is not None:
             yield from _entry(shown, block.entry, block.start + 1, lines, project)
@@ -110,7 +109,7 @@ def _piece(id: str, said: Said, when: float | None, kind: str, **more: Any) -> C
 
 
 def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
-    reference, lines = parse_reference(text, shown).reference, _lines_of_ids(text)
+    reference, lines = parse_reference(text, shown).reference, lines_of_ids(text)
     facts = [kept.fact for kept in reference.facts if kept.retired_at is None]
     titled: list[tuple[str, Fact | Decision, str]] = [
         *(("fact", fact, " ".join([fact.category, *_other_names(fact.text)])) for fact in facts),
@@ -149,14 +148,14 @@ def _other_names(text: str) -> Iterator[str]:
 
 
 def _questions(shown: str, text: str, project: str) -> Iterator[Chunk]:
-    lines = _lines_of_ids(text)
+    lines = lines_of_ids(text)
     for question in parse_questions(text, shown).questions:
         yield _of_item(question, "question", shown, lines, project)
 
 
 def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
     file = parse_current(text, shown)
-    current, lines = file.current, _lines_of_ids(text)
+    current, lines = file.current, lines_of_ids(text)
     dated: tuple[tuple[str, NextStep | OpenItem | Done], ...] = (
         *(("Next", step) for step in current.next),
         *(("To do", item) for item in current.todo),
@@ -200,15 +199,6 @@ def _style(shown: str, text: str) -> Iterator[Chunk]:
         if said and not line.startswith(_STYLE_NOISE):
             id = f"style:{content_id('S', said)}"
             yield Chunk(id=id, kind="knowledge", text=said, path=shown, line=number)
-
-
-def _lines_of_ids(text: str) -> dict[str, int]:
-    """Where each id stands, counted from 1; the first place counts."""
-    found: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if match := _ID.search(line):
-            found.setdefault(match[1], number)
-    return found
 
 
 # What was learned and can be found by search: lessons and the knowledge of the repository, a piece for each

@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from time import gmtime, strftime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.briefing.changes_since import Files, or_nothing, short
+from holdfast.briefing.changes_since import short
 from holdfast.briefing.lesson_lines import Rule, reason_of
 from holdfast.briefing.projects import Naming
 from holdfast.core.shell_calls import Call, calls, normal
 from holdfast.hooks.moment import ASK, SHELL, fits, folded, place_of
 from holdfast.memory.merging import is_passing_question
-from holdfast.memory.reference import KeptFact
-from holdfast.memory.store import MemoryStore
+from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import failing_call
 from holdfast.model.memory import DeadEnd, Question, ids_of
@@ -200,14 +198,16 @@ Worked = tuple[float, Call]
 
 def moments_of(
     project: Project,
-    files: Files,
+    memory: ProjectMemory,
     records: Sequence[DistilledSession],
     names: Naming,
     rules: Sequence[Rule] = (),
 ) -> tuple[Moment, ...]:
     """The newest first; then `rules` of lessons, where no session's own stumble says the same."""
-    answers = sorted(_answered(files, records, names), key=lambda pair: -pair[0])
-    remedies = list(_remedies(_dead_ends(project, files), _worked(files, records), files.dismissed, project))
+    answers = sorted(_answered(memory, records, names), key=lambda pair: -pair[0])
+    remedies = list(
+        _remedies(_dead_ends(project, memory), _worked(memory, records), memory.dismissed, project)
+    )
     known = {_same(moment) for moment in remedies}
     learned = [one for one in _of_lessons(rules, str(project.root)) if _same(one) not in known]
     return (*(moment for _, moment in answers[:MOST]), *remedies[:MOST], *learned[:MOST])
@@ -227,20 +227,19 @@ def words_of(moments: Iterable[Moment]) -> bytes:
 # --- stumbles ------------------------------------------------------------------------------------------
 
 
-def _dead_ends(project: Project, files: Files) -> list[DeadEnd]:
+def _dead_ends(project: Project, memory: ProjectMemory) -> list[DeadEnd]:
     """Those of the latest sessions, those in the files, where a person may have written some; the newest first."""
     nothing: list[tuple[str, DeadEnd]] = []
     captured = CaptureStore.glimpse(project.capture, lambda capture: capture.dead_ends(SESSIONS), nothing)
     found = [replace(end, session=session) for session, end in captured]
     found += [
         replace(end, session=entry.session, at=entry.at if end.at is None else end.at)
-        for store in files.stores
-        for entry in or_nothing(store.latest)
+        for _, entry in memory.entries()
         for end in entry.dead_ends
     ]
     found += [
         DeadEnd(tried=one.tried, failed=one.failed, instead=one.instead, at=one.at)
-        for one in or_nothing(lambda: files.state().stumbles)
+        for one in memory.current.stumbles
         # Too long to be told whole there; or a rule of a lesson, in whole words and no command.
         if not one.tried.endswith("…")
         and not one.instead.endswith("…")
@@ -249,14 +248,14 @@ def _dead_ends(project: Project, files: Files) -> list[DeadEnd]:
     return sorted(found, key=lambda end: -(end.at or 0.0))
 
 
-def _worked(files: Files, records: Sequence[DistilledSession]) -> list[Worked]:
+def _worked(memory: ProjectMemory, records: Sequence[DistilledSession]) -> list[Worked]:
     """Commands that are known to have worked: those of facts, checks that passed, what helped where another failed."""
     facts = [fact for record in records for fact in record.harvest.facts]
     ends = [end for record in records for end in record.harvest.dead_ends]
     facts += [
         kept.fact
-        for store in files.stores
-        for kept in or_nothing(partial(_facts_in, store))
+        for _, reference in memory.references()
+        for kept in reference.facts
         if kept.retired_at is None
     ]
     said = [(fact.command, fact.verified_at or fact.at) for fact in facts]
@@ -264,10 +263,6 @@ def _worked(files: Files, records: Sequence[DistilledSession]) -> list[Worked]:
     # When in its session a check passed is not kept: it counts from the session's start.
     said += [(command, record.started) for record in records for _, command in record.verified]
     return [(at, call) for text, at in said if text and at is not None for call in calls(text)]
-
-
-def _facts_in(store: MemoryStore) -> Sequence[KeptFact]:
-    return store.facts().reference.facts
 
 
 def _remedies(
@@ -407,24 +402,20 @@ def _day(at: float | None) -> str:
 
 
 def _answered(
-    files: Files, records: Sequence[DistilledSession], names: Naming
+    memory: ProjectMemory, records: Sequence[DistilledSession], names: Naming
 ) -> Iterator[tuple[float, Moment]]:
     """As the files have them; those of sessions that go on are written there only when they end."""
     there: set[tuple[str, str]] = set()
-    kept = [(one, store.name) for store in files.stores for one in or_nothing(partial(_questions_in, store))]
+    kept = [(one, name) for name, one in memory.questions()]
     asked = [(one, names.of_session(record)) for record in records for one in record.harvest.questions]
     for question, name in (*kept, *asked):
-        known = question.id in files.dismissed or (question.id, name) in there
+        known = question.id in memory.dismissed or (question.id, name) in there
         if question.answer and not known and not (question.session and is_passing_question(question.text)):
             at = question.answered_at if question.answered_at is not None else question.at
             yield at or 0.0, answer(question, name)
         there.add(
             (question.id, name)
         )  # also where it is open: what a person asked anew no older session answers
-
-
-def _questions_in(store: MemoryStore) -> Sequence[Question]:
-    return store.questions().questions
 
 
 def answer(question: Question, project: str) -> Moment:

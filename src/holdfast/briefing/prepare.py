@@ -21,6 +21,7 @@ from holdfast.core.fence import wrap
 from holdfast.core.place import stamp
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import prefilter
+from holdfast.memory.read import ProjectMemory, read_memory
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import Switches, switches_of
@@ -51,18 +52,21 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
     """Writes `hot.db` and `hot.words` anew. Without briefings they are made from what is remembered now."""
-    current = stamp(project.memory / "current.md")
-    told = briefings_of(machine, project) if briefings is None else briefings
+    current, memory = stamp(project.memory / "current.md"), read_memory(project)
+    told = briefings_of(machine, project, memory) if briefings is None else briefings
     path = project.memory / "hot.db"
-    data = _database(machine, project, switches_of(project), told, current)
+    data = _database(machine, memory, switches_of(project), told, current)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     words = project.memory / prefilter.NAME
     files.replace(words, words_of(told.moments), project.lock("hot"), files.ANYTHING)
     return path
 
 
-def _database(machine: Machine, project: Project, switches: Switches, told: Briefings, current: str) -> bytes:
+def _database(
+    machine: Machine, memory: ProjectMemory, switches: Switches, told: Briefings, current: str
+) -> bytes:
     """Built in memory and handed over as bytes: the file is replaced as a whole and never seen half written."""
+    project = memory.project
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         db.executescript(_SCHEMA)
@@ -74,7 +78,7 @@ def _database(machine: Machine, project: Project, switches: Switches, told: Brie
             "current": current,
             "prepared": machine.now().isoformat(timespec="seconds"),
             **watched(machine, project),
-            "asked": write_prompting(db, machine, project, project.memory / "hot.db"),
+            "asked": write_prompting(db, machine, project, project.memory / "hot.db", memory),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         db.executemany(

@@ -15,6 +15,7 @@ from holdfast.core import files
 from holdfast.core.errors import NameRefused, StoreError, UsageError
 from holdfast.core.names import safe_name
 from holdfast.guard.hidden_text import has_hidden
+from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession, FileTouch
 from holdfast.store.machine import Machine
@@ -75,12 +76,6 @@ def memory_of(machine: Machine, project: Project, name: str = "") -> MemoryStore
     chosen = safe_name(name) if name else naming(machine, project).of_branch(branch_of(project.root))
     # What one use of the memory changes goes back as one (holdfast undo).
     return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp(), group=new_group())
-
-
-def known_projects(project: Project) -> list[str]:
-    """Those that have something written down."""
-    folder = project.memory / "projects"
-    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 class ProjectSeen(Struct, frozen=True, kw_only=True):

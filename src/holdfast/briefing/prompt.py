@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_words, write_postings
 from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
-from holdfast.briefing.projects import known_projects, naming
+from holdfast.briefing.projects import naming
 from holdfast.briefing.start import is_stated
-from holdfast.core.errors import HoldfastError
 from holdfast.core.place import is_checkout
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import (
@@ -32,8 +31,8 @@ from holdfast.hooks.prompt import (
 from holdfast.knowledge.history import together_in_time
 from holdfast.lessons.commands import is_default, of_one_machine
 from holdfast.memory.merging import is_passing
+from holdfast.memory.read import ProjectMemory, read_memory
 from holdfast.memory.reference import KeptFact
-from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import Decision, Fact, FactCategory
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
@@ -54,7 +53,13 @@ _PUBLIC = re.compile(
 )
 
 
-def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None) -> str:
+def write_prompting(
+    db: sqlite3.Connection,
+    machine: Machine,
+    project: Project,
+    before: Path | None,
+    memory: ProjectMemory | None = None,
+) -> str:
     """Fills the tables; answers a stamp of what they were made from. The same stamp in `before`: copied from there."""
     stamp, whole = _stamp(project), True
     if before is None or not _copied(db, before, stamp):
@@ -62,7 +67,10 @@ def write_prompting(db: sqlite3.Connection, machine: Machine, project: Project, 
         write_postings(db, pointer_sessions(project), together)
     db.executescript(SCHEMA)
     said = instructions(project.root)
-    db.executemany("INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?, ?)", _facts(project, said))
+    db.executemany(
+        "INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?, ?)",
+        _facts(memory or read_memory(project), said),
+    )
     write_lessons(db, machine, project, before, said)
     return stamp if whole else ""  # what git did not tell in time it is asked again
 
@@ -160,9 +168,9 @@ class _Kept(Struct, frozen=True):
     at: float
 
 
-def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str, str]]:
+def _facts(memory: ProjectMemory, said: str) -> Iterator[tuple[str, str, str, str, str]]:
     """What stands and no instruction file says already: whose, with its words and how rare those are."""
-    kept = _standing(project, said)
+    kept = _standing(memory, said)
     worded = {one.id: set(prompt_words(one.said)) for one in kept}
     often = Counter(word for found in worded.values() for word in found)
     for one in kept:
@@ -175,14 +183,10 @@ def _facts(project: Project, said: str) -> Iterator[tuple[str, str, str, str, st
         yield one.project, text, one.reason, weighed, one.id
 
 
-def _standing(project: Project, said: str) -> list[_Kept]:
+def _standing(memory: ProjectMemory, said: str) -> list[_Kept]:
     """Facts and decisions, with the project that each belongs to: a repository may hold several."""
     found: list[_Kept] = []
-    for name in known_projects(project):
-        try:
-            reference = MemoryStore(project, name).facts().reference
-        except HoldfastError:
-            continue  # a broken file is doctor's; the others are told all the same
+    for name, reference in memory.references():
         found += [_fact(name, one) for one in reference.facts if _stands(one) and _is_news(one.fact, said)]
         found += [_decision(name, one) for one in reference.decisions if not is_passing(one)]
     return sorted(found, key=lambda one: -one.at)[:MOST_FACTS]

@@ -49,8 +49,10 @@ def recovery(
 class _Teller:
     """The state of a repository, ready to be told to sessions on any branch."""
 
-    def __init__(self, machine: Machine, project: Project, *, here: bool = True) -> None:
-        self.file = state_of(project)
+    def __init__(
+        self, machine: Machine, project: Project, file: CurrentFile | None = None, *, here: bool = True
+    ) -> None:
+        self.file = file or state_of(project)
         self._now = machine.now().timestamp()
         self._clean = partial(_as_told, machine)
         self._own = project.title
@@ -86,14 +88,16 @@ def state_of(project: Project) -> CurrentFile:
     return parse_current(text_of(project.memory, project.memory / "current.md"))
 
 
-def recoveries(machine: Machine, project: Project, budget: int) -> dict[str, list[Line]]:
+def recoveries(
+    machine: Machine, project: Project, budget: int, file: CurrentFile | None = None
+) -> dict[str, list[Line]]:
     """The digest for every branch that has a state of its own; '' is for all others.
 
     Outside git, and where nothing is checked out, there is no branch to tell apart: that is `NO_BRANCH`.
     """
     if not project.memory.is_dir():
         return {}
-    teller = _Teller(machine, project, here=False)  # for all work trees; who tells it knows where it is
+    teller = _Teller(machine, project, file, here=False)  # for all work trees; who tells it knows where it is
     told = {branch: teller.told(branch, budget) for branch in teller.branches()}
     return {**told, NO_BRANCH: teller.told(None, budget)}
 
@@ -110,9 +114,9 @@ def _as_told(machine: Machine, text: str) -> str:
     return visible(machine.clean(text))
 
 
-def starts(machine: Machine, project: Project) -> dict[str, list[Line]]:
+def starts(machine: Machine, project: Project, file: CurrentFile | None = None) -> dict[str, list[Line]]:
     """What a new session is told, by branch. Where to look is told beside something to look for, not alone."""
-    told = recoveries(machine, project, START_BUDGET)
+    told = recoveries(machine, project, START_BUDGET, file)
     if (anywhere := told.pop(NO_BRANCH, None)) and not _in_git(project):
         told[""] = anywhere
     return {branch: lines for branch, lines in told.items() if any(line.kind != "index" for line in lines)}

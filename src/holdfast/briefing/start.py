@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.briefing.changes_since import Files, Happened, happened_lately, or_nothing, short
+from holdfast.briefing.changes_since import Happened, happened_lately, short
 from holdfast.briefing.learning import known_here, lived_here
 from holdfast.briefing.lesson_lines import Rule, counted, flat, instructions, reason_of, strong_rules
 from holdfast.briefing.moments import Moment, moments_of
@@ -27,6 +27,7 @@ from holdfast.lessons.fingerprint import Missing, check
 from holdfast.lessons.grounds import depends_on
 from holdfast.memory.current import Current, parse_current
 from holdfast.memory.current_digest import STUMBLE_BUDGET, digest
+from holdfast.memory.read import ProjectMemory, or_nothing, read_memory
 from holdfast.memory.state import open_items
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.lesson import Fingerprint
@@ -115,10 +116,10 @@ class Briefings(Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...] = ()
 
 
-def briefings_of(machine: Machine, project: Project) -> Briefings:
+def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | None = None) -> Briefings:
+    memory = memory or read_memory(project)
     records, going_on = _records(project)
     names = _naming(machine, project)
-    files = Files(project, names.default)
     lessons = counted(machine, project)
     guides = instructions(project.root)
     rules = strong_rules(machine, lessons, guides)
@@ -127,14 +128,14 @@ def briefings_of(machine: Machine, project: Project) -> Briefings:
     usual = or_nothing(lambda: [command_line(machine, project, lessons.silenced, guides)])
     starts_with = partial(_with_commands, commands=[line for line in usual if line], guides=guides)
     # With nothing else to say, what keeps failing is said all the same.
-    starting = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, project)))}
+    starting = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, memory)))}
     return Briefings(
         digests={key: lines for key, old in starting.items() if (lines := starts_with(told(old)))},
-        stumbles=tuple(told(or_nothing(partial(_stumbles, files, machine.now().timestamp())))),
-        since=happened_lately(records, names, files),
-        own=_own([*going_on, *records], files.dismissed),
+        stumbles=tuple(told(_stumbles(memory, machine.now().timestamp()))),
+        since=happened_lately(records, names, memory),
+        own=_own([*going_on, *records], memory.dismissed),
         projects={"": names.default, **names.branches},
-        moments=moments_of(project, files, [*going_on, *records], names, rules),
+        moments=moments_of(project, memory, [*going_on, *records], names, rules),
     )
 
 
@@ -146,14 +147,14 @@ def _naming(machine: Machine, project: Project) -> Naming:
         return Naming(default=project.title)
 
 
-def _startup(machine: Machine, project: Project) -> list[tuple[tuple[str, str], list[Line]]]:
-    told = starts(machine, project)
+def _startup(machine: Machine, memory: ProjectMemory) -> list[tuple[tuple[str, str], list[Line]]]:
+    told = starts(machine, memory.project, memory.current_file())
     return [(("startup", branch), lines) for branch, lines in told.items() if lines]
 
 
-def _stumbles(files: Files, now: float) -> list[Line]:
+def _stumbles(memory: ProjectMemory, now: float) -> list[Line]:
     """What keeps failing, in the words in which a new session hears of it."""
-    only = replace(parse_current(""), current=Current(stumbles=files.state().stumbles))
+    only = replace(parse_current(""), current=Current(stumbles=memory.current.stumbles))
     return digest(only, None, STUMBLE_BUDGET, now)
 
 

@@ -14,7 +14,6 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from holdfast.briefing.changes_since import or_nothing
 from holdfast.briefing.recovery import state_of
 from holdfast.core.processes import runs
 from holdfast.knowledge import store
@@ -31,6 +30,7 @@ from holdfast.ledger.alerts import (
     over_budget,
 )
 from holdfast.ledger.rows import read_ledger, rows
+from holdfast.memory.read import or_nothing
 from holdfast.model.knowledge import GUIDES
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.store import CaptureStore

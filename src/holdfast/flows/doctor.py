@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from holdfast.briefing.projects import known_projects
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError
 from holdfast.core.git import git_text
@@ -20,6 +19,7 @@ from holdfast.knowledge import store as knowledge
 from holdfast.ledger.markdown import current
 from holdfast.ledger.rows import open_ledger
 from holdfast.lessons.states import lesson_store
+from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import faults

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from holdfast.briefing.explain import injections
 from holdfast.briefing.prepare import prepare
-from holdfast.briefing.projects import known_projects
 from holdfast.core import files
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.flows.forget_files import Forgetting
@@ -22,6 +21,7 @@ from holdfast.ledger.store import ProjectLedger
 from holdfast.lessons.store import LessonStore
 from holdfast.memory import merging
 from holdfast.memory.current import Stumble
+from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import Lesson

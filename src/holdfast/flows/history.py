@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.briefing.projects import known_projects, memory_of
+from holdfast.briefing.projects import memory_of
 from holdfast.core.errors import NotFound
+from holdfast.memory.read import known_projects
 from holdfast.model.memory import LogEntry
 from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.learning import learn, strong_stumbles
 from holdfast.briefing.meaning import Meanings
-from holdfast.briefing.projects import known_projects, naming
+from holdfast.briefing.projects import naming
 from holdfast.core.errors import HoldfastError
 from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.memory.log import goal_line, log_entry
@@ -28,6 +28,7 @@ from holdfast.memory.merging import (
     standing_rules,
 )
 from holdfast.memory.paraphrase import Meaning
+from holdfast.memory.read import known_projects
 from holdfast.memory.reference import KeptFact, Reference, says_something
 from holdfast.memory.state import advance, did_something, open_items, telling_checks, to_minute
 from holdfast.memory.store import MemoryStore, given_up, made_since

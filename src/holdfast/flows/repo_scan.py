@@ -312,7 +312,8 @@ def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
 
 
 def _told(machine: Machine, project: Project) -> Iterable[tuple[Fact, bool]]:
-    from holdfast.briefing.projects import known_projects, memory_of
+    from holdfast.briefing.projects import memory_of
+    from holdfast.memory.read import known_projects
     from holdfast.sessions.store import CaptureStore
 
     dismissed: set[str] = set()

@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
-from holdfast.briefing.projects import known_projects
 from holdfast.core.errors import NotFound
 from holdfast.flows.notes import by_id, given_text, moment, optional_text, reading, writing
 from holdfast.memory.current import ByHand, Current, CurrentFile, Done, close_by_hand, todos_by_hand
 from holdfast.memory.merging import find
+from holdfast.memory.read import known_projects
 from holdfast.memory.state import MOST_DONE
 from holdfast.model.memory import OpenItem, Owner, Priority
 from holdfast.store.line_grammar import Problem

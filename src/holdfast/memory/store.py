@@ -38,7 +38,7 @@ from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, ste
 
 # What a person took out of the memory by hand: it does not come back when its session is captured again.
 
-_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|$)", re.MULTILINE)
+_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 
 
 class _Line(Struct):
@@ -70,9 +70,13 @@ class Dismissed:
             files.append_held(held, self._path, lines)
 
 
-def shown_ids(text: str) -> set[str]:
-    """The ids that stand at the end of a file's lines."""
-    return set(_ID.findall(text))
+def lines_of_ids(text: str) -> dict[str, int]:
+    """The ids that stand at the end of a file's lines, each with its first place, counted from 1."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := _ID.search(line):
+            found.setdefault(match[1], number)
+    return found
 
 
 _ATTEMPTS = 50
@@ -150,7 +154,7 @@ class MemoryStore:
     def _deleted_by_hand(self, path: Path) -> set[str]:
         now = files.read(self._checked(path))
         written = self.versions.before_hand_edit(self._shown(path), now)
-        return shown_ids(_decode(written)) - shown_ids(_decode(now or b"")) if written else set()
+        return lines_of_ids(_decode(written)).keys() - lines_of_ids(_decode(now or b"")) if written else set()
 
     # --- history: only ever added to -------------------------------------------------------------------
 

@@ -72,6 +72,9 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stat
     supersedes: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
+    def with_status(self, status: Status) -> Statement:
+        return msgspec.structs.replace(self, status=status)
+
 
 class SessionText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session"):
     """What can be found of a session as a whole."""
@@ -172,7 +175,10 @@ def statements_in(entry: LogEntry, project: str = "", source: str = "") -> Itera
     """What a session decided, found and tried in vain, was asked, and left open."""
     items: list[Item] = [*entry.decisions, *entry.findings, *entry.dead_ends]
     items += [*entry.questions, *entry.open_items]
-    return (statement_of(item, project, source) for item in items)
+    for item in items:
+        at = entry.at if item.at is None else item.at
+        known = msgspec.structs.replace(item, session=item.session or entry.session, at=at)
+        yield statement_of(known, project, source)
 
 
 def rules_of(lesson: Lesson, source: str = "") -> Iterator[Statement]:
