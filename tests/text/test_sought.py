@@ -17,7 +17,7 @@ from holdfast.core.patterns import Sought
 
 
 def every_sought() -> Iterator[tuple[str, Sought]]:
-    for package in ("distill", "repo", "text"):
+    for package in ("sessions", "lessons", "knowledge", "memory"):
         for module in pkgutil.iter_modules([f"{holdfast.__path__[0]}/{package}"]):
             loaded = import_module(f"holdfast.{package}.{module.name}")
             for name, value in vars(loaded).items():

@@ -31,7 +31,7 @@ from holdfast.ledger.alerts import (
 )
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.memory.read import or_nothing
-from holdfast.model.knowledge import GUIDES
+from holdfast.model.guides import GUIDES
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import Envelope, by_session, envelopes

@@ -6,7 +6,7 @@ import os
 
 from holdfast.core.reading import is_file, is_inside, names_in, stamp_of, text_of
 from holdfast.knowledge.context import Source, counted, one_line
-from holdfast.model.knowledge import GUIDES
+from holdfast.model.guides import GUIDES
 
 TYPE_CHECKING = False
 

@@ -38,7 +38,7 @@ from holdfast.agents.jsonl import (
 from holdfast.agents.loose import actions, written_by
 from holdfast.core.patterns import late
 from holdfast.model import events as ev
-from holdfast.model.knowledge import may_be_guide
+from holdfast.model.guides import may_be_guide
 from holdfast.store.machine import Places
 
 ACTIONS = actions(
