@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from holdfast.core.patterns import Sought, late
 from holdfast.model.ledger import FailureReason
+from holdfast.sessions.prose import line_around, mentions
 
 # --- the command line as a shell sees it ---
 
@@ -225,13 +226,9 @@ _QUIET = late(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 @lru_cache(maxsize=4096)
 def check_kinds(command: str) -> tuple[str, ...]:
     """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
-    bare = command.replace('"', "").replace(
-        "'", ""
-    )  # a shell joins what stands in quotes to what is around it
-    for word in _CHECKING:
-        if word in bare:
-            break
-    else:
+    # A shell joins what stands in quotes to what is around it.
+    bare = command.replace('"', "").replace("'", "")
+    if not mentions(bare, _CHECKING):
         return ()
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
     found = {kind for kind in (_kind_of(part) for part in parts) if kind}
@@ -259,8 +256,7 @@ def exit_tells(command: str) -> bool:
 
 def is_to_blame(command: str, output: str) -> bool:
     """Whether a line that failed failed in its verification: that came last, or the output says so."""
-    parts = [part for part in _parts(command)[::2] if part.strip()]
-    last = next((part for part in reversed(parts)), "")
+    last = _last_part(command)
     return bool(_kind_of(last) or says_failed(output) or any(rule.search(output) for _, rule in _REASONS))
 
 
@@ -268,8 +264,11 @@ def answers_no(command: str, exit_code: int | None, output: str) -> bool:
     """Whether a command that ended with 1 only says that nothing was found or that things differ."""
     if exit_code != 1 or "rror" in output or "not found" in output:
         return False
-    last = next((part for part in reversed(_parts(command)[::2]) if part.strip()), "")
-    return bool(_ANSWERS.match(last))
+    return bool(_ANSWERS.match(_last_part(command)))
+
+
+def _last_part(command: str) -> str:
+    return next((part for part in reversed(_parts(command)[::2]) if part.strip()), "")
 
 
 @lru_cache(maxsize=16)  # one output is asked about several times in a row
@@ -359,9 +358,7 @@ def _unquoted(match: re.Match[str]) -> str:
 def _line_at(text: str, position: int) -> str:
     while position < len(text) and text[position] == "\n":
         position += 1
-    start = text.rfind("\n", 0, position) + 1
-    end = text.find("\n", position)
-    return text[start : end if end >= 0 else len(text)].strip()
+    return line_around(text, position).strip()
 
 
 def _first_line(text: str) -> str:

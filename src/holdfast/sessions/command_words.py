@@ -9,6 +9,7 @@ from holdfast.core.patterns import late
 from holdfast.core.shell import Simple, name_of, names, unquoted
 from holdfast.guard.hidden_text import instructs
 from holdfast.sessions import checks
+from holdfast.sessions.prose import mentions
 
 LONGEST = 90
 MOST_PLAIN = 4  # words that are no flags: program, subcommand, task
@@ -140,7 +141,7 @@ def _general(word: str, keep: tuple[str, ...], paths: bool) -> str:
         return word if _PLAIN.fullmatch(match["value"]) else f"{match['flag']}{REST}"
     if text.startswith("-"):
         return text if len(text) <= 40 else REST
-    if "://" in text or specific(text) or any(sign in text for sign in " \n\t{}$|"):
+    if "://" in text or specific(text) or mentions(text, " \n\t{}$|"):
         return REST
     if _ANY.search(text) or paths:
         return text
@@ -149,7 +150,7 @@ def _general(word: str, keep: tuple[str, ...], paths: bool) -> str:
 
 def specific(text: str) -> bool:
     """Whether a text belongs to one session or one machine."""
-    return any(mark in text for mark in _SPECIFIC)
+    return mentions(text, _SPECIFIC)
 
 
 def at_home(path: str) -> str:
@@ -284,12 +285,7 @@ def job(part: Simple) -> str:
             words.append(text)
         elif text.startswith("-"):
             words.append(word if len(text) <= 50 and not specific(text) else "")
-        elif (
-            _NUMBER.fullmatch(text)
-            or specific(text)
-            or "://" in text
-            or any(sign in text for sign in " \n{}$|*")
-        ):
+        elif _NUMBER.fullmatch(text) or specific(text) or "://" in text or mentions(text, " \n{}$|*"):
             return ""
         elif text.startswith("//") and ":" in text and part.program == "mise":
             words.append(text)  # a task of another folder, by its name

@@ -344,7 +344,7 @@ def ran_all_the_same(state: Gathered, command: str) -> None:
 def refusal_in(event: ToolResult, command: str, *, shell: bool) -> Refusal | None:
     """Whether a call never ran, by what the client says of it: a program that ran has an exit code."""
     head = event.text[:400]
-    if event.ok is True or event.exit_code is not None or not any(sign in head for sign in _QUICK):
+    if event.ok is True or event.exit_code is not None or not mentions(head, _QUICK):
         return None
     text = event.text.strip()
     for shape in _SHAPES:

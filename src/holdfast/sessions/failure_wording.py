@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from holdfast.core.patterns import Sought, late
-from holdfast.sessions.prose import mentions, without_escapes
+from holdfast.sessions.prose import line_around, mentions, without_escapes
 
 HEAD, TAIL = 700, 400  # of an output: a tool that is misused says so at once, a wrapper at the end
 LONGEST_LINE = 240
@@ -287,7 +287,5 @@ def _words(cause: str, match: re.Match[str], key: str, name: str) -> str:
 
 
 def line_of(text: str, position: int) -> str:
-    start = text.rfind("\n", 0, position) + 1
-    end = text.find("\n", position)
-    line = text[start : end if end >= 0 else len(text)]
+    line = line_around(text, position)
     return "" if _ECHO.match(line) or len(line) > LONGEST_LINE else " ".join(line.split())

@@ -25,7 +25,7 @@ from holdfast.sessions.digest import (
     raw,
 )
 from holdfast.sessions.harvest_sentences import of_commit
-from holdfast.sessions.prose import mentions
+from holdfast.sessions.prose import line_around, mentions
 
 PATIENCE = 6  # calls after which nobody is looking for the remedy any more
 LONGEST_COMMAND = 200  # a longer one is a script: no remedy is read off it at a glance
@@ -224,9 +224,7 @@ def _same_file(missed: str, found: str) -> bool:
 
 def line_at(text: str, position: int) -> str:
     """The line of a text that a match stands in, unless it only echoes the call."""
-    start = text.rfind("\n", 0, position) + 1
-    end = text.find("\n", position)
-    line = " ".join(text[start : end if end >= 0 else len(text)].split()).lstrip("^~ ")
+    line = " ".join(line_around(text, position).split()).lstrip("^~ ")
     return "" if _ECHO.match(line) else line
 
 

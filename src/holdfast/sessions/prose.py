@@ -438,6 +438,12 @@ def mentions(text: str, words: Iterable[str]) -> bool:
     return False
 
 
+def line_around(text: str, position: int) -> str:
+    """The line of a text that a position is in."""
+    end = text.find("\n", position)
+    return text[text.rfind("\n", 0, position) + 1 : end if end >= 0 else len(text)]
+
+
 def whole_lines(text: str, limit: int) -> str:
     """At most so much of a text, without the line in which it was cut: the same before and after a seal."""
     return text if len(text) < limit else text[: limit - 1].rpartition("\n")[0]
