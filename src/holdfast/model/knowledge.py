@@ -146,29 +146,3 @@ def usefulness(convention: Convention) -> tuple[int, float]:
 
 # The files by which a repository instructs every agent: AGENTS.md and its kin. What they say is known as it
 # is.
-
-# In any directory from the current one up to the top of the repository.
-GUIDES = (
-    "AGENTS.override.md",
-    "AGENTS.md",
-    "CLAUDE.local.md",
-    "CLAUDE.md",
-    ".claude/CLAUDE.md",
-    "GEMINI.md",
-    "QWEN.md",
-    "CONVENTIONS.md",
-    ".github/copilot-instructions.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".roorules",
-    ".goosehints",
-    ".rules",
-    ".junie/guidelines.md",
-)
-_LAST = tuple(f"/{name}" for name in GUIDES)
-
-
-def may_be_guide(path: str) -> bool:
-    """Whether a path, absolute or not, is named like one."""
-    return path in GUIDES or path.replace("\\", "/").endswith(_LAST)

@@ -37,6 +37,7 @@ from holdfast.agents.jsonl import (
     text_in,
 )
 from holdfast.agents.loose import written_by
+from holdfast.core.guides import may_be_guide
 from holdfast.core.patterns import late
 from holdfast.model.events import (
     Action,
@@ -56,7 +57,6 @@ from holdfast.model.events import (
     UsageReport,
     UserTurn,
 )
-from holdfast.model.knowledge import may_be_guide
 from holdfast.store.machine import Places
 
 ACTIONS: dict[str, Action] = {
