@@ -15,6 +15,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from holdfast.briefing.recovery import state_of
+from holdfast.core.guides import GUIDES
 from holdfast.core.processes import runs
 from holdfast.knowledge import store
 from holdfast.knowledge.context import Here
@@ -31,7 +32,6 @@ from holdfast.ledger.alerts import (
 )
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.memory.read import or_nothing
-from holdfast.model.guides import GUIDES
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import Envelope, by_session, envelopes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.cli.memory_views import flat
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows import questions as app
 
@@ -34,12 +33,15 @@ def run(options: Namespace, machine: Machine) -> None:
         return output.show_json(
             {"changed": closed.status, **views.question_as_json(question), "before": earlier}
         )
+    text, answered = views.flat(question.text), views.flat(question.answer)
     told = {
-        "answered": f"{question.id} answered: {flat(question.text)} → {flat(question.answer)}",
-        "recorded": f"{question.id} recorded with its answer: {flat(question.text)} → {flat(question.answer)}",
-        "unchanged": f"{question.id} was answered so already: {flat(question.answer)}",
+        "answered": f"{question.id} answered: {text} → {answered}",
+        "recorded": f"{question.id} recorded with its answer: {text} → {answered}",
+        "unchanged": f"{question.id} was answered so already: {answered}",
     }
     output.line(told[closed.status])
     if before is not None:
         given = views.origin(before.by, before.answered_at, before.session)
-        output.line(f"Contradicts the earlier answer: {flat(before.answer)}{given}. The new one counts.")
+        output.line(
+            f"Contradicts the earlier answer: {views.flat(before.answer)}{given}. The new one counts."
+        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
-from holdfast.cli.output import counted, place
 from holdfast.flows.archive import archive
 
 DESCRIPTION = """Moves the oldest sessions of this project's log to archive/<year-month>.md once the log is longer
@@ -24,8 +23,10 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.json:
         return output.show_json(done)
     if not done.moved:
-        return output.line(f"The log of {done.project} has {counted(done.lines, 'line')}: nothing to move.")
+        return output.line(
+            f"The log of {done.project} has {output.counted(done.lines, 'line')}: nothing to move."
+        )
     word = "Would move" if options.dry_run else "Moved"
     sessions = f"{done.moved} session{'s' if done.moved != 1 else ''}"
     rest = f"{done.left} stay{'s' if done.left == 1 else ''} in the log"
-    output.line(f"{word} {sessions} of {done.project} to {place(done.folder)}; {rest}.")
+    output.line(f"{word} {sessions} of {done.project} to {output.place(done.folder)}; {rest}.")

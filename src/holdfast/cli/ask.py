@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.cli.memory_views import flat
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import StoreError
 from holdfast.flows import questions as app
@@ -41,13 +40,13 @@ def run(options: Namespace, machine: Machine) -> None:
 
 def _show(reply: Reply) -> None:
     if reply.status == "answered":
-        output.line(flat(reply.answer))
-        output.line(
-            f"  {reply.id}{views.origin(reply.by, reply.at, reply.session)} · .holdfast/local/{reply.source}"
+        output.lines(
+            views.flat(reply.answer),
+            f"  {reply.id}{views.origin(reply.by, reply.at, reply.session)} · .holdfast/local/{reply.source}",
         )
         for other in reply.against:
             output.line(
-                f"  But {other.id} says: {flat(other.text)}{views.origin('', other.at, other.session)}"
+                f"  But {other.id} says: {views.flat(other.text)}{views.origin('', other.at, other.session)}"
             )
     elif reply.status == "recorded":
         output.line(f"Not answered yet. Kept as {reply.id}; holdfast answer {reply.id} ANSWER closes it.")
@@ -64,8 +63,10 @@ def _show(reply: Reply) -> None:
     else:
         output.line("Not answered yet, and not asked before.")
     for near in reply.perhaps:
-        output.line(f"  perhaps: {flat(near.text)}")
-        output.line(f"    {near.id}{views.origin('', near.at, near.session)} · .holdfast/local/{near.source}")
+        output.lines(
+            f"  perhaps: {views.flat(near.text)}",
+            f"    {near.id}{views.origin('', near.at, near.session)} · .holdfast/local/{near.source}",
+        )
 
 
 def _as_json(reply: Reply) -> dict[str, object]:

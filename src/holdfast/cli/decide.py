@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.cli.memory_views import flat
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.flows import questions as app
@@ -49,12 +48,12 @@ def run(options: Namespace, machine: Machine) -> None:
                 "contradicts": views.clashes_as_json(decided.contradictions),
             }
         )
-    why = f" (because {flat(decision.rationale)})" if decision.rationale else ""
+    why = f" (because {views.flat(decision.rationale)})" if decision.rationale else ""
     if decided.status == "merged":
         told = f"was decided already{views.origin(decision.by, decision.at, decision.session)}"
     else:
         told = f"recorded{views.origin(decision.by, None, '')}"
-    output.line(f"{decision.id} {told}: {flat(decision.text)}{why}")
+    output.line(f"{decision.id} {told}: {views.flat(decision.text)}{why}")
     older = decided.contradictions[0].one.id if len(decided.contradictions) == 1 else "ID"
     views.show_contradictions(
         decided.contradictions, f"Which no longer counts? holdfast decide retire {older}."
@@ -69,15 +68,16 @@ def _retire(options: Namespace, machine: Machine) -> None:
             "retire takes the id of a decision and nothing else", fix=f"{app.DECISION_LISTING} shows them"
         )
     gone = app.retire(machine, options.id)
-    if options.json:
-        output.show_json({"status": "retired", **views.decision_as_json(gone)})
-    else:
-        output.line(f"{gone.id} retired: {flat(gone.text)}. holdfast undo takes that back.")
+    output.answer(
+        options,
+        {"status": "retired", **views.decision_as_json(gone)},
+        f"{gone.id} retired: {views.flat(gone.text)}. holdfast undo takes that back.",
+    )
 
 
 def _list(machine: Machine, *, as_json: bool) -> None:
     file = app.read_decisions(machine)
-    views.warn_of(file.problems)
+    output.warn_all(problem.message for problem in file.problems)
     decisions = file.reference.decisions
     if as_json:
         output.show_json([views.decision_as_json(decision) for decision in decisions])

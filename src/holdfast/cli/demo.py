@@ -9,7 +9,6 @@ from holdfast.cli.ledger_figures import show_stats
 from holdfast.cli.ledger_views import as_json, rows_table
 from holdfast.cli.log import show_entry
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import place
 from holdfast.flows.demo import demonstrate
 
 DESCRIPTION = (
@@ -41,18 +40,16 @@ def run(options: Namespace, machine: Machine) -> None:
         )
         output.heading("2. The ledger: one row each (.holdfast/ledger.md, a markdown table you own)")
         output.show(rows_table(demo.rows))
-        output.line()
-        output.heading("3. What the rows say together (holdfast ledger stats)")
+        output.section("3. What the rows say together (holdfast ledger stats)")
         show_stats(demo.rows, None, as_json=False)
-        output.line()
-        output.heading("4. What a session leaves in the log (.holdfast/local/projects/tidepool/log.md)")
+        output.section("4. What a session leaves in the log (.holdfast/local/projects/tidepool/log.md)")
         show_entry(demo.entry)
         output.heading("5. What the next session, of any agent, would be told (holdfast resume)")
         for told in demo.told:
             output.line(f"   {told}")
         output.line()
         where = (
-            f"It is all in {place(demo.project.root)}."
+            f"It is all in {output.place(demo.project.root)}."
             if options.keep
             else "The scratch project is gone again."
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.cli.output import places
 from holdfast.flows.doctor import examine, repair
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
@@ -30,11 +29,11 @@ def run(options: Namespace, machine: Machine) -> int:
         output.show_json({"ok": not problems, "fixes": fixes, "findings": findings})
         return 1 if problems else 0
     for fix in fixes:
-        output.line(f"{'would' if options.dry_run else 'done '}  {places(fix)}")
+        output.line(f"{'would' if options.dry_run else 'done '}  {output.places(fix)}")
     width = max((len(finding.check) for finding in findings), default=0)
     for finding in findings:
         begins = f"{SIGNS[finding.level]}  {finding.check:<{width}}  "
-        output.line(begins + places(finding.message), under=len(begins))
+        output.line(begins + output.places(finding.message), under=len(begins))
     output.line(
         f"{len(problems)} problem{'s' if len(problems) != 1 else ''} found."
         if problems

@@ -5,7 +5,6 @@ from __future__ import annotations
 from holdfast import __version__
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import place
 from holdfast.flows.portability import export
 
 DESCRIPTION = """Writes all that is remembered of this project into one archive: ledger, state, log, facts, questions,
@@ -43,10 +42,12 @@ def run(options: Namespace, machine: Machine) -> None:
         return output.show_json({**{field: getattr(done, field) for field in fields}, **shown})
     what = f"{done.files} file{'s' if done.files != 1 else ''} of {done.title}'s memory, {amount(done.bytes)}"
     if done.size is None:
-        output.line(f"Would write {what}, to {place(done.path)}.")
+        output.line(f"Would write {what}, to {output.place(done.path)}.")
     else:
-        output.line(f"{place(done.path)}: {what}, packed to {amount(done.size)}.")
-        output.line("holdfast restore FILE takes it in, here or on another machine.")
+        output.lines(
+            f"{output.place(done.path)}: {what}, packed to {amount(done.size)}.",
+            "holdfast restore FILE takes it in, here or on another machine.",
+        )
 
 
 def amount(size: int) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from holdfast.cli import fact_verify, output
+import argparse
+import math
+import sys
+from typing import Any
+
 from holdfast.cli import memory_views as views
-from holdfast.cli.memory_views import flat
+from holdfast.cli import output
+from holdfast.cli.consent import agreed
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Option, Verb, flag, of_verb, option
 from holdfast.flows import facts as app
+from holdfast.guard.hidden_text import visible
 from holdfast.memory.reference import KeptFact
-from holdfast.model.memory import FactCategory
+from holdfast.model.memory import Fact, FactCategory
 
 DESCRIPTION = """Facts that were verified, each with its evidence: nothing is kept without. The same fact in other
 words is kept once; one that contradicts another is kept beside it and said. ID may be the beginning of an id."""
@@ -20,6 +26,32 @@ EXAMPLES = """examples:
 """
 _CATEGORIES = [str(category) for category in FactCategory]
 
+
+_TIMEOUT_S = 120.0
+_LONGEST_S = 86_400.0
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= _LONGEST_S:
+        raise argparse.ArgumentTypeError("must be seconds, more than 0 and at most a day")
+    return value
+
+
+_VERIFY = (
+    option("ids", nargs="*", metavar="ID", help="default: every fact that has a command and stands"),
+    flag("--yes", "run the commands without asking"),
+    option(
+        "--timeout",
+        type=_seconds,
+        default=_TIMEOUT_S,
+        metavar="S",
+        help=f"seconds that each command may take (default: {_TIMEOUT_S:g})",
+    ),
+)
 
 _ONE = f"one of {', '.join(_CATEGORIES)}"
 _JSON = flag("--json", "the result as JSON", default=SUPPRESS)
@@ -64,15 +96,13 @@ VERBS = {
         "give a fact up; it stays with the date",
         (_ID, option("--because", metavar="TEXT", help="why it no longer holds"), _JSON),
     ),
-    "verify": Verb(
-        "run the commands of facts again, after asking, and compare", (*fact_verify.OPTIONS, _JSON)
-    ),
+    "verify": Verb("run the commands of facts again, after asking, and compare", (*_VERIFY, _JSON)),
 }
 
 
 def run(options: Namespace, machine: Machine) -> int:
     if options.verb == "verify":
-        return fact_verify.run(options, machine)
+        return _verify(options, machine)
     if options.verb == "add":
         _tell(
             app.add_fact(machine, options.text, options.evidence, options.command, options.category),
@@ -105,16 +135,16 @@ def _tell(result: app.Kept, *, as_json: bool) -> None:
         return
     gone = f"since {views.date(kept.retired_at)}"
     said = {
-        "added": f"{fact.id} added to {fact.category}: {flat(fact.text)}",
-        "merged": f"{fact.id} says that already, and is verified today: {flat(fact.text)}",
-        "revived": f"{fact.id} was retired and stands again: {flat(fact.text)}",
-        "changed": f"{fact.id} now: {flat(fact.text)}",
+        "added": f"{fact.id} added to {fact.category}: {views.flat(fact.text)}",
+        "merged": f"{fact.id} says that already, and is verified today: {views.flat(fact.text)}",
+        "revived": f"{fact.id} was retired and stands again: {views.flat(fact.text)}",
+        "changed": f"{fact.id} now: {views.flat(fact.text)}",
         "unchanged": f"{fact.id} is retired already, {gone}.",
-        "retired": f"{fact.id} retired: {flat(fact.text)}. It stays in reference.md with the date.",
+        "retired": f"{fact.id} retired: {views.flat(fact.text)}. It stays in reference.md with the date.",
     }
     output.line(said[result.status])
     if result.status == "changed" and kept.was:
-        output.line(f"Before ({kept.was[0].id}): {flat(kept.was[0].text)}")
+        output.line(f"Before ({kept.was[0].id}): {views.flat(kept.was[0].text)}")
     older = result.contradictions[0].one.id if len(result.contradictions) == 1 else "ID"
     views.show_contradictions(
         result.contradictions,
@@ -124,7 +154,7 @@ def _tell(result: app.Kept, *, as_json: bool) -> None:
 
 def _read(options: Namespace, machine: Machine) -> None:
     file = app.read_facts(machine)
-    views.warn_of(file.problems)
+    output.warn_all(problem.message for problem in file.problems)
     facts = file.reference.facts
     if options.verb == "show":
         kept = app.wanted_fact(facts, options.id)
@@ -150,3 +180,71 @@ def _nothing(facts: tuple[KeptFact, ...]) -> str:
     if facts:
         return "No such fact stands. holdfast fact list --all shows retired ones too."
     return "No facts yet. holdfast fact add TEXT --evidence TEXT keeps one; holdfast import finds them in sessions."
+
+
+def _verify(options: Namespace, machine: Machine) -> int:
+    facts = app.to_verify(machine, options.ids)
+    verdicts: list[app.Verdict] = []
+    try:
+        for fact in facts:
+            verdicts.append(_verified(machine, fact, options))
+            if not options.json:
+                _show_verdict(verdicts[-1])
+    finally:  # an interruption does not cost what was seen to hold, or not to
+        held = [verdict.fact for verdict in verdicts if verdict.status == "holds"]
+        failed = [verdict.fact for verdict in verdicts if verdict.status in ("changed", "failed")]
+        app.mark_verified(machine, held, failed)
+    if options.json:
+        output.show_json([_verdict_as_json(verdict) for verdict in verdicts])
+    elif not facts:
+        output.line("No fact has a command to run. holdfast fact add --command keeps one with its fact.")
+    fine = ("holds",) if options.ids else ("holds", "not named", "incomplete")
+    return 0 if all(verdict.status in fine for verdict in verdicts) else 1
+
+
+def _verified(machine: Machine, fact: Fact, options: Namespace) -> app.Verdict:
+    if obstacle := app.obstacle(fact, named=bool(options.ids) or not options.yes):
+        return obstacle
+    shown = "\n  > ".join(visible(fact.command).splitlines())
+    if options.yes:
+        if not options.json:
+            output.line(f"  $ {shown}")
+    else:
+        if sys.stdin.isatty():
+            sys.stderr.write(f"{fact.id}  {visible(views.flat(fact.text))}\n  $ {shown}\n")
+        fix = f"Say --yes to run {views.flat(fact.command)!r} and the like without being asked"
+        if not agreed("Run this here?", fix):
+            return app.Verdict(fact, "declined")
+    return app.verify(machine, fact, options.timeout)
+
+
+def _show_verdict(verdict: app.Verdict) -> None:
+    fact = verdict.fact
+    before = views.flat(fact.evidence)
+    said = {
+        "holds": "holds, verified today",
+        "changed": f"does not show any more: {before}",
+        "failed": f"the command failed with exit code {verdict.exit_code}; it showed before: {before}",
+        "timeout": "the command took too long and was stopped; --timeout gives it more",
+        "declined": "not run",
+        "no command": "has no command that could be run; look for yourself and add it again with new evidence",
+        "incomplete": "its command was kept only in part, without a secret or its end, so it cannot be run",
+        "not named": f"not run, it may change something; holdfast fact verify {fact.id} runs it",
+    }
+    output.line(f"{fact.id}  {views.flat(fact.text)}: {said[verdict.status]}")
+    for line in verdict.lines:
+        output.line(f"    instead: {line}")
+    if verdict.status == "changed":
+        output.line(f"    If that is so now: holdfast fact change {fact.id} TEXT --evidence TEXT")
+
+
+def _verdict_as_json(verdict: app.Verdict) -> dict[str, Any]:
+    return {
+        "id": verdict.fact.id,
+        "text": verdict.fact.text,
+        "command": verdict.fact.command,
+        "evidence": verdict.fact.evidence,
+        "status": verdict.status,
+        "exit_code": verdict.exit_code,
+        "instead": list(verdict.lines),
+    }

@@ -10,7 +10,6 @@ from typing import Any
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted, place
 from holdfast.core.errors import UsageError
 from holdfast.flows.import_all import import_everything
 from holdfast.flows.import_sessions import ImportReport, Progress, import_into
@@ -53,14 +52,18 @@ def run(options: Namespace, machine: Machine) -> None:
     _show(report)
     if everything is not None:
         for root, part in everything.projects.items():
-            output.line(f"  {place(root)}: {counted(part.sessions, 'session')}, {part.added} new")
+            output.line(
+                f"  {output.place(root)}: {output.counted(part.sessions, 'session')}, {part.added} new"
+            )
         found = ", ".join(f"{agent} {count}" for agent, count in everything.agents.items() if count)
         output.line(f"Found: {found or 'no agent has recorded anything'}.")
         for cwd, count in everything.homeless.items():
-            output.line(f"  {place(cwd)}: {count} left out, the directory is gone")
+            output.line(f"  {output.place(cwd)}: {count} left out, the directory is gone")
     elif report.sessions:
-        output.line(f"Rows are in {place(project.window / 'ledger.md')}. See them with: holdfast ledger")
-        output.line("What the next session would be told: holdfast resume")
+        output.lines(
+            f"Rows are in {output.place(project.window / 'ledger.md')}. See them with: holdfast ledger",
+            "What the next session would be told: holdfast resume",
+        )
     elif not options.paths:
         output.line(
             "No agent has recorded a session here yet. holdfast agents shows what is on this machine."
@@ -82,13 +85,14 @@ def report_as_json(report: ImportReport) -> dict[str, Any]:
 
 def _show(report: ImportReport) -> None:
     output.line(
-        f"{counted(report.sessions, 'session')}: {report.added} added, "
+        f"{output.counted(report.sessions, 'session')}: {report.added} added, "
         f"{report.updated} updated, {report.unchanged} unchanged ({_size(report.bytes)} read)."
     )
     if report.forgotten:
         output.line(f"Left out, because you had them forgotten: {report.forgotten}.")
-    for warning in report.warnings[:MOST_WARNINGS]:
-        output.warn(f"{warning.path}:{warning.line}: {warning.message}")
+    output.warn_all(
+        f"{warning.path}:{warning.line}: {warning.message}" for warning in report.warnings[:MOST_WARNINGS]
+    )
     if len(report.warnings) > MOST_WARNINGS:
         output.warn(f"and {len(report.warnings) - MOST_WARNINGS} more (holdfast import --json lists all)")
     if report.skipped:

@@ -7,7 +7,6 @@ import time
 from holdfast.briefing.index import Indexed, update_index
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.cli.output import counted
 
 DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
 afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""
@@ -28,13 +27,12 @@ def run(options: Namespace, machine: Machine) -> None:
     else:
         done = update_index(machine, project, rebuild=options.rebuild)
     seconds = time.perf_counter() - began
-    for problem in done.problems:
-        output.warn(problem)
+    output.warn_all(done.problems)
     if options.json:
         counts = {"files": done.files, "chunks": done.chunks, "added": done.added, "removed": done.removed}
         output.show_json({**counts, "seconds": round(seconds, 3)})
     elif project.memory.is_dir():
         output.line(
-            f"{counted(done.chunks, 'piece')} of {counted(done.files, 'file')}: {done.added} put in, "
+            f"{output.counted(done.chunks, 'piece')} of {output.counted(done.files, 'file')}: {done.added} put in, "
             f"{done.removed} taken out ({seconds:.2f} s)."
         )

@@ -9,7 +9,6 @@ from holdfast.agents.registry import HOSTS
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import place
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.hosts import Plan, agents_here, host_for, install, plan_install, takes_commands
 from holdfast.store.project import Project
@@ -70,8 +69,7 @@ def run(options: Namespace, machine: Machine) -> int:
     output.warn_all(problems)
     if not plans:
         return 1
-    for warning in dict.fromkeys(warning for plan in plans for warning in plan.warnings):
-        output.warn(warning)
+    output.warn_all(dict.fromkeys(warning for plan in plans for warning in plan.warnings))
     if not options.dry_run:
         changed = any(plan.is_change for plan in plans)
         if changed and not (options.yes or options.json) and not agreed("Write this?"):
@@ -94,8 +92,10 @@ def tell(plans: Sequence[Plan], name: str) -> None:
         output.line(f"{host_for(plan.agent).title}: {state}.")
         for need in plan.needs:
             output.line(f"  {need}")
-    output.line(f"{name} is enabled on this machine.")
-    output.line("holdfast why shows what a session was told, holdfast off stops it here.")
+    output.lines(
+        f"{name} is enabled on this machine.",
+        "holdfast why shows what a session was told, holdfast off stops it here.",
+    )
 
 
 def planned(
@@ -134,7 +134,8 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
 
 def _heading(plan: Plan, change: Change) -> str:
     made = ", new file" if change.before is None else ", goes" if change.after is None else ""
-    return f"{'---' if change.after is None else '+++'} {place(change.path)} ({host_for(plan.agent).title}{made})"
+    sign = "---" if change.after is None else "+++"
+    return f"{sign} {output.place(change.path)} ({host_for(plan.agent).title}{made})"
 
 
 def show(plan: Plan) -> None:

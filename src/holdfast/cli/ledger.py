@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 
 from holdfast.cli import ledger_views as views
-from holdfast.cli import ledger_whole as whole
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, Verb, at_least_one, count, flag, of_verb, option
 from holdfast.cli.output import NONE_CHOSEN, place
@@ -29,6 +32,9 @@ EXAMPLES = """examples:
 """
 
 
+_WHOLE = ("stats", "report", "export", "merge", "commit")  # verbs that take the whole ledger, or several
+_BY = ("model", "framework", "type", "kind", "complexity", "topic", "agent", "month")
+_EXPORTS = ("csv", "jsonl", "parquet", "openmetrics", "grafana")
 _FILTERS = (
     option("--agent", help="only this agent's sessions, e.g. claude-code"),
     option("--model", help="only models whose name contains this"),
@@ -95,7 +101,7 @@ VERBS = {
         "totals, averages, failures and cost per model, or by anything else",
         (
             _PLACES,
-            option("--by", choices=whole.BY, help="one line for each of these instead"),
+            option("--by", choices=_BY, help="one line for each of these instead"),
             *of_verb(*_FILTERS, flag("--json", "the figures as JSON")),
         ),
     ),
@@ -113,7 +119,7 @@ VERBS = {
             _PLACES,
             option(
                 "--format",
-                choices=whole.EXPORTS,
+                choices=_EXPORTS,
                 default="csv",
                 help="csv unless said (grafana: a dashboard)",
             ),
@@ -154,8 +160,8 @@ def run(options: Namespace, machine: Machine) -> None:
         return output.answer(options, views.as_json(entry), f"added {entry.session} to {where}")
     if options.verb == "share":
         return _share(project, undo=options.undo)
-    if options.verb in whole.VERBS:
-        return whole.run(options, machine, project, wanted(options))
+    if options.verb in _WHOLE:
+        return _run_whole(options, machine, project, wanted(options))
     ledger = app.read_ledger(project)
     output.warn_all(problem.message for problem in ledger.problems)
     if options.verb == "show":
@@ -175,6 +181,56 @@ def _share(project: Project, *, undo: bool) -> None:
     else:
         staged = ", ".join(app.share(project))
         output.line(f"Tracked in git, not committed: {staged}. Merges keep both sides' rows.")
+
+
+def _run_whole(options: Namespace, machine: Machine, project: Project, wanted: app.Filter) -> None:
+    if options.verb == "commit":
+        return output.line(app.commit(project, dry_run=options.dry_run))
+    if options.verb == "merge":
+        return _merge(options, machine, project)
+    gc.disable()  # rows form no cycles, and this process ends with them
+    rows, problems = app.read_all(machine, project, options.places, wanted)
+    output.warn_all(problems)
+    words = options.verb == "stats" or (options.verb == "report" and options.format != "html")
+    if words and not rows and wanted != app.Filter() and not options.json:
+        output.line(NONE_CHOSEN)
+    elif options.verb == "stats":
+        from holdfast.cli.ledger_figures import show_stats
+
+        show_stats(rows, options.by, as_json=options.json)
+    elif options.verb == "report":
+        from holdfast.cli.ledger_report import show_report
+
+        show_report(rows, options.format, as_json=options.json)
+    else:
+        _export(rows, options, machine, project)
+
+
+def _merge(options: Namespace, machine: Machine, project: Project) -> None:
+    merged = app.merge(machine, project, options.places)
+    output.warn_all(merged.problems)
+    if options.json:
+        return output.show_json(merged)
+    rows = f"{merged.added} row{'s' if merged.added != 1 else ''}"
+    forgotten = f", {merged.forgotten} forgotten and left out" if merged.forgotten else ""
+    output.line(f"Took in {rows}; {merged.known} known already{forgotten}. holdfast ledger shows them.")
+
+
+def _export(rows: Sequence[LedgerEntry], options: Namespace, machine: Machine, project: Project) -> None:
+    from holdfast.ledger.export import exported, write_export
+
+    pieces = exported(rows, options.format, project.title)
+    if options.output:
+        path = machine.cwd / Path(options.output).expanduser()
+        if not path.parent.is_dir():
+            raise UsageError("there is no such folder", where=str(path.parent), fix="Make it first")
+        write_export(project, path, pieces)
+        what = f"{len(rows)} session{'s' if len(rows) != 1 else ''}"
+        output.note(f"{'a dashboard' if options.format == 'grafana' else what} written to {path}")
+        return
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
 
 
 def wanted(options: Namespace) -> app.Filter:

@@ -53,8 +53,7 @@ def _show_all(stats: Figures) -> None:
     output.show(_groups_table("model", stats["model_performance"]))
     _show_counts("Top Frameworks", stats["top_frameworks"], "sessions")
     _show_counts("Top Failures", stats["top_failures"], "tasks")
-    output.line()
-    output.heading("Average per Session")
+    output.section("Average per Session")
     output.item(
         f"Tasks: {decimal(stats['avg_task_count'])} | Cost: {dollars(stats['avg_cost'])} | "
         f"Duration: {minutes(stats['avg_duration_minutes'])}"
@@ -140,8 +139,7 @@ def interval(bounds: tuple[float, float] | None) -> str:
 def _show_counts(title: str, counts: Sequence[tuple[str, int]], unit: str) -> None:
     if not counts:
         return
-    output.line()
-    output.heading(title)
+    output.section(title)
     width = max(len(name) for name, _ in counts[:MOST_SHOWN])
     for name, count in counts[:MOST_SHOWN]:
         output.line(f"  {name:<{width}}  {count:,} {unit if count != 1 else unit[:-1]}")

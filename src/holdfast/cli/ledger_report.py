@@ -36,8 +36,7 @@ def _show(report: Report) -> None:
     number = f"{report.sessions} session{'s' if report.sessions != 1 else ''}"
     output.heading(f"Your usage patterns ({number})")
     for title, lines in sections(report):
-        output.line()
-        output.heading(title)
+        output.section(title)
         for line in lines:
             output.item(line)
     output.line()

@@ -10,7 +10,6 @@ from holdfast.cli import lesson_views as views
 from holdfast.cli import output
 from holdfast.cli.memory_views import flat
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, at_least_one, flag, of_verb, option
-from holdfast.cli.output import counted
 from holdfast.core.errors import UsageError
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
@@ -211,7 +210,7 @@ def _advise(seen: Sequence[Seen]) -> None:
             output.note(f"{number} lesson{'s' if number != 1 else ''} {advice}")
     for one in seen:
         if pays(one.payback) is False:
-            told = f"told {counted(one.payback.injected, 'time')}, used {one.payback.used}"
+            told = f"told {output.counted(one.payback.injected, 'time')}, used {one.payback.used}"
             output.note(f"{one.lesson.name} does not pay ({told}): holdfast lessons rm {one.lesson.name}")
 
 

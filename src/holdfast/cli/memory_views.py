@@ -12,7 +12,6 @@ from holdfast.cli.output import Column, Table
 from holdfast.memory.merging import Contradiction
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Decision, Fact, OpenItem, Question
-from holdfast.store.line_grammar import Problem
 
 ID = Column("Id", style="cyan")
 
@@ -20,11 +19,6 @@ ID = Column("Id", style="cyan")
 def flat(text: str) -> str:
     """A text on one line: what it holds must not look like a line of ours."""
     return " ".join(text.split())
-
-
-def warn_of(problems: Iterable[Problem]) -> None:
-    for problem in problems:
-        output.warn(problem.message)
 
 
 # --- times ---------------------------------------------------------------------------------------------

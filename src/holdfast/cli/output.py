@@ -256,6 +256,17 @@ def line(text: str = "", under: int | None = None) -> None:
     sys.stdout.write(f"{on_screen(shown, under=under) if on_terminal() else shown}\n")
 
 
+def lines(*texts: str) -> None:
+    for text in texts:
+        line(text)
+
+
+def section(title: str) -> None:
+    """A heading apart from what stands above it."""
+    line()
+    heading(title)
+
+
 def item(text: str, indent: int = 2) -> None:
     """A line that may be long: on a terminal it goes on below its own beginning."""
     if not on_terminal():

@@ -7,7 +7,6 @@ from pathlib import Path
 from holdfast.agents.registry import PLUGINS
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import place
 from holdfast.flows.plugins import Made, make
 
 DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
@@ -47,13 +46,11 @@ def run(options: Namespace, machine: Machine) -> None:
 
 def _tell(made: Made) -> None:
     state = "made" if made.new else "made anew" if made.changed else "up to date"
-    output.line(f"The plugin for {made.title} is {state}: {place(made.folder)}")
+    output.line(f"The plugin for {made.title} is {state}: {output.place(made.folder)}")
     if made.changed and not made.new and made.update:
-        output.line("Take it over in the agent:")
-        output.line(f"  {made.update}")
+        output.lines("Take it over in the agent:", f"  {made.update}")
         return
-    output.line("Add it in the agent, once:")
-    output.line(f"  {' && '.join(made.commands)}")
+    output.lines("Add it in the agent, once:", f"  {' && '.join(made.commands)}")
     for need in made.needs:
         output.line(need)
     output.line("Then enable memory in each repository where you want it: holdfast init --no-wire")

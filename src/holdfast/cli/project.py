@@ -42,10 +42,11 @@ def run(options: Namespace, machine: Machine) -> None:
             raise UsageError("name a project, or say --default", fix="holdfast project lists them")
         branch, name = choose(machine, project, options.name or "", options.branch)
         refresh(machine, project)
-        if options.json:
-            output.show_json({"branch": branch, "project": name})
-        else:
-            output.line(f"Sessions on {branch} belong to {name} from now on.")
+        output.answer(
+            options,
+            {"branch": branch, "project": name},
+            f"Sessions on {branch} belong to {name} from now on.",
+        )
         return
     seen = projects_of(machine, project)
     if options.json:

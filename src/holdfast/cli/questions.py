@@ -18,7 +18,7 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     file = read_questions(machine)
-    views.warn_of(file.problems)
+    output.warn_all(problem.message for problem in file.problems)
     wanted = [
         question
         for question in file.questions

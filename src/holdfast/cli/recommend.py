@@ -73,8 +73,7 @@ def _show(told: Recommendation) -> None:
             "Failure rates are for this goal, difficulty taken out; the range holds the true one 95 times of 100."
         )
     if told.like:
-        output.line()
-        output.heading("Rests on, among others")
+        output.section("Rests on, among others")
         output.show(_rests_on([one.entry for one in told.like[:MOST_SHOWN]]))
 
 

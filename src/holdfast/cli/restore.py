@@ -8,7 +8,6 @@ from holdfast import __version__
 from holdfast.cli import output
 from holdfast.cli.export import amount
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import place
 from holdfast.flows.portability import Mode, Restored, restore
 
 DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is
@@ -45,8 +44,8 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     mode: Mode = "merge" if options.merge else "replace" if options.replace else "new"
     done = restore(machine, machine.project(), options.file, __version__, mode, dry_run=options.dry_run)
-    for problem in done.added.problems if done.added else ():
-        output.warn(f"in the archive, {problem}")
+    problems = done.added.problems if done.added else ()
+    output.warn_all(f"in the archive, {problem}" for problem in problems)
     if options.json:
         output.show_json(msgspec.to_builtins(done))
     elif done.added is not None:
@@ -55,7 +54,7 @@ def run(options: Namespace, machine: Machine) -> None:
         word = "Would restore" if options.dry_run else "Restored"
         output.line(f"{word} {_what(done)}.")
         if done.backup:
-            output.line(f"What was here before: {place(done.backup)}")
+            output.line(f"What was here before: {output.place(done.backup)}")
 
 
 def _what(done: Restored) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from holdfast.briefing.recovery import BUDGET, recovery
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted
 from holdfast.core.tokens import count_tokens
 from holdfast.store.project import Project
 
@@ -45,7 +44,7 @@ def run(options: Namespace, machine: Machine) -> None:
     elif not lines:
         output.note("Nothing is known here yet. holdfast import reads what agents recorded.")
     elif output.on_terminal():
-        output.note(f"{counted(len(lines), 'line')}, {counted(tokens, 'token')}")
+        output.note(f"{output.counted(len(lines), 'line')}, {output.counted(tokens, 'token')}")
 
 
 def _catch_up(machine: Machine, project: Project) -> None:

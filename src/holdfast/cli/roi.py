@@ -104,7 +104,7 @@ class _Page:
         # Where there is a difference to misread, the observation was said beside it.
         notes = [note for note in found.notes if note != OBSERVED or found.sessions.difference is None]
         if notes:
-            _section("Notes")
+            output.section("Notes")
             for note in notes:
                 output.aside(note, 2)
         if not self._told:
@@ -169,7 +169,7 @@ class _Page:
         output.line(f"  {'  difference':<{_LABEL - 2}}{value.removesuffix(unit)} ({interval})")
 
     def _show_injected(self, found: Injected, continued: Figure) -> None:
-        _section("What the memory cost")
+        output.section("What the memory cost")
         self._figure(
             "tokens injected",
             _value(found.tokens.value, _amount),
@@ -184,13 +184,13 @@ class _Page:
             share = found.share
             said = _value(share.value, _percent) or share.note
             self._figure("share of input", said, share.n, "sessions", share.formula)
-        _section("Sessions that continued from memory")
+        output.section("Sessions that continued from memory")
         said = f"{continued.value} of {continued.n}" if continued.value is not None else continued.note
         output.line(f"  {said}")
         self._how(continued.formula)
 
     def _show_lines(self, lines: Sequence[Lines]) -> None:
-        _section("What is kept".ljust(_LABEL) + f"{'lines':>10}{'files':>8}")
+        output.section("What is kept".ljust(_LABEL) + f"{'lines':>10}{'files':>8}")
         for row in lines:
             output.line(f"  {row.category:<{_LABEL - 2}}{row.value:>10,}{row.files:>8,}")
             self._how(row.formula)
@@ -198,7 +198,7 @@ class _Page:
         output.line(f"  {'total':<{_LABEL - 2}}{total:>10,}{files:>8,}")
 
     def _show_compression(self, found: Compression) -> None:
-        _section("Compression")
+        output.section("Compression")
         for name, figure, noun in (
             ("transcripts read", found.transcripts, "files"),
             ("memory kept", found.kept, "files"),
@@ -213,14 +213,14 @@ class _Page:
             self._figure(name, value, figure.n if figure.value is not None else 0, noun, figure.formula)
 
     def _show_questions(self, found: Questions) -> None:
-        _section("Questions")
+        output.section("Questions")
         self._figure("answered from the record", _value(found.offered.value, _amount), found.offered.n, "repeats",
                 found.offered.formula)  # fmt: skip
         self._figure("asked again all the same", _value(found.asked_again.value, _amount), found.asked_again.n, "asked",
                 found.asked_again.formula)  # fmt: skip
 
     def _show_stages(self, stages: Sequence[Stage]) -> None:
-        _section(
+        output.section(
             "Re-explaining".ljust(_LABEL) + f"{'files opened again':>{_GROUP}}{'dead ends again':>{_GROUP}}"
         )
         for stage in stages:
@@ -248,11 +248,6 @@ class _Page:
 
 
 # --- lines ---------------------------------------------------------------------------------------------
-
-
-def _section(title: str) -> None:
-    output.line()
-    output.heading(title)
 
 
 def _pair(name: str, one: str, other: str) -> None:

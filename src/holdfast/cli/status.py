@@ -17,8 +17,7 @@ OPTIONS = (flag("--json", "the status as JSON"),)
 
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
-    for warning in machine.settings(project).warnings:
-        output.warn(warning)
+    output.warn_all(machine.settings(project).warnings)
     status = status_of(machine, project)
     if options.json:
         return output.show_json(
@@ -48,39 +47,37 @@ def _show(status: Status) -> None:
         f"{status.project}: {status.sessions} session{'s' if status.sessions != 1 else ''} in the ledger"
     )
     if last := status.last:
-        output.line(
+        output.lines(
             f"  last     {short_id(last.session)}  {day(last.timestamp)}  {last.agent or '?'}, "
-            f"{short_model(last.model)}, {dollars(last.cost_usd)}: {last.outcome or '?'}"
+            f"{short_model(last.model)}, {dollars(last.cost_usd)}: {last.outcome or '?'}",
+            f"           {' '.join(last.goal)}",
         )
-        output.line(f"           {' '.join(last.goal)}")
     for number, step in enumerate(status.next[:MOST_SHOWN]):
         output.line(f"  {'next' if not number else '':<8} {output.cut(step, LONGEST)}")
-    if status.todo or status.questions:
-        counts = [
-            f"{count} {what}{'s' if count != 1 else ''}: holdfast {command}"
-            for count, what, command in (
-                (status.todo, "to-do", "todo"),
-                (status.questions, "open question", "questions"),
-            )
-            if count
-        ]
-        output.line(f"  open     {', '.join(counts)}")
-    if status.candidates:
-        plural = "s" if status.candidates != 1 else ""
-        output.line(f"  lessons  {status.candidates} proposed lesson{plural}: holdfast lessons review")
-    if status.sessions or status.shared:
-        output.line(
-            f"  ledger   {place(status.ledger)} ({'shared in git' if status.shared else 'yours alone'})"
+    counts = [
+        f"{count} {what}{'s' if count != 1 else ''}: holdfast {command}"
+        for count, what, command in (
+            (status.todo, "to-do", "todo"),
+            (status.questions, "open question", "questions"),
         )
-    if status.waiting:
-        plural = "s" if status.waiting != 1 else ""
-        how = "import" if status.sessions else "init (import only reads them)"
-        output.line(f"  new      {status.waiting} transcript{plural} to read: holdfast {how}")
-    if status.problems:
-        output.line(f"  broken   {status.problems} ledger rows: holdfast doctor")
-    if status.sessions and status.silent:
-        output.line(f"  hooks    silent here: {place(status.silent)}")
-    if status.uncaptured:
-        output.line(f"  hooks    sessions here are not remembered: {status.uncaptured}")
-    if not status.sessions and not status.waiting:
-        output.line("  No agent has recorded a session here yet. holdfast demo shows what you would get.")
+        if count
+    ]
+    lessons = f"{status.candidates} proposed lesson{'s' if status.candidates != 1 else ''}"
+    transcripts = f"{status.waiting} transcript{'s' if status.waiting != 1 else ''} to read"
+    how = "import" if status.sessions else "init (import only reads them)"
+    whose = "shared in git" if status.shared else "yours alone"
+    for wanted, line in (
+        (counts, f"  open     {', '.join(counts)}"),
+        (status.candidates, f"  lessons  {lessons}: holdfast lessons review"),
+        (status.sessions or status.shared, f"  ledger   {place(status.ledger)} ({whose})"),
+        (status.waiting, f"  new      {transcripts}: holdfast {how}"),
+        (status.problems, f"  broken   {status.problems} ledger rows: holdfast doctor"),
+        (status.sessions and status.silent, f"  hooks    silent here: {place(status.silent)}"),
+        (status.uncaptured, f"  hooks    sessions here are not remembered: {status.uncaptured}"),
+        (
+            not status.sessions and not status.waiting,
+            "  No agent has recorded a session here yet. holdfast demo shows what you would get.",
+        ),
+    ):
+        if wanted:
+            output.line(line)

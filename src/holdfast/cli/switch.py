@@ -7,7 +7,6 @@ import argparse
 from holdfast.briefing.prepare import prepare
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace
-from holdfast.cli.output import place
 from holdfast.store.switches import switch
 
 DESCRIPTION = """Switches hooks off (or on again) in the current directory and everything below it.
@@ -37,7 +36,7 @@ def run(options: Namespace, machine: Machine) -> None:
         return output.show_json(
             {"directory": str(machine.cwd), "capture": not no_capture, "inject": not no_inject}
         )
-    output.line(f"{place(machine.cwd)}: capture {_word(no_capture)}, inject {_word(no_inject)}.")
+    output.line(f"{output.place(machine.cwd)}: capture {_word(no_capture)}, inject {_word(no_inject)}.")
 
 
 def _word(off: bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.cli.memory_views import flat
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, of_verb, option
 from holdfast.flows import todos as app
 
@@ -57,20 +56,22 @@ def run(options: Namespace, machine: Machine) -> None:
             output.show_json({"status": noted.status, **views.todo_as_json(noted.item)})
         else:
             told = "added" if noted.status == "added" else "is there already, and yours now"
-            output.line(f"{noted.item.id} {told}: {flat(noted.item.text)}")
+            output.line(f"{noted.item.id} {told}: {views.flat(noted.item.text)}")
     elif options.verb in ("done", "drop"):
         gone = app.close_todos(machine, options.ids, done=options.verb == "done")
         if options.json:
             output.show_json([views.todo_as_json(item, done=options.verb == "done") for item in gone])
         for item in gone if not options.json else ():
-            output.line(f"{item.id} {'done' if options.verb == 'done' else 'dropped'}: {flat(item.text)}")
+            output.line(
+                f"{item.id} {'done' if options.verb == 'done' else 'dropped'}: {views.flat(item.text)}"
+            )
     else:
         _list(options, machine)
 
 
 def _list(options: Namespace, machine: Machine) -> None:
     listed, problems = app.list_todos(machine, everything=options.all, name=options.project)
-    views.warn_of(problems)
+    output.warn_all(problem.message for problem in problems)
     items = [(one.item, one.done) for one in listed]
     if options.json:
         output.show_json([views.todo_as_json(item, done=done) for item, done in items])

@@ -42,14 +42,11 @@ def run(options: Namespace, machine: Machine) -> int:
         raise UsageError("--personal takes no FILE and no --to", fix="Say holdfast undo --personal")
     planned = _undo(options, machine, dry_run=True)
     if not planned:
-        if options.json:
-            output.show_json({"done": False, "files": []})
-        else:
-            output.line(
-                f"{options.file or 'It'} holds that already."
-                if options.to
-                else "There is nothing to take back."
-            )
+        output.answer(
+            options,
+            {"done": False, "files": []},
+            f"{options.file or 'It'} holds that already." if options.to else "There is nothing to take back.",
+        )
         return 0
     asks = not (options.yes or options.json or options.dry_run)
     if not options.json and (asks or options.dry_run):

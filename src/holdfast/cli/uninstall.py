@@ -12,7 +12,6 @@ from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, show_all
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted, place
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.hosts import Plan, host_for, plan_uninstall, still_wired, uninstall
 from holdfast.flows.plugins import made_before
@@ -74,9 +73,9 @@ def run(options: Namespace, machine: Machine) -> int:
     if options.all:
         _tell_what_stays(machine, plans)
     if purged is not None:
-        output.line("The memory stays." if refused else f"{place(purged.memory)}: removed.")
+        output.line("The memory stays." if refused else f"{output.place(purged.memory)}: removed.")
         if purged.backup:
-            output.line(f"Backup: {place(purged.backup)} (holdfast restore FILE brings it back).")
+            output.line(f"Backup: {output.place(purged.backup)} (holdfast restore FILE brings it back).")
     return 1 if refused or problems else 0
 
 
@@ -98,7 +97,9 @@ def _planned(
 def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
     """Of all that was ever wired, what only another place can take out."""
     for path in still_wired(machine, plans):
-        output.line(f"{place(path)} still has our entries: run holdfast uninstall --all in that repository.")
+        output.line(
+            f"{output.place(path)} still has our entries: run holdfast uninstall --all in that repository."
+        )
     for agent in made_before(machine):
         output.line(
             f"A plugin was made for {host_for(agent).title}: if you added it there, remove it there as well."
@@ -121,11 +122,10 @@ def _show_purge(purged: Purged | None, options: Namespace) -> None:
         output.line("This project has no memory here, so there is none to remove.")
         return
     kept = "without a backup" if options.no_backup else "after a backup in ~/.holdfast/backups"
-    output.line(
-        f"To be removed {kept}: {place(purged.memory)} ({counted(purged.files, 'file')}, {amount(purged.bytes)})"
-    )
+    size = f"{output.counted(purged.files, 'file')}, {amount(purged.bytes)}"
+    output.line(f"To be removed {kept}: {output.place(purged.memory)} ({size})")
     for path in purged.shown:
-        output.line(f"  and {place(path)}")
+        output.line(f"  and {output.place(path)}")
 
 
 def _as_json(plans: list[Plan], purged: Purged | None, options: Namespace) -> object:

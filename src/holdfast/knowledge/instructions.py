@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.guides import GUIDES
 from holdfast.core.reading import is_file, is_inside, names_in, stamp_of, text_of
 from holdfast.knowledge.context import Source, counted, one_line
-from holdfast.model.guides import GUIDES
 
 TYPE_CHECKING = False
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from holdfast.core.guides import GUIDES, may_be_guide
 from holdfast.core.patterns import Sought, late
 from holdfast.core.shell import Simple, simple_commands, unquoted
-from holdfast.model.guides import GUIDES, may_be_guide
 from holdfast.model.lesson import Correction
 from holdfast.sessions.command_words import job, purpose_of
 from holdfast.sessions.digest import Gathered, raw

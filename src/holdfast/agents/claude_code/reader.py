@@ -36,9 +36,9 @@ from holdfast.agents.jsonl import (
     text_in,
 )
 from holdfast.agents.loose import actions, written_by
+from holdfast.core.guides import may_be_guide
 from holdfast.core.patterns import late
 from holdfast.model import events as ev
-from holdfast.model.guides import may_be_guide
 from holdfast.store.machine import Places
 
 ACTIONS = actions(

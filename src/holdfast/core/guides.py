@@ -1,4 +1,4 @@
-"""The files by which a repository instructs every agent: AGENTS.md and its kin. What they say is known already."""
+"""Files that tell agents how to work in a repository, by name. Standard library only: `context` reads them at once."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ GUIDES = (
     ".rules",
     ".junie/guidelines.md",
 )
-
-
 _LAST = tuple(f"/{name}" for name in GUIDES)
 
 
