@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.cli import output
 from holdfast.cli.output import at_least_one, counted, place
-from holdfast.flows.archive import archive
+from holdfast.flows.history import archive
 from holdfast.store.machine import Machine
 
 DESCRIPTION = """Moves the oldest sessions of this project's log to archive/<year-month>.md once the log is longer
