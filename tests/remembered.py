@@ -7,11 +7,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from holdfast.briefing.projects import memory_of
-from holdfast.flows.bundle import CAPTURE, canonical_files
 from holdfast.memory.current import Current, CurrentFile, NextStep
 from holdfast.memory.reference import KeptFact, Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import Decision, Fact, Finding, LogEntry, OpenItem, Question
+from holdfast.store.bundle import CAPTURE, canonical_files
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 

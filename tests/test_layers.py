@@ -34,7 +34,7 @@ MAY_WRITE = {
     "cli/run.py": "opens the null device in the place of a stream that was closed",
     "core/files.py": "the one way to write bytes",
     "core/folders.py": "puts a whole folder in the place of another",
-    "flows/bundle.py": "an archive takes its place whole",
+    "store/bundle.py": "an archive takes its place whole",
     "flows/demo.py": "makes and removes its scratch project",
     "flows/forget_files.py": "forgetting removes whole files",
     "flows/hosts.py": "uninstalling removes files that are ours alone",

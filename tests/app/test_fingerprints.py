@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.flows.bundle import belongs
 from holdfast.lessons.fingerprint import Changed, Same, take
 from holdfast.lessons.states import check_fingerprints, known_stamps
 from holdfast.model.lesson import Fingerprint
+from holdfast.store.bundle import belongs
 from holdfast.store.machine import Machine
 
 

@@ -10,7 +10,7 @@ from tests.conftest import Holdfast
 
 import holdfast as package
 from holdfast.core.errors import FormatTooNew
-from holdfast.flows.upgrade import Step, upgrade
+from holdfast.flows.doctor import Step, upgrade
 from holdfast.store.machine import Machine
 
 DEMO = Path(package.__file__).parent / "demo_sessions"

@@ -24,11 +24,11 @@ from holdfast.briefing.projects import memory_of
 from holdfast.cli.main import main
 from holdfast.core import files
 from holdfast.flows import transplant
-from holdfast.flows.bundle import check_bundle, unpack_bundle
 from holdfast.ledger.store import LedgerStore
 from holdfast.memory.store import Dismissed
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import Question
+from holdfast.store.bundle import check_bundle, unpack_bundle
 from holdfast.store.machine import Machine
 from holdfast.store.switches import enable, switches_of
 from holdfast.store.versions import Versions

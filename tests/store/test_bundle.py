@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.core.errors import FormatTooNew, HoldfastError, StoreError
-from holdfast.flows import bundle
-from holdfast.flows.bundle import Manifest, Source, check_bundle, unpack_bundle, write_bundle
+from holdfast.store import bundle
+from holdfast.store.bundle import Manifest, Source, check_bundle, unpack_bundle, write_bundle
 
 NAMES = ("memory/current.md", "memory/name", "memory/projects/shop/log.md", "shared/ledger.md")
 Entry = tuple[tarfile.TarInfo, bytes]

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.text.memory_values import currents, entries, questions, references, some_texts
 
-from holdfast.flows import forget_markdown as md
 from holdfast.ledger import markdown
+from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.memory import current as current_md
+from holdfast.memory import forgetting as md
 from holdfast.memory import log as log_md
 from holdfast.memory import reference as questions_md
 from holdfast.memory import reference as reference_md
@@ -132,24 +133,24 @@ def entry(session: str, *goal: str, minute: int = 0) -> LedgerEntry:
 def test_all_rows_of_a_session_become_one_tombstone() -> None:
     data = ledger_of(entry("s1", "zanzibar"), entry("s2", "login"), entry("s1", "zanzibar", minute=5))
     removal = Removal(["s1"])
-    left = md.forget_in_ledger(data, removal)
+    left = forget_in_ledger(data, removal)
     assert b"zanzibar" not in left
     assert [(row.session, row.forgotten) for row in markdown.parse_ledger(left, "l").entries] == [
         ("s1", True),
         ("s2", False),
     ]
     assert removal.hits == 2
-    assert md.forget_in_ledger(left, removal) == left
+    assert forget_in_ledger(left, removal) == left
     assert markdown.render_row(entry("s2", "login")).encode() in left
 
 
 def test_a_torn_row_of_it_goes_too() -> None:
     data = ledger_of(entry("s1", "zanzibar")) + b"| s1 | opus | 3 | zanz"
-    assert b"zanz" not in md.forget_in_ledger(data, Removal(["s1"]))
+    assert b"zanz" not in forget_in_ledger(data, Removal(["s1"]))
 
 
 def test_a_table_that_has_no_word_for_it_loses_the_row() -> None:
-    left = md.forget_in_ledger(SEED.encode(), Removal(["s1"]))
+    left = forget_in_ledger(SEED.encode(), Removal(["s1"]))
     assert b"zanzibar" not in left
     assert b"| s2 | opus" in left
 
@@ -158,13 +159,13 @@ def test_keywords_of_one_or_two_words_go_and_longer_texts_leave_the_ledger_alone
     data = ledger_of(entry("s1", "fix", "acme-corp", "deadline", "login"), entry("s2", "fix", "acme"))
 
     def goals(text: str) -> list[tuple[str, ...]]:
-        left = md.forget_in_ledger(data, Removal(phrases=[text]))
+        left = forget_in_ledger(data, Removal(phrases=[text]))
         return [row.goal for row in markdown.parse_ledger(left, "l").entries]
 
     assert goals("ACME") == [("fix", "deadline", "login"), ("fix",)]
     assert goals("acme deadline") == [("fix", "login"), ("fix", "acme")]
-    assert md.forget_in_ledger(data, Removal(phrases=["fix acme deadline"])) == data
-    assert b"| acme" not in md.forget_in_ledger(SEED.encode(), Removal(phrases=["acme"]))
+    assert forget_in_ledger(data, Removal(phrases=["fix acme deadline"])) == data
+    assert b"| acme" not in forget_in_ledger(SEED.encode(), Removal(phrases=["acme"]))
 
 
 def test_what_is_not_a_row_keeps_every_byte() -> None:
@@ -173,7 +174,7 @@ def test_what_is_not_a_row_keeps_every_byte() -> None:
         + ledger_of(entry("s1", "zanzibar"))
         + b"\r\n<<<<<<< HEAD\r\nprose about s2\n\xff\xfe\n"
     )
-    left = md.forget_in_ledger(data, Removal(["s2"], phrases=["prose about"]))
+    left = forget_in_ledger(data, Removal(["s2"], phrases=["prose about"]))
     assert left == data
 
 

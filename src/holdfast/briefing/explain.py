@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from holdfast.core import files
 from holdfast.core.errors import NotFound
 from holdfast.model.line import Line
+from holdfast.store.json_lines import read_json_lines
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import is_known, switches_of
@@ -43,14 +42,11 @@ class Injection(Struct, frozen=True, kw_only=True):
 
 def injections(project: Project) -> list[Injection]:
     """Oldest first. A torn or foreign line is passed over: this is a trace, not a record."""
-    found = []
-    for name in ("why.jsonl.1", "why.jsonl"):
-        for line in files.read_lines(project.memory / name):
-            try:
-                found.append(msgspec.json.decode(line, type=Injection))
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                continue
-    return found
+    return [
+        found
+        for name in ("why.jsonl.1", "why.jsonl")
+        for found in read_json_lines(project.memory / name, Injection)
+    ]
 
 
 def injections_of(project: Project, wanted: str = "last") -> list[Injection]:

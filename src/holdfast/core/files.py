@@ -13,11 +13,11 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from holdfast.core import open_files
 from holdfast.core.errors import StoreError
@@ -34,6 +34,8 @@ _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _FLAGS
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _NOFOLLOW | _FLAGS
 _NOTE_LIMIT = 1 << 20
 _PAUSES = (0.001, 0.02)
+_ATTEMPTS = 50
+T = TypeVar("T")
 
 
 class Conflict(StoreError):
@@ -42,7 +44,17 @@ class Conflict(StoreError):
     code = "conflict"
 
 
-# --- saying what went wrong ----------------------------------------------------------------------------
+def until_undisturbed(attempt: Callable[[], T]) -> T:
+    """Somebody who edits by hand may be faster, a few times."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return attempt()
+        except Conflict:
+            continue
+    return attempt()
+
+
+# Saying what went wrong
 
 _OWNER = "Check who owns it and its directory"
 _SPACE = "Free some space and try again"
@@ -95,7 +107,7 @@ def _status(path: Path) -> os.stat_result | None:
     return found
 
 
-# --- locking -------------------------------------------------------------------------------------------
+# Locking
 
 
 class Held:
@@ -209,7 +221,7 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-# --- reading -------------------------------------------------------------------------------------------
+# Reading
 
 
 def read(path: Path) -> bytes | None:
@@ -240,14 +252,7 @@ def read(path: Path) -> bytes | None:
 
 def read_lines(path: Path) -> Iterator[bytes]:
     """A regular file line by line, ends included; nothing when there is none."""
-    if open_files.is_remembering():
-        yield from BytesIO(read(path) or b"")
-        return
-    with explained(path, "read"):
-        descriptor = _open_to_read(path)
-        if descriptor is not None:
-            with open(descriptor, "rb") as file:
-                yield from file
+    return iter(BytesIO(read(path) or b""))
 
 
 def _open_to_read(path: Path) -> int | None:
@@ -268,7 +273,7 @@ def digest(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-# --- appending -----------------------------------------------------------------------------------------
+# Appending
 
 
 def append(path: Path, data: bytes, lock_path: Path, *, timeout: float | None = None) -> None:
@@ -322,7 +327,7 @@ def _last_byte(descriptor: int) -> bytes:
     return os.read(descriptor, 1)
 
 
-# --- replacing -----------------------------------------------------------------------------------------
+# Replacing
 
 
 def replace(
@@ -348,6 +353,14 @@ def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> 
             _drop([temporary])
             raise
         new_name_in(path.parent)
+
+
+def _as_expected(path: Path, expected: str | None) -> os.stat_result | None:
+    before = _status(path)
+    if expected != ANYTHING and digest(read(path)) != expected:
+        fix = "Read it again and repeat the change"
+        raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
+    return before
 
 
 def replace_all_held(
@@ -382,10 +395,7 @@ def replace_all_held(
 
 def _stage(path: Path, temporary: Path, data: bytes, expected: str | None, *, alone: bool) -> int | None:
     """Writes the new content beside a file that still is what the caller read."""
-    before = _status(path)
-    if expected != ANYTHING and digest(read(path)) != expected:
-        fix = "Read it again and repeat the change"
-        raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
+    before = _as_expected(path, expected)
     _make_directory(path.parent)
     if alone:
         _sweep(path)
@@ -443,7 +453,7 @@ def _sweep(path: Path) -> None:
     _drop(stale)
 
 
-# --- for those who make a whole folder or archive of files ---------------------------------------------
+# For those who make a whole folder or archive of files
 
 
 def open_to_read(path: Path) -> BinaryIO | None:
@@ -466,7 +476,7 @@ def finish(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-# --- directories ---------------------------------------------------------------------------------------
+# Directories
 
 
 def make_private(path: Path) -> None:

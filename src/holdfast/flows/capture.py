@@ -28,7 +28,17 @@ from holdfast.flows.import_sessions import import_found, known_stamps
 from holdfast.guard.hidden_text import path_text
 from holdfast.sessions.store import CaptureStore
 from holdfast.store import inbox
-from holdfast.store.inbox import Envelope, Fault, by_session, envelopes, remove, sweep, sweep_aged
+from holdfast.store.inbox import (
+    Envelope,
+    Fault,
+    by_session,
+    clear,
+    envelopes,
+    forget_fault,
+    remove,
+    sweep,
+    sweep_aged,
+)
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import switches_of
@@ -60,15 +70,6 @@ def begin(machine: Machine, project: Project, group: Sequence[Envelope]) -> Faul
     fault = Fault(host=last.host, session=last.session, tries=tries + 1, at=machine.now().timestamp())
     inbox.note(project.memory, fault)
     return fault
-
-
-def end(project: Project, fault: Fault) -> None:
-    inbox.clear(project.memory, fault.host, fault.session)
-
-
-def forget_attempt(project: Project, fault: Fault) -> None:
-    """It failed for a reason that lies outside of the session."""
-    inbox.forget_fault(project.memory, fault)
 
 
 def fail(project: Project, fault: Fault, problem: str, group: Sequence[Envelope]) -> None:
@@ -236,14 +237,14 @@ def _take(machine: Machine, project: Project, group: Sequence[Envelope], done: C
         done.problems.append(error.line())  # nothing to read there now, and nothing later
     except HoldfastError as error:
         done.problems.append(error.line())
-        forget_attempt(project, attempt)
+        forget_fault(project.memory, attempt)
         return  # the disk, a lock, a format: the next capture tries again
     except Exception as error:  # a fault in reading one session must not keep all others from ever being read
         problem = machine.clean(f"{type(error).__name__}: {error}")
         done.problems.append(f"{last.path.name}: {problem}")
         fail(project, attempt, problem, group)
         return
-    end(project, attempt)
+    clear(project.memory, attempt.host, attempt.session)
     (done.ended if ended else done.going_on).append(last.session)
     # One stays while the session goes on, so that its end is noticed should it never be announced.
     remove(letter.path for letter in (group if ended else group[:-1]))

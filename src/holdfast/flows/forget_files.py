@@ -21,10 +21,11 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.files import Held
-from holdfast.flows import forget_markdown as md
 from holdfast.ledger import markdown
+from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.ledger.store import LedgerStore, refuse_newer
 from holdfast.lessons.notes import LessonForgetting
+from holdfast.memory import forgetting as md
 from holdfast.memory.store import MemoryStore
 from holdfast.model.ledger import LedgerEntry, Outcome
 from holdfast.sessions.store import CaptureForgetting
@@ -35,7 +36,6 @@ from holdfast.store.project import Project
 from holdfast.store.removal import Removal
 from holdfast.store.versions import Versions
 
-_ATTEMPTS = 50
 _TEMPORARY = re.compile(r"\.holdfast-.*-[0-9a-f]{8}\.tmp")
 _ABANDONED_S = 60.0
 _EDITORS: dict[str, Callable[[str, Removal, str], str]] = {
@@ -124,21 +124,19 @@ class Forgetting:
 
     def _replace(self, held: Held, step: _Edit) -> int:
         """A person who edits by hand knows no lock, so it is tried again on what they wrote."""
-        for attempt in range(_ATTEMPTS):
+
+        def attempt() -> int:
             before = files.read(step.path)
             if before is None:
                 return 0
             after, number = self.removal.counted(step.edit, before)
-            try:
-                if not after and before and step.whole:
-                    step.path.unlink(missing_ok=True)
-                elif after != before:
-                    files.replace_held(held, step.path, after, files.digest(before))
-                return number
-            except files.Conflict:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-        return 0
+            if not after and before and step.whole:
+                step.path.unlink(missing_ok=True)
+            elif after != before:
+                files.replace_held(held, step.path, after, files.digest(before))
+            return number
+
+        return files.until_undisturbed(attempt)
 
     # --- which files -----------------------------------------------------------------------------------
 
@@ -299,22 +297,21 @@ class Forgetting:
 
     def _in_ledger(self, data: bytes, path: Path) -> tuple[bytes, int]:
         refuse_newer(markdown.parse_ledger(data, path.name).format, path)
-        return self.removal.counted(lambda raw: md.forget_in_ledger(raw, self.removal, path.name), data)
+        return self.removal.counted(lambda raw: forget_in_ledger(raw, self.removal, path.name), data)
 
     def _bury(self, path: Path, lock: Path) -> int:
         """Rows become tombstones; in a table that has no word for one, a tombstone is added below."""
         with files.lock(lock) as held:
-            for attempt in range(_ATTEMPTS):
+
+            def attempt() -> tuple[bytes, bytes, int]:
                 before = files.read(path) or b""
                 after, number = self._in_ledger(before, path)
-                try:
-                    if after != before:
-                        files.replace_held(held, path, after, files.digest(before))
-                        held.leave_note(b"")
-                    break
-                except files.Conflict:
-                    if attempt == _ATTEMPTS - 1:
-                        raise
+                if after != before:
+                    files.replace_held(held, path, after, files.digest(before))
+                    held.leave_note(b"")
+                return before, after, number
+
+            before, after, number = files.until_undisturbed(attempt)
         gone = _sessions(before, path) & self.removal.sessions - _sessions(after, path)
         if gone:
             stones = [LedgerEntry(session=name, outcome=Outcome.FORGOTTEN) for name in sorted(gone)]

@@ -1,12 +1,16 @@
-"""The sessions of a project as its log has them, archived ones included."""
+"""The log of a project: its sessions, archived ones included, and moving older ones to the archive on request."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from holdfast.briefing.projects import memory_of
+from holdfast.core import files
 from holdfast.core.errors import NotFound
 from holdfast.memory.read import known_projects
+from holdfast.memory.session_log import LONGEST
 from holdfast.model.memory import LogEntry
 from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine
@@ -33,3 +37,35 @@ def entry_of(entries: Sequence[LogEntry], session: str) -> LogEntry:
         ids = ", ".join(entry.session[:12] for entry in found[:4])
         raise NotFound(f"{len(found)} sessions begin with {session!r}", fix=f"Give more of the id: {ids}")
     return found[0]
+
+
+class Archived(Struct, frozen=True, kw_only=True):
+    """Sessions that were moved and that are left in the log; `lines` it had before."""
+
+    project: str
+    moved: int
+    left: int
+    lines: int
+    folder: str
+    done: bool
+
+
+def archive(
+    machine: Machine, project: Project, *, longest: int | None = None, dry_run: bool = False
+) -> Archived:
+    store = memory_of(machine, project)
+    limit = longest or LONGEST
+    due = store.too_old(longest=limit)  # checks that the log is a file of ours before anything is done
+    lines = (files.read(store.log_file) or b"").count(b"\n")
+    moved = len(due)
+    if due and not dry_run:
+        project.prepare()
+        moved = store.archive(longest=limit)
+    return Archived(
+        project=store.name,
+        moved=moved,
+        left=store.logged() - (moved if dry_run else 0),
+        lines=lines,
+        folder=f"projects/{store.name}/archive",
+        done=bool(moved) and not dry_run,
+    )

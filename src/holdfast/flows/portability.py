@@ -13,7 +13,13 @@ from msgspec.structs import replace
 from holdfast.core import files, folders
 from holdfast.core.errors import NotFound, StoreError
 from holdfast.flows import transplant
-from holdfast.flows.bundle import (
+from holdfast.flows.refresh import refresh
+from holdfast.flows.remember import rewrite_current
+from holdfast.flows.transplant import Taken
+from holdfast.flows.union import REASON, Added, Union
+from holdfast.ledger.store import LedgerStore, missing_rows
+from holdfast.memory.store import MemoryStore
+from holdfast.store.bundle import (
     CAPTURE,
     FORMAT,
     MEMORY,
@@ -24,12 +30,6 @@ from holdfast.flows.bundle import (
     unpack_bundle,
     write_bundle,
 )
-from holdfast.flows.refresh import refresh
-from holdfast.flows.remember import rewrite_current
-from holdfast.flows.transplant import Taken
-from holdfast.flows.union import REASON, Added, Union
-from holdfast.ledger.store import LedgerStore, missing_rows
-from holdfast.memory.store import MemoryStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import FORMAT as MEMORY_FORMAT
 from holdfast.store.project import Project, require_format

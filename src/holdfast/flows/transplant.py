@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from holdfast.core import files, folders
 from holdfast.core.errors import StoreError
 from holdfast.core.sync_folders import sync_directory
-from holdfast.flows.bundle import CAPTURE, MACHINE_FILES, MEMORY, SHARED_LEDGER, Source, canonical_files
 from holdfast.sessions.store import CAPTURE_FORMAT, CaptureStore
+from holdfast.store.bundle import CAPTURE, MACHINE_FILES, MEMORY, SHARED_LEDGER, Source, canonical_files
 from holdfast.store.project import FORMAT, IGNORE_ALL, UNION_MERGE, Project, worktrees
 
 # In the order in which the program takes them where it takes several.

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import NameRefused, NotALesson
 from holdfast.core.names import safe_name
-from holdfast.flows.bundle import CAPTURE, canonical_files
 from holdfast.ledger.markdown import LedgerFile
 from holdfast.ledger.store import LedgerStore, missing_rows
 from holdfast.lessons.proposals import allowed
@@ -29,6 +28,7 @@ from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Question
 from holdfast.sessions.store import CaptureStore
+from holdfast.store.bundle import CAPTURE, canonical_files
 from holdfast.store.denied import Denied
 from holdfast.store.line_grammar import Problem
 from holdfast.store.project import Project

@@ -182,7 +182,6 @@ def _bytes(path: Path) -> bytes:
 Place = Literal["personal", "local", "candidates", "shared"]
 CANDIDATES = "_candidates"
 PROPOSED = "lessons learned"
-_ATTEMPTS = 50
 _PATIENCE_S = 0.5
 T = TypeVar("T")
 
@@ -282,7 +281,7 @@ class LessonStore:
             self._apply(held, shelf, changes, reason)
             return changes
 
-        return _until_undisturbed(attempt)
+        return files.until_undisturbed(attempt)
 
     def propose(self, lessons: Iterable[Lesson], alike: Alike, take: Take = lambda target: "") -> Proposed:
         """Keeps what sessions taught as candidates, or as more evidence of what is known. One write for all.
@@ -467,13 +466,3 @@ def _replace(held: Held, path: Path, before: bytes | None, after: bytes | None) 
         path.unlink(missing_ok=True)
     else:
         raise files.Conflict("it was changed by someone else meanwhile", where=str(path))
-
-
-def _until_undisturbed(attempt: Callable[[], T]) -> T:
-    """Somebody who edits by hand may be faster, a few times."""
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return attempt()
-        except files.Conflict:
-            continue
-    return attempt()

@@ -6,13 +6,11 @@ readers take each session once, and the next archiving knows it again by its byt
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from holdfast.core import files
@@ -22,6 +20,7 @@ from holdfast.core.sync_folders import sync_names
 from holdfast.memory import log as log_md
 from holdfast.memory.log import Block, LogFile
 from holdfast.model.memory import LogEntry
+from holdfast.store.json_lines import encoded, read_json_lines
 from holdfast.store.line_grammar import Problem, render_month
 
 # What each log entry was when it was written, as a hash: so that a change by hand can be said, never undone.
@@ -56,12 +55,11 @@ class LogMarks:
     def __init__(self, memory: Path, project: str) -> None:
         self._path = memory / "history" / "log-marks.jsonl"
         self._project = project
-        self._decoder = msgspec.json.Decoder(Mark)
 
     def add(self, held: Held, entries: Iterable[tuple[str, str]]) -> None:
         lines = [Mark(self._project, session, _mark(text)) for session, text in entries]
         if lines:
-            files.append_held(held, self._path, _encoded(lines))
+            files.append_held(held, self._path, encoded(lines))
 
     def edited(self, entries: Iterable[Written], forgotten: Collection[str], log: str) -> list[Edited]:
         """The entries of which no mark is known though their session has some, and sessions that are gone."""
@@ -89,18 +87,10 @@ class LogMarks:
         ]
         after = [*kept, *dict.fromkeys(now)]
         if after != before:
-            files.replace_held(held, self._path, _encoded(after), files.ANYTHING)
+            files.replace_held(held, self._path, encoded(after), files.ANYTHING)
 
     def _marks(self) -> list[Mark]:
-        found: list[Mark] = []
-        for line in files.read_lines(self._path):
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):  # torn by a crash
-                found.append(self._decoder.decode(line))
-        return found
-
-
-def _encoded(marks: Iterable[Mark]) -> bytes:
-    return b"".join(msgspec.json.encode(mark) + b"\n" for mark in marks)
+        return read_json_lines(self._path, Mark)
 
 
 def _mark(text: str) -> str:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -33,6 +32,7 @@ from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile, p
 from holdfast.memory.session_log import LONGEST, Edited, Entries, LogMarks, SessionLog
 from holdfast.model.memory import Decision, LogEntry, Question
 from holdfast.store.denied import Denied
+from holdfast.store.json_lines import encoded, read_json_lines
 from holdfast.store.project import Project
 from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, steps_back
 
@@ -49,25 +49,18 @@ class _Line(Struct):
 class Dismissed:
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._decoder = msgspec.json.Decoder(_Line)
 
     def ids(self) -> set[str]:
         return set(self.times())
 
     def times(self) -> dict[str, float]:
         """When each was taken out."""
-        found: dict[str, float] = {}
-        for line in files.read_lines(self._path):
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):  # torn by a crash: told again
-                known = self._decoder.decode(line)
-                found[known.id] = known.at
-        return found
+        return {known.id: known.at for known in read_json_lines(self._path, _Line)}
 
     def add(self, held: Held, ids: Iterable[str], at: float) -> None:
         new = sorted(set(ids) - self.ids())
         if new:
-            lines = b"".join(msgspec.json.encode(_Line(name, at)) + b"\n" for name in new)
-            files.append_held(held, self._path, lines)
+            files.append_held(held, self._path, encoded(_Line(name, at) for name in new))
 
 
 def lines_of_ids(text: str) -> dict[str, int]:
@@ -79,7 +72,6 @@ def lines_of_ids(text: str) -> dict[str, int]:
     return found
 
 
-_ATTEMPTS = 50
 T = TypeVar("T")
 
 
@@ -192,7 +184,7 @@ class MemoryStore:
         """Move older sessions of a log of more than `longest` lines to the archive; how many were moved."""
         with files.lock(self.lock_path) as held:
             log = self._log()
-            return _until_undisturbed(lambda: log.archive(held, longest))
+            return files.until_undisturbed(lambda: log.archive(held, longest))
 
     # --- files that change -----------------------------------------------------------------------------
 
@@ -242,7 +234,7 @@ class MemoryStore:
                 after = _encode(rewrite(_decode(before or b"")))
                 return after != (before or b"") and self._put(held, path, before, after, reason)
 
-            return _until_undisturbed(attempt)
+            return files.until_undisturbed(attempt)
 
     def _put(self, held: Held, path: Path, before: bytes | None, after: bytes | None, reason: str) -> bool:
         self.versions.record(held, self._shown(path), before, after, self._clock(), reason, self._group)
@@ -292,7 +284,7 @@ class MemoryStore:
                 now = files.read(self._checked(path))
                 return now != wanted and self._put(held, path, now, wanted, f"restore {n}")
 
-            return _until_undisturbed(attempt)
+            return files.until_undisturbed(attempt)
 
     def steps_back(self, file: str | None = None) -> tuple[Step, ...]:
         """What `undo` would do."""
@@ -323,7 +315,7 @@ class MemoryStore:
                     raise
                 return steps
 
-            return _until_undisturbed(attempt)
+            return files.until_undisturbed(attempt)
 
     # --- places ----------------------------------------------------------------------------------------
 
@@ -372,16 +364,6 @@ class MemoryStore:
 
     def _checked(self, path: Path) -> Path:
         return checked(self._root, path)
-
-
-def _until_undisturbed(attempt: Callable[[], T]) -> T:
-    """Somebody who edits by hand may be faster, a few times."""
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return attempt()
-        except files.Conflict:
-            continue
-    return attempt()
 
 
 # Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was.
@@ -437,18 +419,12 @@ class Answered(Struct, frozen=True):
 
 
 def record_answer(project: Project, id: str, at: float) -> None:
-    line = msgspec.json.encode(Answered(at, id)) + b"\n"
-    files.append(_path(project), line, project.lock("answered"))
+    files.append(_path(project), encoded([Answered(at, id)]), project.lock("answered"))
 
 
 def answers_given(project: Project) -> list[Answered]:
     """Oldest first. A line that a crash tore counts for nothing."""
-    decoder = msgspec.json.Decoder(Answered)
-    found: list[Answered] = []
-    for line in files.read_lines(_path(project)):
-        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
-            found.append(decoder.decode(line))
-    return found
+    return read_json_lines(_path(project), Answered)
 
 
 def _path(project: Project) -> Path:

@@ -6,7 +6,6 @@ many there are, so that windows of as many words of a new text can be compared.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -22,6 +21,7 @@ from holdfast.core import files
 from holdfast.core.errors import UsageError
 from holdfast.core.files import Held
 from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
+from holdfast.store.json_lines import encoded, read_json_lines
 from holdfast.store.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
 from holdfast.store.project import Project
 
@@ -46,11 +46,7 @@ class Denied:
 
     def __init__(self, memory: Path) -> None:
         self._path = memory / NAME
-        decoder = msgspec.json.Decoder(_Line)
-        self._lines: list[_Line] = []
-        for line in files.read_lines(self._path):
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):  # torn by a crash: told again
-                self._lines.append(decoder.decode(line))
+        self._lines = read_json_lines(self._path, _Line)
         self.sessions = frozenset(line.session for line in self._lines if line.session)
         self.ids = frozenset(line.id for line in self._lines if line.id)
 
@@ -104,7 +100,7 @@ class Denied:
                 whole = _hash(whole_key(words), key)
                 new.append(_Line(text=whole, head=head, words=number, key=key, at=at))
         if new:
-            files.append_held(held, self._path, b"".join(msgspec.json.encode(line) + b"\n" for line in new))
+            files.append_held(held, self._path, encoded(new))
 
 
 def _hash(text: str, key: str) -> str:

@@ -6,14 +6,12 @@ holds each content once. The caller holds the lock of the memory throughout.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,6 +19,7 @@ from holdfast.core import files
 from holdfast.core.errors import NotFound, StoreError
 from holdfast.core.files import Held
 from holdfast.core.sync_folders import sync_names
+from holdfast.store import json_lines
 
 KEPT = 50
 _SLACK = 20  # pruned in batches, so that not every change rewrites the list of changes
@@ -47,12 +46,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @lru_cache(maxsize=2)
 def _parsed(journal: bytes) -> tuple[Change, ...]:
-    decoder = msgspec.json.Decoder(Change)
-    found: list[Change] = []
-    for line in journal.split(b"\n"):
-        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
-            found.append(decoder.decode(line))
-    return tuple(found)
+    return tuple(json_lines.parsed(journal, Change))
 
 
 class Versions:
@@ -132,11 +126,11 @@ class Versions:
         if len(changes) > KEPT + _SLACK:
             pruned = _newest(changes)
             if len(changes) - len(pruned) > _SLACK:
-                files.replace_held(held, self._journal, _lines([*pruned, *added]), files.ANYTHING)
+                files.replace_held(held, self._journal, json_lines.encoded([*pruned, *added]), files.ANYTHING)
                 self._sweep([*pruned, *added])
                 return
         if added:
-            files.append_held(held, self._journal, _lines(added))
+            files.append_held(held, self._journal, json_lines.encoded(added))
 
     def unsaved(self, file: str, now: bytes | None, at: float) -> Change | None:
         """What a person made of a file since its last change: the change that will be noted with the next of ours."""
@@ -192,7 +186,7 @@ class Versions:
             dropped = any(name not in stored or renamed[name] is None for name in named)
             if not dropped and ends[0] != ends[1]:
                 kept.append(replace(change, before=ends[0], after=ends[1]))
-        files.replace_held(held, self._journal, _lines(kept), files.ANYTHING)
+        files.replace_held(held, self._journal, json_lines.encoded(kept), files.ANYTHING)
         self._sweep(kept)
         return sum(name != new for name, new in renamed.items())
 
@@ -246,10 +240,6 @@ def _newest(changes: Sequence[Change]) -> list[Change]:
         if count[change.file] <= KEPT:
             kept.append(change)
     return kept[::-1]
-
-
-def _lines(changes: Iterable[Change]) -> bytes:
-    return b"".join(msgspec.json.encode(change) + b"\n" for change in changes)
 
 
 # Finds the way back: which files the last change of ours touched, and what each held before it.
