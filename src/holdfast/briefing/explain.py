@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import NotFound

@@ -453,9 +453,6 @@ def _sweep(path: Path) -> None:
     _drop(stale)
 
 
-# For those who make a whole folder or archive of files
-
-
 def open_to_read(path: Path) -> BinaryIO | None:
     """A regular file that is too large to be read at once; None when there is none."""
     with explained(path, "read"):
@@ -474,9 +471,6 @@ def open_new(path: Path, mode: int = _FILE_MODE) -> BinaryIO:
 def finish(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-# Directories
 
 
 def make_private(path: Path) -> None:

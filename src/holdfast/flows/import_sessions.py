@@ -25,7 +25,8 @@ from holdfast.ledger.markdown import current
 from holdfast.ledger.store import ProjectLedger
 from holdfast.model.events import DistilledSession
 from holdfast.model.ledger import LedgerEntry
-from holdfast.sessions.store import CaptureStore, ClaimRun, Cursor, SourceClaims, Stamp
+from holdfast.sessions.claims import ClaimRun, SourceClaims
+from holdfast.sessions.store import CaptureStore, Cursor, Stamp
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project

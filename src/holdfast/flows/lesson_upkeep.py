@@ -31,7 +31,8 @@ from holdfast.lessons.states import Seen, alike, check_fingerprints, clean, dige
 from holdfast.lessons.store import Changes, Place, Shelf
 from holdfast.model.events import Lived
 from holdfast.model.lesson import EXPERIENCE_FORMAT, PRESENT, Fingerprint, Lesson
-from holdfast.sessions.store import CaptureStore, ClaimRun, Cursor
+from holdfast.sessions.claims import ClaimRun
+from holdfast.sessions.store import CaptureStore, Cursor
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
