@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from holdfast.agents.cline.history import ACTIONS, History, asked, blocks_of, denial_feedback, spoken, verdict
@@ -58,7 +58,7 @@ class Screen:
             if self._running is not None:
                 self._running[2].append(words)
             return
-        yield from self._finish(at)
+        yield from self.finish(at)
         if self._first and kind in ("task", "text"):
             self._first = False
             if words.strip() and not self._subtask:
@@ -81,9 +81,6 @@ class Screen:
             yield from self._notice(kind, message, at)
         if at is not None:
             yield ev.Tick(at)
-
-    def close(self) -> Iterator[ev.Event]:
-        yield from self._finish(None)
 
     def _notice(self, kind: str, message: Record, at: float | None) -> Iterator[ev.Event]:
         words = text_in(message, "text")
@@ -145,30 +142,26 @@ class Screen:
         yield ev.ToolCall(at, self._name(), name, action, target, paths)
         if name == "updateTodoList" and (items := todo_items(shown.get("todos"))):
             yield ev.TodoList(at, items)
-        yield from self._ended(at, action, target)
+        yield from self._ended(at, self._name(), action, target)
 
-    def _ended(self, at: float | None, action: ev.Action, subject: str) -> Iterator[ev.Event]:
+    def _ended(
+        self, at: float | None, call: str, action: ev.Action, subject: str, printed: Sequence[str] = ()
+    ) -> Iterator[ev.Event]:
         result = self._history.result_of(subject)
-        ended = verdict(at, self._name(), action, result)
-        self._declined = ended.rejected
-        yield ended
-        if ended.rejected and (said := denial_feedback(result)):
-            yield ev.UserTurn(at, said, feedback=True)
-
-    def _finish(self, at: float | None) -> Iterator[ev.Event]:
-        """A command ends with the first message that is not its output."""
-        if self._running is None:
-            return
-        call, command, printed = self._running
-        self._running = None
-        result = self._history.result_of(command)
-        ended = verdict(at, call, "shell", result)
+        ended = verdict(at, call, action, result)
         self._declined = ended.rejected
         if result is None and printed:
             ended = ev.ToolResult(at, call, ok=None, text=excerpt("\n".join(printed)))
         yield ended
         if ended.rejected and (said := denial_feedback(result)):
             yield ev.UserTurn(at, said, feedback=True)
+
+    def finish(self, at: float | None) -> Iterator[ev.Event]:
+        """A command ends with the first message that is not its output."""
+        if self._running is not None:
+            call, command, printed = self._running
+            self._running = None
+            yield from self._ended(at, call, "shell", command, printed)
 
     def _question(self, kind: str, words: str, at: float | None) -> Iterator[ev.Event]:
         shown = object_in(words) if words.startswith("{") else {}
@@ -256,7 +249,7 @@ class TaskReading(ReadAnew):
         walk = Screen(task, history, models, subtask)
         for message in screen:
             yield from walk.events(message)
-        yield from walk.close()
+        yield from walk.finish(None)
         if not screen and not self._blank(SCREEN):
             yield from conversation_events(task, history, subtask)
 
