@@ -13,11 +13,13 @@ import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.agents.contract import Importer
-from holdfast.agents.host_contract import Host
-from holdfast.agents.third_party import Guarded, GuardedHost, GuardedReader
+
+if TYPE_CHECKING:  # nearly every command asks for a reader, few for a host, and fewer for another package's
+    from holdfast.agents.host_contract import Host
+    from holdfast.agents.third_party import Guarded
 
 GROUP = "holdfast.agents"
 
@@ -94,7 +96,7 @@ def hosts() -> tuple[str, ...]:
 def host_of(agent: str) -> Host | None:
     if agent in HOSTS:
         folder = next(folder for known, _, folder, _ in _LISTED if known == agent)
-        return cast(Host, import_module(f"holdfast.agents.{folder}.host").HOST)
+        return cast("Host", import_module(f"holdfast.agents.{folder}.host").HOST)
     return added.host if (added := third_party().get(agent)) else None
 
 
@@ -131,6 +133,8 @@ def _is_declared() -> bool:
 
 def _guarded(agent: str, given: Any, taken: set[str]) -> Guarded:
     """What an entry point names: a module or an object with `READER` and, where it can be wired, `HOST`."""
+    from holdfast.agents.third_party import Guarded, GuardedHost, GuardedReader
+
     reader, host = given.READER, getattr(given, "HOST", None)
     if agent in taken:
         raise ValueError("there is an agent of that name")
