@@ -28,4 +28,4 @@ def test_the_command_answers_like_the_installed_hook_and_loads_only_the_hot_path
     context = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     assert context.split("\n")[1:-1] == enabled.told().split("\n")[1:-1]
     rooms = {name.split(".")[1] for name in done.stderr.decode().split() if name.startswith("holdfast.")}
-    assert rooms == {"cli", "hot"}
+    assert rooms == {"cli", "core", "hooks"}

@@ -11,7 +11,7 @@ from tests.e2e.model_server import Mcp, ModelServer, Shell, Step, serving
 from tests.e2e.world import World, told
 from tests.patience import PATIENCE_S
 
-from holdfast.flows.plugins import AGENTS
+from holdfast.agents.registry import PLUGINS
 
 pytestmark = [
     pytest.mark.slow,
@@ -51,7 +51,7 @@ MEANWHILE: dict[str, list[Step]] = {"codex": [Shell("sleep 15")]}
 
 
 @pytest.mark.promise("H6", "H2")
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", PLUGINS)
 def test_a_plugin_tells_at_the_start_answers_its_tools_and_leaves_a_row(agent: str, world: World) -> None:
     recall = Mcp("recall", {"task": "refund endpoint"})
     with serving([*MEANWHILE.get(agent, []), recall, "All done."]) as server:
@@ -64,7 +64,7 @@ def test_a_plugin_tells_at_the_start_answers_its_tools_and_leaves_a_row(agent: s
 
 
 @pytest.mark.promise("H6", "H7")
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", PLUGINS)
 def test_with_plugin_and_settings_nothing_is_said_or_kept_twice(agent: str, world: World) -> None:
     with serving(["All done."]) as server:
         client = plugged(world, agent, server)

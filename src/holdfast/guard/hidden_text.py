@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from holdfast.core.fence import imitates
 from holdfast.core.patterns import late
 
 TYPE_CHECKING = False
-
+if TYPE_CHECKING:
+    import re
 
 # What most lines of ours are made of: they are told to be harmless before a pattern could be compiled.
 _PLAIN = frozenset(" –—…·×→≥≤•?").union(map(chr, range(0x20, 0x7F)))
@@ -137,7 +136,7 @@ def path_text(path: str) -> str:
 # What a lesson must not hold: text that nobody sees, and lines that speak as holdfast or as the agent's host.
 
 LONGEST_TARGET = 300
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = late(r"[A-Za-z]:")
 
 
 # Marks by which hosts and models tell who speaks. Names of components are written with capitals.
@@ -176,7 +175,7 @@ _ORDERS = late(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
     r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
     r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",
-    re.IGNORECASE,
+    2,  # re.IGNORECASE
 )
 
 

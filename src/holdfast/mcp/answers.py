@@ -21,7 +21,8 @@ _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 def answer(machine: Machine, name: str, arguments: object, client: str = "") -> str:
     """The text for a tool call; a HoldfastError says in one line why there is none."""
-    return _ANSWERS[name](machine, tools.parse(name, arguments), client)
+    given = tools.parse(name, arguments)  # which knows what is no tool
+    return _ANSWERS[name](machine, given, client)
 
 
 def fenced(lines: Iterable[str], longest: int = LONGEST_LINE) -> str:
