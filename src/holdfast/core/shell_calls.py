@@ -5,7 +5,7 @@ cannot read as shell is read as words.
 
 `core/shell.py` splits lines too, and is kept apart: it needs `re`, which hooks do not load, and keeps words as they are
 written (quotes, `--name=value`, the body of `for`), because lessons quote them. Of 1,348 lines of real sessions the two
-read 158 differently, so one splitter would change what is remembered, or what is known again.
+read 158 differently, mostly in such views: a shared tokenizer with two views may be possible, and was not tried.
 """
 
 from __future__ import annotations
