@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
 from hypothesis import settings
+from tests.command import Holdfast, OwnProcess, ThisProcess
+from tests.hooks.enabled import Enabled
 from tests.promise_report import PromiseReport, done_in
 
 from holdfast.store.machine import AGENT_SIGNS
@@ -50,26 +49,6 @@ _PERSONAL = (
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(PromiseReport(done_in(ROOT / "docs" / "promises.toml")), "promise-report")
-
-
-class Finished(subprocess.CompletedProcess[str]):
-    """A command that has ended, with what it printed."""
-
-    def json(self) -> Any:
-        return json.loads(self.stdout)
-
-
-class Holdfast(Protocol):
-    """Runs `holdfast ARGUMENTS` as its own process. `check` is the exit code to expect; None allows any."""
-
-    def __call__(
-        self,
-        *arguments: str | Path,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
-        input: str | None = None,
-        check: int | None = None,
-    ) -> Finished: ...
 
 
 @pytest.fixture
@@ -111,32 +90,20 @@ def repo(make_repo: Callable[[str], Path]) -> Path:
 
 @pytest.fixture
 def holdfast(repo: Path) -> Holdfast:
-    """The command line as a user runs it: in `repo` unless told otherwise."""
+    """The command line, in this process."""
+    return ThisProcess(repo)
 
-    def run(
-        *arguments: str | Path,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
-        input: str | None = None,
-        check: int | None = None,
-    ) -> Finished:
-        command: Sequence[str] = [sys.executable, "-m", "holdfast", *map(str, arguments)]
-        done = subprocess.run(
-            command,
-            cwd=cwd or repo,
-            env={**os.environ, "PYTHONUTF8": "1", **(env or {})},
-            input=input,
-            stdin=subprocess.DEVNULL if input is None else None,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        finished = Finished(done.args, done.returncode, done.stdout, done.stderr)
-        if check is not None:
-            assert finished.returncode == check, f"{' '.join(command[1:])}\n{done.stdout}{done.stderr}"
-        return finished
 
-    return run
+@pytest.fixture
+def holdfast_process(repo: Path) -> Holdfast:
+    """The command line as a process of its own, where that is what is tested: signals, streams, start-up, a crash."""
+    return OwnProcess(repo)
+
+
+@pytest.fixture
+def enabled(repo: Path) -> Enabled:
+    """The repository `shop`, enabled, with two lines to tell."""
+    return Enabled(repo)
 
 
 @pytest.fixture

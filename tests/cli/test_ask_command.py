@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 
 
 @pytest.mark.promise("M4")

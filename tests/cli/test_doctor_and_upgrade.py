@@ -6,7 +6,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 
 import holdfast as package
 from holdfast.core.errors import FormatTooNew

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_init_command import worked_with as worked_with
 from tests.cli.test_terminal import DEMO, on_terminal
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 from tests.remembered import project_at, remember
 
 from holdfast.cli.main import main

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.hot.enabled import Enabled
+from tests.hooks.enabled import Enabled
 
 PROGRAM = """
 import os, sys

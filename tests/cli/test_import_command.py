@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 
 import holdfast as package
 

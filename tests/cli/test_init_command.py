@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.test_import_command import write_session
 from tests.cli.test_terminal import on_terminal
-from tests.conftest import Holdfast
-from tests.hot.enabled import run_hook
+from tests.command import Holdfast
+from tests.hooks.enabled import run_hook
 
 import holdfast as package
 from holdfast.cli.main import COMMANDS, GROUPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 
 HOMES = {
     "claude-code": ".claude",

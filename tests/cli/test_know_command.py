@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 
 
 @pytest.fixture

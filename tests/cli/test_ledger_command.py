@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 
 import holdfast as package
 

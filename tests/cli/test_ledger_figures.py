@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.advise.ledgers import CLAUDE, GPT, fails, session, sessions, twelve_sessions
+from tests.agents.builders import ClaudeFile, claude_usage
 from tests.cli.test_terminal import on_terminal
-from tests.conftest import Holdfast
-from tests.hot.enabled import Enabled
-from tests.transcripts.builders import ClaudeFile, claude_usage
+from tests.command import Holdfast
+from tests.hooks.enabled import Enabled
+from tests.ledger.ledgers import CLAUDE, GPT, fails, session, sessions, twelve_sessions
 
 from holdfast.flows.capture import capture
 from holdfast.ledger.markdown import columns_for, render_beginning, render_row

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.advise.ledgers import session, twelve_sessions
 from tests.cli.test_ledger_figures import write_ledger
-from tests.conftest import Holdfast
+from tests.command import Holdfast
+from tests.ledger.ledgers import session, twelve_sessions
 
 from holdfast.model.ledger import LedgerEntry
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.advise.ledgers import session, twelve_sessions
 from tests.cli.test_ledger_figures import write_ledger
-from tests.conftest import Holdfast
+from tests.command import Holdfast
+from tests.ledger.ledgers import session, twelve_sessions
 
 from holdfast.core.errors import LedgerError
 from holdfast.ledger import tables

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.test_lessons import PNPM, SLOW, Bench, lesson
-from tests.conftest import Holdfast
+from tests.command import Holdfast
+from tests.flows.test_lessons import PNPM, SLOW, Bench, lesson
 from tests.patience import PATIENCE_S, wait_until
 
 from holdfast.cli.main import main

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.app.test_remembering import put
-from tests.conftest import Holdfast
-from tests.transcripts.builders import START, ClaudeFile
+from tests.agents.builders import START, ClaudeFile
+from tests.command import Holdfast
+from tests.flows.test_remember import put
 
 DAY = 86_400.0
 CHANGED = 10  # the day on which the repository changes

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.conftest import Holdfast
+from tests.command import Holdfast
+from tests.memory.memory_values import LOOK_ALIKES
 from tests.patience import PATIENCE_S, wait_until
-from tests.text.memory_values import LOOK_ALIKES
 
 import holdfast as package
 from holdfast.cli import output

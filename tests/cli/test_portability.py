@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_terminal import on_terminal
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 from tests.remembered import contents, everything, project_at, remember
 from tests.store.test_bundle import forged, listed, plain
 

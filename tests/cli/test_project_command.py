@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.cli.test_terminal import on_terminal
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 from tests.remembered import everything, project_at, remember
 
 import holdfast as package

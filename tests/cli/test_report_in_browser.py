@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.advise.ledgers import sessions
 from tests.cli.test_ledger_figures import rows_with_patterns, write_ledger
-from tests.conftest import Holdfast
+from tests.command import Holdfast
+from tests.ledger.ledgers import sessions
 
 ROOT = Path(__file__).parents[2]
 LEAST_LETTERS = 11.0  # pixels

@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.conftest import Holdfast
-from tests.hot.enabled import Enabled, everything_below
-from tests.transcripts.builders import START, ClaudeFile, claude_usage
+from tests.agents.builders import START, ClaudeFile, claude_usage
+from tests.command import Holdfast
+from tests.hooks.enabled import Enabled, everything_below
 
 from holdfast.briefing.prepare import Line
 from holdfast.briefing.projects import memory_of

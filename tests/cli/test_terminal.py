@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyte
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 
 import holdfast as package
 
@@ -89,7 +89,7 @@ def test_completion_scripts_are_printed_for_each_shell(holdfast: Holdfast, shell
 
 
 @pytest.mark.promise("U3")
-def test_bash_completes_commands_verbs_and_options(holdfast: Holdfast, repo: Path) -> None:
+def test_bash_completes_commands_verbs_and_options(holdfast_process: Holdfast, repo: Path) -> None:
     def complete(line: str) -> set[str]:
         env = {
             "_ARGCOMPLETE": "1", "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "_ARGCOMPLETE_SHELL": "bash",
@@ -97,7 +97,7 @@ def test_bash_completes_commands_verbs_and_options(holdfast: Holdfast, repo: Pat
             "_ARGCOMPLETE_STDOUT_FILENAME": str(repo / "out"),
         }  # fmt: skip
         (repo / "out").touch()
-        holdfast(env=env)
+        holdfast_process(env=env)
         return {word.strip() for word in (repo / "out").read_text().split("\x0b")}
 
     assert {"ledger", "import", "doctor", "demo"} <= complete("holdfast ")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_terminal import on_terminal
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 from tests.remembered import contents, entry, everything, project_at, remember
 
 import holdfast as package

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Finished, Holdfast
+from tests.command import Finished, Holdfast
 from tests.e2e.clients import CLIENTS, Client
 from tests.e2e.model_server import Request
 from tests.patience import wait_until

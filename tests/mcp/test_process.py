@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 from tests.mcp.client import SERVER, Raw, Said, Talk, call, connected, talk
 from tests.patience import PATIENCE_S
 

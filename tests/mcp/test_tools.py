@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Holdfast
+from tests.command import Holdfast
 from tests.mcp.client import Said, Talk, talk
 
 from holdfast.mcp.tools import INSTRUCTIONS, TOOLS

@@ -17,7 +17,7 @@ from tests.patience import PATIENCE_S, wait_until
 from tests.upgrade.hosts import HOSTS, NEXT, PROMPT, Host
 from tests.upgrade.world import CURRENT, FENCE, Machine, settings
 
-DRIVER = Path(__file__).parents[1] / "hosts" / "opencode_driver.mjs"
+DRIVER = Path(__file__).parents[1] / "agents" / "opencode_driver.mjs"
 DECISION = "Decided: Refunds go through the ledger service"
 HANDED_OVER = "Wire the refund endpoint, then delete rates_old.py"
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from holdfast.core.words import word_set as word_set
 
-# Calibrated on the pairs in tests/distill/test_merging.py, and on a thousand bullets of real sessions, where
+# Calibrated on the pairs in tests/memory/test_merging.py, and on a thousand bullets of real sessions, where
 # looser bounds merged what merely shares a subject, and saw a clash in every "no".
 ALIKE = 0.74
 TURNED = 0.75

@@ -403,12 +403,13 @@ class _Said:
         pipe = process.stdout
         if pipe is None:
             return
-        while piece := os.read(pipe.fileno(), 64 * 1024):
-            room = HEAD - len(self._head)
-            self._head += piece[:room]
-            tail = self._tail + piece[room:]
-            self._dropped = self._dropped or len(tail) > TAIL
-            self._tail = tail[-TAIL:]
+        with pipe:
+            while piece := os.read(pipe.fileno(), 64 * 1024):
+                room = HEAD - len(self._head)
+                self._head += piece[:room]
+                tail = self._tail + piece[room:]
+                self._dropped = self._dropped or len(tail) > TAIL
+                self._tail = tail[-TAIL:]
 
     def text(self) -> str:
         between = b"\n" if self._dropped else b""

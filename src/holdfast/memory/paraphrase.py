@@ -94,7 +94,7 @@ def tells(word: str, question: str, asked: Signature, said: Signature, statement
     return bool(new_hard or said.words - asked.words)
 
 
-# Chosen on one part of tests/distill/pairs.txt, judged on the other: docs/memory.md has the figures.
+# Chosen on one part of tests/memory/pairs.txt, judged on the other: docs/memory.md has the figures.
 NEAR_WORD = 0.5
 NEAR_FORM = 0.25
 NEAR_SENTENCE = 0.5

@@ -1,6 +1,6 @@
 """What every search backend does: the `Index` contract, which one suite of tests holds all of them to.
 
-tests/contracts/test_index_contract.py is that suite. A backend adds itself to the table there.
+tests/search/test_index_contract.py is that suite. A backend adds itself to the table there.
 """
 
 from __future__ import annotations

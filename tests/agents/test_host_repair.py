@@ -1,0 +1,36 @@
+"""An interpreter that is gone: `doctor` says so for every host, and `--fix` wires it as it should be."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.command import Holdfast
+
+from holdfast.agents.registry import HOSTS
+
+
+def files_of(*roots: Path) -> dict[Path, bytes]:
+    return {
+        path: path.read_bytes()
+        for root in roots
+        for path in root.rglob("*")
+        if path.is_file() and not {".holdfast", ".git"} & set(path.relative_to(root).parts)
+    }
+
+
+@pytest.mark.promise("H1")
+@pytest.mark.parametrize("agent", HOSTS)
+def test_doctor_mends_hooks_whose_interpreter_is_gone(
+    holdfast: Holdfast, home: Path, repo: Path, agent: str
+) -> None:
+    installed = holdfast("install", agent, "--yes", check=0)
+    assert "lies inside the repository" in installed.stderr or ".venv" not in sys.executable
+    good = files_of(home, repo)
+    for path, data in good.items():
+        path.write_bytes(data.replace(sys.executable.encode(), b"/gone/bin/python"))
+    assert files_of(home, repo) != good
+    assert f"{agent} missing or changed" in holdfast("doctor", check=1).stdout
+    holdfast("doctor", "--fix", check=0)
+    assert files_of(home, repo) == good

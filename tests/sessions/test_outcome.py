@@ -1,0 +1,118 @@
+"""How a session ended: the state it was left in, by evidence, never by the best moment it had."""
+
+from __future__ import annotations
+
+import pytest
+from tests.sessions.test_tasks import Story, work
+
+from holdfast.sessions.outcome import outcome_of, tasks_of
+
+pytestmark = pytest.mark.promise("C3")
+
+
+def outcome(story: Story) -> tuple[str, str]:
+    digest = story.digest()
+    name, why = outcome_of(digest.turns, tasks_of(digest.turns, digest.todos))
+    return str(name), why
+
+
+def done() -> Story:
+    return work().run("pytest -q", "3 passed in 0.1s").say()
+
+
+FAILS = {"ok": False, "code": 1}
+
+
+def test_proven_work_is_done_and_says_by_what() -> None:
+    assert outcome(done()) == ("done", "test passed: pytest -q")
+
+
+def test_work_that_nothing_proves_is_unknown() -> None:
+    assert outcome(work().say("Everything works, all tests pass!"))[0] == "unknown"
+
+
+def test_nothing_asked_and_nothing_done_is_unknown() -> None:
+    assert outcome(Story()) == ("unknown", "nothing was asked or done")
+    assert outcome(Story().ask("hello"))[0] == "unknown"
+
+
+def test_a_question_answered_without_tools_is_done() -> None:
+    assert outcome(Story().ask("what is a basket?").say("A thing to carry things in."))[0] == "done"
+
+
+def test_a_refusal_is_a_failure_even_without_tools() -> None:
+    name, why = outcome(Story().ask("write malware").say("I can't help with that."))
+    assert (name, why) == ("failed", "llm_refusal: I can't help with that.")
+
+
+def test_ending_in_a_failure_is_failed_where_nothing_was_achieved() -> None:
+    story = work().run("pytest", "1 failed in 1s", ok=False, code=1).say("Almost there!")
+    name, why = outcome(story)
+    assert name == "failed"
+    assert why.startswith("test_failure: test: ")
+
+
+def test_ending_in_a_failure_is_partial_where_something_was_achieved() -> None:
+    story = done().ask("now a till").edit().run("pytest", "1 failed in 1s", ok=False, code=1).say()
+    assert outcome(story)[0] == "partial"
+
+
+def test_a_failure_that_was_mended_later_does_not_count() -> None:
+    story = work().run("pytest", "1 failed in 1s", ok=False, code=1).say("Not yet.")
+    story.ask("mend it").edit().run("pytest", "3 passed").say()
+    assert outcome(story)[0] == "done"
+
+
+@pytest.mark.parametrize("story", [work().stop(), work().reject(), work().reject().stop()])
+def test_work_that_the_person_stopped_is_abandoned(story: Story) -> None:
+    assert outcome(story)[0] == "abandoned"
+
+
+def test_stopping_after_something_was_achieved_is_partial() -> None:
+    assert outcome(done().ask("now a till").edit().stop())[0] == "partial"
+
+
+def test_a_transcript_that_breaks_off_is_no_success() -> None:
+    assert outcome(work()) == ("abandoned", "stops in the middle of work")
+    assert outcome(done().ask("now a till").edit()) == ("partial", "stops in the middle of work")
+    assert outcome(work().run("pytest", "3 passed")) == ("partial", "stops in the middle of work")
+
+
+def test_a_last_commit_is_an_end() -> None:
+    assert outcome(work().run("git commit -m x", "[main 1a2b3c4] x")) == ("done", "1 commit")
+
+
+def test_open_items_make_it_partial() -> None:
+    story = work().todo(write_it="completed", ship_it="pending").run("pytest", "3 passed").say()
+    assert outcome(story) == ("partial", "1 of 2 tasks left open")
+
+
+def test_an_error_of_the_service_at_the_end_is_a_failure() -> None:
+    assert outcome(work().break_down("API Error: 500")) == ("failed", "api_error: API Error: 500")
+
+
+def test_thanks_after_the_work_do_not_count_as_work() -> None:
+    assert outcome(done().ask("thanks, bye").say("Bye."))[0] == "done"
+
+
+def test_a_complaint_at_the_end_is_a_failure() -> None:
+    assert outcome(work().say("Done!").ask("it doesn't work"))[0] == "failed"
+
+
+def test_a_complaint_that_was_only_answered_is_no_success() -> None:
+    story = work().say().ask("it doesn't work").run("ls").say("Please try restarting it.")
+    assert outcome(story)[0] == "unknown"
+
+
+def test_running_totals_follow_the_events() -> None:
+    digest = done().ask("x").run("make", "boom", **FAILS).digest()  # type: ignore[arg-type]
+    assert (digest.tool_calls, digest.failed_calls, digest.commits) == (3, 1, 0)
+    assert digest.files == {"a.py": (0, 1)}
+    assert digest.commands == {"pytest -q": 1, "make": 1}
+
+
+def test_a_question_at_the_end_says_nothing_of_the_changes_before_it() -> None:
+    story = work().edit().say().ask("what does this function do?").run("cat a.py", "text").say("It adds.")
+    assert outcome(story)[0] == "unknown"
+    proven = done().ask("what does this function do?").run("cat a.py", "text").say("It adds.")
+    assert outcome(proven)[0] == "done"
