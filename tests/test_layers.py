@@ -33,6 +33,7 @@ MAY_WRITE = {
     "agents/entire/reader.py": "holds a checkpoint in memory, or in a private folder that it removes, to be read",
     "cli/run.py": "opens the null device in the place of a stream that was closed",
     "core/files.py": "the one way to write bytes",
+    "core/patterns.py": "compiled patterns of our own, derived",
     "core/folders.py": "puts a whole folder in the place of another",
     "store/bundle.py": "an archive takes its place whole",
     "flows/demo.py": "makes and removes its scratch project",

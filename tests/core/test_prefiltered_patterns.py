@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.core.patterns import Sought
+from holdfast.core.patterns import PrefilteredRegex
 
 
-def every_sought() -> Iterator[tuple[str, Sought]]:
+def every_sought() -> Iterator[tuple[str, PrefilteredRegex]]:
     for package in ("sessions", "lessons", "knowledge", "memory"):
         for module in pkgutil.iter_modules([f"{holdfast.__path__[0]}/{package}"]):
             loaded = import_module(f"holdfast.{package}.{module.name}")
@@ -24,7 +24,7 @@ def every_sought() -> Iterator[tuple[str, Sought]]:
                 parts = value if isinstance(value, tuple | list) else [value]
                 for part in parts:
                     for number, found in enumerate(part if isinstance(part, tuple) else [part]):
-                        if isinstance(found, Sought):
+                        if isinstance(found, PrefilteredRegex):
                             yield f"{package}.{module.name}.{name}.{number}.{found.source[:20]}", found
 
 
@@ -38,7 +38,7 @@ def test_there_are_some() -> None:
 
 
 @pytest.mark.parametrize("sought", FOUND.values(), ids=FOUND.keys())
-def test_every_match_holds_one_of_its_words(sought: Sought) -> None:
+def test_every_match_holds_one_of_its_words(sought: PrefilteredRegex) -> None:
     @settings(max_examples=EXAMPLES, deadline=None)
     @given(st.from_regex(sought.pattern))
     def holds(text: str) -> None:
@@ -49,7 +49,7 @@ def test_every_match_holds_one_of_its_words(sought: Sought) -> None:
 
 
 def test_what_has_none_of_the_words_is_not_even_searched() -> None:
-    sought = Sought("a+b", words="ab")
+    sought = PrefilteredRegex("a+b", words="ab")
     assert sought.search("nothing") is None
     assert sought._pattern is None
     found = sought.search("caab")
@@ -58,5 +58,5 @@ def test_what_has_none_of_the_words_is_not_even_searched() -> None:
 
 
 def test_case_is_ignored_where_the_pattern_ignores_it() -> None:
-    assert Sought("timed OUT", re.IGNORECASE, words="timed out").search("It TIMED out")
-    assert Sought("TIMED", words="TIMED").search("timed") is None
+    assert PrefilteredRegex("timed OUT", re.IGNORECASE, words="timed out").search("It TIMED out")
+    assert PrefilteredRegex("TIMED", words="TIMED").search("timed") is None

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from holdfast.agents.host_contract import Change, Scope, Where
 from holdfast.core.errors import ConfigError
+from holdfast.core.patterns import lazy_regex
 
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = lazy_regex(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
@@ -47,8 +48,8 @@ def parse(text: str, *, comments: bool = False) -> Span:
     return _span(text, _skip(text, 0))
 
 
-_NOT_VALUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
+_NOT_VALUE = lazy_regex(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = lazy_regex(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
 
 
 def _without_comments(text: str) -> str:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,13 +15,14 @@ from holdfast.agents.host_contract import SERVER, BaseHost, Change, Scope, Where
 from holdfast.agents.json_config import JsonFile, append, host_file, member, remove
 from holdfast.core.errors import ConfigError
 from holdfast.core.git import git_text
+from holdfast.core.patterns import lazy_regex
 
 Groups = Mapping[str, dict[str, Any]]
 """For each event the one group that is ours."""
 
 # The address that hosts are given: it stays, for it stands in files of people whom we cannot reach.
 SCRIPT = str(Path(__file__).absolute().parents[1] / "hot" / "hook_entry.py")
-OURS = re.compile(r"holdfast[/\\]+hot[/\\]+hook_entry\.py\b")
+OURS = lazy_regex(r"holdfast[/\\]+hot[/\\]+hook_entry\.py\b")
 
 
 def command(interpreter: str, *words: str) -> str:

@@ -29,12 +29,13 @@ from holdfast.agents.jsonl import (
     unreadable,
 )
 from holdfast.core.errors import TranscriptError
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Action, Began, Event, Todo, TodoList, TodoStatus, ToolCall
 
 LARGEST_DOCUMENT = 512 * 1024 * 1024
 _LARGEST_COUNT = 2**53
 _plain = json.JSONDecoder()
-PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+PATCHED = lazy_regex(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 TODO_STATUSES: dict[object, TodoStatus] = {
     "in_progress": "in_progress",
     "in-progress": "in_progress",

@@ -10,8 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
+
 # What may stand between two places that matter. Strings and comments come first: brackets in them count for nothing.
-_PART = re.compile(
+_PART = lazy_regex(
     r'"""(?:[^\\]|\\.)*?"{3,5}'
     r"|'''.*?'{3,5}"
     r'|"(?:[^"\\\n]|\\.)*"'
@@ -20,7 +22,7 @@ _PART = re.compile(
     r"|[\[\]{}\n]",
     re.DOTALL,
 )
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE = lazy_regex(r"[A-Za-z0-9_-]+")
 
 
 class Section(Struct, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from array import array
 from collections import defaultdict
@@ -11,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from holdfast.core.fence import wrap
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import LONGEST_PROMPT, branch_words, command_in, name_words, words
@@ -155,11 +155,11 @@ def prompt_words(prompt: str) -> list[str]:
 BUDGET = 200
 LATEST = 1000  # sessions that are looked at: older ones weigh next to nothing
 _LONGEST_PATH = 300
-_WORKTREE = re.compile(r"^(?:.*/)?\.?(?:[\w.-]+/)?worktrees/[^/]+/")
-_DRIVE = re.compile(r"(?:([A-Za-z]):|/([A-Za-z]))/")
-_BREAKS = re.compile(r"[\n\r\t]")
+_WORKTREE = lazy_regex(r"^(?:.*/)?\.?(?:[\w.-]+/)?worktrees/[^/]+/")
+_DRIVE = lazy_regex(r"(?:([A-Za-z]):|/([A-Za-z]))/")
+_BREAKS = lazy_regex(r"[\n\r\t]")
 # What a tool writes for itself says nothing of the repository.
-_NOT_THE_WORK = re.compile(
+_NOT_THE_WORK = lazy_regex(
     r"(^|/)(node_modules|\.git|\.holdfast|__pycache__|tmp)/|\.claude/(projects|plans)/"
 )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.reading import text_of
 from holdfast.knowledge.context import Here
@@ -23,8 +24,8 @@ from holdfast.store.project import Project
 
 _MOST = 200_000
 _MOST_LINES = 2_000
-_OWN = re.compile(r"<!-- holdfast:begin .*?<!-- holdfast:end [^>]*-->", re.DOTALL)
-_COMMAND = re.compile(r"[\w ]{2,12}: `([^`\n]+)`")
+_OWN = lazy_regex(r"<!-- holdfast:begin .*?<!-- holdfast:end [^>]*-->", re.DOTALL)
+_COMMAND = lazy_regex(r"[\w ]{2,12}: `([^`\n]+)`")
 _STATED_AS = ("correction", "other")
 
 

@@ -6,7 +6,6 @@ is contradicted goes away; nothing is counted up that could go wrong.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from holdfast.briefing.guides import Guides
 from holdfast.core.errors import HoldfastError
 from holdfast.core.git import run_git
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.lessons.fingerprint import Missing, take
@@ -38,7 +38,7 @@ from holdfast.store.project import Project
 
 LOOKED_AT = 200  # files of the latest sessions
 _HALF = 0.5
-_QUOTED = re.compile(r"`([^`\n]+)`")
+_QUOTED = lazy_regex(r"`([^`\n]+)`")
 
 
 def standing(project: Project, lived: Sequence[Lived], lessons: Iterable[Lesson]) -> list[Lesson]:

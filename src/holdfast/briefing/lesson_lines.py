@@ -7,7 +7,6 @@ agreed to. docs/pointers.md has the tables; `hooks/lesson_lines.py` chooses amon
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Set
@@ -19,6 +18,7 @@ from holdfast.briefing.file_pointers import prompt_words
 from holdfast.briefing.guides import guide_text
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fence import wrap
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.shell import simple_commands
 from holdfast.guard.hidden_text import visible, why_line_refused
@@ -50,8 +50,8 @@ USUAL_JOBS = ("test", "check", "lint", "format", "build", "types")  # with which
 MOST_USUAL = 3
 _CANNOT_TELL = -1
 _KINDS = {"correction": 0, "command": 1}
-_SPACE = re.compile(r"\s+")
-_QUOTED = re.compile(r"`([^`]+)`")
+_SPACE = lazy_regex(r"\s+")
+_QUOTED = lazy_regex(r"`([^`]+)`")
 
 
 class Rule(Struct, frozen=True, kw_only=True):

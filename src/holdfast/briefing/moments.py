@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from holdfast.briefing.changes_since import short
 from holdfast.briefing.lesson_lines import Rule, reason_of
 from holdfast.briefing.projects import Naming
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell_calls import Call, calls, normal
 from holdfast.hooks.moment import ASK, SHELL, fits, folded, place_of
 from holdfast.memory.merging import is_passing_question
@@ -35,35 +36,35 @@ def _words(block: str) -> frozenset[str]:
     return frozenset(block.split())
 
 
-_NOT_FOUND = re.compile(
+_NOT_FOUND = lazy_regex(
     r"(?P<before>[^\s:'\"`]+)['\"`]?: (?:command )?not found\b"
     r"|['\"`](?P<quoted>[^'\"`]+)['\"`] is not recognized as an? (?:internal|name)|spawn (?P<spawned>\S+) ENOENT",
     re.IGNORECASE,
 )
-_NOT_FOUND_NAMED = re.compile(r"command not found: (?P<after>\S+)")
-_FLAG = re.compile(
+_NOT_FOUND_NAMED = lazy_regex(r"command not found: (?P<after>\S+)")
+_FLAG = lazy_regex(
     r"unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|not defined|not (?:a )?valid"
     r"|not supported|not recognized|does not (?:exist|support)|bad (?:option|flag)|ambiguous",
     re.IGNORECASE,
 )
-_MISSING = re.compile(
+_MISSING = lazy_regex(
     r"unknown|unrecogni[sz]ed|undefined|no such|no rule|no (?:task|module|target|script|package)|missing script"
     r"|not found|not a (?:\S+ )?(?:valid )?(?:\S+ )?command|is not a|could not find|cannot find|not recognized"
     r"|not installed|invalid (?:sub-?command|command|choice|value|task|target|argument)|unexpected|does not contain",
     re.IGNORECASE,
 )
-_NO_FILE = re.compile(
+_NO_FILE = lazy_regex(
     r"no such file|does not exist|cannot (?:open|stat|access|find)|can't (?:open|find)|ENOENT|not found",
     re.IGNORECASE,
 )
-_TOGETHER = re.compile(
+_TOGETHER = lazy_regex(
     r"mutually exclusive|cannot be used|can't be used|not allowed with|conflicts with|needs|requires"
 )
-_SHORT = re.compile(r"(?:option|flag|switch)s?:? (?:-- )?['\"`]?-?(?P<letter>\w)\b", re.IGNORECASE)
+_SHORT = lazy_regex(r"(?:option|flag|switch)s?:? (?:-- )?['\"`]?-?(?P<letter>\w)\b", re.IGNORECASE)
 _MANAGED = "externally-managed"
-_SUBCOMMAND = re.compile(r"[a-z][a-z_:-]+")
-_FILE = re.compile(r"[/\\]|\.\w{1,5}\Z")
-_INSTANCE = re.compile(r"\d+|[0-9a-f]{7,40}|#\d+|https?://.*")
+_SUBCOMMAND = lazy_regex(r"[a-z][a-z_:-]+")
+_FILE = lazy_regex(r"[/\\]|\.\w{1,5}\Z")
+_INSTANCE = lazy_regex(r"\d+|[0-9a-f]{7,40}|#\d+|https?://.*")
 
 # How many words after the program say what it is to do. The others have two: `gh pr diff`, `npm run lint`.
 _NO_SUBCOMMAND = _words(
@@ -167,10 +168,10 @@ SESSIONS = 500  # in which stumbles are looked for
 MOST = 1_000
 _TRIED, _FAILED, _ASKED, _ANSWER = 120, 80, 120, 160
 _NO_FILE_TO_READ = "no such file"  # what was tried is a path that was read, and no command
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")  # neither JSON nor a shell writes these in another way
+_PLAIN = lazy_regex(r"[A-Za-z0-9_.-]+")  # neither JSON nor a shell writes these in another way
 _THEN = ", then "  # between the two calls of a remedy that takes two
-_GAP = re.compile(r"<[a-z]+>|…")
-_SCRATCH = re.compile(r"(?:^|[\s=\"'])(?:/tmp/|/var/folders/|/private/tmp/)|\bmktemp\b|\$TMPDIR")
+_GAP = lazy_regex(r"<[a-z]+>|…")
+_SCRATCH = lazy_regex(r"(?:^|[\s=\"'])(?:/tmp/|/var/folders/|/private/tmp/)|\bmktemp\b|\$TMPDIR")
 _LONGEST_REMEDY = 200  # a remedy that is cut cannot be run
 
 

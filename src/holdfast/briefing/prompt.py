@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_wor
 from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
 from holdfast.briefing.projects import naming
 from holdfast.briefing.start import is_stated
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import (
@@ -42,12 +42,12 @@ SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL,
 MOST_FACTS = 500
 _LONGEST_FACT = 240
 _FORMAT = "3"  # of the postings: those of another are not copied
-_SPACE = re.compile(r"\s+")
-_DOES = re.compile(
+_SPACE = lazy_regex(r"\s+")
+_DOES = lazy_regex(
     r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
 )  # as sessions/harvest_commands.py words it
-_HOW_MUCH = re.compile(r" (?:-v+|-q+|-x|-race|-count=\d+|--verbose|--quiet)(?= |\Z)")
-_PUBLIC = re.compile(
+_HOW_MUCH = lazy_regex(r" (?:-v+|-q+|-x|-race|-count=\d+|--verbose|--quiet)(?= |\Z)")
+_PUBLIC = lazy_regex(
     r"//(?:[\w-]+\.)*(?:github\.com|githubusercontent\.com|gitlab\.com|bitbucket\.org|npmjs\.(?:org|com)|pypi\.org"
     r"|crates\.io|golang\.org|rubygems\.org|google\.com|example\.(?:com|org))(?:[/:`]|\Z| )"
 )

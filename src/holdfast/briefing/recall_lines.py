@@ -20,6 +20,7 @@ from holdfast.core.likeness import (
     turned,
     word_set,
 )
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.model.line import Line
 from holdfast.model.search import Hit
@@ -45,12 +46,12 @@ _ENDED = {
     "nothing": "Asked before: ",
 }
 _NOTHING_DONE = ("nothing was asked or done", "talked about, and nothing was done")
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|;\s+")
-_COMMIT = re.compile(r"^[0-9a-f]{7,40} (?=\S)")
+_SENTENCE = lazy_regex(r"(?<=[.!?。！？])\s+|;\s+")
+_COMMIT = lazy_regex(r"^[0-9a-f]{7,40} (?=\S)")
 _MERGED = "Merge "
-_ADDRESS = re.compile(r"https?://\S+")
+_ADDRESS = lazy_regex(r"https?://\S+")
 _SHORT_ADDRESS = 40  # signs
-_FOLDERS = re.compile(r"(?:[\w.@-]+/){2,}(?=[\w.@-])")
+_FOLDERS = lazy_regex(r"(?:[\w.@-]+/){2,}(?=[\w.@-])")
 
 
 class ToldSession(Struct, frozen=True):
@@ -124,8 +125,8 @@ _MOST_FAILURES = 2  # of one command: a linter has a lesson for each of its rule
 
 _LABELS = {"D": "Decided: ", "N": "Found: ", "Q": "Asked: "}
 _PLAN, _IMPLEMENT = "Plan approved: ", "Implement the plan: "
-_WHY = re.compile(r" \(.*\)(?= → |$)")
-_NUMBER = re.compile(r"\b\d+\b")
+_WHY = lazy_regex(r" \(.*\)(?= → |$)")
+_NUMBER = lazy_regex(r"\b\d+\b")
 
 Nearness = Callable[[str, str], float]
 

@@ -7,7 +7,6 @@ leaves it alone, because that would double the time it takes.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.index import PLACE, asked
 from holdfast.core.folders import text_of as file_text
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.search import Grounds, Hit
 from holdfast.model.statement import OPEN, SessionText, Statement, decoded, text_of
 from holdfast.search import Index
@@ -27,7 +27,7 @@ from holdfast.store.project import Project
 _STATEMENTS = ("F-", "D-")
 _AS_GOOD = 0.02  # of score: no question means one of them by so little
 _SHARED = 0.7  # of the words of the longer one
-_WORD = re.compile(r"\w+")
+_WORD = lazy_regex(r"\w+")
 
 
 def newest_first(hits: Sequence[Hit]) -> list[Hit]:

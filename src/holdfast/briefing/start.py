@@ -19,6 +19,7 @@ from holdfast.briefing.moments import Moment, moments_of
 from holdfast.briefing.projects import Naming, naming
 from holdfast.briefing.recovery import START_BUDGET, starts
 from holdfast.core.errors import HoldfastError
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused
@@ -42,7 +43,7 @@ from holdfast.store.project import Project
 
 BUDGET = 45
 _HEADING = "Commands here: "
-_QUOTED = re.compile(r"`([^`]+)`")
+_QUOTED = lazy_regex(r"`([^`]+)`")
 
 
 def command_line(

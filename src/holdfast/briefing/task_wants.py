@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH
 from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
@@ -32,23 +33,23 @@ _BY_KIND: Mapping[Kind, Mapping[str, float]] = {
     Kind.EXPLORATION: DESIGNING,
 }
 # A spec is also what some call a test; who writes one or asks for its reasons does not run it.
-_SPEC = re.compile(
+_SPEC = lazy_regex(
     r"\b(?:specifications?|rfc|adr|architecture|proposal|requirements?|roadmap|design|trade-?offs?)\b"
     r"|\b(?:write|draft|review|update|extend)\s+(?:\w+\s+){0,3}spec\b|\bspec\s+(?:for|of|out)\b"
 )
-_INTERFACE = re.compile(r"\b(?:apis?|endpoints?|urls?|webhooks?|curl|http|graphql|grpc|ports?|cli)\b")
-_COMMAND = re.compile(
+_INTERFACE = lazy_regex(r"\b(?:apis?|endpoints?|urls?|webhooks?|curl|http|graphql|grpc|ports?|cli)\b")
+_COMMAND = lazy_regex(
     r"\b(?:run|runs|running|execute|invoke|call|query|connect|deploy|install|lint|linter|formatter|compile|build"
     r"|publish|release|commands?"
     r"|ausführen|starten|bauen|befehl|lancer|exécuter|compiler|commande|ejecutar|compilar|comando)\b"
 )
-_RUN_ELSEWHERE = re.compile(
+_RUN_ELSEWHERE = lazy_regex(
     r"\b(?:führe|führt|ausführen|starte|starten|lance[rsz]?|exécute[rsz]?|ejecut(?:ar|o|a)|esegui(?:re)?|rodar)\b",
     re.IGNORECASE,
 )
-_BUILD_ELSEWHERE = re.compile(r"\b(?:baue|bauen|compilar|construire|construir)\b", re.IGNORECASE)
-_ASKS_HOW = re.compile(rf"{_COMMAND.pattern}|\b(?:how (?:do|can|to|is|are)|wie|comment|cómo)\b")
-_STATES_A_COMMAND = re.compile(r"`[^`]+`")
+_BUILD_ELSEWHERE = lazy_regex(r"\b(?:baue|bauen|compilar|construire|construir)\b", re.IGNORECASE)
+_ASKS_HOW = lazy_regex(rf"{_COMMAND.pattern}|\b(?:how (?:do|can|to|is|are)|wie|comment|cómo)\b")
+_STATES_A_COMMAND = lazy_regex(r"`[^`]+`")
 _ABOUT_AS_GOOD = (
     0.5  # of the best score: what a lesson says of a command is longer, and holds more of any task
 )
@@ -90,19 +91,19 @@ def first_for(task: str, kind: Kind, hits: Sequence[Hit]) -> frozenset[str]:
 # --- the state -----------------------------------------------------------------------------------------
 
 _FEW_WORDS = 8
-_WORD = re.compile(r"\w+")
-_ASKS_STATE = re.compile(
+_WORD = lazy_regex(r"\w+")
+_ASKS_STATE = lazy_regex(
     r"\bwhere (?:were|are|was) (?:we|i)\b|\bwhat(?:'s| is) (?:next|left)\b|\bwhere did (?:we|i) (?:stop|leave)\b"
     r"|\bwhat (?:were we|was i) (?:doing|working|up to)\b|\b(?:catch me up|up to speed)\b"
     r"|\bwhat(?:'s| is) (?:still )?(?:open|to do)\b|\bwas (?:ist|steht) (?:noch )?(?:offen|an|zu tun)\b"
     r"|\bwo (?:waren|sind|stehen) wir\b|\boù en (?:étions|sommes)\b|\bdónde (?:estábamos|quedamos)\b"
 )
-_GOES_ON = re.compile(
+_GOES_ON = lazy_regex(
     r"(?:please |ok |let's |now |mach )*"
     r"(?:(?:continue|resume|go on|carry on|keep going|pick (?:it )?up|weiter|continuons|continúa|sigue|продолжай)\b"
     r"|继续|続けて?)"
 )
-_BEGINS = re.compile(r"(?:please |ok |let's |now |get )*(?:start(?:ed|ing)?|begin|status)\b")
+_BEGINS = lazy_regex(r"(?:please |ok |let's |now |get )*(?:start(?:ed|ing)?|begin|status)\b")
 _NOTHING_MORE = {
     "please",
     "ok",

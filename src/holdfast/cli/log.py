@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 
 import msgspec
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.core.patterns import lazy_regex
 from holdfast.flows.history import entry_of, logged
 from holdfast.memory.log import render_entry
 from holdfast.model.memory import LogEntry
@@ -21,8 +21,8 @@ EXAMPLES = """examples:
   holdfast log 847ff7d2           one session
   holdfast log --grep rate.py     sessions that mention it, also those in the archive
   holdfast log --decisions        what was decided, with why and by whom"""
-_COMMENT = re.compile(r" ?<!-- .*? -->")
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_COMMENT = lazy_regex(r" ?<!-- .*? -->")
+_BOLD = lazy_regex(r"\*\*(.+?)\*\*")
 
 
 def _count(text: str) -> int:

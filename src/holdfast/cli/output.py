@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from unicodedata import combining, east_asian_width
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard.hidden_text import visible
 
 TYPE_CHECKING = False
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # Lines that are longer than a terminal go on in the next one, between words and under where their text began.
 
-_LABEL = late(r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?")
-_PIECE = late(r" *[^ ]+")
+_LABEL = lazy_regex(r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?")
+_PIECE = lazy_regex(r" *[^ ]+")
 LEAST = 24  # a column of text that is narrower is none
 
 
@@ -366,7 +366,7 @@ NONE_CHOSEN = "No session is as the filters say. holdfast ledger shows all."
 EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
 
 TELLING = 25  # percent; a smaller chance is said in words
-_CHANCE = late(r"\b(\d+)% likely\b")
+_CHANCE = lazy_regex(r"\b(\d+)% likely\b")
 
 
 def short_model(model: str | None) -> str:

@@ -16,6 +16,7 @@ from holdfast.cli.options import declare
 from holdfast.cli.output import begin_at, note, on_screen, places
 from holdfast.cli.output import wrap_line as wrapped
 from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard.hidden_text import visible
 from holdfast.store.machine import Machine
 
@@ -60,10 +61,10 @@ def abandon() -> None:
 
 
 INTERRUPTED = 130
-_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
-_MISSING = re.compile(r"the following arguments are required: (.*)")
-_STRANGE = re.compile(r"is missing|unrecognized arguments")
-_EXAMPLE = re.compile(r" +\S.*\S {2,}(?=\S)")
+_CHOICE = lazy_regex(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+_MISSING = lazy_regex(r"the following arguments are required: (.*)")
+_STRANGE = lazy_regex(r"is missing|unrecognized arguments")
+_EXAMPLE = lazy_regex(r" +\S.*\S {2,}(?=\S)")
 
 
 class Command(Protocol):

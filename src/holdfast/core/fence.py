@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ _MOST_ROUNDS = 10
 MARK = "holdfast "  # both lines of a fence have it: a text without it need not be looked through
 _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 # Anywhere in a line: hosts put their own words before what a hook printed.
-_OPENING = late(r"\[holdfast (?P<id>[a-z0-9]{6}): [^\]\n]{1,200}\]")
+_OPENING = lazy_regex(r"\[holdfast (?P<id>[a-z0-9]{6}): [^\]\n]{1,200}\]")
 # At the beginning of a line, as we write it; in the middle of one somebody writes about it.
-_CLOSING = late(r"(?m)^[ \t>]*(?:\[/holdfast [a-z0-9]{6}\][ \t>]*)+")
-_FENCE_LIKE = late(r"\[\s*/?\s*holdfast")
-_LINE_END = late(r"[ \t]*\r?\n")
+_CLOSING = lazy_regex(r"(?m)^[ \t>]*(?:\[/holdfast [a-z0-9]{6}\][ \t>]*)+")
+_FENCE_LIKE = lazy_regex(r"\[\s*/?\s*holdfast")
+_LINE_END = lazy_regex(r"[ \t]*\r?\n")
 
 
 def new_id() -> str:

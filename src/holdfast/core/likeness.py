@@ -12,6 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as word_set
 
 # Calibrated on the pairs in tests/memory/test_merging.py, and on a thousand bullets of real sessions, where
@@ -23,7 +24,7 @@ NEAR_ENOUGH_TO_CLASH = 0.66
 _FEWEST_WORDS = 2
 _FEWEST_SHARED = 3
 
-_CHUNK = re.compile(r"[^\s,;:()\[\]{}<>\"“”!?`*]+|[,;:()!?]")
+_CHUNK = lazy_regex(r"[^\s,;:()\[\]{}<>\"“”!?`*]+|[,;:()!?]")
 _SIGNS = frozenset(",;:()!?")
 _CONJUNCTIONS = word_set(
     "but because since so if when unless while although aber weil wenn mais parce si pero porque"
@@ -31,9 +32,9 @@ _CONJUNCTIONS = word_set(
 _DIRECTIONS = word_set(
     "before after to into onto from over than above below until vor nach von avant après de antes"
 )
-_HARD = re.compile(r"\d|[/\\_@=]|^--?\w|\w\.\w|[a-z][A-Z][a-z]")
-_RIVALS = (re.compile(r"\d"), re.compile(r"[/\\]"))
-_VERSION = re.compile(r"v?=*(\d[\d.]*)")
+_HARD = lazy_regex(r"\d|[/\\_@=]|^--?\w|\w\.\w|[a-z][A-Z][a-z]")
+_RIVALS = (lazy_regex(r"\d"), lazy_regex(r"[/\\]"))
+_VERSION = lazy_regex(r"v?=*(\d[\d.]*)")
 _NEGATORS = word_set(
     "not no never none without cannot avoid stop don't dont doesn't didn't isn't aren't wasn't won't can't cant "
     "shouldn't mustn't neither nor nicht kein keine keinen nie ohne ne pas jamais sans nunca sin forbid forbidden "
@@ -340,8 +341,8 @@ def _shown(words: frozenset[str]) -> str:
 
 # What a question wants to know. Standard library only: a hook asks this too (`hooks/moment.py`).
 
-OPEN = re.compile(r"\W*(?:\w+\s+){0,2}?(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
-AMOUNT = re.compile(r"\bhow\s+(?:many|much|long|often|old|big|large|far|fast)\b", re.IGNORECASE)
+OPEN = lazy_regex(r"\W*(?:\w+\s+){0,2}?(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
+AMOUNT = lazy_regex(r"\bhow\s+(?:many|much|long|often|old|big|large|far|fast)\b", re.IGNORECASE)
 
 
 def asks_for(question: str) -> str:

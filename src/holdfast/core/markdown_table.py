@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ EMPTY = "\\e"
 BLANKS = " \t"
 
 # What would break the line, the row or the encoding, and what a reader would not see.
-_SPECIAL = late(
+_SPECIAL = lazy_regex(
     "["
     r"\\|"
     r"\x00-\x1f\x7f-\x9f"  # controls, U+0085 among them
@@ -30,9 +30,9 @@ _SPECIAL = late(
 )
 _SHORT = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LONG = {"\\": "\\", "|": "|", "n": "\n", "r": "\r", "t": "\t"}
-_ESCAPE = late(r"(?s)\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
-_RULE = late(r":?-+:?")
-_TRAILING_BACKSLASHES = late(r"\\*\Z")
+_ESCAPE = lazy_regex(r"(?s)\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
+_RULE = lazy_regex(r":?-+:?")
+_TRAILING_BACKSLASHES = lazy_regex(r"\\*\Z")
 
 
 def _escape(char: str) -> str:

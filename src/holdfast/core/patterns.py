@@ -1,7 +1,10 @@
-"""Patterns that are compiled when they are first used: an import has hundreds, and most sessions need few of them.
+"""Regular expressions that are compiled on first use, or taken from a file of programs compiled before.
 
-Compiling all of them takes a tenth of a second. `Sought` looks for words first: most texts have none, and words cost
-less. Hooks load this module, so `re` waits too.
+A command uses a tenth of our several hundred patterns, and Python compiles them in Python: a quarter of the CPU of a
+session end. `load_programs` names a file with the compiled programs of earlier processes and `save_programs` adds those
+of this one. Only patterns of `lazy_regex` and `PrefilteredRegex` are kept, whose sources are constants of this package;
+a pattern made from a user's text goes through `re.compile` and is never written. Hooks load this module, so `re` waits
+too.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from typing import Any, AnyStr
 
 _IGNORECASE = 2  # re.IGNORECASE
 _METHODS = (
@@ -25,33 +29,31 @@ _METHODS = (
 )
 
 
-class _Late:
-    """Becomes the pattern at the first touch: from then on its methods are those of the compiled one, at no cost."""
+class _LazyRegex:
+    """Compiles at the first access; after that its methods are those of the compiled pattern, at no cost."""
 
-    def __init__(self, source: str, flags: int) -> None:
+    def __init__(self, source: str | bytes, flags: int) -> None:
         self.pattern = source
         self.flags = flags
 
     def __getattr__(self, name: str) -> object:
         if name not in _METHODS:
             raise AttributeError(name)
-        import re
-
-        compiled = re.compile(self.pattern, self.flags)
+        compiled: re.Pattern[Any] = _programs.compile(self.pattern, int(self.flags))
         self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
         return getattr(compiled, name)
 
 
-def late(source: str, flags: int = 0) -> re.Pattern[str]:
-    """Used like `re.compile(source, flags)`; a source that is no pattern is an error only when it is used."""
-    return _Late(source, flags)  # type: ignore[return-value]
+def lazy_regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Used like `re.compile(source, flags)`; an invalid source is an error only when the pattern is used."""
+    return _LazyRegex(source, flags)  # type: ignore[return-value]
 
 
-class Sought:
-    """Behaves like the pattern of the same source.
+class PrefilteredRegex:
+    """A pattern that is searched only in texts with one of its words, which costs less.
 
-    Every match holds one of the `words`, which stand between bars and in lower case where the pattern ignores
-    case; a test draws matches from each pattern and looks for its words.
+    Every match contains one of the `words`, separated by bars and in lower case where the pattern ignores case; a test
+    draws matches from each pattern and looks for its words.
     """
 
     __slots__ = ("_folds", "_pattern", "flags", "source", "words")
@@ -66,9 +68,7 @@ class Sought:
     @property
     def pattern(self) -> re.Pattern[str]:
         if self._pattern is None:
-            import re
-
-            self._pattern = re.compile(self.source, self.flags)
+            self._pattern = _programs.compile(self.source, int(self.flags))
         return self._pattern
 
     def _may_match(self, text: str) -> bool:
@@ -87,3 +87,101 @@ class Sought:
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         return self.pattern.fullmatch(text) if self._may_match(text) else None
+
+
+def load_programs(path: str) -> None:
+    """Takes compiled programs from this file from now on. A missing or damaged file only costs their compilation."""
+    _programs.load(path)
+
+
+def save_programs() -> None:
+    """Writes what was compiled since `load_programs`, with what the file had. Without effect where that fails."""
+    _programs.save()
+
+
+class _Programs:
+    """Compiled programs by source and flags: (flags, code as bytes, groups, names, names by number)."""
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._known: dict[tuple[str | bytes, int], tuple[Any, ...]] = {}
+        self._added = False
+
+    def compile(self, source: AnyStr, flags: int) -> re.Pattern[AnyStr]:
+        import re
+
+        if not self._path:
+            return re.compile(source, flags)
+        try:
+            program = self._known.get((source, flags))
+            if program is None:
+                program = self._known[source, flags] = _compiled(source, flags)
+                self._added = True
+            return _pattern(source, program)
+        except re.error:
+            raise
+        except Exception:  # these are internals of `re`, which may change: the public way always works
+            return re.compile(source, flags)
+
+    def load(self, path: str) -> None:
+        import marshal
+
+        self._path, self._known, self._added = path, {}, False
+        try:
+            with open(path, "rb") as file:
+                stamp, known = marshal.loads(file.read())
+            if stamp == _stamp() and isinstance(known, dict):
+                self._known = known
+        except (OSError, EOFError, ValueError, TypeError):
+            pass
+
+    def save(self) -> None:
+        if not self._added:
+            return
+        import marshal
+        import os
+
+        beside = f"{self._path}.{os.getpid()}"
+        try:
+            with open(beside, "wb") as file:
+                file.write(marshal.dumps((_stamp(), self._known)))
+            os.replace(beside, self._path)
+        except OSError:
+            pass
+        self._added = False
+
+
+_programs = _Programs()
+
+
+def _stamp() -> tuple[str, int, int, int]:
+    """What a program is compiled for: another interpreter cannot use it."""
+    import _sre  # type: ignore[import-not-found]
+    import sys
+
+    return sys.version, _sre.MAGIC, _sre.CODESIZE, sys.maxsize
+
+
+def _compiled(source: str | bytes, flags: int) -> tuple[Any, ...]:
+    from array import array
+    from re import _compiler, _parser  # type: ignore[attr-defined]
+
+    tree = _parser.parse(source, flags)
+    names: dict[str, int] = tree.state.groupdict
+    by_number: list[str | None] = [None] * tree.state.groups
+    for name, number in names.items():
+        by_number[number] = name
+    code = array("I", _compiler._code(tree, flags)).tobytes()
+    return flags | tree.state.flags, code, tree.state.groups - 1, names, tuple(by_number)
+
+
+def _pattern(source: AnyStr, program: tuple[Any, ...]) -> re.Pattern[AnyStr]:
+    """`_sre.compile` checks the code, so a damaged program is an error and not a crash."""
+    import _sre
+    from array import array
+
+    flags, code, groups, names, by_number = program
+    words = array("I")
+    words.frombytes(code)
+    made: re.Pattern[AnyStr] = _sre.compile(source, flags, words.tolist(), groups, names, by_number)
+    return made

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import CHINESE_CUTS, CHINESE_STOPS, HAN_TERMS
 
 _LONGEST_UNSPACED = 20
@@ -14,7 +14,7 @@ _LONGEST_TERM = 4
 
 
 # Compiled on first use: their sets of signs are large, and most goals are written in letters.
-_JAPANESE = late(
+_JAPANESE = lazy_regex(
     r"[\u30a1-\u30fa\u30fc]{2,}"
     # A verb of two parts, as in 書き換え: one sign of Hiragana between Kanji is inside the word.
     r"|[\u3400-\u9fff々][きしちみりぎじびえけせめれげべ][\u3400-\u9fff々][えみしけせりきめ]?"
@@ -22,15 +22,15 @@ _JAPANESE = late(
 )
 
 
-_UNSPACED = late(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_UNSPACED = lazy_regex(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
 
-_PARTICLES = late(
+_PARTICLES = lazy_regex(
     r"(?:해주세요|해주십시오|해주실래요|해줄래|해줘요|해줘|합니다|하세요|하십시오|하려면|하려고|했습니다|했는데|하도록|하면서|하는|하기|하고|해서|해야|"
     r"했다|한다|하자|할까|된다|되는|되지|입니다|이라는|으로서|으로써|에게서|에서는|에서도|에서의|으로는|으로|에서|에게|한테|까지|부터|처럼|보다|"
     r"마다|이나|이랑|하며|이고|들을|들이|들의|들은)$"
 )
-_SHORT_PARTICLES = late(r"[을를이가은는에로와과의도만해한할]$")
+_SHORT_PARTICLES = lazy_regex(r"[을를이가은는에로와과의도만해한할]$")
 
 
 def script_runs(text: str) -> Iterator[tuple[str, str]]:

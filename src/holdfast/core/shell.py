@@ -7,21 +7,22 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set
 
 names = word_set
 
 LONGEST = 1200  # of a line that is looked at; what is longer is a script
-_HERE_DOCUMENT = re.compile(
+_HERE_DOCUMENT = lazy_regex(
     r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"(?P<join>\|\||&&|[|;\n()]|(?<!>)&(?!>))"
     r"|(?P<to>\d*(?:>>?|<)&?\s*[^\s|;&()]*|&>>?\s*\S+)"
     r"|(?P<word>(?:[^\s\"'|;&()<>\\]|\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|\$\([^()]*\)|(?<=\S)[()])+)",
     re.DOTALL,
 )
-_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+_VARIABLE = lazy_regex(r"[A-Za-z_]\w*=")
 _KEYWORDS = names("then do else elif if while until ! { } done fi for in case esac")
 _WRAPPERS = names("sudo time env command nohup exec nice builtin")
 _MASKS = ("|", ";", "||")

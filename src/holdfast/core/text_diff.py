@@ -6,10 +6,11 @@ line; what is written on one line has no names here.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher, unified_diff
+
+from holdfast.core.patterns import lazy_regex
 
 NOTHING = "/dev/null"
 
@@ -34,8 +35,8 @@ def _lines(data: bytes | None, *, with_ends: bool = True) -> list[str]:
 
 
 DEEPEST = 2  # names of names: what is within is counted for them
-_NAME = re.compile(r'([ \t]*)(?:"((?:[^"\\]|\\.)*)"\s*:|([\w.-]+)\s*=|\[+\s*([^\]]+?)\s*\]+\s*$)')
-_ONLY_SIGNS = re.compile(r"[\s{}\[\](),;]*")
+_NAME = lazy_regex(r'([ \t]*)(?:"((?:[^"\\]|\\.)*)"\s*:|([\w.-]+)\s*=|\[+\s*([^\]]+?)\s*\]+\s*$)')
+_ONLY_SIGNS = lazy_regex(r"[\s{}\[\](),;]*")
 Path = tuple[str, ...]
 
 

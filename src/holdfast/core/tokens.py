@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from holdfast.core.patterns import lazy_regex
 
-_PIECE = re.compile(r"[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]")
+_PIECE = lazy_regex(r"[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]")
 
 
 def count_tokens(text: str) -> int:

@@ -10,11 +10,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.core.patterns import load_programs, save_programs
+from holdfast.core.place import home_of
 from holdfast.flows.capture import await_last_lines, capture, has_left, has_written_on
 from holdfast.flows.refresh import prepare_if_enabled
 from holdfast.hooks import trace
 from holdfast.store.machine import Machine
 
+REGEX_CACHE = "regex.cache"
 LONGEST_S = 300.0  # what is not done by then is done by the next one: nothing of ours stays for long
 RESERVE_S = 20.0  # a model is not asked so late that its answer could not be kept
 
@@ -22,6 +25,7 @@ RESERVE_S = 20.0  # a model is not asked so late that its answer could not be ke
 def main(arguments: Sequence[str]) -> int:
     memory, root, *only = arguments
     began = time.monotonic()
+    load_programs(os.path.join(home_of(dict(os.environ)), REGEX_CACHE))
     watch = threading.Timer(LONGEST_S, os._exit, (1,))
     watch.daemon = True
     watch.start()
@@ -50,6 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     finally:
         watch.cancel()
+        save_programs()
     return 0
 
 

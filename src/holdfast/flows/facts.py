@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.core.patterns import lazy_regex
 from holdfast.flows.model_calls import run_command
 from holdfast.flows.notes import by_id, given_text, moment, optional_text, reading, writing
 from holdfast.flows.questions import ask_which_holds, settle_doubts
@@ -195,19 +196,19 @@ def _change(machine: Machine, decide: Callable[[Reference], tuple[Reference, Kep
 NO_OUTPUT = "exit code 0, no output"  # the evidence of a check that is silent when all is well
 _MOST_LINES = 3
 _LINE = 200
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
-_NUMBER = re.compile(
+_ESCAPES = lazy_regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
+_NUMBER = lazy_regex(
     r"(?<![\w.])(?P<number>\d+(?:[.,:]\d+)*)(?P<unit>(?:ms|µs|us|ns|s|m|min|h)?(?:\d+(?:\.\d+)?s)?)(?![A-Za-z_])"
 )
 # What changes something beyond a build's own files, by its name: a guess that errs on the side of asking.
-_CHANGES = re.compile(
+_CHANGES = lazy_regex(
     r"\b(?:rm|mv|dd|kill|pkill|truncate|shred|chmod|chown|sudo|ssh|scp|rsync|tee|eval)\s"
     r"|\bgit\s+(?:\S+\s+)*?(?:push|commit|reset|clean|checkout|switch|rebase|merge|tag|stash|rm|pull)\b"
     r"|\b(?:create|delete|apply|destroy|publish|deploy|upload|migrate|release|merge|close|drop|insert|update|push)\b"
     r"|\b(?:un)?install\b|\bcurl\b.*\s(?:-X|--request|-d|--data\S*|-F|-T|--json)\b|\b(?:POST|PUT|PATCH|DELETE)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = lazy_regex(r"[^\W\d_]{2,}")
 
 
 class Verdict(Struct, frozen=True):

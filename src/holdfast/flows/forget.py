@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from holdfast.briefing.prepare import prepare
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError, NotFound, UsageError
 from holdfast.core.git import git_text
+from holdfast.core.patterns import lazy_regex
 from holdfast.flows.forget_files import Forgetting
 from holdfast.flows.refresh import refresh
 from holdfast.ledger.store import ProjectLedger
@@ -312,7 +312,7 @@ def _report(
 IN_GIT = (".holdfast/ledger.md", ".holdfast/lessons")
 
 
-_SPECIAL = re.compile(r"[.\[\]{}()*+?^$|\\]")
+_SPECIAL = lazy_regex(r"[.\[\]{}()*+?^$|\\]")
 
 
 _FEW = 2  # words that the ledger may hold apart from each other, as keywords

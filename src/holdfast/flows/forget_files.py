@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,6 +20,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.files import Held
+from holdfast.core.patterns import lazy_regex
 from holdfast.ledger import markdown
 from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.ledger.store import LedgerStore, refuse_newer
@@ -36,7 +36,7 @@ from holdfast.store.project import Project
 from holdfast.store.removal import Removal
 from holdfast.store.versions import Versions
 
-_TEMPORARY = re.compile(r"\.holdfast-.*-[0-9a-f]{8}\.tmp")
+_TEMPORARY = lazy_regex(r"\.holdfast-.*-[0-9a-f]{8}\.tmp")
 _ABANDONED_S = 60.0
 _EDITORS: dict[str, Callable[[str, Removal, str], str]] = {
     "current.md": md.forget_in_current,
@@ -44,15 +44,15 @@ _EDITORS: dict[str, Callable[[str, Removal, str], str]] = {
     "reference.md": md.forget_in_reference,
     "open-questions.md": md.forget_in_questions,
 }
-_LOGS = re.compile(r"projects/[^/]+/(?:log|archive/(?:\d{4}-\d\d|undated))\.md")
+_LOGS = lazy_regex(r"projects/[^/]+/(?:log|archive/(?:\d{4}-\d\d|undated))\.md")
 _TOLD = ("why.jsonl", "why.jsonl.1")
 _ERRORS = ("hook.log", "hook.log.1")
-_DERIVED = re.compile(
+_DERIVED = lazy_regex(
     r"(?:resume|index)\.json|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json|index\.db(?:-wal|-shm|-journal)?|"
     r"[^/]+\.(?:npy|vec)"
 )
 # Names and switches that the program lives by, and what keeps the forgotten away.
-_KEPT = re.compile(
+_KEPT = lazy_regex(
     r"(?:format|root|name|projects\.json|switches\.json|ledger\.md|dismissed\.jsonl|denied\.jsonl)"
     r"|(?:locks|history|inbox)/.*|.*\.db(?:-wal|-shm|-journal)?|(?:.*/)?\.holdfast-.*\.tmp"
 )

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import ModelError
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Usage
 from holdfast.store.settings import Settings
 
@@ -19,7 +20,7 @@ _VENDORS = {
     "openai": ("https://api.openai.com/v1", "/chat/completions", "OPENAI_API_KEY"),
     "anthropic": ("https://api.anthropic.com/v1", "/messages", "ANTHROPIC_API_KEY"),
 }
-_LOOPBACK = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
+_LOOPBACK = lazy_regex(r"localhost|127(?:\.\d{1,3}){3}|::1")
 _WHERE = "extractor_url"
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.projects import memory_of
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.core.patterns import lazy_regex
 from holdfast.flows.refresh import refresh
 from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import DeadEnd, Finding, LogEntry, Owner
@@ -22,8 +23,8 @@ from holdfast.store.project import branch_of
 T = TypeVar("T")
 LONGEST = 4000  # characters of one text: memory is read line by line, and what is longer is a file
 _MOST_NAMED = 6
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_ID = re.compile(r"[DFLNQTX]-[0-9a-z]{0,6}", re.IGNORECASE)
+_SURROGATE = lazy_regex(r"[\ud800-\udfff]")
+_ID = lazy_regex(r"[DFLNQTX]-[0-9a-z]{0,6}", re.IGNORECASE)
 
 
 def speaker(machine: Machine) -> Owner:
@@ -98,7 +99,7 @@ def by_id(wanted: str, items: Sequence[T], id_of: Callable[[T], str], noun: str,
 
 # Findings and dead ends as an agent notes them while it works: an entry of their own in the log, each once.
 
-_AGENT = re.compile(r"[^a-z0-9._-]+")
+_AGENT = lazy_regex(r"[^a-z0-9._-]+")
 _LONGEST_AGENT = 40
 
 

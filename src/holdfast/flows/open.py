@@ -5,7 +5,6 @@ Files are a person's too, who may have put a secret or hidden text into them: wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from msgspec import Struct
 from holdfast.briefing.index import PLACE, SHARED_LEDGER, memory_files
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.folders import text_of
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard.hidden_text import visible
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -22,7 +22,7 @@ BEFORE, AFTER = 8, 24  # lines around the one that is meant
 MOST_CHARACTERS = 6_000
 MOST_OF_FILE = 60_000
 MOST_READ = 2_000_000  # of a file: an archive of years is opened by the line
-_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<line>\d{1,9}))?")
+_PLACE = lazy_regex(r"(?P<path>.+?)(?::(?P<line>\d{1,9}))?")
 _HELD_BY_THE_INDEX = ("state:", "ledger:", "knowledge:")
 _FOUND = (
     "active",

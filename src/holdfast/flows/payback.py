@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal
@@ -12,6 +11,7 @@ from msgspec import Struct
 from holdfast.briefing.explain import Injection, injections
 from holdfast.briefing.lesson_lines import flat
 from holdfast.core.errors import HoldfastError
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import simple_commands, unquoted
 from holdfast.core.tokens import count_tokens
 from holdfast.flows.find_transcripts import Found
@@ -123,13 +123,13 @@ def _seconds(time: str) -> float | None:
 Came = Literal["used", "contradicted", ""]
 
 
-_QUOTED = re.compile(r"`([^`]+)`")
+_QUOTED = lazy_regex(r"`([^`]+)`")
 
 
-_GAP = re.compile(r"<[a-z]+>|…")
+_GAP = lazy_regex(r"<[a-z]+>|…")
 
 
-_CHANGE = re.compile(r"cd \S+ && ")
+_CHANGE = lazy_regex(r"cd \S+ && ")
 
 
 _ARROW = "→"

@@ -6,7 +6,6 @@ write of each file. Doing it twice changes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ from holdfast.briefing.learning import learn, strong_stumbles
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import naming
 from holdfast.core.errors import HoldfastError
+from holdfast.core.patterns import lazy_regex
 from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.memory.log import goal_line, log_entry
 from holdfast.memory.merging import (
@@ -42,7 +42,7 @@ from holdfast.store.versions import new_group
 MOST_OPEN_QUESTIONS = 6
 MOST_PROJECTS = 8
 CAPTURE = "capture"
-_MOOT = re.compile(f"Which holds: “{PLAN_APPROVED}")  # older versions asked which of two plans holds
+_MOOT = lazy_regex(f"Which holds: “{PLAN_APPROVED}")  # older versions asked which of two plans holds
 T = TypeVar("T", Fact, Decision, Question)
 
 Groups = Mapping[str, Sequence[DistilledSession]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.errors import StoreError
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge import store
 from holdfast.knowledge.checkout import Listed, head_of, index_stamp, listed, printable
 from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # A scan's modules take as long to load as an unchanged checkout takes to be seen as such.
 
 _CACHE_VERSION = 4
-_LONG_RUN = re.compile(r"[A-Za-z0-9_+=-]{20}")
+_LONG_RUN = lazy_regex(r"[A-Za-z0-9_+=-]{20}")
 REST_S = 300.0  # between two looks that nobody asked for
 
 

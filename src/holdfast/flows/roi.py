@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -15,6 +14,7 @@ from holdfast.briefing.explain import Injection, injections
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError
 from holdfast.core.names import inside
+from holdfast.core.patterns import lazy_regex
 from holdfast.ledger.roi import Asking, Evidence, Kept, Roi, SessionFacts, Stumble, Subject, ToldFacts, roi_of
 from holdfast.ledger.rows import read_ledger
 from holdfast.memory.merging import merge
@@ -123,9 +123,9 @@ ALL = 1_000_000_000
 MOST_WORDS = 40  # keywords of a session's goal and tasks together
 _BEGAN = ("startup", "clear", None)
 # What a start digest says of the work to go on with: `Next (by the user): …`, `To do (high): …`, `Open: …`.
-_TO_GO_ON_WITH = re.compile(r"(?:Next|To do|Open(?: question)?)\b[^:]{0,60}:\s*")
-_PATH = re.compile(r"[\w@+-][\w./@+-]*\w")
-_NUMBERS = re.compile(r"\d+")
+_TO_GO_ON_WITH = lazy_regex(r"(?:Next|To do|Open(?: question)?)\b[^:]{0,60}:\s*")
+_PATH = lazy_regex(r"[\w@+-][\w./@+-]*\w")
+_NUMBERS = lazy_regex(r"\d+")
 
 
 def roi(project: Project, since: datetime | None = None) -> Roi:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as words
 from holdfast.guard.not_secret import Finding
 from holdfast.guard.secret_values import Strength, Style, classify, is_secret, is_shouted, without_scheme
@@ -15,9 +15,9 @@ _LONGEST_VALUE = 20_000
 _JUDGED = 200
 
 
-# Sought in lower-cased text: the parts that secrets' names have in common.
+# PrefilteredRegex in lower-cased text: the parts that secrets' names have in common.
 # Literals only: a set among the alternatives makes the sweep three times slower.
-_NAME_PART = late(
+_NAME_PART = lazy_regex(
     "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
     "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig".replace("?", r"\?")
 )
@@ -29,7 +29,7 @@ def find_names(lowered: str) -> list[re.Match[str]]:
 
 
 # From the end of a name to the beginning of its value; group 1 is the rest of the name.
-_AFTER_NAME = late(
+_AFTER_NAME = lazy_regex(
     r"""
         ([\w-]{0,40}+)
         (?P<close>(?:\\{0,8}+["'`*\])]){0,4}+)
@@ -51,7 +51,7 @@ _AFTER_NAME = late(
 
 
 # Blanks, a line break before a quote, a block scalar's mark, a wrapper's call, and the opening quote.
-_BEFORE_VALUE = late(
+_BEFORE_VALUE = lazy_regex(
     r"""
         (?:[ \t]{0,20}+(?:\\{0,4}(?:\r?\n|\\n)[ \t]{0,40}(?=\\{0,8}["'`]))?)
         (?:[|>][+-]?\d?[ \t]*\r?\n[ \t]{1,40})?
@@ -64,21 +64,21 @@ _BEFORE_VALUE = late(
 
 
 # An unquoted value: to the next blank, quote or angle.
-_RUN = late(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
+_RUN = lazy_regex(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
 
 
 # Where an unquoted value ends before its run does: at the next name, or at a closer.
-_CUT = late(
+_CUT = lazy_regex(
     r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
 )
 
 
 # A value that is itself a name with a value, which is judged on its own.
-_NAME_FIRST = late(r"([A-Za-z_-]{3,40}+)[=:]")
+_NAME_FIRST = lazy_regex(r"([A-Za-z_-]{3,40}+)[=:]")
 
 
 # The beginning of the name, read backwards from where its telling part starts.
-_NAME_TAIL = late(r"[\w.-]{0,80}+")
+_NAME_TAIL = lazy_regex(r"[\w.-]{0,80}+")
 
 
 class _Runs:
@@ -237,7 +237,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 _LOOK_BACK = 160
 
 
-_SUBJECT = late(
+_SUBJECT = lazy_regex(
     r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
     r"senha|wachtwoord)s?|"
     r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
@@ -245,7 +245,7 @@ _SUBJECT = late(
 
 
 # What leads from the subject to the value: `… for the admin account is now: "`.
-_PREDICATE = late(
+_PREDICATE = lazy_regex(
     r"""[)"'`*]{0,3}
         (?P<whom>[ \t]{1,3}(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied)\b
            [^\n.:;=|"'`]{0,60}?)?
@@ -259,14 +259,14 @@ _PREDICATE = late(
 )
 
 
-_WORD = late(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
+_WORD = lazy_regex(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
 
 
-_BETWEEN = late(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
+_BETWEEN = lazy_regex(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
 
 
 # Which keys are secrets: many are not.
-_KEY_OF = late(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
+_KEY_OF = lazy_regex(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
 
 
 def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> Iterator[Finding]:
@@ -300,7 +300,7 @@ def _is_told_token(value: str, fewest: int = 12) -> bool:
 
 
 # `password user=bob`: the next word is an assignment of its own.
-_ANOTHER_NAME = late(r"[\w.-]{1,40}=[^=]")
+_ANOTHER_NAME = lazy_regex(r"[\w.-]{1,40}=[^=]")
 
 
 def _told_before(text: str, position: int, is_told: Callable[[str], bool]) -> tuple[int, int] | None:

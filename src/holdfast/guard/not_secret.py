@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as words
 
 # One place in a text that must not be stored, and the mark that stands there instead.
@@ -27,7 +27,7 @@ def mark_of(kind: str) -> str:
 
 
 # Recognises our own marks, so that redacting twice changes nothing.
-MARK_PATTERN = late(r"\[redacted:[a-z0-9-]{1,40}\]")
+MARK_PATTERN = lazy_regex(r"\[redacted:[a-z0-9-]{1,40}\]")
 
 
 # Tells words and identifiers from random strings, by the letter pairs that words are made of.
@@ -56,7 +56,7 @@ def _pairs() -> frozenset[str]:
     return frozenset(group[0] + follower for group in _COMMON_PAIRS.split() for follower in group[1:])
 
 
-_SEGMENT_PATTERN = late(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_SEGMENT_PATTERN = lazy_regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 def segments(value: str) -> list[str]:
@@ -124,7 +124,7 @@ _LOOKED_AT = 120
 _RUN = 5  # signs that follow each other in the alphabet or in counting
 
 
-_PLACEHOLDER = late(
+_PLACEHOLDER = lazy_regex(
     r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|"
     r"\.{3}|…|•|"
     r"<[^<>]*>|insert[-_ ]|\bdummy|_here\b|-here\b|\bfoobar|\blorem|\bfake|\bmock|\btodo|\bfixme|"
@@ -134,11 +134,11 @@ _PLACEHOLDER = late(
 
 
 # `magical_password`, `login#forgot_password`: made up by whoever wrote the example.
-_NAMES_ITSELF = late(r"password|passwd|secret|token|credential|api_?key")
+_NAMES_ITSELF = lazy_regex(r"password|passwd|secret|token|credential|api_?key")
 
 
 # Where the value is fetched from, in the notations of shells, templates and languages.
-_REFERENCE = late(
+_REFERENCE = lazy_regex(
     r"\$\{|\$\(|\{\{|\}\}|#\{|@\{|%\{|<%|%\(\w+\)|\{\w*\}|\$\{\{|"
     r"^(?:id|src|type|env|name|from)=|^[a-z_]+(?::[\w,.]+)?(?:\|[a-z_]+(?::[\w,.]+)?)+$|"
     r"^%[sdrv]|^%\w+%$|^!\w|^\$[A-Z_][A-Z0-9_]*\b|^\$[a-z_]+(?:\b|$)|^\$\d$|^\$[@#?*]|^&\w+$|"
@@ -150,22 +150,22 @@ _REFERENCE = late(
 
 
 # An expression rather than a literal: calls, indexing, dotted names, types, arrows.
-_CODE = late(
+_CODE = lazy_regex(
     r"^[&*!]?[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\(|\[|<)|"
     r"^\(|^\[|^\{|^\||^=>|^->|^\w+\s*=>|^(?:new|await|lambda|function|async|func|not|if|return|yield)\s"
 )
 
 
-_DOTTED = late(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+$")
+_DOTTED = lazy_regex(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+$")
 
 
-_REGEX_SOURCE = late(
+_REGEX_SOURCE = lazy_regex(
     r"\[\^?[^\]\s]{0,40}(?:A-Z|a-z|0-9|\\[wdsS])[^\]\s]{0,40}\]|\\\\?[wdsSWDb][+*{)\]]|\{\d{1,4},\d{0,4}\}|\(\?[:=!<iP]|\.[*+]\??(?:$|[)\\'\"])"
 )
 
 
 # Names of things: they open no door by themselves.
-_IDS = late(
+_IDS = lazy_regex(
     r"(?:msg|resp|call|toolu|srvtoolu|req|rs|fc|ws|ig|cmpl|chatcmpl|run|thread|asst|file|batch|evt|cus|pi|"
     r"in|sub|price|prod|acct|ses|sess|session|conv|item|gen|org|proj|user|usr|step|task|job|agent|event|"
     r"prt|part|ord|inv|ch|seti|cs|tr|pm|si|txn|node|doc|wf|exec|trace|span|tool|turn)[_-][A-Za-z0-9_-]{6,}|"
@@ -184,14 +184,14 @@ _IDS = late(
 )
 
 
-_PATH = late(
+_PATH = lazy_regex(
     r"(?:~|\.{1,2})?[/\\][\w./\\ @+~-]*|[A-Za-z]:[/\\].*|[\w.@+-]+(?:[/\\][\w.@+-]+)+(?:\.\w{1,6})|"
     r"[a-z][a-z_-]{2,30}/[a-z][a-z_-]{2,30}/[\w.@+/-]*|"
     r"[\w-]+\.(?:pem|key|json|ya?ml|txt|toml|env|py|ts|js|tsx|go|rs|md|crt|cfg|conf|ini|sh|java|rb|xml|html|css|sql)"
 )
 
 
-_HEX = late(
+_HEX = lazy_regex(
     r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}|"
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import Finding, is_wordlike
 from holdfast.guard.secret_values import classify, is_secret
@@ -15,7 +15,7 @@ from holdfast.guard.secret_values import classify, is_secret
 
 
 # User and password of an authority; a password may hold `@`, so the last one counts.
-_USERINFO = late(
+_USERINFO = lazy_regex(
     r"""(?P<user>[^\s/?\#@:"'`<>\\]{0,200}+)
         (?: : (?P<password>(?:[^\s/?\#"'`<>\\@]{0,200}+@){1,4}+) (?=[\w\[$<{*.-])
           | : (?P<odd>(?!\d{1,5}(?:[/?\#]|\Z))[^\s"'`<>\\]{3,120})@ (?=[\w.-]{1,100}(?:[:/]|\Z|\s))
@@ -58,17 +58,17 @@ def _is_url_password(password: str, user: str) -> bool:
 
 
 # What stands between the word that gives the header away and the credential.
-_SCHEME = late(
+_SCHEME = lazy_regex(
     r"[\"'\\]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`\\]{0,4}"
     r"(?:basic|bearer|token|digest|apikey|api-key|key|ssws|splunk|bot|pat|negotiate)[ \t:]{1,4}"
     r"(?:[\"'][ \t]{0,4}[+.][ \t]{0,4})?[\"'`\\]{0,2}"
 )
 
 
-_BLANKS = late(r"[ \t:]{1,4}[\"'`\\]{0,2}")
+_BLANKS = lazy_regex(r"[ \t:]{1,4}[\"'`\\]{0,2}")
 
 
-_CREDENTIAL = late(r"""[^\s"'`<>\\,;)\]}]{6,8000}+""")
+_CREDENTIAL = lazy_regex(r"""[^\s"'`<>\\,;)\]}]{6,8000}+""")
 
 
 def find_schemes(text: str, lowered: str) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def _is_basic(value: str) -> bool:
     )
 
 
-_COOKIE_JOINT = late(
+_COOKIE_JOINT = lazy_regex(
     r"""["'\\]{0,4}[ \t]{0,4}(?:[:=]|,(?=[ \t]{0,4}["'])|(?=[ \t]["']))[ \t]{0,4}["'\\`]{0,4}"""
 )
 
@@ -112,7 +112,7 @@ def _cookie_pairs() -> re.Pattern[str]:
     )
 
 
-_COOKIE_PAIR = late(r"([^\s;=]{1,80})=([^;]+)")
+_COOKIE_PAIR = lazy_regex(r"([^\s;=]{1,80})=([^;]+)")
 
 
 _COOKIE_ATTRIBUTES = frozenset({"path", "domain", "expires", "max-age", "samesite", "version", "priority"})
@@ -142,7 +142,7 @@ def cookie_values(pairs: str, offset: int) -> Iterator[Finding]:
 _LONGEST_COMMAND = 2000
 
 
-_COMMAND = late(
+_COMMAND = lazy_regex(
     r"\b(?:curl|wget|https?(?= )|xh(?= )|mysql\w{0,8}|mariadb|sshpass|docker|podman|skopeo|buildah|helm|"
     r"az(?= )|redis-cli|mongo\w{0,8}|ldap\w{1,8}|7za?(?= )|zip(?= )|unzip|openssl|htpasswd|smbclient|rpcclient|"
     r"mosquitto_\w{3}|vault login|snyk auth|ngrok|chpasswd|net use|sqlcmd|bcp(?= )|isql|oc login)"
@@ -179,7 +179,7 @@ def _places() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple((re.compile(command), re.compile(place)) for command, place in rules)
 
 
-_COOKIE_OPTION = late(r"""\s(?:-b|--cookie)[ =]?["']?([^\s"'=]{1,80}=[^"'\n]{1,4096})""")
+_COOKIE_OPTION = lazy_regex(r"""\s(?:-b|--cookie)[ =]?["']?([^\s"'=]{1,80}=[^"'\n]{1,4096})""")
 
 
 @cache
@@ -286,7 +286,7 @@ def find_spaced(text: str) -> Iterator[Finding]:
 
 # Secrets that their place in code gives away: `auth=("user", "…")`, `IDENTIFIED BY '…'`, AWS pairs.
 
-# Sought in lower-cased text. Pairs: the second literal after it is the secret. SQL: the first one is.
+# PrefilteredRegex in lower-cased text. Pairs: the second literal after it is the secret. SQL: the first one is.
 _PAIR_OPENERS = (
     "auth=(",
     "auth = (",
@@ -300,13 +300,13 @@ _PAIR_OPENERS = (
 _SQL_OPENERS = ("identified by ", "identified as ", "password ", "convertto-securestring ")
 
 
-_SECOND_LITERAL = late(
+_SECOND_LITERAL = lazy_regex(
     r"""\s{0,10}[^()"'\n]{0,40}(?:\\{0,4}["'][^"'\n\\]{0,100}\\{0,4}["']|(?<=[(\s,])[\w.]{1,60})\s{0,4},\s{0,40}"""
     r"""(?:\w{1,20}\s?[=:]\s?)?\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']"""
 )
 
 
-_FIRST_LITERAL = late(r"""\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']""")
+_FIRST_LITERAL = lazy_regex(r"""\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']""")
 
 
 def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
@@ -321,10 +321,10 @@ def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
                 position = lowered.find(opener, position + len(opener))
 
 
-_AWS_ID = late(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")
+_AWS_ID = lazy_regex(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")
 
 
-_AWS_SECRET = late(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
+_AWS_SECRET = lazy_regex(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
 
 
 def find_aws_pairs(text: str) -> Iterator[Finding]:

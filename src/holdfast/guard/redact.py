@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.core.fence import strip_fences
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import MARK_PATTERN, Finding, mark_of, strip_private
 
 # Taking one secret out can bring another to light; each round takes at least one, few texts need three.
-_COLOUR = re.compile(r"(\x1b\[[0-9;]*[A-Za-z])")
+_COLOUR = lazy_regex(r"(\x1b\[[0-9;]*[A-Za-z])")
 _MOST_ROUNDS = 12
 
 
@@ -166,13 +165,13 @@ def _replaced(text: str, findings: list[Finding]) -> str:
 _SHORTEST = 6
 
 
-_TELLING_NAME = late(
+_TELLING_NAME = lazy_regex(
     r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWORT|PWD$|_PASS$|^PASS$|_PW$|CREDENTIAL|CREDS?$|AUTH|DSN|"
     r"_PAT$|JWT|BEARER|COOKIE|CONNECTION_?STRING|WEBHOOK|DATABASE_URL|REDIS_URL|MONGO\w*_UR[IL]|_SAS$|PRIVATE",
 )
 
 
-_HARMLESS_NAME = late(
+_HARMLESS_NAME = lazy_regex(
     r"AUTHOR|KEYBOARD|KEYMAP|MONKEY|KEYRING|_SOCK$|_FILE$|_PATH$|_DIR$|_HOST$|_PORT$|_NAME$|_USER$|_TYPE$|"
     r"_METHOD$|_ENABLED$|_ID$|_TTL$|_LIMIT$|_TOKENS$|PUBLIC_KEY|^OLDPWD$|^PWD$|KEYSERVER|KEY_BINDINGS|COUNT$",
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import Finding, is_wordlike
 from holdfast.guard.redact import Scanner
@@ -46,7 +47,7 @@ class OnDemand:
 
 
 # A run that no word, number, hash or path makes: letters of both cases and digits, or the like, close together.
-_UNEXPLAINED = re.compile(
+_UNEXPLAINED = lazy_regex(
     r"(?<![\w/.+-])(?=[\w+/=.~-]{0,80}\d)(?=[\w+/=.~-]{0,80}[A-Z])(?=[\w+/=.~-]{0,80}[a-z])[\w+/=~-]{16,}(?![\w/])"
     r"|(?i:secret|token|passw|api.?key|credential)[\w\"'\])]*\s*[:=]"
 )

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as words
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import is_wordlike, segments
@@ -67,7 +67,7 @@ _HARMLESS_BEFORE = words(
 )
 
 
-_CAMEL = late(r"[^A-Za-z0-9\u00c0-\u024f]+")
+_CAMEL = lazy_regex(r"[^A-Za-z0-9\u00c0-\u024f]+")
 
 
 @lru_cache(maxsize=2048)  # the options of commands come again and again
@@ -238,10 +238,10 @@ def _is_machine_secret(value: str, style: Style) -> bool:
     return len(value) >= (12 if style in {"quoted", "env"} else 20)
 
 
-_ESCAPE = late(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
+_ESCAPE = lazy_regex(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
 
 
-_APP_PASSWORD = late(r"[a-z]{4}(?: [a-z]{4}){3}")
+_APP_PASSWORD = lazy_regex(r"[a-z]{4}(?: [a-z]{4}){3}")
 
 
 def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
@@ -265,6 +265,6 @@ def without_scheme(value: str) -> int:
     return match.end() if match else 0
 
 
-_SCHEME = late(
+_SCHEME = lazy_regex(
     r"(?:bearer|basic|token|apikey|api-key|key|digest|ssws|splunk|bot|flyv1|pat)[ :]+", re.IGNORECASE
 )

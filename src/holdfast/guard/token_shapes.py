@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard.not_secret import Finding, is_placeholder, is_wordlike
 
 
@@ -270,21 +270,21 @@ def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
 _LONGEST_BLOCK = 100_000
 
 
-_BEGIN = late(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
+_BEGIN = lazy_regex(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
 
 
-_END = late(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]{0,64}")
+_END = lazy_regex(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]{0,64}")
 
 
 # One line of a block without an end: line numbers, quotes and escapes around it are part of it.
-_BODY_LINE = late(
+_BODY_LINE = lazy_regex(
     r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){0,60}+
         (?:[A-Za-z0-9+/=]{24,20000}+|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Encryption):[^\n\\]{0,100}+)""",
     re.VERBOSE,
 )
 
 
-_LAST_LINE = late(
+_LAST_LINE = lazy_regex(
     r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){1,60}+(?=[A-Za-z+/]*[A-Z0-9+/=])[A-Za-z0-9+/=]{5,23}+(?=$|[\s"'\\])"""
 )
 

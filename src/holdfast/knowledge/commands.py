@@ -11,29 +11,30 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.checkout import text_of
 
 # Commands that guides for contributors give: in blocks of code, and as short code in their sentences.
 
 Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
 
-_FOR_DEVELOPERS = re.compile(
+_FOR_DEVELOPERS = lazy_regex(
     r"(?i)\b(?:develop\w*|contribut\w*|hacking|testing|tests?|build(?:ing)?|compil\w+|linting|local setup)\b"
 )
-_UNDERLINE = re.compile(r"([=\-~^\"'*+#])\1{2,}\s*$")
+_UNDERLINE = lazy_regex(r"([=\-~^\"'*+#])\1{2,}\s*$")
 _LEVELS = "=-~^"
-_FENCED = re.compile(
+_FENCED = lazy_regex(
     r"^[ \t]*```[ \t]*(?:bash|sh|shell|shell-session|console|zsh|text)?[ \t]*\n([\s\S]*?)```", re.MULTILINE
 )
-_ASCIIDOC = re.compile(r"^-{4}\n([\s\S]*?)^-{4}$", re.MULTILINE)
+_ASCIIDOC = lazy_regex(r"^-{4}\n([\s\S]*?)^-{4}$", re.MULTILINE)
 # Of text that is indented only what is plainly typed: after a prompt, or beginning with a tool's name.
-_INDENTED = re.compile(
+_INDENTED = lazy_regex(
     r"^(?: {2,}|\t)(?:[$%>] +(?P<typed>\S.*)|(?P<told>(?:make|cargo|go|npm|npx|pnpm|yarn|bun|mvn|gradle|"
     r"bundle|rake|pytest|python3?|tox|nox|uv|poetry|hatch|pre-commit|cmake|ctest|meson|ninja|just|"
     r"\./\w[\w./-]*) ?\S.*|make))$",
     re.MULTILINE,
 )
-_INLINE = re.compile(r"[a-z.][\w./-]* \S.{0,80}|(?:scripts?|bin)/[\w./-]+")
+_INLINE = lazy_regex(r"[a-z.][\w./-]* \S.{0,80}|(?:scripts?|bin)/[\w./-]+")
 
 
 def readme_lines(text: str, runner: str) -> Lines:
@@ -361,10 +362,10 @@ _SCRIPTS = (
     r"(?:tests?|unit|lint|format|fmt|check|typecheck|build|setup|bootstrap|install|run[-_]?tests?)(?:\.sh)?"
 )
 _MISE_TASKS = r"^(?:\.?mise[-/]tasks|\.config/mise/tasks)/[\w/.-]+"
-_SCRIPT_NAME = re.compile(r"^run[-_]?(?=test)|\.sh$")
+_SCRIPT_NAME = lazy_regex(r"^run[-_]?(?=test)|\.sh$")
 
 _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] = tuple(
-    (re.compile(("" if pattern.startswith("^") else r"(?:^|/)") + pattern + "$"), place, read)
+    (lazy_regex(("" if pattern.startswith("^") else r"(?:^|/)") + pattern + "$"), place, read)
     for pattern, place, read in (
         (r"(?:GNU)?[mM]akefile", TASK, _makefile),
         (r"\.?[jJ]ustfile", TASK, _justfile),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import time
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard.hidden_text import visible
 from holdfast.knowledge.context import one_line
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # What sources say as it may be kept and shown: cleaned by whoever knows the secrets here, and nothing hidden
 # in it.
 
-_COLOUR = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
+_COLOUR = lazy_regex(r"\x1b\[[0-9;:?]*[A-Za-z]")
 
 
 def shown_by(clean: Callable[[str], str]) -> Callable[[str], str]:

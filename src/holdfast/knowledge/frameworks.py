@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.patterns import Sought
+from holdfast.core.patterns import PrefilteredRegex
 
 
 def _pairs(block: str) -> tuple[tuple[str, str], ...]:
@@ -265,37 +265,43 @@ PLAIN_PROJECTS: tuple[tuple[str, str, str], ...] = (
 )
 
 # What a shell command says: (pattern, language, framework or "").
-TELLING_COMMANDS: tuple[tuple[Sought, str, str], ...] = (
-    (Sought(r"\bmanage\.py\b|\bdjango-admin\b", words="manage.py|django-admin"), "python", "django"),
-    (Sought(r"\bflask (?:run|--app|db|shell)\b", words="flask "), "python", "flask"),
-    (Sought(r"\bfastapi (?:dev|run)\b", words="fastapi "), "python", "fastapi"),
-    (Sought(r"\bstreamlit run\b", words="streamlit run"), "python", "streamlit"),
-    (Sought(r"\bscrapy (?:crawl|startproject|runspider)\b", words="scrapy "), "python", "scrapy"),
-    (Sought(r"\bcelery (?:-A|worker|beat)\b", words="celery "), "python", "celery"),
-    (Sought(r"\bairflow (?:dags|tasks|db|standalone)\b", words="airflow "), "python", "airflow"),
-    (Sought(r"\bphp artisan\b", words="php artisan"), "php", "laravel"),
-    (Sought(r"\bbin/console\b", words="bin/console"), "php", "symfony"),
+TELLING_COMMANDS: tuple[tuple[PrefilteredRegex, str, str], ...] = (
     (
-        Sought(r"\bbin/rails\b|\brails (?:s|server|c|console|g|generate|db:\w+|test|new)\b", words="rails"),
+        PrefilteredRegex(r"\bmanage\.py\b|\bdjango-admin\b", words="manage.py|django-admin"),
+        "python",
+        "django",
+    ),
+    (PrefilteredRegex(r"\bflask (?:run|--app|db|shell)\b", words="flask "), "python", "flask"),
+    (PrefilteredRegex(r"\bfastapi (?:dev|run)\b", words="fastapi "), "python", "fastapi"),
+    (PrefilteredRegex(r"\bstreamlit run\b", words="streamlit run"), "python", "streamlit"),
+    (PrefilteredRegex(r"\bscrapy (?:crawl|startproject|runspider)\b", words="scrapy "), "python", "scrapy"),
+    (PrefilteredRegex(r"\bcelery (?:-A|worker|beat)\b", words="celery "), "python", "celery"),
+    (PrefilteredRegex(r"\bairflow (?:dags|tasks|db|standalone)\b", words="airflow "), "python", "airflow"),
+    (PrefilteredRegex(r"\bphp artisan\b", words="php artisan"), "php", "laravel"),
+    (PrefilteredRegex(r"\bbin/console\b", words="bin/console"), "php", "symfony"),
+    (
+        PrefilteredRegex(
+            r"\bbin/rails\b|\brails (?:s|server|c|console|g|generate|db:\w+|test|new)\b", words="rails"
+        ),
         "ruby",
         "rails",
     ),
-    (Sought(r"\bmix phx\.", words="mix phx."), "elixir", "phoenix"),
+    (PrefilteredRegex(r"\bmix phx\.", words="mix phx."), "elixir", "phoenix"),
     (
-        Sought(r"\bflutter (?:run|test|build|pub|analyze|create|doctor)\b", words="flutter "),
+        PrefilteredRegex(r"\bflutter (?:run|test|build|pub|analyze|create|doctor)\b", words="flutter "),
         "dart",
         "flutter",
     ),
-    (Sought(r"\bnext (?:dev|build|start|lint)\b", words="next "), "typescript", "next"),
-    (Sought(r"\bnuxi?(?:t)? (?:dev|build|generate|prepare)\b", words="nux"), "typescript", "nuxt"),
-    (Sought(r"\bng (?:serve|build|test|generate)\b", words="ng "), "typescript", "angular"),
-    (Sought(r"\bastro (?:dev|build|check)\b", words="astro "), "typescript", "astro"),
-    (Sought(r"\bexpo (?:start|run|prebuild|install)\b", words="expo "), "typescript", "expo"),
-    (Sought(r"\bnest (?:start|build|generate|g)\b", words="nest "), "typescript", "nestjs"),
-    (Sought(r"\bsvelte-(?:kit|check)\b", words="svelte-"), "typescript", "svelte"),
-    (Sought(r"\b(?:cargo|npm run|pnpm) tauri\b", words="tauri"), "rust", "tauri"),
+    (PrefilteredRegex(r"\bnext (?:dev|build|start|lint)\b", words="next "), "typescript", "next"),
+    (PrefilteredRegex(r"\bnuxi?(?:t)? (?:dev|build|generate|prepare)\b", words="nux"), "typescript", "nuxt"),
+    (PrefilteredRegex(r"\bng (?:serve|build|test|generate)\b", words="ng "), "typescript", "angular"),
+    (PrefilteredRegex(r"\bastro (?:dev|build|check)\b", words="astro "), "typescript", "astro"),
+    (PrefilteredRegex(r"\bexpo (?:start|run|prebuild|install)\b", words="expo "), "typescript", "expo"),
+    (PrefilteredRegex(r"\bnest (?:start|build|generate|g)\b", words="nest "), "typescript", "nestjs"),
+    (PrefilteredRegex(r"\bsvelte-(?:kit|check)\b", words="svelte-"), "typescript", "svelte"),
+    (PrefilteredRegex(r"\b(?:cargo|npm run|pnpm) tauri\b", words="tauri"), "rust", "tauri"),
     (
-        Sought(
+        PrefilteredRegex(
             r"\bcargo (?:build|test|run|check|clippy|fmt|add|nextest|bench|install)\b|\brustc\b|\brustup\b",
             words="cargo |rustc|rustup",
         ),
@@ -303,7 +309,7 @@ TELLING_COMMANDS: tuple[tuple[Sought, str, str], ...] = (
         "",
     ),
     (
-        Sought(
+        PrefilteredRegex(
             r"\bgo (?:test|build|run|vet|mod|get|generate|fmt|install)\b|\bgofmt\b|\bgolangci-lint\b",
             words="go |gofmt|golangci-lint",
         ),
@@ -311,7 +317,7 @@ TELLING_COMMANDS: tuple[tuple[Sought, str, str], ...] = (
         "",
     ),
     (
-        Sought(
+        PrefilteredRegex(
             r"\bpytest\b|\bpython3? -m \w|\bpip3? install\b|\buv (?:run|pip|sync|add)\b|\bpoetry\b|"
             r"\bruff\b|\bmypy\b|\btox\b",
             words="pytest|python|pip|uv |poetry|ruff|mypy|tox",
@@ -320,17 +326,21 @@ TELLING_COMMANDS: tuple[tuple[Sought, str, str], ...] = (
         "",
     ),
     (
-        Sought(r"\btsc\b|\btsx\b|\bts-node\b|\bvitest\b|\bdeno\b", words="tsc|tsx|ts-node|vitest|deno"),
+        PrefilteredRegex(
+            r"\btsc\b|\btsx\b|\bts-node\b|\bvitest\b|\bdeno\b", words="tsc|tsx|ts-node|vitest|deno"
+        ),
         "typescript",
         "",
     ),
     (
-        Sought(r"\b(?:npm|yarn|pnpm|bun|npx|node|jest|eslint)\b", words="npm|yarn|bun|npx|node|jest|eslint"),
+        PrefilteredRegex(
+            r"\b(?:npm|yarn|pnpm|bun|npx|node|jest|eslint)\b", words="npm|yarn|bun|npx|node|jest|eslint"
+        ),
         "javascript",
         "",
     ),
     (
-        Sought(
+        PrefilteredRegex(
             r"\bbundle (?:exec|install)\b|\brspec\b|\brubocop\b|\brake\b|\bgem install\b",
             words="bundle |rspec|rubocop|rake|gem install",
         ),
@@ -338,41 +348,55 @@ TELLING_COMMANDS: tuple[tuple[Sought, str, str], ...] = (
         "",
     ),
     (
-        Sought(
+        PrefilteredRegex(
             r"\bcomposer (?:install|require|test|update)\b|\bphpunit\b|\bphpstan\b",
             words="composer |phpunit|phpstan",
         ),
         "php",
         "",
     ),
-    (Sought(r"\b(?:mvn|mvnw)\b", words="mvn"), "java", ""),
-    (Sought(r"\b(?:gradle|gradlew)\b", words="gradle"), "java", ""),
-    (Sought(r"\bmix (?:test|deps|compile|format|ecto)\b|\biex\b", words="mix |iex"), "elixir", ""),
-    (Sought(r"\bdotnet (?:build|test|run|restore|publish|format)\b", words="dotnet "), "csharp", ""),
-    (Sought(r"\bswift (?:build|test|run|package)\b|\bxcodebuild\b", words="swift |xcodebuild"), "swift", ""),
-    (Sought(r"\bdart (?:run|test|pub|analyze|format)\b", words="dart "), "dart", ""),
-    (Sought(r"\bcmake\b|\bctest\b|\bclang\+\+|\bg\+\+", words="cmake|ctest|clang++|g++"), "cpp", ""),
-    (Sought(r"\bsbt\b", words="sbt"), "scala", ""),
+    (PrefilteredRegex(r"\b(?:mvn|mvnw)\b", words="mvn"), "java", ""),
+    (PrefilteredRegex(r"\b(?:gradle|gradlew)\b", words="gradle"), "java", ""),
+    (PrefilteredRegex(r"\bmix (?:test|deps|compile|format|ecto)\b|\biex\b", words="mix |iex"), "elixir", ""),
     (
-        Sought(r"\b(?:stack (?:build|test)|cabal (?:build|test|run)|ghc)\b", words="stack |cabal |ghc"),
+        PrefilteredRegex(r"\bdotnet (?:build|test|run|restore|publish|format)\b", words="dotnet "),
+        "csharp",
+        "",
+    ),
+    (
+        PrefilteredRegex(r"\bswift (?:build|test|run|package)\b|\bxcodebuild\b", words="swift |xcodebuild"),
+        "swift",
+        "",
+    ),
+    (PrefilteredRegex(r"\bdart (?:run|test|pub|analyze|format)\b", words="dart "), "dart", ""),
+    (
+        PrefilteredRegex(r"\bcmake\b|\bctest\b|\bclang\+\+|\bg\+\+", words="cmake|ctest|clang++|g++"),
+        "cpp",
+        "",
+    ),
+    (PrefilteredRegex(r"\bsbt\b", words="sbt"), "scala", ""),
+    (
+        PrefilteredRegex(
+            r"\b(?:stack (?:build|test)|cabal (?:build|test|run)|ghc)\b", words="stack |cabal |ghc"
+        ),
         "haskell",
         "",
     ),
-    (Sought(r"\bzig (?:build|test|run)\b", words="zig "), "zig", ""),
+    (PrefilteredRegex(r"\bzig (?:build|test|run)\b", words="zig "), "zig", ""),
     (
-        Sought(
+        PrefilteredRegex(
             r"\bterraform (?:init|plan|apply|validate|fmt)\b|\btofu (?:init|plan|apply)\b",
             words="terraform |tofu ",
         ),
         "terraform",
         "",
     ),
-    (Sought(r"\bansible-(?:playbook|lint|galaxy)\b", words="ansible-"), "ansible", "ansible"),
-    (Sought(r"\bhelm (?:install|upgrade|lint|template)\b", words="helm "), "helm", "helm"),
-    (Sought(r"\bforge (?:build|test)\b", words="forge "), "solidity", "foundry"),
-    (Sought(r"\bRscript\b", words="Rscript"), "r", ""),
-    (Sought(r"\bjulia\b", words="julia"), "julia", ""),
-    (Sought(r"\bshellcheck\b", words="shellcheck"), "shell", ""),
+    (PrefilteredRegex(r"\bansible-(?:playbook|lint|galaxy)\b", words="ansible-"), "ansible", "ansible"),
+    (PrefilteredRegex(r"\bhelm (?:install|upgrade|lint|template)\b", words="helm "), "helm", "helm"),
+    (PrefilteredRegex(r"\bforge (?:build|test)\b", words="forge "), "solidity", "foundry"),
+    (PrefilteredRegex(r"\bRscript\b", words="Rscript"), "r", ""),
+    (PrefilteredRegex(r"\bjulia\b", words="julia"), "julia", ""),
+    (PrefilteredRegex(r"\bshellcheck\b", words="shellcheck"), "shell", ""),
 )
 
 # Commands that only look at files: names in their arguments say nothing of what runs.

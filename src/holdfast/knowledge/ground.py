@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.checkout import printable, stamp_of, text_of
 from holdfast.knowledge.commands import Command, commands_of, holds_commands
 from holdfast.knowledge.manifests import (
@@ -33,7 +34,7 @@ _DEEPEST = 3
 _MOST_MARKERS = 4_000
 _MOST_CONFIGS = 250
 _MOST_EVIDENCE = 4
-_CONFIG = re.compile(
+_CONFIG = lazy_regex(
     r"(?:^|/)(?:\.editorconfig|\.prettierrc(?:\.\w+)?|biome\.jsonc?|\.?rustfmt\.toml|\.?ruff\.toml|\.rubocop\.yml|"
     r"\.clang-format|setup\.cfg|\.flake8|tox\.ini|\.golangci\.(?:ya?ml|toml)|tsconfig(?:\.base)?\.json|"
     r"\.?clippy\.toml|deno\.jsonc?|pnpm-workspace\.yaml|go\.work|Cargo\.toml|pyproject\.toml|package\.json|"
@@ -226,8 +227,8 @@ class Ground:
         return {name: (stamp.mtime, stamp.size) if stamp else None for name, stamp in stamps}
 
 
-_GUIDE = re.compile(r"(?i)^docs?/(?:[\w-]+/)?(?:contributing|developing|development|hacking)\.\w+$")
-_CODE_THAT_CONFIGURES = re.compile(
+_GUIDE = lazy_regex(r"(?i)^docs?/(?:[\w-]+/)?(?:contributing|developing|development|hacking)\.\w+$")
+_CODE_THAT_CONFIGURES = lazy_regex(
     r"(?:^|/)(?:setup|noxfile|tasks|conf)\.py$|config[\w.]*\.\w+$|file\.(?:js|ts|go)$|\.conf\.\w+$|\.kts$"
 )
 
@@ -248,7 +249,7 @@ def _below(names: list[str]) -> list[str]:
     return [name for name in names if name.count("/") > 1]
 
 
-_LOCK = re.compile(
+_LOCK = lazy_regex(
     r"(?:^|/)(?:uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|pixi\.lock|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|"
     r"bun\.lockb?|deno\.lock|Cargo\.lock|Gemfile\.lock|composer\.lock|mix\.lock|go\.sum|npm-shrinkwrap\.json)$"
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.core.git import run_git
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.ground import convention
 from holdfast.model.knowledge import Convention, Evidence
 
@@ -21,15 +22,15 @@ _SECONDS = 6.0
 _BULK = 40  # a commit that touches more says nothing about which files belong together
 _HALF_LIFE_DAYS = 90.0
 _MOST_NEIGHBOURS = 4
-_CONVENTIONAL = re.compile(
+_CONVENTIONAL = lazy_regex(
     r"(?:feat|fix|chore|docs|refactor|test|tests|build|ci|perf|style|revert|deps|release|wip)(?:\([^)]+\))?!?: \S"
 )
-_SCOPED = re.compile(r"[\w./*{},-]+(?:, ?[\w./*-]+)*: \S")
-_TICKET = re.compile(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]")
-_BRACKET = re.compile(r"\[[^\]]+\] ?\S")
-_EMOJI = re.compile(r"(?::\w+:|[\U0001F300-\U0001FAFF\u2600-\u27BF])")
-_NUMBER = re.compile(r"\(#\d+\)\s*$")
-_NOISE = re.compile(
+_SCOPED = lazy_regex(r"[\w./*{},-]+(?:, ?[\w./*-]+)*: \S")
+_TICKET = lazy_regex(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]")
+_BRACKET = lazy_regex(r"\[[^\]]+\] ?\S")
+_EMOJI = lazy_regex(r"(?::\w+:|[\U0001F300-\U0001FAFF\u2600-\u27BF])")
+_NUMBER = lazy_regex(r"\(#\d+\)\s*$")
+_NOISE = lazy_regex(
     r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency"
     r"|update .* to v?\d|auto-|\[bot\])"
 )
@@ -58,7 +59,7 @@ _VERBS = frozenset(
 
 
 # What any change may touch says nothing about what belongs together.
-_EVERYWHERE = re.compile(
+_EVERYWHERE = lazy_regex(
     r"(?i)(?:^|/)(?:change(?:s|log)|news|history|release[-_ ]?notes)[\w.-]*$|\.lock$|(?:^|/)(?:package(?:-lock)?\.json|"
     r"pnpm-lock\.yaml|pyproject\.toml|go\.(?:mod|sum)|Cargo\.toml|setup\.(?:cfg|py))$"
 )

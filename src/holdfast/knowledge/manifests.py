@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.core.file_names import LEFT_OUT
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.frameworks import LANGUAGE_OF_EXTENSION
 
 # Languages as a scan knows them: whose file this is, whether it is a test, what of the tree is not ours to
@@ -65,38 +65,38 @@ _ASIDE = frozenset(
     }
 )
 _TOP = 3  # deeper down `samples` is a name like any other
-GENERATED = re.compile(
+GENERATED = lazy_regex(
     r"\.min\.(?:js|css)$|\.d\.[cm]?ts$|\.pb\.\w+$|\.pb\.gw\.go$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.freezed\.dart$"
     r"|\.generated\.\w+$|\.gen\.\w+$|[._-]bundle\.js$|\.designer\.cs$|_generated\.\w+$|_gen\.go$|zz_generated"
     r"|\.lock$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum)$|\.snap$|\.map$|_string\.go$",
     re.IGNORECASE,
 )
-MADE_BY_A_TOOL = re.compile(
+MADE_BY_A_TOOL = lazy_regex(
     rb"(?i)code generated .{0,80}do not edit|@generated\b|auto-?generated (?:by|file|from)|DO NOT EDIT"
 )
 _LEFT_OUT = LEFT_OUT - {"bin", "env", "out", "gen"}
 
 _TESTS = {
-    "python": re.compile(
+    "python": lazy_regex(
         r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|(?:^|/)tests?/(?:[^/]+/)*[^/]+\.py$"
     ),
-    "javascript": re.compile(
+    "javascript": lazy_regex(
         r"[.\-_](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$|(?:^|/)(?:__tests__|tests?)/.*\.[cm]?[jt]sx?$"
     ),
-    "go": re.compile(r"_test\.go$"),
-    "rust": re.compile(r"(?:^|/)tests/.*\.rs$|(?:^|/)tests?\.rs$|_tests?\.rs$"),
-    "java": re.compile(
+    "go": lazy_regex(r"_test\.go$"),
+    "rust": lazy_regex(r"(?:^|/)tests/.*\.rs$|(?:^|/)tests?\.rs$|_tests?\.rs$"),
+    "java": lazy_regex(
         r"(?:^|/)src/(?:test|integrationTest|testFixtures|androidTest)/|(?:Tests?|IT|Spec)\.(?:java|kt|scala)$"
     ),
-    "ruby": re.compile(r"_(?:spec|test)\.rb$|(?:^|/)(?:spec|test)/.*\.rb$"),
-    "cpp": re.compile(
+    "ruby": lazy_regex(r"_(?:spec|test)\.rb$|(?:^|/)(?:spec|test)/.*\.rb$"),
+    "cpp": lazy_regex(
         r"(?:^|/)(?:unit)?tests?/.*\.\w+$|(?:^|/)test_[^/]+\.\w+$|[_\-](?:unit)?tests?\.(?:c|cc|cpp|cxx)$|Tests?\.(?:cc|cpp)$"
     ),
-    "csharp": re.compile(r"(?:^|/)[^/]*Tests?/|Tests?\.cs$"),
-    "php": re.compile(r"(?:^|/)tests?/.*\.php$|Test\.php$"),
-    "swift": re.compile(r"(?:^|/)[^/]*Tests/|Tests?\.swift$"),
-    "dart": re.compile(r"_test\.dart$"),
-    "elixir": re.compile(r"_test\.exs$"),
+    "csharp": lazy_regex(r"(?:^|/)[^/]*Tests?/|Tests?\.cs$"),
+    "php": lazy_regex(r"(?:^|/)tests?/.*\.php$|Test\.php$"),
+    "swift": lazy_regex(r"(?:^|/)[^/]*Tests/|Tests?\.swift$"),
+    "dart": lazy_regex(r"_test\.dart$"),
+    "elixir": lazy_regex(r"_test\.exs$"),
 }
 _TESTS["typescript"] = _TESTS["javascript"]
 _TESTS["kotlin"] = _TESTS["scala"] = _TESTS["java"]
@@ -381,7 +381,7 @@ def _python_name(requirement: str) -> str:
 
 
 _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tuple(
-    (late(r"(?:^|/)" + pattern + "$"), language, reader)
+    (lazy_regex(r"(?:^|/)" + pattern + "$"), language, reader)
     for pattern, language, reader in (
         (r"package\.json", "javascript", _package_json),
         (r"pyproject\.toml", "python", _pyproject),

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.ground import Ground, of_counts
 from holdfast.knowledge.manifests import is_aside, shown
 from holdfast.knowledge.source import Seen
@@ -145,12 +146,12 @@ def _name_of(node: Any) -> str:
 _LEAST = 4
 _SHARE = 0.7
 _STYLES = (
-    ("snake_case", re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+$")),
-    ("kebab-case", re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+$")),
-    ("SCREAMING_SNAKE_CASE", re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")),
-    ("camelCase", re.compile(r"[a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+$")),
-    ("PascalCase", re.compile(r"(?:[A-Z]+[a-z0-9]+)+[A-Z]*$|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)*$")),
-    ("lowercase", re.compile(r"[a-z][a-z0-9]*$")),
+    ("snake_case", lazy_regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+$")),
+    ("kebab-case", lazy_regex(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+$")),
+    ("SCREAMING_SNAKE_CASE", lazy_regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")),
+    ("camelCase", lazy_regex(r"[a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+$")),
+    ("PascalCase", lazy_regex(r"(?:[A-Z]+[a-z0-9]+)+[A-Z]*$|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)*$")),
+    ("lowercase", lazy_regex(r"[a-z][a-z0-9]*$")),
 )
 _FIXED = frozenset(
     {

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.ground import Ground, convention
 from holdfast.knowledge.manifests import KIN, is_aside, is_test, shown
 from holdfast.model.knowledge import Convention, Evidence
 
-_TOP_GUIDE = re.compile(
+_TOP_GUIDE = lazy_regex(
     r"(?i)^(?:\.github/|docs?/)?(?:contributing|readme|developing|development|hacking)[\w.]*$"
 )
 _FEATURE_FOLDERS = ("features", "modules", "domains", "apps", "slices")

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.manifests import MADE_BY_A_TOOL, is_test
 
 # What to look for in code, per language: declared names, imports, branches, and signs of idioms and
@@ -16,17 +17,17 @@ from holdfast.knowledge.manifests import MADE_BY_A_TOOL, is_test
 _C_TEXT = r"//[^\n]*|/\*[\s\S]{0,20000}?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){0,300}'"
 # Comments and texts of a language in one expression: what is left is code.
 TEXTS = {
-    "python": re.compile(
+    "python": lazy_regex(
         r"(?:\b[rbfuRBFU]{1,2})?(?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|#[^\n]*"
     ),
-    "ruby": re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?:^|(?<=\s))#[^\n]*", re.MULTILINE),
-    "rust": re.compile(
+    "ruby": lazy_regex(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?:^|(?<=\s))#[^\n]*", re.MULTILINE),
+    "rust": lazy_regex(
         r"//[^\n]*|/\*[\s\S]{0,20000}?\*/|r#\"[\s\S]*?\"#|\"(?:\\[\s\S]|[^\"\\])*\"|'(?:\\.|[^'\\\n])'"
     ),
-    "go": re.compile(r"//[^\n]*|/\*[\s\S]{0,20000}?\*/|`[^`]*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'"),
-    "javascript": re.compile(_C_TEXT + r"|`(?:\\.|[^`\\])*`"),
-    "elixir": re.compile(r"\"\"\"[\s\S]*?\"\"\"|\"(?:\\.|[^\"\\\n])*\"|#[^\n]*"),
-    "": re.compile(_C_TEXT),
+    "go": lazy_regex(r"//[^\n]*|/\*[\s\S]{0,20000}?\*/|`[^`]*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'"),
+    "javascript": lazy_regex(_C_TEXT + r"|`(?:\\.|[^`\\])*`"),
+    "elixir": lazy_regex(r"\"\"\"[\s\S]*?\"\"\"|\"(?:\\.|[^\"\\\n])*\"|#[^\n]*"),
+    "": lazy_regex(_C_TEXT),
 }
 TEXTS["typescript"] = TEXTS["javascript"]
 
@@ -362,8 +363,8 @@ def _compiled(language: str) -> _Expressions:
     )
 
 
-_CLASS_OR_ESCAPE = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.")
-_GROUP = re.compile(r"\((\?(?:[:=!]|<[=!]))?([^()]*)\)([?*]|\{0)?")
+_CLASS_OR_ESCAPE = lazy_regex(r"\[(?:\\.|[^\]\\])*\]|\\.")
+_GROUP = lazy_regex(r"\((\?(?:[:=!]|<[=!]))?([^()]*)\)([?*]|\{0)?")
 
 
 def needed_words(expression: str) -> tuple[str, ...]:

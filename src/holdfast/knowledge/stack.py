@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.core.file_names import LEFT_OUT, file_names
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.frameworks import (
     DEPENDENCIES,
     FAMILIES,
@@ -49,7 +49,7 @@ _SIDE_FOLDERS = frozenset(
         "tools",
     }
 )
-_GENERATED = late(
+_GENERATED = lazy_regex(
     r"\.min\.(?:js|css)$|\.d\.ts$|\.pb\.\w+$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.freezed\.dart$|\.generated\.\w+$"
     r"|[._-]bundle\.js$|\.designer\.cs$|_generated\.go$|\.lock$",
     re.IGNORECASE,
@@ -63,8 +63,8 @@ _PATH_WEIGHT = 3.0
 _MOST_COMMANDS = 2000
 _LONGEST_COMMAND = 2000
 _EVIDENCE = 8
-_PATHS = [(late(pattern), language, framework) for pattern, language, framework in TELLING_PATHS]
-_PLAIN = [(late(pattern), language, framework) for pattern, language, framework in PLAIN_PROJECTS]
+_PATHS = [(lazy_regex(pattern), language, framework) for pattern, language, framework in TELLING_PATHS]
+_PLAIN = [(lazy_regex(pattern), language, framework) for pattern, language, framework in PLAIN_PROJECTS]
 
 
 def stack_of(root: Path) -> Stack:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, Command
 from holdfast.knowledge.ground import Ground, convention
 from holdfast.knowledge.libraries import environment_prefix, run_prefix, single_tests
@@ -152,7 +153,7 @@ _NAMES = {
     "benchmark_command": "bench benchmark benchmarks",
     "dev_command": "dev serve start watch run",
 }
-_NOT_A_COMMAND = re.compile(r"^(?:make|just|task|rake|script):")
+_NOT_A_COMMAND = lazy_regex(r"^(?:make|just|task|rake|script):")
 
 
 def task_conventions(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
@@ -249,7 +250,7 @@ def _inside_a_task(ground: Ground, told: list[Command], category: str) -> Conven
     return _of_command(category, first, 0.8)
 
 
-_BUILDS = re.compile(
+_BUILDS = lazy_regex(
     r"^(?:\./)?(?:mvnw?|gradlew?) (?:[\w:-]+ )*(?:verify|package|install|build|assemble)(?: (?!-P)[\w:-]+)*$"
 )
 _THROUGH = (
@@ -310,7 +311,7 @@ def _plain(text: str) -> bool:
     )
 
 
-_INSTALL = re.compile(
+_INSTALL = lazy_regex(
     r"^(?!.*==)(?:uv (?:sync|pip install)|poetry install|pdm (?:install|sync)|pipenv install|pixi install"
     r"|pip3? install (?:-e|-r|--editable|\.|\"\.)"
     r"|pnpm (?:install|i)\b|npm (?:ci|install)$|yarn(?: install)?(?: --\S+)*$|bun (?:install|i)\b"

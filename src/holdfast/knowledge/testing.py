@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.ground import Ground, convention, of_counts
 from holdfast.knowledge.manifests import KIN, is_aside, is_test, shown
 from holdfast.knowledge.source import Seen
@@ -16,7 +17,7 @@ _CPP_RUNNERS = (
     ("GoogleTest", "gtest", ("gtest", "gmock"), "TEST(Suite, Name)"),
     ("Catch2 / doctest", "catch_test", ("catch", "doctest"), "TEST_CASE(…)"),
 )
-_SCRIPT = re.compile(r"(?:^|/)[\w-]+(?:\.(?:test|t|sh|py|tcl|lua|pl|rb|js))?$")
+_SCRIPT = lazy_regex(r"(?:^|/)[\w-]+(?:\.(?:test|t|sh|py|tcl|lua|pl|rb|js))?$")
 
 
 def testing_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:

@@ -6,6 +6,7 @@ import re
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, Command
 from holdfast.knowledge.ground import Ground, convention
 from holdfast.knowledge.manifests import is_aside, is_test, language_of
@@ -284,7 +285,7 @@ _ONE = frozenset(
         "e2e_tool",
     }
 )
-_INSTALLING = re.compile(
+_INSTALLING = lazy_regex(
     r"\b(?:pip3?|pipx|uv tool|uv pip|npm|brew|apt(?:-get)?|cargo|go|gem|mise|asdf|conda|mamba|choco|scoop|rustup"
     r"|pnpm|yarn|bun)\b.{0,40}\b(?:install|add|use)\b|\bgo get\b|\b(?:curl|wget|which|command -v|rm|cp|mv|cat|ls|git) "
 )

@@ -12,7 +12,7 @@ from functools import cache, partial
 from operator import attrgetter
 
 from holdfast.core import markdown_table
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 
 TYPE_CHECKING = False
 
@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 
 MOST_DIGITS = 24  # no count has so many; arithmetic on a longer one would have no end
 _UNKNOWN = frozenset({"", "?", "-", "unknown"})
-_COST = late(r"(?a)(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)")
+_COST = lazy_regex(r"(?a)(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)")
 _AMOUNT = r"(?:(\d+(?:\.\d+)?) ?{unit} ?)?"
-_DURATION = late(
+_DURATION = lazy_regex(
     "(?a)(-?)"
     + _AMOUNT.format(unit="d(?:ays?)?")
     + _AMOUNT.format(unit="h(?:rs?|ours?)?")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import count_tokens
 from holdfast.lessons.grounds import Exists, depends_on, evidence_of, slug
 from holdfast.model.events import Lived
@@ -34,23 +34,23 @@ _LABELS = {
     "run": "run",
     "check": "check",
 }
-_TASK = re.compile(
+_TASK = lazy_regex(
     r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run"
     r"|(?:pnpm|yarn)(?: --filter \S+)?(?! (?:exec|dlx|install|add|i|test)\b)) [\w:.-]+\Z"
 )
-_DEFAULT = re.compile(  # what anybody tries first: the tool's own word for it, nothing of this repository
+_DEFAULT = lazy_regex(  # what anybody tries first: the tool's own word for it, nothing of this repository
     r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|(?:npm|pnpm|yarn|bun) (?:test|install|i)|yarn"
     r"|pytest|make|mix (?:test|compile|format)|(?:flutter|dart) (?:test|analyze|format)|dotnet (?:build|test)"
     r"|(?:npx |bunx )?(?:tsc --noEmit|prettier --write)|gofmt -w|ruff (?:check|format)|(?:uv|poetry) (?:sync|install)"
     r"|bundle(?: install)?|composer install|swift (?:build|test)|gradle (?:build|test)|mvn (?:test|package))"
     r"(?: (?:\./\.\.\.|\.|-o \S+|<path>|-run <name>|<name>))*"
 )
-_SCRIPT = re.compile(
+_SCRIPT = lazy_regex(
     r"\b(?:npm|pnpm|yarn|bun) run |\b(?:pnpm|yarn) (?!exec|dlx|install|add|i\b|-)(?=[\w:.-]+\Z)"
 )
-_THROUGH = re.compile(r"\b(?:npx|bunx|uvx|(?:pnpm|yarn|npm) (?:exec|dlx)(?: --)?|\./node_modules/\.bin/)\s*")
-_FOLDER = re.compile(r"cd (\S+) && ")
-_OF_ONE_FILE = re.compile(r"<(?:path|name)>")
+_THROUGH = lazy_regex(r"\b(?:npx|bunx|uvx|(?:pnpm|yarn|npm) (?:exec|dlx)(?: --)?|\./node_modules/\.bin/)\s*")
+_FOLDER = lazy_regex(r"cd (\S+) && ")
+_OF_ONE_FILE = lazy_regex(r"<(?:path|name)>")
 Uses = list[tuple[Lived, Ran]]
 
 
@@ -207,7 +207,7 @@ LEAST = 0.1
 MOST = 5
 JOBS = ("test", "check", "lint", "format", "build", "types", "one test", "run", "generate")
 _OF_A_FILE = " <path>"
-_ELSEWHERE = re.compile(r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*")  # a place of one machine
+_ELSEWHERE = lazy_regex(r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*")  # a place of one machine
 
 
 class InUse(Struct, frozen=True, kw_only=True):

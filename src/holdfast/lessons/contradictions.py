@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import name_of, names, simple_commands, unquoted
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
@@ -55,16 +55,16 @@ class Recurring(Struct, frozen=True, kw_only=True):
 
 HARDLY = 3  # sessions that speak as loud as one
 _CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
-_SWITCHES_VERSION = re.compile(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")
+_SWITCHES_VERSION = lazy_regex(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")
 
 
 LATEST = 10  # sessions that show which machine is worked on
-_LEADS_AWAY = re.compile(r"[/~]|export PATH=[/~]")  # a place of one machine
+_LEADS_AWAY = lazy_regex(r"[/~]|export PATH=[/~]")  # a place of one machine
 _ON_A_MACHINE = frozenset(["program", "tool", "glob", "engine", "managed", "untrusted"])
 _OF_A_PLATFORM = names(
     "cat grep egrep sed awk date find ls readlink realpath stat xargs head tail sort tar cp mv mktemp base64 split"
 )
-_MACHINE = re.compile(r"(/(?:Users|home)/[^/]+|[A-Za-z]:[\\/]Users[\\/][^\\/]+|/[^/]+|[A-Za-z]:)")
+_MACHINE = lazy_regex(r"(/(?:Users|home)/[^/]+|[A-Za-z]:[\\/]Users[\\/][^\\/]+|/[^/]+|[A-Za-z]:)")
 
 
 def machine_of(cwd: str) -> str:

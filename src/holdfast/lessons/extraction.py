@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from holdfast.core.errors import ModelError, NameRefused
 from holdfast.core.fence import wrap
 from holdfast.core.names import safe_name
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused, why_target_refused
 from holdfast.model.events import DistilledSession
@@ -179,11 +180,11 @@ SHORTEST_QUOTE = 6
 MOST_FILES = 3
 AGAIN = "It is asked again when the next session ends"
 
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+){0,9}")
-_BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
-_SPAN = re.compile(r"`+([^`]+)`+")
-_ANYTHING = re.compile(r"<[\w .-]+>|…|\.\.\.")  # a placeholder in a command
-_PLAIN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", re.UNICODE)
+_NAME = lazy_regex(r"[a-z0-9]+(?:-[a-z0-9]+){0,9}")
+_BLOCK = lazy_regex(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
+_SPAN = lazy_regex(r"`+([^`]+)`+")
+_ANYTHING = lazy_regex(r"<[\w .-]+>|…|\.\.\.")  # a placeholder in a command
+_PLAIN = lazy_regex(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", re.UNICODE)
 _COMMON = frozenset(["and/or", "e.g", "i.e", "etc", "vs", "->", "→", "=>", "-", "–", "—", "&", "+", "="])
 _LONG = 5  # characters of a word that is known again within another
 _EDGES = "\"'`.,:;!?()[]{}*“”‘’"

@@ -20,19 +20,20 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.core import yaml as yaml_safe
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.yaml import Value
 
-_FENCE = re.compile(r"---[ \t]*\r?\n?")
-_END = re.compile(r"(?:---|\.\.\.)[ \t]*\r?\n?")
-_PLAIN = re.compile(r"(?!\.\w)[\w./](?:[\w ./#@+()=,*'~-]*[\w./)*~])?")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
+_FENCE = lazy_regex(r"---[ \t]*\r?\n?")
+_END = lazy_regex(r"(?:---|\.\.\.)[ \t]*\r?\n?")
+_PLAIN = lazy_regex(r"(?!\.\w)[\w./](?:[\w ./#@+()=,*'~-]*[\w./)*~])?")
+_DATE = lazy_regex(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
 # What a reader that types its values would take for something else than a text.
-_NO_TEXT = re.compile(
+_NO_TEXT = lazy_regex(
     r"[-+]?[\d._]+(?:[eE][-+]?\d+)?|0[xXoObB]\w*|[-+]?\d[\d_]*|\d{4}-\d\d?-\d\d?.*"
     r"|y|n|yes|no|on|off|true|false|null|nan|inf",
     re.IGNORECASE,
 )
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = lazy_regex(
     "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff"
     "\ufff0-\uffff\U000e0000-\U000e0fff]"
 )

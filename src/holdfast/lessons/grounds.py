@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, simple_commands, unquoted
 from holdfast.model.lesson import LessonEvidence
 
 # What a lesson is called, and the evidence that it carries.
 
 LONGEST_NAME = 48
-_SLUG = re.compile(r"[a-z0-9]+")
+_SLUG = lazy_regex(r"[a-z0-9]+")
 
 
 def evidence_of(items: Iterable[tuple[str, float | None, str]]) -> tuple[LessonEvidence, ...]:
@@ -90,7 +91,7 @@ _OWN_TESTS = frozenset(["bun", "deno"])  # their `test` is their own runner, wha
 _MANAGERS = frozenset(["npm", "pnpm", "yarn", "bun"])
 _ONE_OF_MANY = frozenset(["--filter", "-F", "--workspace", "-w", "workspace", "-r", "--recursive"])
 _PLACE_FLAGS = frozenset(["--prefix", "-C", "--cwd", "--dir"])
-_NAME = re.compile(r"[\w:.@/-]+")
+_NAME = lazy_regex(r"[\w:.@/-]+")
 
 
 def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
@@ -105,12 +106,12 @@ def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
 
 # Where a linter's rules are chosen, by how it names them.
 _CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
-    (re.compile(r"clippy::"), ("clippy.toml", ".clippy.toml", "Cargo.toml")),
-    (re.compile(r"\w+/\w+[A-Z]"), ("biome.json", "biome.jsonc")),
-    (re.compile(r"SC\d+"), (".shellcheckrc",)),
-    (re.compile(r"[A-Z]{1,4}\d{3,4}"), ("ruff.toml", ".ruff.toml", "pyproject.toml")),
+    (lazy_regex(r"clippy::"), ("clippy.toml", ".clippy.toml", "Cargo.toml")),
+    (lazy_regex(r"\w+/\w+[A-Z]"), ("biome.json", "biome.jsonc")),
+    (lazy_regex(r"SC\d+"), (".shellcheckrc",)),
+    (lazy_regex(r"[A-Z]{1,4}\d{3,4}"), ("ruff.toml", ".ruff.toml", "pyproject.toml")),
     (
-        re.compile(r"(?=.*[-/])[@\w/-]+"),
+        lazy_regex(r"(?=.*[-/])[@\w/-]+"),
         (
             "eslint.config.js",
             "eslint.config.mjs",
@@ -120,7 +121,7 @@ _CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
             ".eslintrc",
         ),
     ),
-    (re.compile(r"[a-z]\w*"), (".golangci.yaml", ".golangci.yml", ".golangci.toml")),
+    (lazy_regex(r"[a-z]\w*"), (".golangci.yaml", ".golangci.yml", ".golangci.toml")),
 )
 
 

@@ -15,7 +15,6 @@ The keys above are all a person needs to write, and none of them is required. `i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from typing import cast, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.yaml import Value
 from holdfast.lessons import front_matter
 from holdfast.lessons.front_matter import FrontMatter, LessonError
@@ -34,11 +34,11 @@ from holdfast.store.removal import Removal
 
 # The body of a lesson: its bullets among whatever else a person wrote there.
 
-_BULLET = re.compile(r"[-*+][ \t]+(\S.*)")
-_NESTED = re.compile(r"[ \t]+[-*+][ \t]+(\S.*)")
-_CONTINUED = re.compile(r"(?:[ ]{2}|\t)[ \t]*(\S.*)")
-_RULER = re.compile(r"[-*+_ \t]+")
-_CODE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_BULLET = lazy_regex(r"[-*+][ \t]+(\S.*)")
+_NESTED = lazy_regex(r"[ \t]+[-*+][ \t]+(\S.*)")
+_CONTINUED = lazy_regex(r"(?:[ ]{2}|\t)[ \t]*(\S.*)")
+_RULER = lazy_regex(r"[-*+_ \t]+")
+_CODE = lazy_regex(r" {0,3}(`{3,}|~{3,})")
 
 
 def one_line(text: str) -> str:
@@ -125,7 +125,7 @@ def with_rules(body: str, rules: Sequence[str], newline: str) -> str:
 
 
 KINDS: tuple[str, ...] = get_args(LessonKind)
-_HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")
+_HEADING = lazy_regex(r"#{1,6}[ \t]+(.+?)[ \t#]*")
 _FENCED = ("---\n", "---\n")
 
 

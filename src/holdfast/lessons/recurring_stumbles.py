@@ -6,13 +6,13 @@ A session in which the failing call worked weakens it; enough of them, and it is
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.lessons.contradictions import Recurring, Seen, Touched, still
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
@@ -93,11 +93,11 @@ FEWEST_FOR_A_STAR = 3  # a pattern that matches nothing is often meant to
 FEWEST_FOR_A_REFUSAL = 2
 MOST_PLACES = 2  # beside the first
 _ORDER = 6  # tokens of one rule
-_TASK = re.compile(
+_TASK = lazy_regex(
     r"(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun)(?: run)?(?! (?:exec|dlx|x)\b)) [\w:.-]+\Z"
 )
-_PART_OF_A_RULE = re.compile(r"([a-z]\w*(?:-\w+)*): ")
-_MOVED = re.compile(r"cd (\S+) && ")
+_PART_OF_A_RULE = lazy_regex(r"([a-z]\w*(?:-\w+)*): ")
+_MOVED = lazy_regex(r"cd (\S+) && ")
 
 
 class Stumbles(Struct, frozen=True):

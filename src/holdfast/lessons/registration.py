@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.core.git import run_git
+from holdfast.core.patterns import lazy_regex
 from holdfast.lessons.fingerprint_content import Unreadable, read_regular
 from holdfast.lessons.grounds import evidence_of, slug
 from holdfast.model.events import Lived
@@ -27,11 +28,11 @@ RARE = 0.1  # of all commits at most: what every commit changes is no list
 _LARGE = 40  # files of a commit that says nothing: a move, a vendored tree
 _SECONDS, _BYTES = 5.0, 8 << 20
 _MOST_CONTENT = 1 << 20
-_PLAIN = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*")
-_TEST = re.compile(
+_PLAIN = lazy_regex(r"[\w.@+-]+(?:/[\w.@+-]+)*")
+_TEST = lazy_regex(
     r"(?:^|/)(?:tests?|__tests__|testdata|fixtures|e2e|snapshots)/|_test\.|\.test\.|\.spec\.|/test_|^test_"
 )
-_NO_LIST = re.compile(
+_NO_LIST = lazy_regex(
     r"(?:^|/)(?:CHANGELOG|CHANGES|README|HISTORY)[^/]*$|\.lock$|lock\.(?:json|ya?ml)$|\.sum$|(?:^|/)(?:mod|lib|main)\.rs$"
     r"|\.(?:png|svg|jpg|gif|snap)$",
     re.IGNORECASE,

@@ -6,13 +6,13 @@ another one is learned. Names begin with the tool, so that a list shows what bel
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.likeness import Likeness, compare
+from holdfast.core.patterns import lazy_regex
 from holdfast.lessons.commands import YOUNG, Uses, command_lessons, of_command, purpose_named
 from holdfast.lessons.contradictions import Recurring
 from holdfast.lessons.grounds import Exists, depends_on, enforced_by, evidence_of, slug
@@ -28,7 +28,7 @@ _PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
 # Of what one session met, at least half was met by another (docs/lessons-reading.md); of the rest a fifth.
 COMES_AGAIN = frozenset(["program", "task", "command", "prefix", "target", "place", "format", "engine"])
 UNMET = 3  # sessions since
-_OF_A_PLACE = re.compile(r"cd (\S+) && ")
+_OF_A_PLACE = lazy_regex(r"cd (\S+) && ")
 
 
 class Learned(Struct, frozen=True):
@@ -268,9 +268,9 @@ def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
 
 # Whether two rules are one lesson: the same cause, whatever the remedy and the wording.
 
-_SPAN = re.compile(r"`([^`\n]+)`")
-_REFUSED = re.compile(r"\b(?:is|are) refused here\b.* by (?:a hook|configuration|the client)\b")
-_FAILS = re.compile(
+_SPAN = lazy_regex(r"`([^`\n]+)`")
+_REFUSED = lazy_regex(r"\b(?:is|are) refused here\b.* by (?:a hook|configuration|the client)\b")
+_FAILS = lazy_regex(
     r"\bfails?\b|\bdoes not exist\b|\bthere is no\b|\bis not (?:found|installed)\b"
     r"|\bneeds\b|\benforces\b|\bflaky\b|\btakes long\b"
 )
@@ -293,7 +293,7 @@ def _cause(rule: str) -> tuple[str, ...]:
 
 # Whether sessions show a rule again: as it was, or in the form that works now.
 
-_COMMAND = re.compile(r"([\w ]{2,12}): `([^`\n]+)`")
+_COMMAND = lazy_regex(r"([\w ]{2,12}): `([^`\n]+)`")
 
 
 def since(lived: Sequence[Lived], moment: float) -> list[Lived]:

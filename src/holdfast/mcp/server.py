@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 from holdfast import __version__
 from holdfast.core.errors import HoldfastError
+from holdfast.core.patterns import lazy_regex
 from holdfast.hooks.enabled import enabled_at
 from holdfast.mcp.tools import INSTRUCTIONS, TOOLS
 
@@ -31,9 +31,9 @@ from holdfast.mcp.tools import INSTRUCTIONS, TOOLS
 MOST_LINE = 4_000_000  # bytes; no call of ours needs more, and what is longer is not even held
 _LOOK_EVERY_S = 2.0
 _ENDS = 4_096
-_ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")')
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-_ESCAPE = re.compile(
+_ID = lazy_regex(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")')
+_HALF = lazy_regex(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = lazy_regex(
     rb"\\(?:(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
 

@@ -7,12 +7,12 @@ part, are never read as ours and never lost.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import OpenItem, Owner, Question, content_id
 from holdfast.store import line_grammar as md
 from holdfast.store import sections
@@ -24,11 +24,11 @@ BEGINNING = """\
 
 Read this first; load other files when a task needs them. Times are UTC. Your own words survive anywhere.
 """
-_BULLET = re.compile(r"- ")
-_BOX = re.compile(r"- (?:\[([ xX])\] )?")
-_BOX_BY_HAND = re.compile(r"\s*[-*+] \[([ xX])\]\s+(?=\S)")
-_SHOWN_ID = re.compile(r" · (T-[0-9a-z]{6})(?=\s*(?:<!-- session .* -->)?\s*$)")
-FENCE = re.compile(r"\s*(```|~~~)")
+_BULLET = lazy_regex(r"- ")
+_BOX = lazy_regex(r"- (?:\[([ xX])\] )?")
+_BOX_BY_HAND = lazy_regex(r"\s*[-*+] \[([ xX])\]\s+(?=\S)")
+_SHOWN_ID = lazy_regex(r" · (T-[0-9a-z]{6})(?=\s*(?:<!-- session .* -->)?\s*$)")
+FENCE = lazy_regex(r"\s*(```|~~~)")
 
 
 class ActiveProject(Struct, frozen=True, kw_only=True):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import isfinite
 
 from msgspec.structs import replace
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.memory.current import (
     BEGINNING,
@@ -30,7 +29,7 @@ from holdfast.store.line_grammar import render_minute
 # Each thing once: a line that repeats how another began, or a command that stands in another, is not told
 # again.
 
-_WORD = late(r"\w+")
+_WORD = lazy_regex(r"\w+")
 _FEWEST = 3  # words; fewer may begin two things by chance
 
 
@@ -64,7 +63,7 @@ def _words(line: Line) -> list[str]:
 _DAY_S = 86_400
 _LONGEST = 60  # tokens of one line: a single essay must not eat the budget
 _LONGEST_TEXT = 2_000
-_NOT_TEXT = re.compile(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
+_NOT_TEXT = lazy_regex(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 
 
 def marked(line: Line, own: str, branch: str | None) -> Line:
@@ -164,10 +163,10 @@ _MOST_QUESTIONS = 3
 _MOST_TODO = 3  # that sessions left; a person's own are told as long as there is room
 _MOST_BY_HAND = 12
 _LONGEST_INDEX = 120
-_COMMAND_ALONE = re.compile(
+_COMMAND_ALONE = lazy_regex(
     r"/\S+(?: \(\w+\))?\.?"
 )  # of the client: that it was given says nothing of the work
-_REMOVED = re.compile(r"\bREDACTED\b|\*{3,}")
+_REMOVED = lazy_regex(r"\bREDACTED\b|\*{3,}")
 PLACE = ".holdfast/local/"  # where a session finds the files that current.md names
 GO_ON = "Go on with: "  # how a step begins that is derived from a session which was not finished
 ELSEWHERE = "\n"  # no branch is called so

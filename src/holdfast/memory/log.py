@@ -15,6 +15,7 @@ from typing import Any, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import LogEntry, OpenItem
 from holdfast.sessions.harvest_sentences import PLAN_TO_DO, plan_title, tells_what_is_left
@@ -22,12 +23,12 @@ from holdfast.sessions.prose import capitalised, plain, prose_of, sentences, sta
 from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Form, Problem
 
-_HEADING = re.compile(r"## (?:\d{4}-\d\d-\d\d \d\d:\d\d|undated) · ")
-_LABEL = re.compile(r"- \*\*([A-Z][a-z ]+):\*\*(?: (.*))?")
-_END = re.compile(r"<!-- session (.*) · at ([^ ].*) -->")
-_FORGOTTEN = re.compile(r"<!-- session (.*) · forgotten -->")
+_HEADING = lazy_regex(r"## (?:\d{4}-\d\d-\d\d \d\d:\d\d|undated) · ")
+_LABEL = lazy_regex(r"- \*\*([A-Z][a-z ]+):\*\*(?: (.*))?")
+_END = lazy_regex(r"<!-- session (.*) · at ([^ ].*) -->")
+_FORGOTTEN = lazy_regex(r"<!-- session (.*) · forgotten -->")
 _SHORT = 8
-_SORT_OF_ID = re.compile(r"[a-z]{1,10}[-_]")  # what all ids of an agent begin with tells none of them apart
+_SORT_OF_ID = lazy_regex(r"[a-z]{1,10}[-_]")  # what all ids of an agent begin with tells none of them apart
 
 _TEXTS = {"Context": "context", "Outcome": "outcome", "Summary": "summary"}
 _ITEMS: dict[str, tuple[str, Form[Any]]] = {
@@ -248,16 +249,16 @@ _DRAWN = ("───", "━━━", "═══")  # lines across the page, aroun
 _LEAST_SAID = 25  # characters: "fix it" alone tells nobody what
 _ENOUGH_SAID = 90
 _INTRODUCES = 60  # a longer line that ends with a colon says something itself
-_MARKS = re.compile(r"^(?:[#>*•-]+|\d+[.)])\s+")
-_EMPTY_WORDS = re.compile(
+_MARKS = lazy_regex(r"^(?:[#>*•-]+|\d+[.)])\s+")
+_EMPTY_WORDS = lazy_regex(
     r"(?:(?:all )?(?:done|perfect|great|excellent|good|fixed|sure|certainly|yes|ok(?:ay)?|summary)\b"
     r"(?:[.!:,]+\s*|\s+[–—-]\s+|\s*\Z))+",
     re.IGNORECASE,
 )
-_COMMAND_ALONE = re.compile(r"/[\w:.-]+")  # of the client: how, and not what
-_DATA = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
-_NAME_ALONE = re.compile(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
-_NO_RESULT = re.compile(
+_COMMAND_ALONE = lazy_regex(r"/[\w:.-]+")  # of the client: how, and not what
+_DATA = lazy_regex(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
+_NAME_ALONE = lazy_regex(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
+_NO_RESULT = lazy_regex(
     r"(?:(?:let me|i['’]ll|i will|i['’]m|i am|now|next,? i|first,? i|would you|do you|let['’]s|here(?:['’]s| is| are)"
     r"|you['’]re welcome|glad|understood)\b)",
     re.IGNORECASE,

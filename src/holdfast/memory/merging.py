@@ -25,7 +25,7 @@ from holdfast.core.likeness import (
     compare_signatures,
     signature,
 )
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.memory.paraphrase import Gap, Meaning, asks_alike, asks_for, gap, judge, least_shared, settle
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
@@ -352,7 +352,7 @@ def _folded(text: str) -> str:
 
 # Corrections of a person that are meant to last: what they said is to be done always, or never.
 
-_LASTING = re.compile(
+_LASTING = lazy_regex(
     r"\b(?:always|never|from now on|in (?:the )?future|going forward|every time|as a rule|by default)\b",
     re.IGNORECASE,
 )
@@ -378,22 +378,22 @@ def standing_rules(records: Sequence[DistilledSession]) -> tuple[str, ...]:
 _WHOLE = r"(?! (?:repo|repository|project|product|code ?base|package|library|app|application|service|team)\b)"
 # Points at something that only whoever was there could see.
 _POINTS = rf"\b(?:this{_WHOLE}|these|those|above|below)\b|\(\d+\)(?!\w)|(?<![\w/])#\d+\b"
-_POINTS_AT = late(_POINTS, re.IGNORECASE)
-_OF_THE_MOMENT = late(
+_POINTS_AT = lazy_regex(_POINTS, re.IGNORECASE)
+_OF_THE_MOMENT = lazy_regex(
     rf"{_POINTS}|\b(?:now|today|again|(?:the|your) plan|error message|log lines?|paste|screenshot)\b"
     r"|\b(?:want me|would you like|do you (?:have|see)|can you|could you|are you|shall (?:i|we)|should i)\b",
     re.IGNORECASE,
 )
-_DEED = late(
+_DEED = lazy_regex(
     r"(?:feat|fix|test|docs?|chore|style|refactor|perf|ci|build|revert|wip)(?:\([^)]*\))?!?: ", re.IGNORECASE
 )
 # Commits say what was done to the code, which shows it; a choice reads "Use …", "Keep …", "Prefer …".
-_DONE_TO_CODE = late(
+_DONE_TO_CODE = lazy_regex(
     r"(?:add(?:s|ed)?|fix(?:es|ed)?|implement(?:s|ed)?|updated?|created?|improved?|bump|release|merge|revert|reach)\s",
     re.IGNORECASE,
 )
-_FRAGMENT = late(r"[a-z]+ ")  # of a list below a heading that named what it is about
-_QUESTION = late(r"(?P<question>.{8,}?\?) \S")
+_FRAGMENT = lazy_regex(r"[a-z]+ ")  # of a list below a heading that named what it is about
+_QUESTION = lazy_regex(r"(?P<question>.{8,}?\?) \S")
 
 
 def is_passing_question(text: str) -> bool:

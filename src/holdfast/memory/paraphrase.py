@@ -29,6 +29,7 @@ from holdfast.core.likeness import (
     turned,
     word_set,
 )
+from holdfast.core.patterns import lazy_regex
 from holdfast.memory.antonyms import alternative, is_a, is_filler, is_label, opposite, rival, synonymous
 from holdfast.model.memory import Decision, Fact
 
@@ -43,8 +44,8 @@ _ALL_UP_TO = 4  # so many words must all be met; of more, one in five may be mis
 _MOST_MET = 0.8
 _CLOSE = 0.6  # else the statement is about much more than what was asked
 _VERY_CLOSE = 0.9  # for a question of two words, which many statements happen to hold
-_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
+_CHOICE = lazy_regex(r"\bor\b", re.IGNORECASE)
+_DIGIT = lazy_regex(r"\d")
 
 
 def answering(question: str, statements: Iterable[T]) -> list[T]:
@@ -105,11 +106,11 @@ _ROOT = 4
 _ENDINGS = word_set(
     "ag at ation er or ion l ilit ibl abl sibl t ment al iv n en d ful ness e ed es s ne ing ions ive y ies"
 ) | {""}
-_NAME = re.compile(r"\w*[A-Z]")
-_WORD = re.compile(r"[\w+#'-]+")
+_NAME = lazy_regex(r"\w*[A-Z]")
+_WORD = lazy_regex(r"[\w+#'-]+")
 _CHOOSING = word_set("use uses using used with in by as via to prefer choose pick adopt switch")
-_DOER = re.compile(r"(?:er|or|ist|ant|ent|ee)s?$")  # buyer and seller are near, and two people
-_THING = re.compile(r"\b(?:what|which)\b", re.IGNORECASE)
+_DOER = lazy_regex(r"(?:er|or|ist|ant|ent|ee)s?$")  # buyer and seller are near, and two people
+_THING = lazy_regex(r"\b(?:what|which)\b", re.IGNORECASE)
 _OTHER = Verdict(Likeness.OTHER)
 
 
@@ -276,13 +277,13 @@ _REPLY_CLOSE = 0.5  # of what a sure answer says, at least about half was asked
 _TIE = 0.05
 _MOST_OFFERED = 3
 _LEAST_NEAR = 0.35  # whole sentences, for what is only offered
-_OPEN = re.compile(r"\b(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
-_PLACE = re.compile(r"\b(?:in|on|at|under|to|into|inside|below|beside|next to)\b|[/\\\\]", re.IGNORECASE)
-_WHICH = re.compile(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
+_OPEN = lazy_regex(r"\b(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
+_PLACE = lazy_regex(r"\b(?:in|on|at|under|to|into|inside|below|beside|next to)\b|[/\\\\]", re.IGNORECASE)
+_WHICH = lazy_regex(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
 _MARKS = ".,;:!?()`'"
-_NUMBERED = re.compile(r"\b(?:version|number)\b", re.IGNORECASE)
-_REPLY_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
-_REPLY_DIGIT = re.compile(r"\d")
+_NUMBERED = lazy_regex(r"\b(?:version|number)\b", re.IGNORECASE)
+_REPLY_CHOICE = lazy_regex(r"\bor\b", re.IGNORECASE)
+_REPLY_DIGIT = lazy_regex(r"\d")
 _EXACT = 0.9  # a statement of one thing and one value, asked for by this one thing
 _BEING_SOMEWHERE = frozenset(
     map(stem, word_set("stored store live lives go written saved kept located found come put"))

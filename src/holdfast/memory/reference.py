@@ -6,13 +6,13 @@ all, is reported and moved below the managed part at the next write.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from holdfast.core.errors import UsageError
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.store import line_grammar as md
 from holdfast.store import sections
@@ -41,7 +41,7 @@ _OLD_FACT = Form(Fact, "text", (Field("category", "category"), *md.FACT.fields))
 _FAILED = "  - failed: "
 _RETIRED = "  - retired: "
 _BECAUSE = " · because: "
-_EVIDENCE = re.compile(rf"  - (?=(?:{'|'.join(field.key for field in md.FACT.fields)}): )")
+_EVIDENCE = lazy_regex(rf"  - (?=(?:{'|'.join(field.key for field in md.FACT.fields)}): )")
 _SIGN_WIDTH = len(" · ")
 
 
@@ -238,7 +238,7 @@ def _report(file: ReferenceFile, part: str, number: int, error: Exception) -> No
 # open-questions.md: what was asked, whether it is answered, by whom and when; open questions first.
 
 QUESTIONS = "questions"
-_BULLET = re.compile(r"- (?:\[([ xX])\] )?")
+_BULLET = lazy_regex(r"- (?:\[([ xX])\] )?")
 
 
 class QuestionsFile(Struct):
@@ -290,7 +290,7 @@ def parse_questions(text: str, where: str = "open-questions.md") -> QuestionsFil
 # part.
 
 PROPOSED = "proposed"
-_SOURCE = re.compile(r" \(session [0-9a-z-]+\)\Z")
+_SOURCE = lazy_regex(r" \(session [0-9a-z-]+\)\Z")
 SEED = """\
 # How we work here
 

@@ -6,7 +6,6 @@ readers take each session once, and the next archiving knows it again by its byt
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -16,6 +15,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.files import Held
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_names
 from holdfast.memory import log as log_md
 from holdfast.memory.log import Block, LogFile
@@ -101,7 +101,7 @@ def _mark(text: str) -> str:
 
 LONGEST = 500
 _KEPT = 0.6  # of the longest: archiving a little at every session would move the log's beginning all the time
-_ARCHIVE = re.compile(r"(?:\d{4}-\d\d|undated)\.md")
+_ARCHIVE = lazy_regex(r"(?:\d{4}-\d\d|undated)\.md")
 
 
 class Entries(Struct, frozen=True):

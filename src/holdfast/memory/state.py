@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.memory.current import Check, Current, Done, NextStep, by_session
 from holdfast.memory.current_digest import GO_ON
 from holdfast.memory.log import cut, goal_line, summary_line, task_line
@@ -29,8 +29,8 @@ from holdfast.store.line_grammar import render_minute
 # moment.
 
 _ALL = frozenset((".", "./", "./...", "...", "*", "**"))
-_NAMES_A_FILE = late(r"[\w-]+\.(?!\.)[A-Za-z]{1,5}\Z")
-_ELSEWHERE = late(r"\s*cd\s+[\"']?(?:/|~|[A-Za-z]:|\$)")
+_NAMES_A_FILE = lazy_regex(r"[\w-]+\.(?!\.)[A-Za-z]{1,5}\Z")
+_ELSEWHERE = lazy_regex(r"\s*cd\s+[\"']?(?:/|~|[A-Za-z]:|\$)")
 
 
 def telling_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]:
@@ -97,10 +97,10 @@ OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, a
 _STOPPED = frozenset({FailureReason.USER_REJECTED, FailureReason.INTERRUPTED, FailureReason.API_ERROR})
 UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 
-_FOR_A_PROGRAM = late(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
-_NUMBERS = late(r"\d+")
-_FILE = late(r"\w\.\w{1,5}$")
-_FAILS = late(r"(\w+) fails: ")
+_FOR_A_PROGRAM = lazy_regex(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
+_NUMBERS = lazy_regex(r"\d+")
+_FILE = lazy_regex(r"\w\.\w{1,5}$")
+_FAILS = lazy_regex(r"(\w+) fails: ")
 
 
 def advance(
@@ -290,7 +290,7 @@ def _trimmed(state: Current, newest: float | None) -> Current:
 
 # In this order: what names a thing outright goes before what merely talks about one.
 _SIGNS: tuple[tuple[FactCategory, re.Pattern[str]], ...] = tuple(
-    (category, re.compile(pattern, re.IGNORECASE))
+    (category, lazy_regex(pattern, re.IGNORECASE))
     for category, pattern in (
         (FactCategory.DECISION, r"\b(?:was|were|is|has been) decided\b|\bpolicy\b"),
         (FactCategory.RESULT, r"\b(?:benchmark|measured|throughput|latency|p9\d|took \d|accuracy|recall@)"),

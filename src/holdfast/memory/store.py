@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.files import Held
 from holdfast.core.folders import checked, text_of
 from holdfast.core.names import safe_name
+from holdfast.core.patterns import lazy_regex
 from holdfast.memory import current as current_md
 from holdfast.memory import reference
 from holdfast.memory import reference as reference_md
@@ -38,7 +38,7 @@ from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, ste
 
 # What a person took out of the memory by hand: it does not come back when its session is captured again.
 
-_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
+_ID = lazy_regex(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 
 
 class _Line(Struct):

@@ -5,11 +5,11 @@ A lesson begins as a candidate, becomes active when it is promoted, and stale wh
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import content_id
 
 # What a session lived through that may teach the next one: stumbles, commands that worked, a person's
@@ -141,9 +141,9 @@ class Lesson(Struct, frozen=True, kw_only=True):
 
 # A rule is a line of a file that people edit: what it says of a failing call is read here, and nowhere else.
 
-_FAILS = re.compile(r"`([^`]+)` fails here(?: \((.*)\))? → `([^`]+)`")
-_NOT_FOUND = re.compile(r"`([^`\s]+)` is not found here → `([^`]+)`")
-_NAMES_FIRST = re.compile(r"`([^`]+)` (?:fails|does not)\b")
+_FAILS = lazy_regex(r"`([^`]+)` fails here(?: \((.*)\))? → `([^`]+)`")
+_NOT_FOUND = lazy_regex(r"`([^`\s]+)` is not found here → `([^`]+)`")
+_NAMES_FIRST = lazy_regex(r"`([^`]+)` (?:fails|does not)\b")
 
 
 def failing_call(rule: str) -> tuple[str, str, str] | None:

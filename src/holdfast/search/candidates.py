@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.search import Grounds, Hit
 from holdfast.search import lexical, terms
 from holdfast.search import terms as fuse
@@ -141,12 +141,12 @@ _BY_WORDS = 300  # passages that are looked at more closely
 _BY_MEANING = 200
 _BEFORE_SCOPE = 5000  # nearest passages among which those of a scope are looked for first
 _SORTS_OF_SESSION = ("session", "ledger")  # what is known of a session as a whole has these before its id
-_BEGINS_AN_ID = re.compile(
+_BEGINS_AN_ID = lazy_regex(
     r"(?=.*\d)[0-9A-Za-z][0-9A-Za-z_-]{7,99}"
 )  # people are shown the first eight signs
 _MOST_ALIKE = 5
-_LOOKS_LIKE_AN_ID = re.compile(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are said in passing
-_LETTER_AND_HASH = re.compile(r"[A-Za-z]-[0-9A-Za-z]{4,12}")  # our own ids, as they are typed
+_LOOKS_LIKE_AN_ID = lazy_regex(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are said in passing
+_LETTER_AND_HASH = lazy_regex(r"[A-Za-z]-[0-9A-Za-z]{4,12}")  # our own ids, as they are typed
 
 
 class Candidates:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 
 # Scripts that put no space between words: what stands for words there, so that FTS5 can find them.
 
@@ -19,12 +19,14 @@ _KANA_AND_HANGUL = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _PAIRED = _KANA_AND_HANGUL + _HAN
 # Compiled on first use: the sets are large, and most questions and texts are in ASCII and need none of them.
-_RUN = late(f"[{_PAIRED}]+")
+_RUN = lazy_regex(f"[{_PAIRED}]+")
 _OTHER = f"(?:(?![{_PAIRED}])[^\\W_])+"
-_BESIDE = late(f"(?<=[{_PAIRED}]){_OTHER}|{_OTHER}(?=[{_PAIRED}])")
+_BESIDE = lazy_regex(f"(?<=[{_PAIRED}]){_OTHER}|{_OTHER}(?=[{_PAIRED}])")
 # Thai, Lao, Myanmar, Khmer; and arrows, symbols and emoji, which are no words to anybody else.
-_AS_IT_STANDS = late(f"[{_PAIRED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2190-\u2bff\U0001f000-\U0001faff]")
-_WORDS = late(r"[^\W_]")
+_AS_IT_STANDS = lazy_regex(
+    f"[{_PAIRED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2190-\u2bff\U0001f000-\U0001faff]"
+)
+_WORDS = lazy_regex(r"[^\W_]")
 _VARIANT = "\ufe0f"  # asks for the coloured form of a symbol; a text may have it or not
 _PAIR = 2
 _MOST_SOUGHT = 8
@@ -95,12 +97,12 @@ _MOST_NAMES = 5000  # of one passage: minified code has no end of them
 
 # A word with a sign inside or dashes in front: a path, a flag, a dotted, snake or kebab name, an address.
 # Possessive, so that a megabyte without a space is read once.
-_JOINED = re.compile(r"(?<!\w)(?:-{1,2}(?=[^\W_]))?+\w++(?:[._/\\:@#+-]{1,3}+\w++)*+(?:\+\+|#)?+")
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_CHANGES_INSIDE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]")
-_LINE_NUMBERS = re.compile(r"(?::\d+)+$")
-_WORD = re.compile(r"[^\W_]+")
-_NOT_ALNUM = re.compile(r"[\W_]")
+_JOINED = lazy_regex(r"(?<!\w)(?:-{1,2}(?=[^\W_]))?+\w++(?:[._/\\:@#+-]{1,3}+\w++)*+(?:\+\+|#)?+")
+_CAMEL = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_CHANGES_INSIDE = lazy_regex(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]")
+_LINE_NUMBERS = lazy_regex(r"(?::\d+)+$")
+_WORD = lazy_regex(r"[^\W_]+")
+_NOT_ALNUM = lazy_regex(r"[\W_]")
 
 
 def names(text: str) -> str:

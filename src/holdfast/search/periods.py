@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 
 from msgspec import Struct
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH
 
 
@@ -42,9 +42,9 @@ _NTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _SIGNS = _words(
     "day night week month year morning noon evening jan feb mar apr may jun jul aug sep oct nov dec 19 20"
 )
-_SINCE = late(r"\b(since|after|before|until|till|by)\s+(?:the )?$", re.I)
-_LEADING = late(r"(?:\b(?:on|in|from|of|for|during|since|after|at|the|around|over|within)\s+)+$", re.I)
-_TO = late(r"\s*(?:to|until|till|through|and|–|-|\.\.)\s*(?:the )?", re.I)
+_SINCE = lazy_regex(r"\b(since|after|before|until|till|by)\s+(?:the )?$", re.I)
+_LEADING = lazy_regex(r"(?:\b(?:on|in|from|of|for|during|since|after|at|the|around|over|within)\s+)+$", re.I)
+_TO = lazy_regex(r"\s*(?:to|until|till|through|and|–|-|\.\.)\s*(?:the )?", re.I)
 # What is asked of a day as a whole: nothing of it is a subject that something could be about.
 _ASKING = frozenset(
     _words("""did do done work worked working works happen happened happening session sessions change changed changes
@@ -238,7 +238,7 @@ _WHICH = "on|last|this|from|past|previous|between"
 _OF_DAYS = "|".join(_DAYS)
 _PART = "this (?:morning|afternoon|evening)|tonight"
 _FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
-    (late(pattern, re.I), days)
+    (lazy_regex(pattern, re.I), days)
     for pattern, days in (
         (rf"(?<![\w./-]){_YEAR}[-/](?P<number>\d\d?)[-/](?P<day>\d\d?)(?![\w-]|[./]\d)", _iso_day),
         (rf"(?<![\w./-]){_YEAR}-(?P<number>\d\d)(?![\w-]|[./]\d)", _iso_month),

@@ -6,11 +6,13 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
+from holdfast.core.patterns import lazy_regex
+
 _READERS = frozenset({"cat", "sed", "head", "tail", "nl", "less", "bat", "Get-Content", "gc", "type"})
-_STEP = re.compile(r"&&|\|\||;|\n")
-_WRAPPER = re.compile(r"^(?:/bin/)?(?:ba|z)?sh\s+-l?c\s+(['\"])(.*)\1$", re.S)
-_PATH_SIGNS = re.compile(r"[\w.@+\-/\\:~\[\]() ]*[\w\])]")
-_ENDING = re.compile(r"\.[A-Za-z]\w{0,7}$")
+_STEP = lazy_regex(r"&&|\|\||;|\n")
+_WRAPPER = lazy_regex(r"^(?:/bin/)?(?:ba|z)?sh\s+-l?c\s+(['\"])(.*)\1$", re.S)
+_PATH_SIGNS = lazy_regex(r"[\w.@+\-/\\:~\[\]() ]*[\w\])]")
+_ENDING = lazy_regex(r"\.[A-Za-z]\w{0,7}$")
 _LONGEST = 2000
 
 

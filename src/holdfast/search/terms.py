@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.search import lexical
 from holdfast.search.database import Database
 from holdfast.search.embed.static import UNIT, Embedder
@@ -84,7 +84,7 @@ _SHORT = 900  # a text up to this is one passage: it was cut by meaning already
 _AIM = 600
 CLOSELY = 1_000_000  # characters; what comes after them is a dump, and is cut into fewer and longer pieces
 _COARSE_AIM = 5000
-_BREAK = re.compile(r"\n+|(?<=[.!?。！？])\s+")
+_BREAK = lazy_regex(r"\n+|(?<=[.!?。！？])\s+")
 
 
 def spans(text: str) -> list[tuple[int, int]]:

@@ -9,21 +9,23 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.model.ledger import FailureReason
 from holdfast.sessions.prose import line_around, mentions
 
 # --- the command line as a shell sees it ---
 
-_HERE_DOCUMENT = late(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_SHELL_IN_SHELL = late(
+_HERE_DOCUMENT = lazy_regex(
+    r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+)
+_SHELL_IN_SHELL = lazy_regex(
     r"\b(?:ba|z|da|k)?sh(?:\s+-\w+)*?\s+-\w*c\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL
 )
-_QUOTED = late(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'", re.DOTALL)
-_ONE_WORD = late(r"[\w./@:+$-]+")
-_REDIRECTION = late(r"\d*(?:>>?|<)&\d|&>>?\s*\S+|\d*>>?\s*[^\s&|;]+|(?<!<)<\s*[^\s<(]\S*")
-_COMMENT = late(r"(?:^|(?<=\s))#[^\n]*")
-_SEPARATOR = late(r"(&&|\|\||[;\n|&()`{}])")
+_QUOTED = lazy_regex(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'", re.DOTALL)
+_ONE_WORD = lazy_regex(r"[\w./@:+$-]+")
+_REDIRECTION = lazy_regex(r"\d*(?:>>?|<)&\d|&>>?\s*\S+|\d*>>?\s*[^\s&|;]+|(?<!<)<\s*[^\s<(]\S*")
+_COMMENT = lazy_regex(r"(?:^|(?<=\s))#[^\n]*")
+_SEPARATOR = lazy_regex(r"(&&|\|\||[;\n|&()`{}])")
 _OPTIONS = r"(?:--?[\w@][^\s]*\s+(?:[^-\s]\S*\s+)?|--\s+){0,5}"
 _BEFORE = (
     r"\s*(?:(?:\w+=\S*|!|then|do|else|elif|if|while|until|time|sudo|command|exec|nohup|\$)\s+"
@@ -50,7 +52,7 @@ _RUNS = (
 )
 _ALONE = r"(?<!type-)(?<!types-)(?<!type:)(?<!types:)(?<!format:)(?<!fmt:)(?<!lint:)(?<!format-)(?<!fmt-)(?<!lint-)"
 _TARGET = r"(?:[\w:./@=,+-]+\s+)*?(?:--?[\w-]+=)?(?:[\w./@-]+[:#])*[\w.-]*"
-_TEST = Sought(
+_TEST = PrefilteredRegex(
     rf"{_BEFORE}(?:(?:pytest|py\.test|nosetests|tox|nox|jest|vitest|mocha|ava|karma\s+start|wtr|playwright\s+test"
     r"|cypress\s+run|rspec|minitest|phpunit|pest|ctest|bats|gotestsum|unittest|busted|crystal\s+spec|newman\s+run"
     r"|cargo(?:\s+\+\S+)?[-\s]+(?:test|nextest|t)|npm\s+t|xcodebuild\b.*\btest|zig\s+(?:build\s+)?test"
@@ -63,7 +65,7 @@ _TEST = Sought(
     words="test|Test|tox|nox|jest|mocha|ava|karma|wtr|cypress|spec|phpunit|pest|bats|busted|newman|cargo|npm|vet|check"
     "|verify|e2e|ci",
 )
-_BUILD = Sought(
+_BUILD = PrefilteredRegex(
     rf"{_BEFORE}(?:(?:go\s+(?:-C\s+\S+\s+)?(?:build|install(?!\s+\S+@))|cargo(?:\s+\+\S+)?\s+(?:build|check|b)"
     r"|(?:swift|dotnet|zig|bazel|vite|next|nuxt|astro|ng|hatch|poetry|uv|stack|cabal|docker|docker\s+compose|forge"
     r"|docker\s+buildx|mkdocs|jekyll|nix|flutter|parcel|gatsby)\s+build|gradlew?\b.*\b(?:build|assemble\w*"
@@ -75,13 +77,13 @@ _BUILD = Sought(
     words="build|install|cargo|assemble|compile|package|deploy|ninja|webpack|rollup|tsup|latexmk|javac|kotlinc|rustc|gcc"
     "|g++|clang|cc|make|dist",
 )
-_TYPES = Sought(
+_TYPES = PrefilteredRegex(
     rf"{_BEFORE}(?:(?:tsc|d?mypy|(?:based)?pyright|pyre|ty\s+check|flow\s+check|srb\s+tc|(?:mix\s+)?dialyzer|vue-tsc"
     r"|svelte-check|astro\s+check|deno\s+check)(?=\s|$)"
     rf"|{_RUNS}{_TARGET}\b(?:type-?check(?:ing)?|types?[:-]check|types|tsc|mypy|pyright)\b(?![./]))",
     words="tsc|mypy|pyright|pyre|check|srb|dialyzer|type",
 )
-_LINT = Sought(
+_LINT = PrefilteredRegex(
     rf"{_BEFORE}(?:(?:eslint|ruff(?!\s+(?:format(?!\s.*--check)|clean|rule|server))|flake8|pylint|golangci-lint(?:\s+run)?"
     r"|cargo(?:\s+\+\S+)?\s+clippy|cargo\s+fmt\b.*--check|rustfmt\b.*--check|rubocop|standardrb|shellcheck|stylelint"
     r"|biome\s+(?:check|lint|ci)|(?:prettier|black|isort|dprint|taplo\s+fmt)\b.*\s(?:--check|-c|-l|check)"
@@ -94,13 +96,13 @@ _LINT = Sought(
 )
 _KINDS = (("test", _TEST), ("build", _BUILD), ("types", _TYPES), ("lint", _LINT))
 _CHECKING = tuple(dict.fromkeys(word for _, pattern in _KINDS for word in pattern.words))
-_ONLY_ASKS = late(
+_ONLY_ASKS = lazy_regex(
     r"\s(?:--version|--help|-h|--collect-only|--co|--listTests|--list-tests|--list|--init|--print-config"
     r"|--showConfig)"
     r"(?=\s|$)"
 )
 # Programs whose exit code 1 is an answer and not an error.
-_ANSWERS = late(
+_ANSWERS = lazy_regex(
     r"\s*(?:grep|egrep|fgrep|rg|ag|ack|git\s+grep|diff|cmp|test|\[|\[\[|which|type|command\s+-v|pgrep|git\s+diff\b"
     r"|git\s+merge-base\b|git\s+check-ignore\b|git\s+show-ref\b|git\s+rev-parse\s+--verify|fgrep)(?=\s|$)"
 )
@@ -108,7 +110,7 @@ _ANSWERS = late(
 # --- what they print ---
 
 # Summary lines of runners that say "failed" although a pipe swallowed the exit code.
-_SAYS_FAILED = Sought(
+_SAYS_FAILED = PrefilteredRegex(
     r"^(?:FAIL(?:ED)?(?:$|[\s:(]).*|\s*--- FAIL: .*|=+ .*\b[1-9]\d* (?:failed|errors?)\b.*|test result: FAILED.*"
     r"|[1-9]\d* failed\b.* in [\d.]+ ?s.*|[1-9]\d* errors? in [\d.]+s.*"
     r"|\s*Tests?:?\s+(?:.*[\s|])?[1-9]\d* failed\b.*|\s*Test Files\s+[1-9]\d* failed.*|\s*[1-9]\d* fail(?:ing|ed)?$"
@@ -125,7 +127,7 @@ _SAYS_FAILED = Sought(
     re.MULTILINE,
     words="fail|Fail|FAIL|rror|ERR|***|not ok|problem|issues|ELIFECYCLE",
 )
-_SAYS_PASSED = Sought(
+_SAYS_PASSED = PrefilteredRegex(
     r"^(?:ok(?:\s+\t?|\t)\S+\s+.*|PASS(?:ED)?$|=+ .*\b\d+ passed\b.*|\d+ passed\b.*|test result: ok\..*"
     r"|OK(?: \(.*\))?$"
     r"|\s*Tests?:?\s+\d+ passed.*|\s*Test Files\s+\d+ passed.*|\s*\d+ passing\b.*|.*\d+ (?:examples?"
@@ -135,14 +137,14 @@ _SAYS_PASSED = Sought(
     re.MULTILINE,
     words="ok|OK|pass|PASS|Passed|0 fail|fail 0|BUILD SUCC|0 issues|no issues|profile|no offen",
 )
-_TESTS_FAILED = Sought(
+_TESTS_FAILED = PrefilteredRegex(
     r"^\s*--- FAIL: |^FAILED \S+::|\bAssertionError\b|^test result: FAILED|^\s*Tests?:?\s+(?:.*[\s|])?[1-9]\d* failed"
     r"|^\s*[1-9]\d* failing\b|examples?, [1-9]\d* failures?|^[=\s]*[1-9]\d* failed\b|Failures: [1-9]|Error Trace:"
     r"|assertion .*failed",
     re.MULTILINE,
     words="fail|FAIL|AssertionError|Failures: |Error Trace:",
 )
-_NOT_BUILT = Sought(
+_NOT_BUILT = PrefilteredRegex(
     r"\[(?:build|setup) failed\]|error\[E\d|could not compile|ERROR collecting|errors? during collection|error TS\d+"
     r"|compilation (?:failure|error)|Test suite failed to run|SyntaxError:|ModuleNotFoundError:",
     re.IGNORECASE,
@@ -153,10 +155,10 @@ _NOT_BUILT = Sought(
 )
 
 # In order: the first rule that a line of the output satisfies decides.
-_REASONS: tuple[tuple[FailureReason, Sought], ...] = (
+_REASONS: tuple[tuple[FailureReason, PrefilteredRegex], ...] = (
     (
         FailureReason.DEPENDENCY_ERROR,
-        Sought(
+        PrefilteredRegex(
             r"ModuleNotFoundError|No module named|Cannot find (?:module|package)|cannot find package|ERESOLVE"
             r"|npm (?:ERR!|error) (?:code E|404)|unresolved import|no required module provides|command not found"
             r"|could not (?:find|resolve) (?:crate|dependenc|package)|No matching (?:version|distribution)"
@@ -173,7 +175,7 @@ _REASONS: tuple[tuple[FailureReason, Sought], ...] = (
     ),
     (
         FailureReason.SYNTAX_ERROR,
-        Sought(
+        PrefilteredRegex(
             r"SyntaxError|IndentationError|parse error|syntax error|ParseError|unexpected token"
             r"|unexpected end of file"
             r"|error TS\d+|error\[E\d+\]|: undefined: |undeclared name|cannot use .* as .* value|mismatched types"
@@ -194,7 +196,7 @@ _REASONS: tuple[tuple[FailureReason, Sought], ...] = (
     ),
     (
         FailureReason.TEST_FAILURE,
-        Sought(
+        PrefilteredRegex(
             r"--- FAIL: |^FAIL(?:ED)?\b|AssertionError|assertion .*failed|\b[1-9]\d* (?:failed|failures?|failing)\b"
             r"|test result: FAILED|Error Trace:|^\s*✕ |^not ok \d",
             re.MULTILINE,
@@ -202,25 +204,25 @@ _REASONS: tuple[tuple[FailureReason, Sought], ...] = (
         ),
     ),
 )
-_TIMED_OUT = Sought(
+_TIMED_OUT = PrefilteredRegex(
     r"\btimed out\b|\bdeadline exceeded\b|\bTimeoutError\b|\bETIMEDOUT\b|\bexceeded (?:the )?timeout\b"
     r"|\btimeout (?:of \S+ )?(?:exceeded|expired|reached)\b|\bTimeout >\s?[\d.]+ ?s",
     re.IGNORECASE,
     words="timed out|deadline exceeded|timeout|etimedout",
 )
-_WARNS = late(
+_WARNS = lazy_regex(
     r"\W*(?:(?:npm|pnpm|yarn)\s+)?warn(?:ing)?\b|(?:time=\S+ )?level=(?:info|debug|warn)|\W*(?:info|debug)[\]:]",
     re.IGNORECASE,
 )
-_ECHO = late(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
+_ECHO = lazy_regex(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
-_COMMITTED = late(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
-_PUBLISHES = late(
+_COMMITTED = lazy_regex(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
+_PUBLISHES = lazy_regex(
     r"\s*(?:sudo\s+)?(?:git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+push\b|jj\s+git\s+push\b"
     r"|gh\s+pr\s+(?:create|merge)\b|glab\s+mr\s+(?:create|merge)\b)"
 )
-_COMMITS = late(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit(?=\s|$)")
-_QUIET = late(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
+_COMMITS = lazy_regex(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit(?=\s|$)")
+_QUIET = lazy_regex(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise, takewhile
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, name_of, names, unquoted
 from holdfast.guard.hidden_text import instructs
 from holdfast.sessions import checks
@@ -14,11 +14,11 @@ from holdfast.sessions.prose import mentions
 LONGEST = 90
 MOST_PLAIN = 4  # words that are no flags: program, subcommand, task
 REST = "…"
-_NUMBER = late(r"#?\d+")
-_HASH = late(r"[0-9a-f]{7,40}(?:\^|~\d+)?")
-_VALUE = late(r"(?P<flag>--?[\w-]+=)(?P<value>.*)", re.DOTALL)
-_PATH = late(r"[~/]|\.{1,2}/|[\w@.-]+/|[\w@-]+\.[A-Za-z]\w{0,7}\Z")
-_PLAIN = late(r"[\w@][\w@:.+-]*(?:/[\w.-]+)?")
+_NUMBER = lazy_regex(r"#?\d+")
+_HASH = lazy_regex(r"[0-9a-f]{7,40}(?:\^|~\d+)?")
+_VALUE = lazy_regex(r"(?P<flag>--?[\w-]+=)(?P<value>.*)", re.DOTALL)
+_PATH = lazy_regex(r"[~/]|\.{1,2}/|[\w@.-]+/|[\w@-]+\.[A-Za-z]\w{0,7}\Z")
+_PLAIN = lazy_regex(r"[\w@][\w@:.+-]*(?:/[\w.-]+)?")
 _SPECIFIC = (
     "/tmp",
     "/var/",
@@ -32,28 +32,30 @@ _SPECIFIC = (
     "$TMPDIR",
     "mktemp",
 )
-_AWAY = late(r"[/~$]|\.\.|[A-Za-z]:")
-_ANY = late(r"\.{3}|\./?\Z|\.\.\Z")
-_SCOPE = late(r"(?:@[\w.-]+|\.)/[\w./-]*\.{3}\Z")
+_AWAY = lazy_regex(r"[/~$]|\.\.|[A-Za-z]:")
+_ANY = lazy_regex(r"\.{3}|\./?\Z|\.\.\Z")
+_SCOPE = lazy_regex(r"(?:@[\w.-]+|\.)/[\w./-]*\.{3}\Z")
 _NOISE = names("-v -vv -q -s -x --verbose --quiet --silent --color --no-color -count=1 --nocapture")
-_PICKS_TEST = late(r"--?(?:run|k|t|grep|testNamePattern|testPathPatterns?|test-name-pattern|testify\.m)\Z")
-_ANYWHERE_BELOW = late(  # finds the package, or the task, from every folder of the checkout
+_PICKS_TEST = lazy_regex(
+    r"--?(?:run|k|t|grep|testNamePattern|testPathPatterns?|test-name-pattern|testify\.m)\Z"
+)
+_ANYWHERE_BELOW = lazy_regex(  # finds the package, or the task, from every folder of the checkout
     r"(?:pnpm|yarn|npm) (?:.* )?(?:--filter|-F|--workspace|-w|workspace)[ =]|(?:mise run|just|turbo|nx) "
 )
 _PICKS_PACKAGE = frozenset(
     ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
 )
-_PACKAGE = late(r"@[\w.-]+/[\w.-]+|[a-z][\w-]*")
+_PACKAGE = lazy_regex(r"@[\w.-]+/[\w.-]+|[a-z][\w-]*")
 _SHORT_FOR = {"-w": ("npm", "pnpm", "yarn"), "-F": ("pnpm",)}  # letters that mean other things elsewhere
 _ANYWHERE = names(  # options with a value that stand before, or within, what a program is asked to do
     "-C -R --repo --git-dir --work-tree --prefix --dir --directory --cwd --filter -F --workspace --namespace"
     " --context --kubeconfig --profile --region --project-directory --chdir"
 )
-_LETTER = late(r"-\w")
-_HOME = late(r"\A/(?:home|Users)/[^/]+/")
-_GIVEN = late(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
-_CARGO_TEST = late(r"(?:test|t|nextest run)\b")
-_IDENTIFIER = late(r"[a-z_][\w:]*")
+_LETTER = lazy_regex(r"-\w")
+_HOME = lazy_regex(r"\A/(?:home|Users)/[^/]+/")
+_GIVEN = lazy_regex(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
+_CARGO_TEST = lazy_regex(r"(?:test|t|nextest run)\b")
+_IDENTIFIER = lazy_regex(r"[a-z_][\w:]*")
 _TAKES_VALUE = names("-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C")
 
 
@@ -196,19 +198,19 @@ def reason(line: str, longest: int = 80) -> str:
 
 # --- commands that do a job ---
 
-_FORMATS = late(
+_FORMATS = lazy_regex(
     r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|lint:fix|--fix|--write)(?=\s|:|$)"
 )
-_GENERATES = late(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
-_SETS_UP = late(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
-_RUNS = late(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
+_GENERATES = lazy_regex(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
+_SETS_UP = lazy_regex(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
+_RUNS = lazy_regex(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
 _RUNNERS = names(
     "mise make just task npm pnpm yarn bun npx bunx cargo go uv poetry pdm hatch rake gradle gradlew mvn mvnw turbo nx"
     " deno dotnet composer mix bundle hk lefthook pre-commit gofmt gofumpt goimports prettier ruff black biome rustfmt"
     " flutter dart melos moon bazel"
 )
-_CHECKS = late(r"\A(?!.*(?:test|spec|e2e|verify|\bci\b)).*\bcheck\b")
-_PACKAGES = late(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
+_CHECKS = lazy_regex(r"\A(?!.*(?:test|spec|e2e|verify|\bci\b)).*\bcheck\b")
+_PACKAGES = lazy_regex(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
 
 
 def purpose_of(part: Simple) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from holdfast.core.guides import GUIDES, may_be_guide
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, simple_commands, unquoted
 from holdfast.model.lesson import Correction
 from holdfast.sessions.command_words import job, purpose_of
@@ -21,10 +21,10 @@ from holdfast.sessions.prose import mentions
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170
 MOST_OF_A_MESSAGE = 2
-_QUOTED = late(r"^[ \t]*>.*$", re.MULTILINE)
+_QUOTED = lazy_regex(r"^[ \t]*>.*$", re.MULTILINE)
 
-_BULLET = late(r"\A[\s>•]*(?:[-*–]\s+)*")  # a star that a name begins with is its own
-_OPENING = late(
+_BULLET = lazy_regex(r"\A[\s>•]*(?:[-*–]\s+)*")  # a star that a name begins with is its own
+_OPENING = lazy_regex(
     r"(?:(?:no|nope|ok|okay|yes|yeah|right|actually|well|so|and|but|please|also|hm+|sorry|wait|stop|hey|btw|fyi"
     r"|remember|note|just|let['’]?s(?= (?:make sure|always|never)))\b[\s,.:;!–-]*)+",
     re.IGNORECASE,
@@ -37,12 +37,12 @@ _DOES = (
 )
 # A sentence ends at a blank, a line break or a comma; which of them it was is asked afterwards, because a pattern
 # that begins with the set of these goes through a text several times as fast.
-_SENTENCE = late(
+_SENTENCE = lazy_regex(
     r"[\s,](?:(?<=[.!?;]\s)\s*|(?<=\n)\n*|(?<=\s)\s*[–—-]\s+|(?<=\s)\s*and then\s+"
     rf"|(?:(?<=,)|(?<=,) (?:and|then|but)|(?<= )(?:and|then|but))\s+(?=(?:{_NOT}|always) (?:ever )?{_DOES}\b))",
     re.IGNORECASE,
 )
-_LASTING = Sought(
+_LASTING = PrefilteredRegex(
     rf"(?:(?:you|we|agents?|tests?) (?:should|must|need to|have to) |we |i want you to |make sure (?:to |you |we )?)?"
     rf"(?:always|never) (?!make sure (?!to |you |we ))(?:{_DOES})\b"
     rf"|(?:from now on|going forward|in (?:the )?future|as a rule|by default|in this (?:repo"
@@ -59,29 +59,29 @@ _LASTING = Sought(
     words="always|never|from now on|going forward|future|as a rule|by default|in this |every time|ever |everywhere"
     "|wherever|throughout the|across the",
 )
-_NEVER_DONE = Sought(  # said of a thing, not of the one who works
+_NEVER_DONE = PrefilteredRegex(  # said of a thing, not of the one who works
     r"(?!(?:it|this|that|these|those|they|there)\b)[^,]{3,60}? (?:should|must|may) "
     r"(?:never (?:ever )?be \w+(?:ed|en|un|pt|lt)\b|not be \w+(?:ed|en|un|pt|lt)\b.{0,30}\bever\b)",
     re.IGNORECASE,
     words="never|not be",
 )
-_REASONED = Sought(
+_REASONED = PrefilteredRegex(
     rf"({_NOT} \w+ \S.*?),? (?:as|because|since|otherwise)"
     r" (?:it|that|this|they|these|those|the|our|all)\b(?! (?:is|are) (?:being|still)\b).{4,}",
     re.IGNORECASE,
     words="don't|don’t|dont|do not|never|avoid|stop",
 )
-_DEFINES = late(
+_DEFINES = lazy_regex(
     r"(?!(?:the|these|those|this|that|my|our|your|it)\b)(?:[a-z]\w* ){1,3}are (?:never|always) (?!\w+(?:ed|en)\b)\w.*",
     re.IGNORECASE,
 )
-_HOW_WE_WORK = late(
+_HOW_WE_WORK = lazy_regex(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?uses? (?!to\b)\S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
     rf"|{_NOT} (?:ever )?us(?:e|ing) [^\s,;]+,? (?:but |and )?use \S+.*",
     re.IGNORECASE,
 )
-_CORRECTS = Sought(
+_CORRECTS = PrefilteredRegex(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?use[sd]? \S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
     rf"|{_NOT} (?:ever )?(?:use|using|mock|mocking|import"
@@ -93,7 +93,7 @@ _CORRECTS = Sought(
     re.IGNORECASE,
     words="use|using|don't|don’t|dont|do not|never|not |n't |n’t |nt |avoid|stop|prefer|stick| go| live| belong",
 )
-_ONE_OFF = late(
+_ONE_OFF = lazy_regex(
     r"\b(?:prs?|pull request|rebase|merge|branch|try again|for now|right now|this time|again|yet|today|tomorrow|review"
     r"|do (?:so|it|this|that)|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at"
     r" this point|any ?more|anything"
@@ -102,26 +102,32 @@ _ONE_OFF = late(
     r"|maybe|wondering|think|seems|looks like|i guess|currently|if you|if we|your (?:last|previous)|changes? yet)\b",
     re.IGNORECASE,
 )
-_AS_OF_NOW = late(r"\b(?:always|never)\b.*(?<!from )\bnow\b(?! on\b)", re.IGNORECASE)  # what was just changed
-_VAGUE = late(
+_AS_OF_NOW = lazy_regex(
+    r"\b(?:always|never)\b.*(?<!from )\bnow\b(?! on\b)", re.IGNORECASE
+)  # what was just changed
+_VAGUE = lazy_regex(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
     r"|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
 # Pointing at a thing that only the moment knows: `update the component file`, `add that option`.
-_OF_THE_MOMENT = late(
+_OF_THE_MOMENT = lazy_regex(
     r"\b(?:update|edit|touch|change|modify|delete|remove|rename|move) the (?!`)[a-z -]+\Z", re.IGNORECASE
 )
-_WORK_AT_HAND = late(rf"{_NOT} (?:add|create|change|update|remove|delete|make|generate)\b", re.IGNORECASE)
+_WORK_AT_HAND = lazy_regex(
+    rf"{_NOT} (?:add|create|change|update|remove|delete|make|generate)\b", re.IGNORECASE
+)
 _FEWEST_WORDS = 4  # of a rule that names nothing, without what says that it is to stay
-_STAYS = late(r",?\s*\b(?:from now on|going forward|in (?:the )?future)\b,?\s*", re.IGNORECASE)
-_NAMED = late(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']")
+_STAYS = lazy_regex(r",?\s*\b(?:from now on|going forward|in (?:the )?future)\b,?\s*", re.IGNORECASE)
+_NAMED = lazy_regex(
+    r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']"
+)
 
 
-_ASIDE = late(r"\s*\([^()]*\)\s*\Z")
-_POLITE = late(r",? please\Z", re.IGNORECASE)
-_IN_PLACE = late(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
-_ORDERED = late(
+_ASIDE = lazy_regex(r"\s*\([^()]*\)\s*\Z")
+_POLITE = lazy_regex(r",? please\Z", re.IGNORECASE)
+_IN_PLACE = lazy_regex(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
+_ORDERED = lazy_regex(
     r"(?:(?:we|you) (?:should|must|need to|have to) (?:be )?|make sure (?:to |you |we |(?:we|you)(?:['’]?re| are) )?)"
     r"(?P<verb>us(?:e|ing)|prefer(?:ring)?|keep(?:ing)?|follow(?:ing)?|stick(?:ing)?|writ(?:e|ing)) ",
     re.IGNORECASE,
@@ -201,11 +207,11 @@ def _stated(core: str) -> str:
 
 MOST = 60
 LONGEST_TEXT = 60_000
-_NUMBERED = late(r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE)  # how tools show a file's lines
-_SPAN = late(r"`([^`\n]{3,160})`")
-_FENCE = late(r"\s*(?:```|~~~)")
-_PROMPT = late(r"\s*(?:[$%>] )?")
-_REMARK = late(r"\s+(?:#|//|--\s).*$")
+_NUMBERED = lazy_regex(r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE)  # how tools show a file's lines
+_SPAN = lazy_regex(r"`([^`\n]{3,160})`")
+_FENCE = lazy_regex(r"\s*(?:```|~~~)")
+_PROMPT = lazy_regex(r"\s*(?:[$%>] )?")
+_REMARK = lazy_regex(r"\s+(?:#|//|--\s).*$")
 _SHOWS = frozenset(["cat", "head", "tail", "sed", "less", "bat", "nl", "type"])
 
 
@@ -258,14 +264,14 @@ def _code(text: str) -> Iterator[str]:
 # Called in a wrong way; what fails on formatting, or for want of a module, was the right command.
 _MISCALLED = frozenset(["program", "task", "command", "target", "flag", "place", "usage"])
 RECENT = 4  # calls between a look and the command that it was for
-_DEFINED_IN = Sought(
+_DEFINED_IN = PrefilteredRegex(
     r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
     r"|[Tt]askfile\.ya?ml|[Rr]akefile|composer\.json|deno\.jsonc?|turbo\.json|nx\.json|noxfile\.py|tox\.ini"
     r"|pyproject\.toml|CONTRIBUTING\.\w+|README\.\w+|\.github/workflows|lefthook\.ya?ml|hk\.pkl)(?=$|[\s\"'/:])",
     words="package.json|akefile|mise|ustfile|askfile.y|composer.json|deno.json|turbo.json|nx.json|noxfile.py|tox.ini"
     "|pyproject.toml|CONTRIBUTING.|README.|.github/workflows|lefthook.y|hk.pkl",
 )
-_LISTS = Sought(
+_LISTS = PrefilteredRegex(
     r"\bmise (?:tasks|run\s*(?:$|[|&;2])|ls)|\b(?:npm|bun|pnpm|yarn) run\s*(?:$|[|&;2])|\bmake (?:-n|help)\b"
     r"|\bjust (?:--list|-l)\b|\btask (?:--list|-l|-a)\b|\brake -T\b|(?:^|\s)--help\b",
     words="mise tasks|mise run|mise ls|npm run|bun run|yarn run|make -n|make help|just -|task -|rake -T|--help",

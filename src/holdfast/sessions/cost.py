@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import DistilledSession, Usage
 from holdfast.sessions.digest import UsageTotal
 from holdfast.sessions.reducer import PRICE_STEPS
@@ -70,9 +70,9 @@ def _table() -> PriceTable | None:
 
 
 MICRO = Decimal("0.000001")
-_REGION = late(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
-_FREE = late(r"[:_-]free$")
-_REVISION = late(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
+_REGION = lazy_regex(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
+_FREE = lazy_regex(r"[:_-]free$")
+_REVISION = lazy_regex(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
 
 
 def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | None:

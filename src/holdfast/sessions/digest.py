@@ -7,13 +7,13 @@ when they have been cleaned."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple
 from holdfast.model.events import Action, TodoStatus, Usage
 from holdfast.model.lesson import Correction, Stumble
@@ -51,7 +51,7 @@ MOST_COMMITS = 40
 MOST_FAILURES = 4
 MOST_WATCHED = 40  # commands and names of which it is counted how often they were seen
 
-_WORD = re.compile(r"\w{3,}")
+_WORD = lazy_regex(r"\w{3,}")
 ALIKE = 0.7  # share of words in common from which two texts say the same
 
 Said = TypeVar("Said", Decision, Question, Finding, DeadEnd, OpenItem, Fact)
@@ -250,7 +250,7 @@ def alike(some: frozenset[str], other: frozenset[str]) -> bool:
 
 MOST_NAMES = 40  # of one file
 MOST_NAMED = 1_000  # of one session
-_NAME = re.compile(r"(?<![\w\"'`=$@/\\%-])_{0,2}[A-Za-z][A-Za-z_]{5,49}(?![\w\"'`$@\\%-])")
+_NAME = lazy_regex(r"(?<![\w\"'`=$@/\\%-])_{0,2}[A-Za-z][A-Za-z_]{5,49}(?![\w\"'`$@\\%-])")
 _SETTINGS = (
     ".env",
     ".json",

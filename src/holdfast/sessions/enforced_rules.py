@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, masks, names, simple_commands, unquoted
 from holdfast.guard.hidden_text import instructs, why_line_refused
 from holdfast.model.events import Action, ToolResult
@@ -28,7 +28,7 @@ from holdfast.sessions.prose import mentions, without_escapes
 from holdfast.sessions.remedies import WITH_SUBCOMMANDS
 
 _FOUND = tuple(
-    late(pattern, re.MULTILINE)
+    lazy_regex(pattern, re.MULTILINE)
     for pattern in (
         r"^(?:\[[\w:.-]+\] )?\S+?:\d+(?::\d+)?: (?P<message>[^\n]{4,200}?) \((?P<rule>[a-z][\w-]+)\)$"
         r"(?:\n(?:\[[\w:.-]+\] )?[ \t]+(?P<code>\S[^\n]*)\n(?:\[[\w:.-]+\] )?\s*\^)?",
@@ -42,19 +42,19 @@ _FOUND = tuple(
         r"#\[(?:warn|deny)\((?P<rule>clippy::\w+)\)\](?P<message>)",
     )
 )
-_NO_CONVENTION = late(
+_NO_CONVENTION = lazy_regex(
     r"typecheck|unused|noUndeclared|gofmt|gofumpt|goimports|\bgci\b|prettier|deadcode|unparam|dupl|no-undef|import/no-unresolved|^F\d+|^E9\d\d|^E1\d\d\d|^TS\d+|syntax|parse",
     re.IGNORECASE,
 )
-_QUOTED = late(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
-_DETAIL = late(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
-_CODE = late(r"([A-Z]+\d+): ")
-_NUMBER = late(r"\b\d+(?:\.\d+)?\b")
+_QUOTED = lazy_regex(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
+_DETAIL = lazy_regex(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
+_CODE = lazy_regex(r"([A-Z]+\d+): ")
+_NUMBER = lazy_regex(r"\b\d+(?:\.\d+)?\b")
 _SOME = "\0"  # a number, while messages are compared
 _DANGLING = frozenset(
     ["of", "in", "from", "by", "to", "with", "for", "is", "a", "the", "and", "or", "as", "be"]
 )
-_COUNTED = late(r"^(?:\[[\w:.-]+\] )?\* (?P<rule>[a-z][\w-]+): \d+$", re.MULTILINE)  # the closing count
+_COUNTED = lazy_regex(r"^(?:\[[\w:.-]+\] )?\* (?P<rule>[a-z][\w-]+): \d+$", re.MULTILINE)  # the closing count
 MOST_FINDINGS = 12
 MOST_READ = 4000  # of a linter's output
 LONGEST = 140
@@ -164,12 +164,12 @@ def _shared(some: list[str], other: list[str]) -> list[str]:
 HEEDED = "heeded"  # the finding was gone when the linter ran again
 _COMMITS = "git commit"
 _LINTING = frozenset(["lint", "format", "check"])
-_LINTS = late(r"(?:^|[\s:/-])(?:lint|check|fix|clippy|eslint|oxlint|biome|ruff|markdownlint)\b")
-_FINDINGS = late(
+_LINTS = lazy_regex(r"(?:^|[\s:/-])(?:lint|check|fix|clippy|eslint|oxlint|biome|ruff|markdownlint)\b")
+_FINDINGS = lazy_regex(
     r"\d:\d+[: ]|:\d+ (?:error )?MD\d|\blint/\w|\b[A-Z]{1,4}\d{3,4}\b|clippy::|^\s*[x×✖⚠!] [a-z][\w-]+\(",
     re.MULTILINE,
 )
-_CLEAN = late(
+_CLEAN = lazy_regex(
     r"(?i)\b(?:0|no) (?:\w+ )?(?:issues?|errors?|problems?|warnings?)\b|all checks passed|\bclean\b"
 )
 
@@ -243,27 +243,29 @@ _HALF = 0.5
 _QUICK = ("ook", "locked", "LOCKED", "denied.", "specified a rule", "enied by")
 _HOOK = r"(?:\[(?P<by>.{0,600}?)\]: ?)?(?P<why>.*)"
 _SHAPES = (
-    late(
+    lazy_regex(
         rf"(?:Error: )?PreToolUse:(?P<tool>\w+) hook (?:blocking )?error(?: from command: \S+)?: ?{_HOOK}",
         re.S,
     ),
-    late(r"(?:Hook )?PreToolUse:(?P<tool>\w+) (?:hook )?denied this tool\.?:?\s*(?P<why>.*)", re.S),
-    late(rf"(?P<tool>\w+) operation blocked by hook:\s*(?:- )?{_HOOK}", re.S),
-    late(
+    lazy_regex(r"(?:Hook )?PreToolUse:(?P<tool>\w+) (?:hook )?denied this tool\.?:?\s*(?P<why>.*)", re.S),
+    lazy_regex(rf"(?P<tool>\w+) operation blocked by hook:\s*(?:- )?{_HOOK}", re.S),
+    lazy_regex(
         r"(?:Command|Tool(?: \w+)?) (?:was )?(?:blocked|denied)(?: by (?:an? )?(?:\w+ )?hook)?: ?(?P<why>.*)",
         re.S,
     ),
-    late(r"Denied by preToolUse hook(?: from \"[^\"]*\")?(?: \((?P<by>[^)]*)\))?:?\s*(?P<why>.*)", re.S),
+    lazy_regex(
+        r"Denied by preToolUse hook(?: from \"[^\"]*\")?(?: \((?P<by>[^)]*)\))?:?\s*(?P<why>.*)", re.S
+    ),
 )
-_BY_CONFIGURATION = late(
+_BY_CONFIGURATION = lazy_regex(
     r"Permission to use (?P<tool>\w+)(?: with command .{1,2000})? has been denied\.?\s*\Z"
     r"|The user has specified a rule which prevents you from using this specific tool call",
     re.S,
 )
-_IN_ITS_OWN_WORDS = late(
+_IN_ITS_OWN_WORDS = lazy_regex(
     r"\W{0,4}(?:[\w-]+ ){0,3}(?:blocked|Blocked|BLOCKED)\b(?!.*\buser\b).{10,600}\Z", re.S
 )
-_BY_CLIENT = late(
+_BY_CLIENT = lazy_regex(
     r"(?:<tool_use_error>)?Blocked: (?:standalone )?(?P<what>\w+)\b.*?\.\s+(?P<why>(?:To|Run|Use) .*?)"
     r"(?:</tool_use_error>|\Z)",
     re.S,
@@ -278,18 +280,18 @@ _ERRED = (
 )
 _SILENT = "No stderr output"
 _JOINS = ("&& ", "; ", "| ", "\n", "(")
-_ECHOED = late(r"\becho\s+(['\"])(?P<why>[^'\"]{8,300})\1")
-_CALL_AGAIN = late(r"\.? Command: .*\Z", re.S)
-_SUGGESTED = late(
+_ECHOED = lazy_regex(r"\becho\s+(['\"])(?P<why>[^'\"]{8,300})\1")
+_CALL_AGAIN = lazy_regex(r"\.? Command: .*\Z", re.S)
+_SUGGESTED = lazy_regex(
     r"\s*\b(?:suggested command|suggestion|use instead|run instead|try instead|instead,? (?:run|use)|try)\s*:\s*"
     r"`?(?P<command>[^\n`]{2,600})",
     re.I,
 )
-_MARKS = late(r"\A(?:[^\w'\"(<]+|(?:BLOCK(?:ED)?|DENIED|ERROR|Error|Blocked)\s*[:—–-]+\s*)+")
-_EXAMPLE = late(r"\s*\((?:e\.g\.|i\.e\.|such as)[^()]*\)")
-_URL = late(r"https?://[^\s'\"`]+")
-_SENTENCE = late(r"(?<=[.!?])\s+")
-_WORD = re.compile(r"[a-z]{2,}")
+_MARKS = lazy_regex(r"\A(?:[^\w'\"(<]+|(?:BLOCK(?:ED)?|DENIED|ERROR|Error|Blocked)\s*[:—–-]+\s*)+")
+_EXAMPLE = lazy_regex(r"\s*\((?:e\.g\.|i\.e\.|such as)[^()]*\)")
+_URL = lazy_regex(r"https?://[^\s'\"`]+")
+_SENTENCE = lazy_regex(r"(?<=[.!?])\s+")
+_WORD = lazy_regex(r"[a-z]{2,}")
 _NO_COMMANDS = names("cd echo printf true false : set export source . sleep")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, name_of, names, simple_commands, unquoted
 from holdfast.model.ledger import FailureReason
 from holdfast.model.lesson import EXPERIENCE_FORMAT, Correction, Experience, Ran, Stumble
@@ -163,7 +163,7 @@ _SHELL = names(
 _ASKS_WHAT_IS_THERE = names("ls rm cat head tail wc test [ [[ for stat du file")
 _CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
 # Of a single test the runner says it as well: that is no call that took long.
-_TIMED_OUT = re.compile(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
+_TIMED_OUT = lazy_regex(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
 _TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
 _MANIFESTS = (
     ("module", ("go",)),
@@ -172,7 +172,7 @@ _MANIFESTS = (
     ("package.json", ("npm", "pnpm", "yarn", "bun")),
 )
 # A program that the work itself builds: its options are what is being worked on.
-_BUILT_HERE = re.compile(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
+_BUILT_HERE = lazy_regex(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
 _RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
 _INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
 _KNOWN_TOOLS = names(
@@ -180,9 +180,9 @@ _KNOWN_TOOLS = names(
 )
 _RUN_THROUGH = names("mise npx bunx pnpm uv poetry")
 # What a build leaves behind is there after the next build.
-_BUILT = re.compile(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
-_SCRIPT = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
-_NUMBERS = re.compile(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
+_BUILT = lazy_regex(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
+_SCRIPT = lazy_regex(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
+_NUMBERS = lazy_regex(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
 
 
 def slip_of(command: str, output: str, at: float | None, only: frozenset[str] | None = None) -> Slip | None:
@@ -383,11 +383,11 @@ def path_slip(path: str, line: str, at: float | None) -> Slip | None:
 # Files that were looked for where they are not: the wait for them to turn up elsewhere.
 
 LISTING, MOST_LINES = 4000, 60  # of an output that lists files
-_MISSING = late(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
-_MISSING_PATH = late(r"(?:Path|File|Directory) does not exist: (\S+?)\.?(?:</|[\s,]|$)", re.MULTILINE)
-_MEANT = late(r"Did you mean (\S+?)\?")
-_TOO_LARGE = late(r"exceeds maximum allowed (?:tokens|size)")
-_LISTED = late(r"[\w.@+/-]+/[\w.@+-]+")
+_MISSING = lazy_regex(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
+_MISSING_PATH = lazy_regex(r"(?:Path|File|Directory) does not exist: (\S+?)\.?(?:</|[\s,]|$)", re.MULTILINE)
+_MEANT = lazy_regex(r"Did you mean (\S+?)\?")
+_TOO_LARGE = lazy_regex(r"exceeds maximum allowed (?:tokens|size)")
+_LISTED = lazy_regex(r"[\w.@+/-]+/[\w.@+-]+")
 
 
 def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: float | None) -> None:

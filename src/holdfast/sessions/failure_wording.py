@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.sessions.prose import line_around, mentions, without_escapes
 
 HEAD, TAIL = 700, 400  # of an output: a tool that is misused says so at once, a wrapper at the end
@@ -220,7 +220,7 @@ _NEEDED = {  # for each cause, words of which it has one: asked first, because p
         *("missing required", "too many arg", "could not determine", "not enough arg"),
     ),
 }
-_NOT_LEARNABLE = Sought(
+_NOT_LEARNABLE = PrefilteredRegex(
     r"index\.lock|\bCONFLICT\b|merge conflict|has not been read|\bsandbox|operation not permitted|rate limit"
     r"|nothing to commit|unexpected EOF while|Traceback \(most|\bSyntaxError\b|HTTP 5\d\d|connection refused"
     r"|could not resolve host|no checks reported|still running|bad credentials|unmatched ['\"]|parse error near",
@@ -229,8 +229,8 @@ _NOT_LEARNABLE = Sought(
     "|traceback (|syntaxerror|http 5|connection refused|resolve host|checks reported|still running|bad credentials"
     "|unmatched |parse error",
 )
-_BY_SHELL = late(r"^(?:\(eval\)|zsh)(?::\d+)?: ?(?:no matches found: |=\S* not found$)", re.MULTILINE)
-_ECHO = late(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
+_BY_SHELL = lazy_regex(r"^(?:\(eval\)|zsh)(?::\d+)?: ?(?:no matches found: |=\S* not found$)", re.MULTILINE)
+_ECHO = lazy_regex(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
 
 
 @cache  # compiled when first needed: most sessions need few of them, and compiling all costs more than reading one

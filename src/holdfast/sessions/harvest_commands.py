@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import names
 from holdfast.model.memory import Fact, FactCategory
 from holdfast.sessions import checks
@@ -33,7 +33,7 @@ LONGEST_TAIL = 200
 HEAD, TAIL = 600, 300  # of an output: a tool that is misused says so at once, a wrapper at the end
 FEW_IN_COMMON, HALF = 0.4, 0.5
 
-_MISUSED = late(
+_MISUSED = lazy_regex(
     r"command not found|: not found\s*$|not recognized|unrecogni[sz]ed|did you mean|externally-managed"
     r"|(?:unknown|invalid|illegal|unsupported|no such|undefined|bad|unexpected) (?:sub-?)?(?:command"
     r"|option|flag|argument|switch"
@@ -60,16 +60,16 @@ _MISUSED_WORDS = (
     "outside", "no tests", "could not find", "cannot ", "not trusted", "not configured", "not initial", "mutually",
     "workspace",
 )  # fmt: skip
-_NO_FILE = late(
+_NO_FILE = lazy_regex(
     r"no such file or directory|does not exist|cannot (?:open|stat|access|find)|can't open|ENOENT",
     re.IGNORECASE,
 )
-_UNFORMATTED = late(
+_UNFORMATTED = lazy_regex(
     r"not formatted|would reformat|formatting|gofmt|gofumpt|goimports|prettier"
     r"|needs? (?:to be )?(?:generated|updated)|out of date|--fix|\bfixable\b|is not tidy|go mod tidy",
     re.IGNORECASE,
 )
-_NOT_LEARNABLE = late(
+_NOT_LEARNABLE = lazy_regex(
     r"index\.lock|CONFLICT|conflict|has not been read|sandbox|operation not permitted|timed? ?out"
     r"|rate limit|nothing to commit"
     r"|unexpected EOF while|syntax error|Traceback|SyntaxError|http (?:4|5)\d\d|connection refused"
@@ -81,15 +81,15 @@ _INSPECTS = names(
     "ls cat head tail grep egrep rg find fd wc echo printf test jq awk sed sort uniq diff which type file stat tree pwd"
     " cd env true sleep ps kill pgrep date xxd od cut tr less more git for while if rm cp mv mkdir touch"
 )
-_REMEDY = late(
+_REMEDY = lazy_regex(
     r"\b(?:fix|fmt|format|generate|gen|install|tidy|build|sync|migrate|up|trust|login|init|setup|restore"
     r"|bootstrap|prepare|download|ci)\b"
 )
-_CHANGE_DIRECTORY = late(r"\A\s*cd\s+(\S+)\s*(?:&&|;)\s*")
-_TAIL = late(r"(?:\s*(?:2>&1|&?\d?>\s*/dev/null|\|\s*(?:head|tail|cat|less)\b[^|&;]*))+\s*\Z")
-_JOINED = late(r"&&|\|\||;")  # several commands: which of them failed or helped is anybody's guess
-_PREFIX = late(r"\A(?:(?:\w+=\S*|sudo|time|env|command|timeout\s+\S+)\s+)+")
-_ECHO = late(r"Exit code \d|[$>+] |#|-{3}|={3}")
+_CHANGE_DIRECTORY = lazy_regex(r"\A\s*cd\s+(\S+)\s*(?:&&|;)\s*")
+_TAIL = lazy_regex(r"(?:\s*(?:2>&1|&?\d?>\s*/dev/null|\|\s*(?:head|tail|cat|less)\b[^|&;]*))+\s*\Z")
+_JOINED = lazy_regex(r"&&|\|\||;")  # several commands: which of them failed or helped is anybody's guess
+_PREFIX = lazy_regex(r"\A(?:(?:\w+=\S*|sudo|time|env|command|timeout\s+\S+)\s+)+")
+_ECHO = lazy_regex(r"Exit code \d|[$>+] |#|-{3}|={3}")
 
 
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
@@ -230,20 +230,22 @@ def line_at(text: str, position: int) -> str:
 
 _CATEGORY = {"test": FactCategory.TESTING, "build": FactCategory.BUILD}
 _DOES = {"test": "runs the tests", "build": "builds", "lint": "lints", "types": "checks types"}
-_PROOF = late(
+_PROOF = lazy_regex(
     r"(?:ok\s+\S+.*|PASS(?:ED)?|.*\b\d+ pass(?:ed|ing)\b.*|test result: ok.*|OK(?: \(.*\))?"
     r"|.*\b0 (?:failures|failed|errors|issues"
     r"|problems|warnings)\b.*|BUILD SUCCESS\w*.*|Success: no issues.*|All checks passed!?"
     r"|.*\bFinished\b.*|[Ll]int passed.*"
     r"|.*\b[Bb]uil[dt] (?:succeeded|completed?|in)\b.*|✓ .*|Done in .*)",
 )
-_ONE_TEST = late(
+_ONE_TEST = lazy_regex(
     r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|--testPathPatterns?|-Dtest|--tests|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
     r"|nextest\s+run)\s+[a-z]\w*|\.bats\b|[\w/]+_test\.\w+|\.(?:test|spec)\.\w+"
 )
-_VERSION_ASKED = late(r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z")
-_VERSION = late(r"\bv?\d+\.\d+(?:\.\d+)*\b")
-_CALLS = late(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
+_VERSION_ASKED = lazy_regex(
+    r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z"
+)
+_VERSION = lazy_regex(r"\bv?\d+\.\d+(?:\.\d+)*\b")
+_CALLS = lazy_regex(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
 _ELSEWHERE = ("/tmp/", "/var/folders/", "mktemp", "TMPDIR")
 _SCRATCH = (
     *_ELSEWHERE,
@@ -251,12 +253,12 @@ _SCRATCH = (
     "\\Temp\\",
     "scratchpad",
 )  # where agents put what nobody keeps, by a session's id
-_READABLE = late(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
-_URL = late(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
-_ID = late(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_COMMITTED = late(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
-_HERE_DOCUMENT = late(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
-_MESSAGE = late(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
+_READABLE = lazy_regex(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
+_URL = lazy_regex(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
+_ID = lazy_regex(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_COMMITTED = lazy_regex(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
+_HERE_DOCUMENT = lazy_regex(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
+_MESSAGE = lazy_regex(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
 _NO_OUTPUT = "exit code 0, no output"
 
 

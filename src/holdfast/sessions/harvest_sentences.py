@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.model.events import Asked, Planned
 from holdfast.model.memory import DeadEnd, Decision, Finding, OpenItem, Question
 from holdfast.sessions.prose import (
@@ -30,20 +30,20 @@ MOST_OF_A_MESSAGE = 3
 PLAN_APPROVED = "Plan approved: "
 SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none
 
-_OPENING = late(
+_OPENING = lazy_regex(
     r"(?:(?:no|nope|ok|okay|yes|yeah|yep|right|actually|well|so|and|but|please|also|hm+|great|cool|nice"
     r"|sorry|wait"
     r"|i think|maybe|just|then)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
-_SPOKEN_END = late(r"(?<=[.!?])\s+")  # people do not always write capitals
-_RULE = Sought(
+_SPOKEN_END = lazy_regex(r"(?<=[.!?])\s+")  # people do not always write capitals
+_RULE = PrefilteredRegex(
     r"(?:(?:you|we) (?:should|must)|we|please|tests?|make sure (?:to|that|you|we)?)?\s*\b(?:always|never)\b"
     r"|from now on\b|going forward\b|in (?:the )?future\b|remember (?:that|to)\b|as a rule\b",
     re.IGNORECASE,
     words="always|never|from now on|going forward|future|remember |as a rule",
 )
-_SETTLES = late(
+_SETTLES = lazy_regex(
     r"(?:let['’]?s|we(?:['’]ll| will| should| can)?(?: just)?) (?:use|go with|keep|stick (?:with|to)"
     r"|switch to|drop"
     r"|avoid|prefer|rename|call|default to|only|target|support|store)\b"
@@ -53,23 +53,23 @@ _SETTLES = late(
     r"|rather than|over)\b",
     re.IGNORECASE,
 )
-_ONE_OFF = late(
+_ONE_OFF = lazy_regex(
     r"\b(?:commit|push|pr|prs|pull request|rebase|merge|branch|try again|look at|check|for now|right now"
     r"|this time|"
     r"again|review|comment|continue|see if|start (?:with|by)|wait)\b",
     re.IGNORECASE,
 )
-_VAGUE = late(
+_VAGUE = lazy_regex(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|them|here(?!\W*\Z)|one|above|below)\b",
     re.IGNORECASE,
 )
-_NAMED = late(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|\b[A-Z]{2,}\b|--\w")
-_WHY = late(
+_NAMED = lazy_regex(r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|\b[A-Z]{2,}\b|--\w")
+_WHY = lazy_regex(
     r"(?:[,;]|\s[—–-])?\s+(?:because|since(?! (?:the last|last|then|v?\d|commit))|so that|in order to"
     r"|as otherwise|to avoid|to prevent|to ensure|to keep)\s+"
     r"|\s+[—–]\s+|[.;]?\s+(?:Rationale|Reason|Why):\s+",
 )
-_CHOSE = late(
+_CHOSE = lazy_regex(
     r"\b(?:I|we|We) (?:chose|decided|opted|went with|settled on|picked|deliberately|intentionally"
     r"|stuck with)\b"
     r"|\b(?:is|was|are|were) (?:deliberately|intentionally|purposely)\b|\A(?:Decision|Decided|Chose"
@@ -100,28 +100,28 @@ _CHOSE_WORDS = (
     "We ",
     "stayed",
 )
-_DECISIONS = late(
+_DECISIONS = lazy_regex(
     r"(?:(?:key|main|important|design|technical|architectur\w+|implementation)\s+(?:and\s+)?){0,2}"
     r"(?:decisions?|design choices?|choices made)(?:\s+(?:made|taken))?"
 )
-_SUGGESTS = late(r"\b(?:consider|could|might|recommend|suggest|would)\b", re.IGNORECASE)
-_WORKFLOW = late(
+_SUGGESTS = lazy_regex(r"\b(?:consider|could|might|recommend|suggest|would)\b", re.IGNORECASE)
+_WORKFLOW = lazy_regex(
     r"\b(?:next|proceed|continue|go ahead|ready|commit|push|pull request|pr|merge|review|looks? (?:good"
     r"|right)|approve"
     r"|plan (?:ready|updated|mode)|start (?:working|implementing|coding)|shall i"
     r"|should i (?:also )?(?:do|start|implement))\b",
     re.IGNORECASE,
 )
-_PLAN_TITLE = late(
+_PLAN_TITLE = lazy_regex(
     r"(?:implementation |refactoring |migration )?plan\s*[:—–-]\s*|\s+(?:implementation )?plan\Z",
     re.IGNORECASE,
 )
-_PLAN_REASON = late(
+_PLAN_REASON = lazy_regex(
     r"summary|goal|context|problem|why|motivation|background|overview|rationale|objective|issue"
 )
-PLAN_TO_DO = late(r"\s*(?:please )?implement (?:the following|this) plan:?\s+", re.IGNORECASE)
-_BODY_REASON = late(r"\b(?:because|so that|since|in order to|to avoid|otherwise)\b")
-_TRAILER = late(r"[A-Z][\w-]+: |🤖|Generated with")
+PLAN_TO_DO = lazy_regex(r"\s*(?:please )?implement (?:the following|this) plan:?\s+", re.IGNORECASE)
+_BODY_REASON = lazy_regex(r"\b(?:because|so that|since|in order to|to avoid|otherwise)\b")
+_TRAILER = lazy_regex(r"[A-Z][\w-]+: |🤖|Generated with")
 
 
 def of_answer(event: Asked) -> Iterator[Decision]:
@@ -258,14 +258,14 @@ def of_commit(subject: str, body: str, at: float | None) -> Iterator[Decision]:
             return
 
 
-_FINDINGS = late(
+_FINDINGS = lazy_regex(
     r"(?:(?:key|main|important|notable|other)\s+)?(?:findings?|root causes?|discover(?:y|ies)|insights?"
     r"|gotchas?"
     r"|caveats?|lessons?(?: learned)?|learnings?|surprises?|limitations?|what (?:i|we) (?:found"
     r"|learned))(?:\s+\w+)?"
     r"|(?:the )?(?:real |core )?(?:cause|bug|problem|issue)"
 )
-_FOUND = late(
+_FOUND = lazy_regex(
     r"\b(?:root cause|culprit|underlying (?:issue|problem|cause))\b.*\b(?:is|was|were|are)\b"
     r"|\A(?:The )?(?:\w+ )?(?:issue|problem|bug|reason|failure|failures|error|cause)\b[^.]{0,60}\b(?:is"
     r"|was|were|are|comes? from)\b"
@@ -277,7 +277,7 @@ _FOUND = late(
     r"|\bonly (?:works|runs|fires|applies) (?:when|if|on|in|for|with)\b",
     re.IGNORECASE,
 )
-_BLAMES = late(
+_BLAMES = lazy_regex(
     r"\b(?:not|never|fails?|failed|cannot|\w+n['’]t|actually)\b[^.;]{0,120}\bbecause\b", re.IGNORECASE
 )
 # Looked for first, because most sentences have none of them and a pattern costs more than a word.
@@ -289,18 +289,18 @@ _FOUND_WORDS = (
     "only runs", "only fires", "only applies",
 )  # fmt: skip
 _TRIED_WORDS = ("tried", "ttempt", "nitial", "pproach")
-_ERRORS = late(
+_ERRORS = lazy_regex(
     r"errors?(?: encountered)?(?: and (?:fixes|solutions|resolutions?))?|problems? (?:encountered|solved)"
 )
-_BECAUSE = late(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
-_LEAD_IN = late(
+_BECAUSE = lazy_regex(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
+_LEAD_IN = lazy_regex(
     r"\A(?:Note(?: that|:)|Important:|It turns out(?: that)?|Turns out(?: that)?,?)\s+", re.IGNORECASE
 )
 # A title or a place alone says nothing; what an agent did, or has just repaired, is history.
-_SAYS = late(
+_SAYS = lazy_regex(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|will|must|should|[a-z]+n['’]t|[a-z]{2,}(?:s|ed))\b"
 )
-_NO_NEWS = late(
+_NO_NEWS = lazy_regex(
     r"\bI\b|\b[Ww]e (?:just|were|had|did|fixed|added|updated)\b|\b(?:now|is|are|been) (?:now )?(?:fixed"
     r"|resolved|works|passes)\b"
     r"|\bis (?:at|in|on) \S+:\d[\d-]*\W*\Z|\A(?:Before|After|Fix|Fixed|Added|Removed|Updated):?\s"
@@ -310,31 +310,31 @@ _NO_NEWS = late(
     r"|\A(?:Returns|Did|Does|Was|Is|Are|Has|Had|Not|Actually|(?!Discovered|Required|Unused|Shared"
     r"|Nested)[A-Z][a-z]+ed)\b"
 )
-_GUESSES = late(
+_GUESSES = lazy_regex(
     r"\A(?:(?:The|A|One) )?(?:[\w-]+ ){0,3}(?:issue|problem|bug|cause|reason|error|failure|culprit)s?\b[^.;]{0,40}"
     r"\b(?:might|may|could|seems?|appears?|probably|likely|possibly|perhaps)\b"
     r"|\b(?:might|may|could) be (?:related|caused|due)\b",
     re.IGNORECASE,
 )
-_OWN_TOOLS = late(
+_OWN_TOOLS = lazy_regex(
     r"has not been read|must be read|old_string|string to replace|file has been modified|sandbox"
     r"|permission prompt"
     r"|\b(?:Edit|Write|Read|Grep|Glob|Bash) tool\b",
     re.IGNORECASE,
 )
 
-_IN_VAIN = late(
+_IN_VAIN = lazy_regex(
     r"\A(?P<tried>.{12,140}?)[,;.]?\s+(?:but\s+)?(?P<failed>(?:(?:it|that|this|which)\s+)?(?:did(?: not"
     r"|n['’]t)|does(?: not|n['’]t)"
     r"|failed|fails|broke|breaks|was rejected|caused|could(?: not|n['’]t))\b.{0,120}?)"
     r"[,;.]?\s+(?:so|instead)\b,?\s*(?P<instead>.{12,140})\Z"
 )
-_TRIED = late(
+_TRIED = lazy_regex(
     r"\b(?:tried|attempted|first attempt|initial(?:ly)? (?:attempt|approach|tried|used)|approach)\b",
     re.IGNORECASE,
 )
 
-_OPEN = late(
+_OPEN = lazy_regex(
     r"(?:(?:suggested|recommended|possible|potential|optional|immediate|the|any|your"
     r"|still)\s+){0,2}(?:next steps?|remaining(?:\s+\w+){0,2}"
     r"|to-?dos?|follow[- ]?ups?(?:\s+\w+)?|pending(?:\s+\w+)?|still (?:to do|open|missing|needed)"
@@ -343,12 +343,12 @@ _OPEN = late(
     r"|deferred"
     r"|known (?:issues?|limitations|gaps)|future work|remaining)"
 )
-_NOTHING_LEFT = late(
+_NOTHING_LEFT = lazy_regex(
     r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific)"
     r"|all (?:tasks|done|items|complete))\b",
     re.IGNORECASE,
 )
-_NOT_AN_ITEM = late(
+_NOT_AN_ITEM = lazy_regex(
     r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
     r"|i can|happy to"
     r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
@@ -356,17 +356,17 @@ _NOT_AN_ITEM = late(
     r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
     re.IGNORECASE,
 )
-_REPORTS = late(  # that something was seen to, in the midst of what is left
+_REPORTS = lazy_regex(  # that something was seen to, in the midst of what is left
     r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b", re.IGNORECASE
 )
-_CHORE = late(
+_CHORE = lazy_regex(
     r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
     r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
     re.IGNORECASE,
 )
-_CLOSES = late(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
-_NUMBERED = late(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
-_PLAIN_WORD = late(r"[^\W_]+")
+_CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
+_NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
+_PLAIN_WORD = lazy_regex(r"[^\W_]+")
 # What every piece of work ends with, whatever it is about. A to-do that names anything else is no ceremony.
 _OF_ANY_WORK = frozenset(
     re.findall(
@@ -378,7 +378,7 @@ _OF_ANY_WORK = frozenset(
         verification verify wait with work""",
     )
 )
-_POLITE = late(
+_POLITE = lazy_regex(
     r"would you (?:like|prefer i)|want me to|shall i"
     r"|should i\b(?! (?:treat|assume|use|keep|apply|support|store|limit|include|allow)\b)"
     r"|do you want me|let me know|anything else|does (?:this"
@@ -390,7 +390,7 @@ _POLITE = late(
     r"|can you|could you|what do you think|any (?:other|preference)|okay\?|ok\?|right\?",
     re.IGNORECASE,
 )
-_ASKS = late(
+_ASKS = lazy_regex(
     r"\b(?:which|what|want to|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b",
     re.IGNORECASE,
 )

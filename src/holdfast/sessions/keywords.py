@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.scripts import chinese_words, hangul_words, japanese_words, script_runs
 from holdfast.core.stopwords import (
     COMPOUNDS,
@@ -35,44 +35,46 @@ class Word(NamedTuple):
 _LONGEST = 40
 _UNLIKE_BLOBS = 14  # what is shorter and has no digit is never taken for encoded data
 _EDGE = " \t\"'`“”‘’«»()[]{}<>,;:!?…*|^=&%$。，、；：！？「」『』（）【】《》·—–"
-_URL = late(r"^[a-z][a-z0-9+.-]*://|^www\.", re.IGNORECASE)
-_TRACKER = late(r"/(issue|pull|merge_request|discussion|actions|commit|release|pipeline|wiki)", re.IGNORECASE)
+_URL = lazy_regex(r"^[a-z][a-z0-9+.-]*://|^www\.", re.IGNORECASE)
+_TRACKER = lazy_regex(
+    r"/(issue|pull|merge_request|discussion|actions|commit|release|pipeline|wiki)", re.IGNORECASE
+)
 _TRACKER_WORDS = {"pull": "pr", "merge_request": "mr", "actions": "ci", "pipeline": "ci"}
-_LINK = late(r"\[([^\]\n]{0,300})\]\(([^)\s]{1,600})\)")
-_INNER_URL = late(r"(?<=[^\s])(?=https?://)|(?<=[^\s(\[])[(\[](?=https?://)")
-_HOST = late(
+_LINK = lazy_regex(r"\[([^\]\n]{0,300})\]\(([^)\s]{1,600})\)")
+_INNER_URL = lazy_regex(r"(?<=[^\s])(?=https?://)|(?<=[^\s(\[])[(\[](?=https?://)")
+_HOST = lazy_regex(
     r"^(?:[\w-]+\.)+(?:com|org|net|io|dev|app|ai|co|edu|gov|cloud|local|internal|lan|corp|home|info|biz|me|sh|xyz|tech"
     r"|de|fr|uk|eu|us|ca|ch|at|nl|jp|cn|br|ru|in|es|it|pl)(?::\d+)?$",
     re.IGNORECASE,
 )
-_VERSION = late(r"^[v^~<>=]*\d[\d.,:xX/_%-]*(?:[a-z]{1,3}\d*)?$", re.IGNORECASE)
-_TICKET = late(r"^[A-Z][A-Z]{1,9}-\d{1,5}$")
-_NOT_TICKET = late(
+_VERSION = lazy_regex(r"^[v^~<>=]*\d[\d.,:xX/_%-]*(?:[a-z]{1,3}\d*)?$", re.IGNORECASE)
+_TICKET = lazy_regex(r"^[A-Z][A-Z]{1,9}-\d{1,5}$")
+_NOT_TICKET = lazy_regex(
     r"(?:utf|sha|iso|rfc|gpt|es|http|tls|ssl|aes|rsa|md|cve|pep|arm|mp|part|step|phase|ipv)-", re.I
 )
-_SECRET = late(
+_SECRET = lazy_regex(
     r"^(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{8}|(?:gh[pousr]|github_pat|glpat|xox[abprs]|npm|pypi)[-_][A-Za-z0-9_-]{12}"
     r"|(?:AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_-]{8})"
 )
-_EXTENSION = late(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|gradle|svelte|properties|csproj|dockerfile)$")
-_PINNED = late(r"^(@?[\w./-]+)@(?:[\^~]?v?\d[\w.-]*|latest|next|canary|beta)$")
-_PLACE = late(r"[:#]L?\d[\dL:,-]*$")
-_HOME = late(r"^(?:[A-Za-z]:)?[/\\](?:users|home)[/\\][^/\\]+[/\\]?|^~[^/\\]*[/\\]?", re.IGNORECASE)
-_CAMEL = late(
+_EXTENSION = lazy_regex(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|gradle|svelte|properties|csproj|dockerfile)$")
+_PINNED = lazy_regex(r"^(@?[\w./-]+)@(?:[\^~]?v?\d[\w.-]*|latest|next|canary|beta)$")
+_PLACE = lazy_regex(r"[:#]L?\d[\dL:,-]*$")
+_HOME = lazy_regex(r"^(?:[A-Za-z]:)?[/\\](?:users|home)[/\\][^/\\]+[/\\]?|^~[^/\\]*[/\\]?", re.IGNORECASE)
+_CAMEL = lazy_regex(
     "|".join(sorted(map(re.escape, COMPOUNDS), key=len, reverse=True))
     + r"|[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])\d{0,3}|[A-Z]?[a-z]+\d{0,3}(?![a-z0-9])|[A-Z]?[a-z]+|\d+"
 )
 _COMPOUND_WORDS = frozenset(word.lower() for word in COMPOUNDS) | SIGNED_TERMS | SHORT_TERMS
-_ELISION = late(
+_ELISION = lazy_regex(
     r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quelqu|aujourd|dell|all|nell|sull|dall|quell|un)'(?=\w{2})", re.I
 )
-_CONTRACTION = late(r"(?:n't|'(?:s|re|ve|ll|d|m|t))$", re.IGNORECASE)
-_MIXED_CASE = late(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_ACRONYMS = late(r"[A-Z]{2,}s")
-_POINTS = late(r"[\u0591-\u05c7\u064b-\u0652\ufe00-\ufe0f]")
+_CONTRACTION = lazy_regex(r"(?:n't|'(?:s|re|ve|ll|d|m|t))$", re.IGNORECASE)
+_MIXED_CASE = lazy_regex(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_ACRONYMS = lazy_regex(r"[A-Z]{2,}s")
+_POINTS = lazy_regex(r"[\u0591-\u05c7\u064b-\u0652\ufe00-\ufe0f]")
 # Digits inside or many of them, one sign repeated, no vowel in a long word: a blob, not a word.
-_ODD = late(r"\d\D+\d|\d{4}|^[a-z]\d+$|^(.)\1+$|^[b-df-hj-np-tv-xz]{6,}$|^[a-z]{0,2}\d+[a-z]+$")
-_ALTERNATIVES = late(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
+_ODD = lazy_regex(r"\d\D+\d|\d{4}|^[a-z]\d+$|^(.)\1+$|^[b-df-hj-np-tv-xz]{6,}$|^[a-z]{0,2}\d+[a-z]+$")
+_ALTERNATIVES = lazy_regex(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
 
 
 def words_of(line: str) -> Iterator[Word]:
@@ -217,8 +219,8 @@ def _kept(text: str, is_acronym: bool) -> Iterator[Word]:
         yield Word(text, acronym=is_acronym)
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\s+->\s+")
-_HEADING = re.compile(r"^#{1,3}\s+")
+_SENTENCE_END = lazy_regex(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\s+->\s+")
+_HEADING = lazy_regex(r"^#{1,3}\s+")
 _SENTENCES = 400
 _TITLE_WORDS = 3
 
@@ -228,7 +230,7 @@ _GO_BEFORE = {"to", "let", "lets", "we", "i", "you", "they", "it", "should", "ca
 _GO_BEFORE |= {"must", "gonna", "then", "and", "don", "not", "did", "ll"}
 _GO_AFTER = {"through", "with", "ahead", "back", "over", "deeper", "forward", "wrong", "away"}
 _GO_AFTER_START = _GO_AFTER | {"to", "into", "on", "for", "and", "in", "find", "look", "see", "get", "check"}
-_FORBIDDEN = re.compile(r"[\s/\\|\x00-\x1f\x7f]")
+_FORBIDDEN = lazy_regex(r"[\s/\\|\x00-\x1f\x7f]")
 
 
 class _Candidate:

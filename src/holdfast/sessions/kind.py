@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.model.ledger import Kind
 from holdfast.sessions.kind_words import (
     CONVENTIONAL,
@@ -31,33 +31,35 @@ class KindJudgement(NamedTuple):
     reason: str
 
 
-_PREFIX = late(r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE)
-_SLASH = late(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
-_PLAN_OPENING = late(
+_PREFIX = lazy_regex(
+    r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE
+)
+_SLASH = lazy_regex(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
+_PLAN_OPENING = lazy_regex(
     r"^(?:please )?(?:implement|execute|follow) the (?:following )?plan\b.{0,20}$", re.IGNORECASE
 )
-_SENTENCE_END = late(r"(?<=[.!?。！？])\s+|\s->\s")
+_SENTENCE_END = lazy_regex(r"(?<=[.!?。！？])\s+|\s->\s")
 _OPENING_CHARS = 300
 _WHOLE_CHARS = 2000
 _FOREIGN = tuple((kind, "asks for it in the user's language", pattern) for kind, pattern in OTHER_LANGUAGES)
-_QUOTED = late(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
-_WHY = late(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
+_QUOTED = lazy_regex(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
+_WHY = lazy_regex(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
 
-_DOC_FILE = late(
+_DOC_FILE = lazy_regex(
     r"\.(?:mdx?|rst|adoc|txt)$|^(?:readme|license|licence|copying|changelog|authors|notice|contributing)",
     re.I,
 )
 # Text that an agent or a test reads is no documentation.
-_WORKING_TEXT = late(
+_WORKING_TEXT = lazy_regex(
     r"skill\.md$|requirements[^/]*\.txt$|(?:^|/)(?:commands|prompts|agents|testdata|fixtures|plans)/|robots\.txt$",
     re.I,
 )
-_SCRATCH = late(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
-_TEST_FILE = late(
+_SCRATCH = lazy_regex(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
+_TEST_FILE = lazy_regex(
     r"(?:^|/)(?:tests?|specs?|__tests__|integration_tests?|e2e(?:_tests?)?|cypress)/|(?:^|/)(?:test_[^/]+|conftest\.py)$|"
     r"[._-](?:test|spec|tests)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$|\.bats$"
 )
-_CONFIG_FILE = late(
+_CONFIG_FILE = lazy_regex(
     r"(?:^|/)\.(?:github|circleci|gitlab|husky|vscode|devcontainer|entire|claude-plugin|codex-plugin|cursor-plugin)/|\.(?:ya?ml|toml|ini|cfg|conf|json5?|jsonc|lock|env|properties|nix|tf)$|"
     r"(?:^|/)(?:dockerfile\S*|makefile|justfile|\.[\w-]+(?:rc|ignore|attributes|config)(?:\.\w+)?|go\.(?:mod|sum)|codeowners|gemfile\S*|rakefile|"
     r"[\w.-]*\.config\.[cm]?[jt]s|pom\.xml|build\.gradle\S*|cmakelists\.txt|requirements[^/]*\.txt)$",
@@ -175,7 +177,7 @@ def _settled(
     return uniform if asks and is_report and uniform and uniform.kind is Kind.CONFIG else strong
 
 
-def _earliest(rules: Sequence[tuple[Kind, str, Sought]], text: str) -> KindJudgement | None:
+def _earliest(rules: Sequence[tuple[Kind, str, PrefilteredRegex]], text: str) -> KindJudgement | None:
     best: KindJudgement | None = None
     place = len(text) + 1
     text = text.replace("`", "")

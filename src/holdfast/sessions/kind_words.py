@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.model.ledger import Kind
 
 CONVENTIONAL: dict[str, Kind] = {
@@ -92,13 +92,13 @@ _MAKE = (
 )
 
 
-def _said(words: str, pattern: str) -> Sought:
+def _said(words: str, pattern: str) -> PrefilteredRegex:
     """A way to ask, and the words of which it has at least one; none where they would be too many or too common."""
-    return Sought(pattern, re.IGNORECASE, words=words)
+    return PrefilteredRegex(pattern, re.IGNORECASE, words=words)
 
 
 # Strong: decides whatever was edited. The earliest in the text wins; at the same place, the earlier listed.
-STRONG: tuple[tuple[Kind, str, Sought], ...] = (
+STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     (
         Kind.REVIEW,
         "asks for a review",
@@ -259,7 +259,7 @@ STRONG: tuple[tuple[Kind, str, Sought], ...] = (
 )
 
 # Weak: says that something shall change; what was edited may know better.
-WEAK: tuple[tuple[Kind, str, Sought], ...] = (
+WEAK: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     (
         Kind.FEATURE,
         "asks for something new",
@@ -284,7 +284,7 @@ WEAK: tuple[tuple[Kind, str, Sought], ...] = (
     ),
 )
 
-QUESTION = late(
+QUESTION = lazy_regex(
     r"^\W*(?:so |ok(?:ay)? |hey |hi |and |but |hmm\w* |claude )*(?:why|how|what|"
     r"what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|which|who|is|"
     r"are|was|were|does|do (?:we|you|i|they|the|these|all)|did|has|explain|"
@@ -302,20 +302,20 @@ QUESTION = late(
 )
 
 # Opens a question outright; a verb further on is then what the question is about, unless it is requested.
-PURE_QUESTION = late(
+PURE_QUESTION = lazy_regex(
     r"^\W*(?:q: *|so |and |but |hmm\w* |(?:on|in|at|for) )*(?:why|how|what(?! (?:i|"
     r"we)\b| i['’])|what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|"
     r"which|who|is|are|was|were|does|do (?:we|you|i|they)|did|has|"
     r"investigate|review|check|explain|compare|analy[sz]e|describe|explore)\b",
     re.IGNORECASE,
 )
-REQUEST = late(
+REQUEST = lazy_regex(
     r"(?:\b(?:can|could|should|would) (?:we|you)|\blet['’]?s|\blets|\bplease|"
     r"\bwe should|\b(?:want|like|need) (?:us |you )?to|\bsuggest we)\b.{0,60}",
     re.IGNORECASE,
 )
 # Politeness before the verb.
-POLITE = late(
+POLITE = lazy_regex(
     r"^(?:[\s,.]*(?:(?:can|could|would|will) (?:you|we)|please|pls|let['’]?s|"
     r"lets|i(?:['’]d| would)? (?:want|like|need)(?: you| us)?(?: to)?|"
     r"we (?:need|should|want)(?: to)?|help me|now|ok(?:ay)?|hey|hi|then|just|also|first|claude)\b[\s,.-]*)+",
@@ -323,7 +323,7 @@ POLITE = late(
 )
 
 # Running things changes nothing in the checkout that would have a kind of its own.
-OPERATION = late(
+OPERATION = lazy_regex(
     r"^\W*(?:run|start|execute|launch|push|commit|merge|rebase|pull|fetch|checkout|"
     r"check out|switch to|open|publish|deploy|release|stop|restart|install|"
     r"create (?:me )?(?:a |the )?(?:draft )?(?:pr|pull request|branch|issue|commit|worktree)|"
@@ -333,7 +333,7 @@ OPERATION = late(
 )
 
 # Languages that the patterns above cannot read: verbs and nouns that ask for a kind.
-OTHER_LANGUAGES: tuple[tuple[Kind, Sought], ...] = (
+OTHER_LANGUAGES: tuple[tuple[Kind, PrefilteredRegex], ...] = (
     (
         Kind.TEST,
         _said(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.stopwords import FILLER
 
 LOOK_AT = 20_000  # characters; a goal is said at the beginning
@@ -23,44 +23,44 @@ class Prose(NamedTuple):
     complaints: tuple[str, ...]
 
 
-_HOST_TAGS = late(
+_HOST_TAGS = lazy_regex(
     r"system[-_]?\w*|command-(?:name|message|contents)|local-command-\w+|bash-\w+|ide_\w+|user-prompt-submit-hook|"
     r"(?:environment|additional)_context|user_instructions|instructions|skill|task-notification|attached_files|"
     r"file|files|document|documents|open_and_recently_viewed_files|tool_\w+|function_\w+|holdfast\w*",
     re.IGNORECASE,
 )
-_ASKING_TAGS = late(
+_ASKING_TAGS = lazy_regex(
     r"(?:user[-_])?(?:query|message|prompt|request|question)|task|goal|objective|issue|bug|todo|story|p|"
     r"command-args|feature(?:[-_]\w+)?",
     re.IGNORECASE,
 )
-_TAG = late(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
+_TAG = lazy_regex(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
 GAP = "[…]"  # where something was taken out of the middle of a sentence
-_SECRET_MARKER = late(r"\[(?:redacted|forgotten)[^\]\n]{0,80}\]", re.IGNORECASE)
-_ESCAPE = late(
+_SECRET_MARKER = lazy_regex(r"\[(?:redacted|forgotten)[^\]\n]{0,80}\]", re.IGNORECASE)
+_ESCAPE = lazy_regex(
     r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07)|\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])",
     re.IGNORECASE,
 )
-_MARKER = late(
+_MARKER = lazy_regex(
     r"\[(?:image|pasted|request interrupted|attachment|truncated)[^\]\n]{0,80}\]",
     re.IGNORECASE,
 )
-_REMOVED = late(r"\bREDACTED\b|\*{3,}")
+_REMOVED = lazy_regex(r"\bREDACTED\b|\*{3,}")
 # The caller has redacted what it knows to be a key; a word after "password is" is dropped all the same.
-_TOLD = late(
+_TOLD = lazy_regex(
     r"\b(password|passwd|passphrase|secret|token|api[_ -]?key)\s*(?:is|:|=)\s*(?=\S*\d)\S+", re.IGNORECASE
 )
 _TOLD_WORDS = ("passw", "passphrase", "secret", "token", "key")
-_FENCE = late(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
-_QUOTE = late(r"^(?:>\s?)+")
-_HOLDFAST = late(r"^\[(/?)holdfast\b[^\]\n]*\]$")
+_FENCE = lazy_regex(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
+_QUOTE = lazy_regex(r"^(?:>\s?)+")
+_HOLDFAST = lazy_regex(r"^\[(/?)holdfast\b[^\]\n]*\]$")
 
-_TRACE_HEAD = Sought(
+_TRACE_HEAD = PrefilteredRegex(
     r"traceback \(most recent call last\)|^stack(?: ?trace| backtrace)?:|^goroutine \d+|^thread '",
     re.I,
     words="traceback (|stack|goroutine |thread '",
 )
-_FRAME = late(
+_FRAME = lazy_regex(
     r"""^(?:
         at\s+\S.*[(:/\\.].*              # JavaScript, Java, C#
       | File\s".*",\sline\s\d+           # Python
@@ -71,7 +71,7 @@ _FRAME = late(
     )""",
     re.X,
 )
-_TOOL_OUTPUT = late(
+_TOOL_OUTPUT = lazy_regex(
     r"""^(?:                             # first a compiler's file.go:12:3: message
         (?:[A-Za-z]:\\)?[\w./\\@-]+\.\w{1,6}(?::\d+:\d+|:\d+:|\(\d+,\d+\):)(?:[:\s]|$)
       | (?:error|warning)(?:\[\w+\]|\sTS\d+)?:\s | (?:npm|yarn|pnpm)\s(?:ERR!|WARN|error)
@@ -88,9 +88,9 @@ _TOOL_OUTPUT = late(
     )""",
     re.X,
 )
-_LOG_FIELDS = late(r"\S\s{3,}\w[\w.-]*=\S|(?:\s\w+=\S+){3}")
-_DATA = late(r'^[\[{]\s*["\[{]|^[\]}][\]},;)]*$|^"[^"]+"\s*:\s*\S|^[\[{(]$|^\{.*\}[,;]?$')
-_CODE = late(
+_LOG_FIELDS = lazy_regex(r"\S\s{3,}\w[\w.-]*=\S|(?:\s\w+=\S+){3}")
+_DATA = lazy_regex(r'^[\[{]\s*["\[{]|^[\]}][\]},;)]*$|^"[^"]+"\s*:\s*\S|^[\[{(]$|^\{.*\}[,;]?$')
+_CODE = lazy_regex(
     r"""^(?:import\s\S+(?:\sfrom\s['"]|\sas\s\w+$)|from\s\S+\simport\s|\#include\s
       |(?:export\s)?(?:const|let|var)\s\w+\s*[:=]
       |(?:async\s)?(?:def|func|fn|function)\s\w*\s*\(.*[:{]$|(?:public|private|protected|static)\s.*[;{(]$
@@ -98,8 +98,8 @@ _CODE = late(
       |[;{]$|=>\s*[{(]?$|^[\w.\[\]]+\s*(?::=|[+-]?=)\s*\S+.*[;)\]]$""",
     re.X,
 )
-_UNUSUAL = late(r"[^ -~\n]")
-_COMPLAINT = late(
+_UNUSUAL = lazy_regex(r"[^ -~\n]")
+_COMPLAINT = lazy_regex(
     r"error|fail|exception|panic|fatal|cannot|could not|denied|not found|timed? ?out", re.IGNORECASE
 )
 
@@ -253,16 +253,16 @@ SHORTEST, LONGEST = 24, 280  # of a sentence that says something, and says it at
 SHORTEST_ITEM = 16  # of a point on a list
 
 _CODE_FENCE = ("```", "~~~")
-_HEADING = late(r"#{1,6}\s+(.+)")
-_LABEL = late(r"(?:\*\*|__)([^*_\n]{3,60}?):?(?:\*\*|__):?\s*(.*)")
-_NUMBERED_HEADING = late(r"(?:\d+\.\s+)?([A-Z][\w'’/& -]{2,50}):")
-_ITEM = late(r"(\s*)(?:[-*•+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
-_SENTENCE_END = late(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+(?=[A-Z`\"'(*_])")
-_LINK = late(r"\[([^\[\]\n]{1,200})\]\([^)\s]{1,500}\)")
-_BOLD = late(r"\*\*|__(?=\S)|(?<=\S)__(?!\w)")
-_LEADING = late(r"\A(?:[^\w`\"'(/.$@<-]|-\s)+")
+_HEADING = lazy_regex(r"#{1,6}\s+(.+)")
+_LABEL = lazy_regex(r"(?:\*\*|__)([^*_\n]{3,60}?):?(?:\*\*|__):?\s*(.*)")
+_NUMBERED_HEADING = lazy_regex(r"(?:\d+\.\s+)?([A-Z][\w'’/& -]{2,50}):")
+_ITEM = lazy_regex(r"(\s*)(?:[-*•+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
+_SENTENCE_END = lazy_regex(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+(?=[A-Z`\"'(*_])")
+_LINK = lazy_regex(r"\[([^\[\]\n]{1,200})\]\([^)\s]{1,500}\)")
+_BOLD = lazy_regex(r"\*\*|__(?=\S)|(?<=\S)__(?!\w)")
+_LEADING = lazy_regex(r"\A(?:[^\w`\"'(/.$@<-]|-\s)+")
 
-_POINTS_BACK = late(
+_POINTS_BACK = lazy_regex(
     r"(?:this|that|these|those|it|it['’]s|its|they|them|their|he|she|here|there|then|also|but|and|so"
     r"|both|now"
     r"|next|first|second|third|finally|however|therefore|thus|otherwise|which|same|such|all of|each of"
@@ -274,7 +274,7 @@ _POINTS_BACK = late(
     r"|answer))\b",
     re.IGNORECASE,
 )
-_ONLY_INSIDE = late(
+_ONLY_INSIDE = lazy_regex(
     r"\b(?:above|below|the following|as follows|see (?:here|the)|this (?:file|function|line|change|fix"
     r"|commit|pr"
     r"|test|code|approach|issue|bug|session|conversation|section|method|one|case|plan|task|branch|diff|repo"
@@ -288,14 +288,14 @@ _ONLY_INSIDE = late(
     r"|(?:option|approach|issue|item|point|finding|fix|bug) #?\d+)\b",
     re.IGNORECASE,
 )
-_ANCHOR = late(
+_ANCHOR = lazy_regex(
     r"`[^`\n]+`|\w[\w-]*[./_]\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9]{1,}\b|(?:^"
     r"|\s)--?\w|\d"
     r"|\"[^\"\n]{2,}\""
 )
-_PLAIN_WORD = late(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
-_CONTENT = late(r"[^\W\d_]{4,}")
-_DEICTIC = late(
+_PLAIN_WORD = lazy_regex(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
+_CONTENT = lazy_regex(r"[^\W\d_]{4,}")
+_DEICTIC = lazy_regex(
     r"\b(?:this|these|those|it|them|that(?! \w+ (?:is|are|can))|here|one|above|below)\b", re.IGNORECASE
 )
 

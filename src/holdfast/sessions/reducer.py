@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
@@ -61,7 +62,7 @@ from holdfast.sessions.prose import unwrapped
 # Where prices change with the length of the prompt; a test compares this with the price table's own steps.
 PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 
-_GO_ON = re.compile(
+_GO_ON = lazy_regex(
     r"\W*(?:(?:sorry|ok|okay|yes|please|great|sure)\W+)?(?:continue|go on|go ahead|keep going|carry on"
     r"|proceed|resume|retry|try again|yes|yep|yeah|ok|okay|sure|do it"
     r"|y|weiter|mach weiter|continúa|continue[rz]?|继续|続けて)\W*",

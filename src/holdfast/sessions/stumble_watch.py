@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from holdfast.core.patterns import Sought, late
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, masks, name_of, names, path_of, simple_commands, unquoted
 from holdfast.guard.redact import Redactor
 from holdfast.sessions import checks
@@ -49,8 +49,8 @@ _SWITCHES = names("use shell exec x run env")
 _MANAGERS = names(
     "nvm fnm n volta mise asdf rtx nodenv rbenv pyenv chruby sdk jenv goenv direnv nix proto vfox"
 )
-_PATH = re.compile(r"""(?:export )?PATH=["']?(?P<first>[^:"'$\s]+):""")
-_AT_HOME = re.compile(r"\A/(?:home|Users)/[^/]+/")
+_PATH = lazy_regex(r"""(?:export )?PATH=["']?(?P<first>[^:"'$\s]+):""")
+_AT_HOME = lazy_regex(r"\A/(?:home|Users)/[^/]+/")
 TARGETS = names(
     "--lib --bin --bins --test --tests --bench --example --filter -p --package --project -w --workspace"
 )
@@ -200,17 +200,17 @@ OF_THE_CALL = frozenset(["flag", "command", "glob"])
 SHORT = 400  # an output that a masked failure may be told by
 UNMATCHED = frozenset(["unmatched"])
 SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
-_FAILED_TEST = late(
+_FAILED_TEST = lazy_regex(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
-_SAYS_IT_FAILED = late(  # where a pipe, or what follows, hides it
+_SAYS_IT_FAILED = lazy_regex(  # where a pipe, or what follows, hides it
     r"^(?:error|fatal|npm err!|npm error)\b|: command not found\b|\bcommand not found: |\bno matching distribution\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_TEST_COUNTS = late(
+_TEST_COUNTS = lazy_regex(
     r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
 )  # a linter marks its finds with a cross too
-_OTHER_JOB = Sought(
+_OTHER_JOB = PrefilteredRegex(
     r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
     r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
     words="fmt|format|gofumpt|goimports|prettier|gen|setup|bootstrap|install|sync|dev|start|serve|--fix|--write",

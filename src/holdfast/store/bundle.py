@@ -10,7 +10,6 @@ import contextlib
 import gzip
 import io
 import os
-import re
 import stat
 import tarfile
 import zlib
@@ -26,6 +25,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, NameRefused, StoreError
 from holdfast.core.names import safe_name
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_directory
 from holdfast.guard.hidden_text import has_hidden
 from holdfast.store.project import FORMAT as MEMORY_FORMAT
@@ -36,7 +36,7 @@ CAPTURE = "capture.db"
 # Bound to this machine: what hooks may do here, what they left and said, where the work tree lies.
 MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
 MACHINE_FOLDERS = ("inbox", "locks")
-_DERIVED_FILES = re.compile(
+_DERIVED_FILES = lazy_regex(
     r"(?:resume|index)\.json|hot\.words|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json"
 )
 _DERIVED = (".npy", ".vec", ".tmp", "-wal", "-shm", "-journal")
@@ -111,8 +111,8 @@ _MOST_RATIO = 300  # text and databases shrink to a tenth; zeros, of which bombs
 _SMALL = 64 << 20  # whatever its ratio, this much can be looked at
 _HEADERS = 64 << 10  # what may stand between two members, and after the last
 PIECE = 1 << 18
-_VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_VERSION = lazy_regex(r"[0-9A-Za-z.+!-]{1,40}")
+_SHA256 = lazy_regex(r"[0-9a-f]{64}")
 _DAMAGED = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, UnicodeError)
 
 

@@ -7,7 +7,6 @@ many there are, so that windows of as many words of a new text can be compared.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import UsageError
 from holdfast.core.files import Held
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
 from holdfast.store.json_lines import encoded, read_json_lines
 from holdfast.store.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
@@ -27,7 +27,7 @@ from holdfast.store.project import Project
 
 NAME = "denied.jsonl"
 Gathered = TypeVar("Gathered", Harvest, LogEntry)
-_KEY = re.compile(r"(?:[0-9a-f]{2}){1,64}")
+_KEY = lazy_regex(r"(?:[0-9a-f]{2}){1,64}")
 _KINDS = ("decisions", "questions", "findings", "dead_ends", "open_items", "facts")
 
 

@@ -19,17 +19,18 @@ from msgspec import Struct
 from msgspec.structs import fields as struct_fields
 
 from holdfast.core import markdown_table
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
 
 T = TypeVar("T", bound=Struct)
 
-_PIPE = re.compile(r"\\(.)", re.DOTALL)
-_COMMENT = re.compile(r"<(?=!--)|(?<=--)>|(?<=holdfast):(?=\s*(?:begin|end))")
+_PIPE = lazy_regex(r"\\(.)", re.DOTALL)
+_COMMENT = lazy_regex(r"<(?=!--)|(?<=--)>|(?<=holdfast):(?=\s*(?:begin|end))")
 # A sign that a reader would take for the beginning of a field, or for the id at the end.
-_SIGN = re.compile(r"(?:^|(?<=\s))[·→](?=\s*(?:$|[a-z][a-z ]*:|[A-Z]-[0-9a-z]{6}))")
-_ID = re.compile(r" · [A-Z]-[0-9a-z]{6}$")
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?)?")
-_SOURCE = re.compile(r"\s*<!-- session (.*) -->$")
+_SIGN = lazy_regex(r"(?:^|(?<=\s))[·→](?=\s*(?:$|[a-z][a-z ]*:|[A-Z]-[0-9a-z]{6}))")
+_ID = lazy_regex(r" · [A-Z]-[0-9a-z]{6}$")
+_TIME = lazy_regex(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?)?")
+_SOURCE = lazy_regex(r"\s*<!-- session (.*) -->$")
 _UNKNOWN_TIME = "?"
 _NOTHING = object()
 

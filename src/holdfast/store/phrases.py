@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 
 FORGOTTEN = "[forgotten]"
 SHORTEST = 4
@@ -27,7 +27,9 @@ _SIGNS = (
 )
 _MARKS = r"\u0300-\u036f"
 _BLANKS = r"\s\u00ad\u200b-\u200f\u2060\ufeff"
-_TOKEN = late(rf"{re.escape(FORGOTTEN)}|[{_SIGNS}]|(?:(?![{_SIGNS}])[^\W_]|[{_MARKS}])+|[^\w{_BLANKS}]|_")
+_TOKEN = lazy_regex(
+    rf"{re.escape(FORGOTTEN)}|[{_SIGNS}]|(?:(?![{_SIGNS}])[^\W_]|[{_MARKS}])+|[^\w{_BLANKS}]|_"
+)
 _EDGE = "\"'“”‘’«»`"
 _END = f".,;:!?…{_EDGE}"
 _NOTHING = "\0"  # how a removed place is folded: like no word at all

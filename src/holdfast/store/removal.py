@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 from msgspec.structs import asdict, replace
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import DeadEnd, Decision, Fact, LogEntry, Question, content_id, ids_of
 from holdfast.store import line_grammar as md
 from holdfast.store.phrases import SHORTEST, Phrases, replaced, tokens
@@ -30,9 +30,9 @@ _BY_WORDS = frozenset(  # maps whose keys are texts
 _WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would say something else
 _MOST_KEYWORDS = 2
 _TRACE = 4  # words in a row that no other session has
-_QUOTED = re.compile(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in a question which of two statements holds
-_LINE_ID = re.compile(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|\s*$)")
-_LINE_SESSION = re.compile(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
+_QUOTED = lazy_regex(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in a question which of two statements holds
+_LINE_ID = lazy_regex(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|\s*$)")
+_LINE_SESSION = lazy_regex(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
 
 
 class Removal:

@@ -12,18 +12,18 @@ is written anew. A part that was deleted is added again at the end of the file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
 from msgspec import Struct
 
 from holdfast.core.errors import StoreError
+from holdfast.core.patterns import lazy_regex
 
-_MARKER = re.compile(r"[ \t]*<!-- holdfast:(begin|end) ([a-z][a-z-]*)((?: [0-9a-f]{6})*) -->\s*")
-_LIKE_A_MARKER = re.compile(r"<?!?--\s*holdfast:\s*(?:begin|end)\b|\bholdfast:(?:begin|end)\b.*-->")
-_CONFLICT = (re.compile(r"<{7} "), re.compile(r"={7}\s*\Z"), re.compile(r">{7} "))
-_TICKED = re.compile(r"^(\s*- )\[[xX]\]")
+_MARKER = lazy_regex(r"[ \t]*<!-- holdfast:(begin|end) ([a-z][a-z-]*)((?: [0-9a-f]{6})*) -->\s*")
+_LIKE_A_MARKER = lazy_regex(r"<?!?--\s*holdfast:\s*(?:begin|end)\b|\bholdfast:(?:begin|end)\b.*-->")
+_CONFLICT = (lazy_regex(r"<{7} "), lazy_regex(r"={7}\s*\Z"), lazy_regex(r">{7} "))
+_TICKED = lazy_regex(r"^(\s*- )\[[xX]\]")
 
 
 class Part(Struct, frozen=True):

@@ -5,7 +5,6 @@ What runs or sends something is obeyed from the personal file only; a repository
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ from msgspec import Struct
 
 from holdfast.core.errors import ConfigError, NameRefused
 from holdfast.core.names import safe_name
+from holdfast.core.patterns import lazy_regex
 
 MOST_BYTES = 100_000
-_VARIABLE = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,99})?")
+_VARIABLE = lazy_regex(r"(?:[A-Za-z_][A-Za-z0-9_]{0,99})?")
 
 
 class Option(Struct, frozen=True):

@@ -7,7 +7,6 @@ holds each content once. The caller holds the lock of the memory throughout.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import NotFound, StoreError
 from holdfast.core.files import Held
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_names
 from holdfast.store import json_lines
 
@@ -26,7 +26,7 @@ _SLACK = 20  # pruned in batches, so that not every change rewrites the list of 
 BY_HAND = "edited by hand"
 UNSAVED = "edited by hand, not saved yet"
 UNDO = "undo"
-_CONTENT = re.compile(r"[0-9a-f]{64}")
+_CONTENT = lazy_regex(r"[0-9a-f]{64}")
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -301,7 +301,7 @@ def _step(versions: Versions, name: str, now: bytes | None, last: Change) -> Ste
     return None if files.digest(now) == digest else Step(file=name, now=now, then=then, changes=tuple(taken))
 
 
-_LESSON = re.compile(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json)")
+_LESSON = lazy_regex(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json)")
 
 
 def is_lesson(shown: str) -> bool:

@@ -18,13 +18,14 @@ from msgspec import Struct
 from holdfast.agents.contract import Claims, Glance, ReadAnew
 from holdfast.agents.jsonl import excerpt, unreadable
 from holdfast.core.errors import TranscriptError
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # aider's chat history, taken apart: chats, and in each what was typed, what aider said, what was answered.
 
-START = re.compile(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*\r?$", re.MULTILINE)
-_FENCE = re.compile(r"(`{3,}|~{3,})")
+START = lazy_regex(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*\r?$", re.MULTILINE)
+_FENCE = lazy_regex(r"(`{3,}|~{3,})")
 _NOT_HUMAN = (
     "# Fix any errors below",
     "# Fix the errors below",
@@ -144,19 +145,19 @@ def command_line(block: Block) -> str:
 HISTORY = ".aider.chat.history.md"
 LARGEST = 256 * 1024 * 1024
 _AMOUNT = r"([\d.,]+)\s?([kM]?)"
-_TOKENS = re.compile(
+_TOKENS = lazy_regex(
     rf"Tokens: {_AMOUNT} sent(?:, {_AMOUNT} cache write)?(?:, {_AMOUNT} cache hit)?, {_AMOUNT} received"
 )
-_COST = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
-_MODEL = re.compile(r"(?:Models?|Main model): (\S+) with ")
-_VERSION = re.compile(r"Aider v(\S+)")
-_APPLIED = re.compile(r"Applied edit to (.+)")
-_REFUSED = re.compile(r"## \w*NoExactMatch: .* match lines in (.+)")
-_SKIPPED = re.compile(r"Skipping edits to (.+)")
-_COMMIT = re.compile(r"Commit ([0-9a-f]{5,40}) (.*)")
-_RUNNING = re.compile(r"(?:## )?Running:? (.+)")
-_TEST_RUN = re.compile(r"^={3,} .+ ={3,}$", re.MULTILINE)
-_FAULT = re.compile(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
+_COST = lazy_regex(r"Cost: \$([\d.,]+) (?:message|request|send)")
+_MODEL = lazy_regex(r"(?:Models?|Main model): (\S+) with ")
+_VERSION = lazy_regex(r"Aider v(\S+)")
+_APPLIED = lazy_regex(r"Applied edit to (.+)")
+_REFUSED = lazy_regex(r"## \w*NoExactMatch: .* match lines in (.+)")
+_SKIPPED = lazy_regex(r"Skipping edits to (.+)")
+_COMMIT = lazy_regex(r"Commit ([0-9a-f]{5,40}) (.*)")
+_RUNNING = lazy_regex(r"(?:## )?Running:? (.+)")
+_TEST_RUN = lazy_regex(r"^={3,} .+ ={3,}$", re.MULTILINE)
+_FAULT = lazy_regex(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
 
 
 class ChatReading(ReadAnew):

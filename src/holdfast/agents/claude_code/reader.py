@@ -37,7 +37,7 @@ from holdfast.agents.jsonl import (
 )
 from holdfast.agents.loose import actions, written_by
 from holdfast.core.guides import may_be_guide
-from holdfast.core.patterns import late
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -63,13 +63,13 @@ _LOCAL = """
 """
 LOCAL_COMMANDS = frozenset(_LOCAL.split())
 
-_SYSTEM_BLOCK = late(
+_SYSTEM_BLOCK = lazy_regex(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|local-command-caveat|user-prompt-submit-hook"
     r"|task-notification|agent-notification|new-diagnostics)\b[^>]*>.*?(?:</\1>|\Z)",
     re.DOTALL,
 )
-COMMAND_NAME = late(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
-_COMMAND_ARGS = late(r"<command-args>(.*?)</command-args>", re.DOTALL)
+COMMAND_NAME = lazy_regex(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
+_COMMAND_ARGS = lazy_regex(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _NOT_HUMAN = (
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -86,8 +86,8 @@ _SPEAKING = ("shell", "todo", "ask", "plan")  # actions whose answer says more t
 _TOOL_REFUSED = "<tool_use_error>"
 _IN_BACKGROUND = "Command running in background with ID"
 _USER_SAID = "To tell you how to proceed, the user said:\n"
-_EXIT_CODE = late(r"\AExit code (\d+)")
-_TASK_ID = late(r"Task #(\w+) created")
+_EXIT_CODE = lazy_regex(r"\AExit code (\d+)")
+_TASK_ID = lazy_regex(r"Task #(\w+) created")
 
 
 class _CacheCreation(Struct, gc=False):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Asked, Planned, Todo, TodoStatus
 
 LONGEST_PLAN = 12_000
@@ -21,7 +21,7 @@ _STATUSES: dict[object, TodoStatus] = {
 }
 _APPROVED = "User has approved"
 _APPROVED_PLAN = "## Approved Plan:\n"  # newer versions keep the plan in a file and show it in the answer
-_ANSWER_ENDS = re.compile(r"\"(?:, \"|\. You can now|\s+(?:user notes|selected preview):|\.?\s*\Z)")
+_ANSWER_ENDS = lazy_regex(r"\"(?:, \"|\. You can now|\s+(?:user notes|selected preview):|\.?\s*\Z)")
 
 
 class OpenQuestion(Struct):

@@ -14,18 +14,19 @@ from msgspec import Struct
 
 from holdfast.agents.jsonl import excerpt, text_in
 from holdfast.agents.loose import Record, actions, object_in, record, records
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Action, ToolResult
 
-_HEADING = re.compile(r"\A\[(\w+)(?: for '(.*?)')?\] Result:\s*", re.DOTALL)
-_TAG = re.compile(r"<(\w+)>\s*(.*?)\s*</\1>", re.DOTALL)
-_THOUGHT = re.compile(r"<thinking>.*?(?:</thinking>|\Z)", re.DOTALL)
-_COMPLETED = re.compile(r"<attempt_completion>\s*<result>(.*?)</result>", re.DOTALL)
+_HEADING = lazy_regex(r"\A\[(\w+)(?: for '(.*?)')?\] Result:\s*", re.DOTALL)
+_TAG = lazy_regex(r"<(\w+)>\s*(.*?)\s*</\1>", re.DOTALL)
+_THOUGHT = lazy_regex(r"<thinking>.*?(?:</thinking>|\Z)", re.DOTALL)
+_COMPLETED = lazy_regex(r"<attempt_completion>\s*<result>(.*?)</result>", re.DOTALL)
 _ASKED = ("task", "feedback", "user_message", "answer")
-_EXIT = re.compile(r"exit code:? (-?\d+)", re.IGNORECASE)
+_EXIT = lazy_regex(r"exit code:? (-?\d+)", re.IGNORECASE)
 _DENIED = ("The user denied this operation", "The user denied")
 _FAILED = ("The tool execution failed", "[ERROR]", "Error ", "Error:")
-_MODEL = re.compile(r"<model>([^<\s]+)</model>")
-_CWD = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+_MODEL = lazy_regex(r"<model>([^<\s]+)</model>")
+_CWD = lazy_regex(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 
 ACTIONS = actions(
     shell="execute_command",
@@ -40,7 +41,7 @@ ACTIONS = actions(
     agent="new_task use_subagents",
 )
 
-_CALL = re.compile(rf"<(?:{'|'.join(ACTIONS)})>")
+_CALL = lazy_regex(rf"<(?:{'|'.join(ACTIONS)})>")
 
 
 class Call(Struct):

@@ -10,17 +10,18 @@ import msgspec
 from msgspec import Raw, Struct
 
 from holdfast.agents.jsonl import decoded
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Asked
 
-_EXIT = re.compile(r"(?:Process exited with code|^Exit code:) (-?\d+)", re.MULTILINE)
-_RUNNING = re.compile(r"(?:Process running with session ID|Script running with cell ID) (\S+)")
-_REJECTED = re.compile(
+_EXIT = lazy_regex(r"(?:Process exited with code|^Exit code:) (-?\d+)", re.MULTILINE)
+_RUNNING = lazy_regex(r"(?:Process running with session ID|Script running with cell ID) (\S+)")
+_REJECTED = lazy_regex(
     r"(?:rejected|denied|declined) by (?:the )?user|user (?:rejected|denied|declined)", re.IGNORECASE
 )
-_REFUSED = re.compile(
+_REFUSED = lazy_regex(
     r"\A(?:apply_patch verification failed|failed to parse (?:function )?arguments|unsupported call)"
 )
-_SCRIPT_FAILED = re.compile(r"\AScript (?:failed|error)", re.IGNORECASE)
+_SCRIPT_FAILED = lazy_regex(r"\AScript (?:failed|error)", re.IGNORECASE)
 _HEADERS = ("Chunk ID:", "Exit code:", "Wall time", "Command:", "Script ")
 _HEAD = 600  # verdicts stand before the program's own output, which must not be mistaken for one
 

@@ -35,16 +35,17 @@ from holdfast.agents.jsonl import (
     string_in,
 )
 from holdfast.agents.loose import PATCHED, todo_items, written_in_patch
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 LONGEST_WORDS = 20_000
 REPLAY_SECONDS = 1.0  # how long after the first line a fork without dated turn ids may still be replaying
 _SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
-_SCRIPTED_COMMAND = re.compile(
+_SCRIPTED_COMMAND = lazy_regex(
     r"\bcmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)"
 )
-_IMAGE = re.compile(r"<image\b[^>]*>|</image>")
+_IMAGE = lazy_regex(r"<image\b[^>]*>|</image>")
 _IDE_REQUEST = "## My request for Codex:"
 _GUIDE = ("# AGENTS.md instructions", "<user_instructions>")
 _NOT_HUMAN = (

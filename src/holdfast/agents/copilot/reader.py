@@ -36,6 +36,7 @@ from holdfast.agents.loose import (
     written_by,
     written_in_patch,
 )
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -116,7 +117,7 @@ def usage_of(tokens: Tokens) -> ev.Usage:
 # What Copilot CLI asks a person with `ask_user`: a form with fields or, in first versions, a question with
 # choices.
 
-_ANSWERED = re.compile(r"User (?:responded|selected|answered)[^:\n]{0,40}:\s*(\S.*)", re.DOTALL)
+_ANSWERED = lazy_regex(r"User (?:responded|selected|answered)[^:\n]{0,40}:\s*(\S.*)", re.DOTALL)
 
 
 class Field(Struct):
@@ -194,8 +195,8 @@ def _answer(field: Field, value: object) -> str:
 
 # How a Copilot CLI shell command ended: the client's last line below the output says so, or that it runs on.
 
-_ENDED = re.compile(r"\s*<(?:shellId: (\S+) )?(?:completed|exited) with exit code (-?\d+)>\s*\Z")
-_RUNNING = re.compile(r"<[^<>]*\bshellId: (\S+?)[,>\s][^<>]*\b(?:still running|read_bash)\b[^<>]*>\s*\Z")
+_ENDED = lazy_regex(r"\s*<(?:shellId: (\S+) )?(?:completed|exited) with exit code (-?\d+)>\s*\Z")
+_RUNNING = lazy_regex(r"<[^<>]*\bshellId: (\S+?)[,>\s][^<>]*\b(?:still running|read_bash)\b[^<>]*>\s*\Z")
 
 
 class ShellOutput(Struct, frozen=True):
@@ -222,9 +223,9 @@ _LOOK_AFTER = (
 )
 _BEGINNINGS = ("session.start", "session.resume")
 _REFUSED = ("rejected", "denied")
-_FEEDBACK = re.compile(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
+_FEEDBACK = lazy_regex(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
 # What hooks say to a result stands below it.
-_GUIDANCE = re.compile(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
+_GUIDANCE = lazy_regex(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
 
 
 class _State(PassState):

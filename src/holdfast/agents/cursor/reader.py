@@ -30,13 +30,14 @@ from holdfast.agents.loose import (
 )
 from holdfast.agents.sqlite_source import Unreadable, has_tables, is_sqlite, sessions_of
 from holdfast.core.errors import TranscriptError
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # Which folder a Cursor transcript belongs to: its project directory is the folder's path with dashes for the
 # rest.
 
-_ABSOLUTE = re.compile(rb'(?<![\w.~/])/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}')
+_ABSOLUTE = lazy_regex(rb'(?<![\w.~/])/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}')
 _MOST_LISTINGS = 200
 
 
@@ -172,8 +173,8 @@ def _arguments(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-_INJECTED = re.compile(
+_QUERY = lazy_regex(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_INJECTED = lazy_regex(
     r"<(\w*(?:context|reminder|rules|info|files|selection|attached_\w+|timestamp|skills?|instructions))\b[^>]*>.*?</\1>",
     re.DOTALL,
 )

@@ -25,13 +25,14 @@ from holdfast.agents.jsonl import seconds, text_in
 from holdfast.agents.loose import Record, object_in
 from holdfast.core.errors import TranscriptError
 from holdfast.core.git import run_git, start_git
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import checkout_at
 from holdfast.model.events import Began, Event
 from holdfast.store.machine import Places
 
 # Objects of a git repository, read by git itself: refs, trees, blobs. Nothing is written, fetched or run.
 
-_TREE_LINE = re.compile(rb"\d{6} blob ([0-9a-f]{40,64}) +(\d+|-)\t(.+)", re.DOTALL)
+_TREE_LINE = lazy_regex(rb"\d{6} blob ([0-9a-f]{40,64}) +(\d+|-)\t(.+)", re.DOTALL)
 WAIT_SECONDS = 120
 MOST_LISTED_BYTES = 500_000_000
 
@@ -146,9 +147,9 @@ def _refused(git: Path, why: str) -> TranscriptError:
 
 HEAD = 64 * 1024
 _PLACES = ("refs/heads/entire/checkpoints", "refs/entire/checkpoints", "refs/remotes")
-_REF = re.compile(r"refs/(?:heads/|remotes/[^/]+/)?entire/checkpoints(?:/.+)?")
-_TRANSCRIPT = re.compile(r"(?:(.*)/)?full\.jsonl(?:\.(\d+))?")
-_HEAD_FILE = re.compile(rb"(?:ref: \S+|[0-9a-f]{40,64})\s*")
+_REF = lazy_regex(r"refs/(?:heads/|remotes/[^/]+/)?entire/checkpoints(?:/.+)?")
+_TRANSCRIPT = lazy_regex(r"(?:(.*)/)?full\.jsonl(?:\.(\d+))?")
+_HEAD_FILE = lazy_regex(rb"(?:ref: \S+|[0-9a-f]{40,64})\s*")
 
 
 class Checkpoint(Struct, frozen=True):

@@ -40,15 +40,16 @@ from holdfast.agents.jsonl import (
     unreadable,
 )
 from holdfast.agents.loose import HEAD, LineReading, PassState, object_in, todo_items
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # Which directory a Gemini CLI session ran in: its file knows a hash or a nickname of the directory only.
 
-_ABSOLUTE = re.compile(
+_ABSOLUTE = lazy_regex(
     rb'(?<![\w.~/])(/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}|[A-Za-z]:(?:\\\\|/)[^\s"<>|*?,;()\[\]{}\']{2,300})'
 )
-_WORKSPACE = re.compile(rb"Workspace Directories:\*\*\\n\s+- ([^\\\"]+)")
+_WORKSPACE = lazy_regex(rb"Workspace Directories:\*\*\\n\s+- ([^\\\"]+)")
 _LARGEST_MARKER = 4 * 1024 * 1024
 _MOST_PATHS = 2000
 
@@ -114,13 +115,13 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-_DOCUMENT = re.compile(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
-_OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
+_DOCUMENT = lazy_regex(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
+_OLDER = lazy_regex(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
 _CANCELLED = ("Request cancelled.", "User cancelled the request.")
 _GO_ON = "System: Please continue."  # what the client itself says when the model fell silent
-_CLIENT_COMMAND = re.compile(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")
+_CLIENT_COMMAND = lazy_regex(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")
 # A summary that replaces the history, as the model wrote it: it may have thought aloud first.
-_SNAPSHOT = re.compile(r"(?:<scratchpad>.*</scratchpad>\s*)?(<state_snapshot>)", re.DOTALL)
+_SNAPSHOT = lazy_regex(r"(?:<scratchpad>.*</scratchpad>\s*)?(<state_snapshot>)", re.DOTALL)
 
 
 class _Tokens(Struct):

@@ -14,6 +14,7 @@ from holdfast.agents.claude_code.tools import OpenQuestion
 from holdfast.agents.jsonl import decoded, excerpt, string_in
 from holdfast.agents.loose import actions, target_of, written_by
 from holdfast.core.fence import strip_ours
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Action, Asked, ToolCall, ToolResult
 
 ACTIONS = actions(
@@ -28,21 +29,21 @@ ACTIONS = actions(
     agent="invoke_agent codebase_investigator agent task create_sub_session",
 )
 
-API_ERROR = re.compile(
+API_ERROR = lazy_regex(
     r"\[API Error|quota|rate.?limit|overloaded|fetch failed|\b(?:401|403|429|5\d\d)\b", re.IGNORECASE
 )
-_INJECTED = re.compile(
+_INJECTED = lazy_regex(
     r"<(hook_context|session_context|qwen:user-prompt-submit-context|system-reminder)>.*?(?:</\1>|\Z)",
     re.DOTALL,
 )
-_REFERENCED = re.compile(r"\n?--- Content from referenced files ---.*", re.DOTALL)
-_WRAPPER = re.compile(r"\A\s*<untrusted_context>\n?|\n?</untrusted_context>\s*\Z")
-_EXIT_CODE = re.compile(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
-_SHELL_OUTPUT = re.compile(
+_REFERENCED = lazy_regex(r"\n?--- Content from referenced files ---.*", re.DOTALL)
+_WRAPPER = lazy_regex(r"\A\s*<untrusted_context>\n?|\n?</untrusted_context>\s*\Z")
+_EXIT_CODE = lazy_regex(r"^Exit Code: (-?\d+)\s*$", re.MULTILINE)
+_SHELL_OUTPUT = lazy_regex(
     r"(?:\A|\n)Output: (.*?)(?:\n(?:Error|Exit Code|Signal|Process Group PGID): |\Z)", re.DOTALL
 )
-_STOPPED = re.compile(r"User (?:cancelled|aborted)|aborted by user|Request cancelled", re.IGNORECASE)
-_MALFORMED = re.compile(
+_STOPPED = lazy_regex(r"User (?:cancelled|aborted)|aborted by user|Request cancelled", re.IGNORECASE)
+_MALFORMED = lazy_regex(
     r"\A(?:params must|Tool \S+ not found|Invalid (?:parameters|tool)|Error: Invalid)", re.IGNORECASE
 )
 

@@ -18,6 +18,7 @@ from holdfast.agents.contract import Claims, Glance, Warned, usual_folder
 from holdfast.agents.jsonl import JsonLines, excerpt, seconds, text_in
 from holdfast.agents.loose import Record, actions, checklist, count, object_in, record, records
 from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, opened, sessions_of
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -36,8 +37,8 @@ _DECLINED = "The user has declined to run this tool"
 _INTERRUPTED = "Interrupted by the user"
 _COMPACTED = "Your context was compacted"
 _INJECTED = ("<info-msg>", "<system-reminder>")
-_EXIT = re.compile(r"Command exited with code (-?\d+)\s*\Z")
-_CODE = re.compile(r"\A-?\d+: ")  # an error is written with its number
+_EXIT = lazy_regex(r"Command exited with code (-?\d+)\s*\Z")
+_CODE = lazy_regex(r"\A-?\d+: ")  # an error is written with its number
 _TRY_AGAIN = "Please resend your message to try again"
 
 

@@ -7,7 +7,6 @@ OPENCODE_CONFIG names and those of the repository, each on top of the others, so
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from holdfast.agents.host_contract import SERVER, BaseHost, Change, Host, Scope,
 from holdfast.agents.json_config import JsonFile, Span, append, followed, kept, member, remove
 from holdfast.agents.json_hooks import SCRIPT, keep_out_of_git, refuse_tracked
 from holdfast.core.git import git_text
+from holdfast.core.patterns import lazy_regex
 
 # The address that configurations name: it stays, wherever the plugin itself lies.
 PLUGIN = Path(__file__).absolute().parents[2] / "hosts" / "opencode_plugin.js"
-OURS = re.compile(r"holdfast/+hosts/+opencode_plugin\.js$")
+OURS = lazy_regex(r"holdfast/+hosts/+opencode_plugin\.js$")
 TOOLS = ("mcp", SERVER)
 # As OpenCode itself chooses among those that are there; the last is what it read first of all.
 NAMES = {

@@ -32,6 +32,7 @@ from holdfast.agents.opencode.stores import (
 )
 from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, sessions_of
 from holdfast.core.fence import MARK, strip_ours
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -198,9 +199,9 @@ def _target(action: ev.Action, arguments: Record, paths: tuple[str, ...]) -> str
 
 # OpenCode: `opencode.db`, the older `storage/` tree, and the files that `opencode export` writes.
 
-_SESSION_ID = re.compile(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
-_EXPORT = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
-_INFO = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
+_SESSION_ID = lazy_regex(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
+_EXPORT = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
+_INFO = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
 
 
 class OpenCodeReading(StoreReading[Message]):

@@ -6,7 +6,6 @@ Each gives the same: what is known of the session, and its messages with their p
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from holdfast.agents.jsonl import seconds, text_in
 from holdfast.agents.loose import Document, Record, count, object_in, record, records
 from holdfast.agents.sqlite_source import Database, Row, opened
 from holdfast.core.errors import TranscriptError
+from holdfast.core.patterns import lazy_regex
 
 TABLES = {"session": {"id", "directory"}, "message": {"session_id", "data"}, "part": {"message_id", "data"}}
-_IDENTITY = re.compile(r"[A-Za-z]{2,4}_[A-Za-z0-9]+")
+_IDENTITY = lazy_regex(r"[A-Za-z]{2,4}_[A-Za-z0-9]+")
 Message = tuple[Record, list[Record]]
 
 

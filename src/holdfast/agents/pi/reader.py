@@ -6,7 +6,6 @@ Prices that Pi does not know it writes as zero: only a cost above zero is a stat
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from holdfast.agents.loose import (
     first_object,
     object_in,
 )
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -36,8 +36,8 @@ ACTIONS = actions(
     todo="todo",
     agent="subagent",
 )
-_EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
-_STOPPED = re.compile(r"(?:Operation|Command) aborted\s*\Z")
+_EXIT_CODE = lazy_regex(r"Command exited with code (\d+)\s*\Z")
+_STOPPED = lazy_regex(r"(?:Operation|Command) aborted\s*\Z")
 
 
 class _Cost(Struct):

@@ -6,7 +6,6 @@ copies the history under the same uuids; what the client injects carries another
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,13 @@ from holdfast.agents.gemini.shape import (
 )
 from holdfast.agents.jsonl import LineAgent, seconds, text_in
 from holdfast.agents.loose import LineReading, PassState, first_object, object_in, todo_items
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 _HUMAN = (None, "mid_turn_user_message")
-_OWN_LINE = re.compile(rb'"type":\s*"(?:user|assistant|tool_result|system)"')
-_OWN_MESSAGE = re.compile(rb'"(?:parts|systemPayload|usageMetadata|toolCallResult)":')
+_OWN_LINE = lazy_regex(rb'"type":\s*"(?:user|assistant|tool_result|system)"')
+_OWN_MESSAGE = lazy_regex(rb'"(?:parts|systemPayload|usageMetadata|toolCallResult)":')
 
 
 class _Message(Struct):

@@ -6,7 +6,6 @@ means that the client knew no usage.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from msgspec import Raw, Struct, field
 from holdfast.agents.contract import Glance
 from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, text_in
 from holdfast.agents.loose import LineReading, PassState, actions, first_object, object_in, target_of
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -43,7 +43,7 @@ _TYPES = (
     "effect.",
     "checkpoint.",
 )
-_EXIT_CODE = re.compile(r"\A\$ .*\n\[exit (-?\d+)\]")
+_EXIT_CODE = lazy_regex(r"\A\$ .*\n\[exit (-?\d+)\]")
 _LARGEST_META = 1024 * 1024
 
 _objects = msgspec.json.Decoder(dict[str, Any])

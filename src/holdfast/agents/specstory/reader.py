@@ -18,19 +18,20 @@ from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, ReadAnew
 from holdfast.agents.jsonl import excerpt, seconds, unreadable
 from holdfast.agents.loose import patched_paths
 from holdfast.core.errors import TranscriptError
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 # Tool uses as SpecStory writes them down: a kind, a name, a summary, and what the tool answered.
 
-_OPENING = re.compile(r'<tool-use(?: data-tool-type="([^"]*)")?(?: data-tool-name="([^"]*)")?')
-_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
-_FENCED = re.compile(r"^(`{3,}|~{3,})([\w+-]*)[^\n]*\n(.*?)(?:\n\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_INLINE = re.compile(r"`([^`\n]+)`")
-_WRITTEN = re.compile(r"(?:File created successfully at: |The file )(/\S+|[A-Za-z]:\\\S+)")
-_TITLED = re.compile(r"• \w+ file: ([^\n<]+)")  # as the IDE's tools are summed up
-_EXIT = re.compile(r"\A(?:Exit code:? (\d+)|.{0,200}?Process exited with code (\d+))", re.DOTALL)
-_TODO = re.compile(r"^- \[(.{1,2})\] (?:[🔥🌡❄]\ufe0f? )?(.+?)\s*$", re.MULTILINE)
+_OPENING = lazy_regex(r'<tool-use(?: data-tool-type="([^"]*)")?(?: data-tool-name="([^"]*)")?')
+_SUMMARY = lazy_regex(r"<summary>(.*?)</summary>", re.DOTALL)
+_FENCED = lazy_regex(r"^(`{3,}|~{3,})([\w+-]*)[^\n]*\n(.*?)(?:\n\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_INLINE = lazy_regex(r"`([^`\n]+)`")
+_WRITTEN = lazy_regex(r"(?:File created successfully at: |The file )(/\S+|[A-Za-z]:\\\S+)")
+_TITLED = lazy_regex(r"• \w+ file: ([^\n<]+)")  # as the IDE's tools are summed up
+_EXIT = lazy_regex(r"\A(?:Exit code:? (\d+)|.{0,200}?Process exited with code (\d+))", re.DOTALL)
+_TODO = lazy_regex(r"^- \[(.{1,2})\] (?:[🔥🌡❄]\ufe0f? )?(.+?)\s*$", re.MULTILINE)
 _REJECTED = "The user doesn't want to proceed with this tool use"
 _USER_SAID = "the user said:\n"
 _KINDS: dict[str, ev.Action] = {"shell": "shell", "read": "read", "write": "edit", "search": "search"}
@@ -112,15 +113,15 @@ def _todos(body: str) -> tuple[ev.Todo, ...]:
 
 
 LARGEST = 256 * 1024 * 1024
-_SESSION = re.compile(
+_SESSION = lazy_regex(
     r"^<!-- (.{1,60}?) Session ([0-9A-Za-z_-]{8,80})(?: \(([^)]*)\))? -->\s*$", re.MULTILINE
 )
-_HEADER = re.compile(r"_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*)\))?\*\*_\s*")
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\Z")
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"(`{3,}|~{3,})")
+_HEADER = lazy_regex(r"_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*)\))?\*\*_\s*")
+_STAMP = lazy_regex(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\Z")
+_THOUGHT = lazy_regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_FENCE = lazy_regex(r"(`{3,}|~{3,})")
 _TOOL_START, _TOOL_END = "<tool-use data-tool-", "</tool-use>"
-_CLIENT_BLOCK = re.compile(
+_CLIENT_BLOCK = lazy_regex(
     r"<(system-reminder|ide_\w+|local-command-caveat|task-notification)\b.*?(?:</\1>|\Z)", re.DOTALL
 )
 _NOT_HUMAN = (
