@@ -19,7 +19,7 @@ from holdfast.briefing.file_pointers import pointers_for, repository_path
 from holdfast.briefing.prepare import prepare
 from holdfast.flows.import_sessions import import_into
 from holdfast.knowledge import history
-from holdfast.knowledge.history import changed_together
+from holdfast.knowledge.co_change import changed_together
 from holdfast.model.events import DistilledSession, FileTouch
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine

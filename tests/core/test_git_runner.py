@@ -16,9 +16,10 @@ from tests.command import Holdfast
 
 from holdfast.core.git import ask_git, git_complaint, git_text, run_git
 from holdfast.knowledge.checkout import listed
+from holdfast.knowledge.co_change import together_in_time
 from holdfast.knowledge.context import Here
 from holdfast.knowledge.context_sources import GitSource
-from holdfast.knowledge.history import history_of, together_in_time
+from holdfast.knowledge.history import history_of
 from holdfast.lessons.registration import registrations
 
 Make = Callable[[str], Path]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from holdfast.core.hashes import blake2b
 from holdfast.knowledge import store as knowledge
 from holdfast.lessons.states import Seen, active_lessons, lesson_store, states
 from holdfast.memory.current import Done, NextStep, parse_current

@@ -18,7 +18,7 @@ from holdfast.guard.hidden_text import has_hidden
 from holdfast.hooks.postings import QUARTERS, Postings
 from holdfast.hooks.prompt import is_file
 from holdfast.hooks.ranking import fitting, named_files, rank
-from holdfast.knowledge.history import changed_together
+from holdfast.knowledge.co_change import changed_together
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Pointer, PointerSession
 from holdfast.search.shell_reads import shell_reads

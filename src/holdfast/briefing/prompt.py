@@ -28,7 +28,7 @@ from holdfast.hooks.prompt import (
     class_of,
     heard_by,
 )
-from holdfast.knowledge.history import together_in_time
+from holdfast.knowledge.co_change import together_in_time
 from holdfast.lessons.commands import is_default, of_one_machine
 from holdfast.memory.merging import is_passing
 from holdfast.memory.read import ProjectMemory, read_memory

@@ -10,12 +10,12 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from hashlib import blake2b
 
 from msgspec import Struct
 
 from holdfast.briefing.recovery import state_of
 from holdfast.core.guides import GUIDES
+from holdfast.core.hashes import blake2b
 from holdfast.core.processes import runs
 from holdfast.knowledge import store
 from holdfast.knowledge.context import Here

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import stat
@@ -21,6 +20,7 @@ from typing import BinaryIO, TypeVar
 
 from holdfast.core import open_files
 from holdfast.core.errors import StoreError
+from holdfast.core.hashes import sha256
 from holdfast.core.sync_folders import new_name_in
 
 ANYTHING = "anything"
@@ -270,7 +270,7 @@ def _open_to_read(path: Path) -> int | None:
 
 def digest(data: bytes | None) -> str | None:
     """What `replace` expects: the hash of what `read` returned, None when that was None."""
-    return None if data is None else hashlib.sha256(data).hexdigest()
+    return None if data is None else sha256(data).hexdigest()
 
 
 # Appending

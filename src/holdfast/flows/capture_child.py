@@ -10,6 +10,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import holdfast.core.light_msgspec  # noqa: F401  # before anything that imports msgspec
+
+# isort: split
 from holdfast.core.patterns import load_programs, save_programs
 from holdfast.core.place import home_of
 from holdfast.flows.capture import await_last_lines, capture, has_left, has_written_on

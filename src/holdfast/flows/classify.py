@@ -6,13 +6,13 @@ A hook has milliseconds and asks no model; whoever asks by `holdfast classify` m
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from holdfast.core.errors import HoldfastError, ModelError
+from holdfast.core.hashes import blake2b
 from holdfast.hooks.classify import classify
 from holdfast.store.machine import Machine
 

@@ -7,7 +7,6 @@ must not pay for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from holdfast.agents.contract import Claims, Reading, Warned
 from holdfast.agents.registry import importer_of
 from holdfast.core.errors import NameRefused
 from holdfast.core.fence import strip_ours
+from holdfast.core.hashes import blake2b
 from holdfast.core.names import safe_name
 from holdfast.flows.find_transcripts import Found
 from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from decimal import Decimal
-from hashlib import blake2b
 from secrets import choice
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.explain import why_silent
 from holdfast.core.errors import HoldfastError, ModelError, NotFound, UsageError
+from holdfast.core.hashes import blake2b
 from holdfast.flows.model_calls import Meter, Unmetered, ask, label_of, seconds_of, target_of
 from holdfast.flows.model_wire import Question
 from holdfast.ledger.rows import find_row, read_ledger, record_of, rows

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from holdfast.agents.registry import host_of, hosts
 from holdfast.briefing.prepare import prepare
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError, UsageError
+from holdfast.core.hashes import blake2b
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, find_git
 from holdfast.store.switches import enable

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from holdfast.agents.contract import Warned
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError
+from holdfast.core.hashes import blake2b
 from holdfast.core.open_files import opened_once, part_of
 from holdfast.core.sync_folders import names_together
 from holdfast.flows.find_transcripts import Found, Search, discovered, importers_for, named, of_project

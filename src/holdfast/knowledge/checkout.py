@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from msgspec import Struct
 from holdfast.core.errors import UsageError
 from holdfast.core.file_names import walked
 from holdfast.core.git import git_text, run_git
+from holdfast.core.hashes import blake2b
 from holdfast.core.place import checkout_at
 from holdfast.core.reading import beginning_of
 

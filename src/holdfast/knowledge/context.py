@@ -356,7 +356,7 @@ def _hashed(stamp: str) -> str:
     try:
         from _blake2 import blake2b  # `hashlib` would load all of OpenSSL
     except ImportError:
-        from hashlib import blake2b
+        from holdfast.core.hashes import blake2b
     return blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if stamp else ""
 
 

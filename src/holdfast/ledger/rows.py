@@ -87,8 +87,7 @@ def record_of(project: Project, session: str) -> DistilledSession | None:
 
 def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEntry:
     """Writes a row given by hand. Without a session id it gets one from its content and the moment."""
-    from hashlib import blake2b
-
+    from holdfast.core.hashes import blake2b
     from holdfast.core.names import safe_name
     from holdfast.store.denied import Denied
 

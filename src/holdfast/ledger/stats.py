@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import ceil, exp, floor, lgamma, log, sqrt
 from operator import attrgetter
-from statistics import fmean, median
 from typing import Any, Literal, get_args
 
 from msgspec import Struct
@@ -374,6 +373,8 @@ RATE_SHIFT = (
 
 def spread(values: Iterable[float | None], formula: str) -> Spread:
     """Unknown values are left out, and `n` shows how many are known."""
+    from statistics import fmean, median  # a session end loads this module and needs neither
+
     known = _known(values)
     return Spread(
         value=median(known) if known else None,
@@ -399,6 +400,8 @@ def ratio(of: int, to: int, n: int, formula: str, nothing: str) -> Figure:
 
 def shift(with_memory: Iterable[float | None], without: Iterable[float | None]) -> Difference | None:
     """How far one group lies from the other; None while either is too small to say."""
+    from statistics import median  # as above
+
     one, other = _known(with_memory), _known(without)
     n, m = len(one), len(other)
     if min(n, m) < FEWEST_FOR_DIFFERENCE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import json
 import os
 import stat
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from holdfast.core.file_names import LEFT_OUT
 from holdfast.core.git import ask_git
+from holdfast.core.hashes import sha256
 from holdfast.core.yaml import YamlError
 from holdfast.core.yaml import load as load_yaml
 
@@ -34,7 +34,7 @@ class Unreadable(Exception):
 
 
 def digest_of(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:DIGEST_LENGTH]
+    return sha256(content).hexdigest()[:DIGEST_LENGTH]
 
 
 def place_at(root: str, path: str) -> Place:
@@ -103,7 +103,7 @@ def digest_glob(root: str, pattern: str) -> tuple[str, list[Place]]:
     matched = sorted(_matching(root, pattern, places))
     if not matched:
         raise FileNotFoundError(pattern)
-    whole, left = hashlib.sha256(), MOST_BYTES
+    whole, left = sha256(), MOST_BYTES
     for path in matched:
         place = place_at(root, path)
         left -= place[1]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.core import files
 from holdfast.core.errors import StoreError
+from holdfast.core.hashes import blake2b
 from holdfast.lessons.markdown import forget_in_lesson, names_it
 from holdfast.model.lesson import Fingerprint, Lesson
 from holdfast.store.project import Project

@@ -7,7 +7,6 @@ readers take each session once, and the next archiving knows it again by its byt
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.files import Held
+from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_names
 from holdfast.memory import log as log_md

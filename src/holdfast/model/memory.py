@@ -7,10 +7,11 @@ machine and in every export.
 from __future__ import annotations
 
 from enum import StrEnum
-from hashlib import blake2b
 from typing import Literal
 
 from msgspec import Struct
+
+from holdfast.core.hashes import blake2b
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o, u: ids are read aloud and typed
 

@@ -259,7 +259,7 @@ def made_ready(embedding: Embedding, chunks: Sequence[Chunk], hashes: Sequence[b
 
 
 def _hash(chunk: Chunk) -> bytes:
-    from hashlib import blake2b  # it loads OpenSSL, and a question needs no hash
+    from holdfast.core.hashes import blake2b
 
     fields = msgspec.structs.astuple(chunk)
     plain = [storable(value) if isinstance(value, str) else value for value in fields]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from struct import unpack
 
+from holdfast.core.hashes import blake2b
 from holdfast.sessions.store import MOST_IN_MEMORY, CaptureStore
 
 

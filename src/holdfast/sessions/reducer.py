@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from hashlib import blake2b
 from math import inf
 from typing import Any
 
 import msgspec
 
+from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import (
     AgentTurn,

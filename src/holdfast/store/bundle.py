@@ -15,7 +15,6 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -24,6 +23,7 @@ from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, NameRefused, StoreError
+from holdfast.core.hashes import sha256
 from holdfast.core.names import safe_name
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_directory

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import UsageError
 from holdfast.core.files import Held
+from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
 from holdfast.store.json_lines import encoded, read_json_lines

@@ -10,13 +10,13 @@ import contextlib
 import os
 import time
 from collections.abc import Container, Iterable, Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.core import files
+from holdfast.core.hashes import blake2b
 
 SMALL = 64 * 1024
 _STALE_S = 60.0  # a temporary file as old as this belongs to a hook that is dead

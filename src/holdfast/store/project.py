@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.core.folders import recover
 from holdfast.core.git import git_text
+from holdfast.core.hashes import blake2b
 from holdfast.core.names import as_name
 from holdfast.core.place import checkout_at, find_checkout, is_identity, locate
 from holdfast.core.reading import small_text

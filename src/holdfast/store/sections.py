@@ -13,11 +13,11 @@ is written anew. A part that was deleted is added again at the end of the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from hashlib import blake2b
 
 from msgspec import Struct
 
 from holdfast.core.errors import StoreError
+from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 
 _MARKER = lazy_regex(r"[ \t]*<!-- holdfast:(begin|end) ([a-z][a-z-]*)((?: [0-9a-f]{6})*) -->\s*")

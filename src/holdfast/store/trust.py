@@ -5,7 +5,6 @@ Kept outside every repository, a file for each project; by content, so that any 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import StoreError
+from holdfast.core.hashes import sha256
 from holdfast.store.project import Project
 
 FORMAT = 1
@@ -36,7 +36,7 @@ class _Written(Struct):
 
 def content_hash(data: bytes) -> str:
     """The same for the same text: a checkout may have changed its line ends."""
-    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+    return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 class Trust:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from msgspec import Struct
 from holdfast.agents.contract import Claims, Glance, ReadAnew
 from holdfast.agents.jsonl import excerpt, unreadable
 from holdfast.core.errors import TranscriptError
+from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from holdfast.agents.jsonl import (
     unreadable,
 )
 from holdfast.agents.loose import HEAD, LineReading, PassState, object_in, todo_items
+from holdfast.core.hashes import sha256
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from holdfast.agents.contract import Claims, Glance, Warned, usual_folder
 from holdfast.agents.jsonl import JsonLines, excerpt, seconds, text_in
 from holdfast.agents.loose import Record, actions, checklist, count, object_in, record, records
 from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, opened, sessions_of
+from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, ReadAnew
 from holdfast.agents.jsonl import excerpt, seconds, unreadable
 from holdfast.agents.loose import patched_paths
 from holdfast.core.errors import TranscriptError
+from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
