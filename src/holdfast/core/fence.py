@@ -46,6 +46,8 @@ def wrap(lines: Iterable[str], id: str) -> str:
 
 def imitates(line: str) -> bool:
     """Whether a line imitates a fence, plainly or in disguise."""
+    if line.isascii() and line.isprintable():
+        return "holdfast" in (plain := line.lower()) and _FENCE_LIKE.search(plain) is not None
     import unicodedata
 
     # Hidden characters and look-alike brackets do not fool a model the way they fool a pattern.

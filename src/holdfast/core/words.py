@@ -39,24 +39,37 @@ def as_written(texts: Iterable[str], empty: Collection[str]) -> dict[str, str]:
 
 
 def _forms(text: str, empty: Collection[str]) -> Iterator[tuple[str, str]]:
-    for word in _pieces(text):
-        if not word.isascii() and any(
-            map(_is_han, word)
-        ):  # no spaces between words: pairs of signs stand for them
+    for run in _runs(text):
+        forms = _known_forms.get(run)
+        if forms is None:
+            forms = tuple(_forms_of(run))
+            if len(_known_forms) < _MOST_KNOWN:
+                _known_forms[run] = forms
+        for stem, plain in forms:
+            if plain not in empty or _is_han(plain[0]):
+                yield stem, plain
+
+
+# Texts repeat their words, and a preparation splits every prompt of a thousand sessions.
+_known_forms: dict[str, tuple[tuple[str, str], ...]] = {}
+_MOST_KNOWN = 20_000
+
+
+def _forms_of(run: str) -> Iterator[tuple[str, str]]:
+    for word in _pieces(run):
+        if not word.isascii() and any(map(_is_han, word)):
+            # no spaces between words: pairs of signs stand for them
             yield from ((word[at : at + 2], word[at : at + 2]) for at in range(max(len(word) - 1, 1)))
-            continue
-        plain = word.lower()
-        if len(plain) >= _SHORTEST and plain not in empty:
+        elif len(plain := word.lower()) >= _SHORTEST:
             yield stem_of(plain), plain
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Letters and digits that stand together, beginning with a letter, and parted where camelCase is."""
-    for run in _runs(text):
-        for part in (run,) if run.islower() or run[1:].islower() else _parted(run):
-            word = part.lstrip(_DIGITS) if part.isascii() else _without_digits(part)
-            if word:
-                yield word
+def _pieces(run: str) -> Iterator[str]:
+    """Letters and digits of a run, beginning with a letter, and parted where camelCase is."""
+    for part in (run,) if run.islower() or run[1:].islower() else _parted(run):
+        word = part.lstrip(_DIGITS) if part.isascii() else _without_digits(part)
+        if word:
+            yield word
 
 
 def _runs(text: str) -> list[str]:

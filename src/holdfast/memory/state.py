@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -54,6 +55,7 @@ def telling_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact
     return [fact for fact in new if tells(fact)]
 
 
+@lru_cache(maxsize=2048)  # sessions run the same checks
 def of_a_part(command: str) -> bool:
     """Whether a check names files or folders, or was made in a place of one machine."""
     return bool(_ELSEWHERE.match(command)) or any(map(_is_place, bare(command).split()[1:]))
@@ -67,14 +69,18 @@ def _is_place(word: str) -> bool:
 
 def _runner(fact: Fact) -> tuple[str, ...]:
     """What is checked and by whom: the program and its verb, without options, places and where it lies."""
-    words = bare(fact.command).split()
+    return (check_in(fact), *_program_and_verbs(fact.command))
+
+
+@lru_cache(maxsize=2048)
+def _program_and_verbs(command: str) -> tuple[str, ...]:
+    words = bare(command).split()
     verbs: list[str] = []
     for word in words[1:]:
         if word.startswith("-") or word in _ALL or _is_place(word):
             break
         verbs.append(word)
-    program = words[0].rpartition("/")[2] if words else ""
-    return (check_in(fact), program, *verbs)
+    return (words[0].rpartition("/")[2] if words else "", *verbs)
 
 
 def _worth(fact: Fact, seen: Counter[str]) -> tuple[int, int, float]:

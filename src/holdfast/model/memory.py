@@ -7,6 +7,7 @@ machine and in every export.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -159,6 +160,7 @@ class Harvest(Struct, frozen=True, kw_only=True):
     commits: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=4096)  # a session end asks for the same ids over and over
 def content_id(letter: str, text: str) -> str:
     """The same for the same words, whatever their case, spacing and final punctuation."""
     folded = " ".join(text.casefold().split()).rstrip(".!?;: ")

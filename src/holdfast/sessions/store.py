@@ -76,12 +76,14 @@ class _OnlyDeadEnds(Struct, frozen=True):
     harvest: _DeadEnds = _DeadEnds()
 
 
+R = TypeVar("R")
 _kept: ContextVar[CaptureStore | None] = ContextVar("kept", default=None)
 
 
 class CaptureStore:
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._answers: dict[tuple[type, int], tuple[int, list[Any]]] = {}
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             self._use_write_ahead_log()
@@ -100,6 +102,7 @@ class CaptureStore:
         for mode in ("mode=ro", "mode=ro&immutable=1"):
             store = cls.__new__(cls)
             store.path = path
+            store._answers = {}
             try:
                 store._db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=5)
                 with closing(store._db):
@@ -296,8 +299,7 @@ class CaptureStore:
 
     def records(self, limit: int) -> list[DistilledSession]:
         """The latest sessions, newest first."""
-        rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,))
-        return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
+        return self._remembered(DistilledSession, limit)
 
     def dead_ends(self, limit: int) -> list[tuple[str, DeadEnd]]:
         """What the latest sessions tried in vain, newest session first; nothing else of them is decoded."""
@@ -307,9 +309,19 @@ class CaptureStore:
 
     def lived(self, limit: int) -> list[Lived]:
         """What the latest sessions went through, oldest first; nothing else of them is decoded."""
-        rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,)).fetchall()
-        decode = msgspec.json.Decoder(Lived).decode
-        return [decode(record) for (record,) in reversed(rows)]
+        return self._remembered(Lived, limit)[::-1]
+
+    def _remembered(self, kind: type[R], limit: int) -> list[R]:
+        """The latest sessions as values of this kind. The connection that is kept open never writes: it decodes them
+        again only after another one has."""
+        (version,) = self._ask("PRAGMA data_version").fetchone()
+        known = self._answers.get((kind, limit)) if self is _kept.get() else None
+        if known is None or known[0] != version:
+            rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,)).fetchall()
+            decode = msgspec.json.Decoder(kind).decode
+            known = self._answers[kind, limit] = version, [decode(record) for (record,) in rows]
+        values: list[R] = known[1]
+        return list(values)
 
     def all_records(self) -> list[DistilledSession]:
         rows = self._ask("SELECT record FROM session ORDER BY id")

@@ -69,7 +69,7 @@ class Project(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What its memory is filed under: the same in every worktree, and after the folder was renamed."""
-        recorded = small_text(self.memory / "name").strip()
+        recorded = (files.read(self.memory / "name") or b"").decode("utf-8", "replace").strip()
         return as_name(recorded) if recorded else self._natural_title()
 
     def _natural_title(self) -> str:
