@@ -51,9 +51,9 @@ def imitates(line: str) -> bool:
     import unicodedata
 
     # Hidden characters and look-alike brackets do not fool a model the way they fool a pattern.
-    plain = "".join(
-        char for char in unicodedata.normalize("NFKC", line) if unicodedata.category(char)[0] != "C"
-    )
+    plain = unicodedata.normalize("NFKC", line)
+    if not plain.isprintable():
+        plain = "".join(char for char in plain if unicodedata.category(char)[0] != "C")
     return _FENCE_LIKE.search(plain.casefold()) is not None
 
 
