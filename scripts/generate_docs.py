@@ -20,7 +20,7 @@ from draw_rooms import picture
 
 import holdfast
 from holdfast.cli.main import COMMANDS, help_text
-from holdfast.cli.run import load, parser_for
+from holdfast.cli.run import parser_for
 from holdfast.core import errors
 from holdfast.core.errors import HoldfastError
 from holdfast.store.settings import OPTIONS, Option
@@ -81,7 +81,7 @@ def readme() -> str:
 def commands_page() -> str:
     parts = [GENERATED, "# The command line\n", fenced(help_text())]
     for name, (module, about) in COMMANDS.items():
-        parser = parser_for(name, load(module), about)
+        parser = parser_for(name, importlib.import_module(module), about)
         parts.append(f"## holdfast {name}\n")
         parts += described(parser, sentence(about))
         for verb, sub, help_ in verbs_of(parser):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from holdfast.cli.main import COMMANDS
-from holdfast.cli.run import load, parser_for
+from holdfast.cli.run import parser_for
 
 CLI_PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 HEAVY = {"argparse", "sqlite3", "subprocess", "json", "re", "typing", "dataclasses", "inspect", "decimal"}
@@ -58,7 +59,7 @@ def test_help_names_every_command(capfd: pytest.CaptureFixture[str]) -> None:
 def test_a_command_is_described_and_documented(name: str) -> None:
     module, about = COMMANDS[name]
     assert about.strip()
-    assert parser_for(name, load(module), about).description
+    assert parser_for(name, import_module(module), about).description
     assert f"## holdfast {name}\n" in CLI_PAGE.read_text(encoding="utf-8")
 
 

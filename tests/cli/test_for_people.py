@@ -13,7 +13,7 @@ from tests.command import Holdfast
 from tests.remembered import project_at, remember
 
 from holdfast.cli.main import main
-from holdfast.cli.output import begin_at, counted, dollars, in_words, place, places
+from holdfast.cli.output import counted, dollars, in_words, place, places
 
 
 def test_one_thing_is_not_said_in_the_plural() -> None:
@@ -92,17 +92,14 @@ def test_paths_begin_at_home_for_people_and_are_whole_in_json(holdfast: Holdfast
     assert "~/work/shop/nowhere" in refused and str(home) not in refused
 
 
-def test_only_whole_paths_below_home_are_shortened() -> None:
-    begin_at("/home/ada")
-    try:
-        assert place(Path("/home/ada/x")) == "~/x" and place("/home/ada") == "~"
-        kept = "/home/adam/x /mnt/home/ada/x ./home/ada"
-        assert places(kept) == kept
-        assert places("in /home/ada/a, '/home/ada/b c'") == "in ~/a, '~/b c'"
-        begin_at("/")
-        assert place("/etc/hosts") == "/etc/hosts"
-    finally:
-        begin_at("")
+def test_only_whole_paths_below_home_are_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada/")
+    assert place(Path("/home/ada/x")) == "~/x" and place("/home/ada") == "~"
+    kept = "/home/adam/x /mnt/home/ada/x ./home/ada"
+    assert places(kept) == kept
+    assert places("in /home/ada/a, '/home/ada/b c'") == "in ~/a, '~/b c'"
+    monkeypatch.setenv("HOME", "/")
+    assert place("/etc/hosts") == "/etc/hosts"
 
 
 def test_a_small_chance_is_said_in_words_and_kept_as_a_number_in_json(holdfast: Holdfast, repo: Path) -> None:

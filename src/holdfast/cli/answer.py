@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.output import flat
 from holdfast.flows import questions as app
 
 DESCRIPTION = """Closes a question, named by its id (or the beginning of it) or by its words. Asked again, in any
@@ -27,21 +28,24 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     closed = app.answer(machine, options.question, options.answer, options.by)
+    before = closed.before
+    earlier = before and {"answer": before.answer, "by": before.by, "at": views.iso(before.answered_at)}
+    output.answer(
+        options,
+        {"changed": closed.status, **views.question_as_json(closed.question), "before": earlier},
+        lambda: _show(closed),
+    )
+
+
+def _show(closed: app.Closed) -> None:
     question, before = closed.question, closed.before
-    if options.json:
-        earlier = before and {"answer": before.answer, "by": before.by, "at": views.iso(before.answered_at)}
-        return output.show_json(
-            {"changed": closed.status, **views.question_as_json(question), "before": earlier}
-        )
-    text, answered = views.flat(question.text), views.flat(question.answer)
-    told = {
-        "answered": f"{question.id} answered: {text} → {answered}",
-        "recorded": f"{question.id} recorded with its answer: {text} → {answered}",
-        "unchanged": f"{question.id} was answered so already: {answered}",
+    text, answered = flat(question.text), flat(question.answer)
+    status = {
+        "answered": f"answered: {text} → {answered}",
+        "recorded": f"recorded with its answer: {text} → {answered}",
+        "unchanged": f"was answered so already: {answered}",
     }
-    output.line(told[closed.status])
+    output.line(f"{question.id} {status[closed.status]}")
     if before is not None:
         given = views.origin(before.by, before.answered_at, before.session)
-        output.line(
-            f"Contradicts the earlier answer: {views.flat(before.answer)}{given}. The new one counts."
-        )
+        output.line(f"Contradicts the earlier answer: {flat(before.answer)}{given}. The new one counts.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.output import flat
 from holdfast.core.errors import StoreError
 from holdfast.flows import questions as app
 from holdfast.flows.questions import Reply
@@ -32,31 +33,24 @@ def run(options: Namespace, machine: Machine) -> None:
             app.count_answer(machine, reply)
         except StoreError as error:  # the answer is worth more than having counted it
             output.warn(error.line())
-    if options.json:
-        output.show_json(_as_json(reply))
-    else:
-        _show(reply)
+    output.answer(options, _as_json(reply), lambda: _show(reply))
 
 
 def _show(reply: Reply) -> None:
+    asked = views.origin("", reply.at, reply.session)
     if reply.status == "answered":
-        output.lines(
-            views.flat(reply.answer),
-            f"  {reply.id}{views.origin(reply.by, reply.at, reply.session)} · .holdfast/local/{reply.source}",
-        )
+        source = f"{views.origin(reply.by, reply.at, reply.session)} · .holdfast/local/{reply.source}"
+        output.lines(flat(reply.answer), f"  {reply.id}{source}")
         for other in reply.against:
-            output.line(
-                f"  But {other.id} says: {views.flat(other.text)}{views.origin('', other.at, other.session)}"
-            )
+            given = views.origin("", other.at, other.session)
+            output.line(f"  But {other.id} says: {flat(other.text)}{given}")
     elif reply.status == "recorded":
         output.line(f"Not answered yet. Kept as {reply.id}; holdfast answer {reply.id} ANSWER closes it.")
     elif reply.status == "closed":
-        asked = views.origin("", reply.at, reply.session)
         output.line(
             f"Asked before and closed by hand without an answer: {reply.id}{asked}. Do not ask it again."
         )
     elif reply.id:
-        asked = views.origin("", reply.at, reply.session)
         output.line(
             f"Asked before and still open: {reply.id}{asked}. holdfast answer {reply.id} ANSWER closes it."
         )
@@ -64,7 +58,7 @@ def _show(reply: Reply) -> None:
         output.line("Not answered yet, and not asked before.")
     for near in reply.perhaps:
         output.lines(
-            f"  perhaps: {views.flat(near.text)}",
+            f"  perhaps: {flat(near.text)}",
             f"    {near.id}{views.origin('', near.at, near.session)} · .holdfast/local/{near.source}",
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.output import flat
 from holdfast.core.errors import UsageError
 from holdfast.flows import questions as app
 
@@ -35,29 +36,25 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.id is not None or options.text == "retire":
         return _retire(options, machine)
     if options.text is None or options.list:
-        if options.because or options.by or options.text is not None:
-            raise UsageError("--list takes no decision", fix="holdfast decide TEXT --because WHY keeps one")
-        return _list(machine, as_json=options.json)
+        return _list(options, machine)
     decided = app.decide(machine, options.text, options.because, options.by)
+    value = {
+        "status": decided.status,
+        **views.decision_as_json(decided.decision),
+        "contradicts": views.clashes_as_json(decided.contradictions),
+    }
+    output.answer(options, value, lambda: _show(decided))
+
+
+def _show(decided: app.Decided) -> None:
     decision = decided.decision
-    if options.json:
-        return output.show_json(
-            {
-                "status": decided.status,
-                **views.decision_as_json(decision),
-                "contradicts": views.clashes_as_json(decided.contradictions),
-            }
-        )
-    why = f" (because {views.flat(decision.rationale)})" if decision.rationale else ""
+    why = f" (because {flat(decision.rationale)})" if decision.rationale else ""
     if decided.status == "merged":
-        told = f"was decided already{views.origin(decision.by, decision.at, decision.session)}"
+        status = f"was decided already{views.origin(decision.by, decision.at, decision.session)}"
     else:
-        told = f"recorded{views.origin(decision.by, None, '')}"
-    output.line(f"{decision.id} {told}: {views.flat(decision.text)}{why}")
-    older = decided.contradictions[0].one.id if len(decided.contradictions) == 1 else "ID"
-    views.show_contradictions(
-        decided.contradictions, f"Which no longer counts? holdfast decide retire {older}."
-    )
+        status = f"recorded{views.origin(decision.by, None, '')}"
+    output.line(f"{decision.id} {status}: {flat(decision.text)}{why}")
+    views.show_contradictions(decided.contradictions, "Which no longer counts? holdfast decide retire {id}.")
 
 
 def _retire(options: Namespace, machine: Machine) -> None:
@@ -67,21 +64,23 @@ def _retire(options: Namespace, machine: Machine) -> None:
         raise UsageError(
             "retire takes the id of a decision and nothing else", fix=f"{app.DECISION_LISTING} shows them"
         )
-    gone = app.retire(machine, options.id)
+    retired = app.retire(machine, options.id)
     output.answer(
         options,
-        {"status": "retired", **views.decision_as_json(gone)},
-        f"{gone.id} retired: {views.flat(gone.text)}. holdfast undo takes that back.",
+        {"status": "retired", **views.decision_as_json(retired)},
+        f"{retired.id} retired: {flat(retired.text)}. holdfast undo takes that back.",
     )
 
 
-def _list(machine: Machine, *, as_json: bool) -> None:
+def _list(options: Namespace, machine: Machine) -> None:
+    if options.because or options.by or options.text is not None:
+        raise UsageError("--list takes no decision", fix="holdfast decide TEXT --because WHY keeps one")
     file = app.read_decisions(machine)
     output.warn_all(problem.message for problem in file.problems)
     decisions = file.reference.decisions
-    if as_json:
-        output.show_json([views.decision_as_json(decision) for decision in decisions])
-    elif decisions:
-        output.show(views.decisions_table(decisions))
-    else:
-        output.line("No decisions yet. holdfast decide TEXT --because WHY keeps one.")
+    nothing = "No decisions yet. holdfast decide TEXT --because WHY keeps one."
+    output.answer(
+        options,
+        [views.decision_as_json(decision) for decision in decisions],
+        views.decisions_table(decisions) if decisions else nothing,
+    )

@@ -41,13 +41,11 @@ def run(options: Namespace, machine: Machine) -> None:
         output.heading("2. The ledger: one row each (.holdfast/ledger.md, a markdown table you own)")
         output.show(rows_table(demo.rows))
         output.section("3. What the rows say together (holdfast ledger stats)")
-        show_stats(demo.rows, None, as_json=False)
+        show_stats(demo.rows, None)
         output.section("4. What a session leaves in the log (.holdfast/local/projects/tidepool/log.md)")
         show_entry(demo.entry)
         output.heading("5. What the next session, of any agent, would be told (holdfast resume)")
-        for told in demo.told:
-            output.line(f"   {told}")
-        output.line()
+        output.lines(*(f"   {line}" for line in demo.told), "")
         where = (
             f"It is all in {output.place(demo.project.root)}."
             if options.keep

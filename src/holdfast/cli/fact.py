@@ -11,6 +11,7 @@ from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Option, Verb, flag, of_verb, option
+from holdfast.cli.output import flat
 from holdfast.flows import facts as app
 from holdfast.guard.hidden_text import visible
 from holdfast.memory.reference import KeptFact
@@ -25,8 +26,6 @@ EXAMPLES = """examples:
   holdfast fact change F-k3 "The API listens on port 9090" --evidence "listening on :9090"
 """
 _CATEGORIES = [str(category) for category in FactCategory]
-
-
 _TIMEOUT_S = 120.0
 _LONGEST_S = 86_400.0
 
@@ -40,18 +39,6 @@ def _seconds(text: str) -> float:
         raise argparse.ArgumentTypeError("must be seconds, more than 0 and at most a day")
     return value
 
-
-_VERIFY = (
-    option("ids", nargs="*", metavar="ID", help="default: every fact that has a command and stands"),
-    flag("--yes", "run the commands without asking"),
-    option(
-        "--timeout",
-        type=_seconds,
-        default=_TIMEOUT_S,
-        metavar="S",
-        help=f"seconds that each command may take (default: {_TIMEOUT_S:g})",
-    ),
-)
 
 _ONE = f"one of {', '.join(_CATEGORIES)}"
 _JSON = flag("--json", "the result as JSON", default=SUPPRESS)
@@ -96,93 +83,60 @@ VERBS = {
         "give a fact up; it stays with the date",
         (_ID, option("--because", metavar="TEXT", help="why it no longer holds"), _JSON),
     ),
-    "verify": Verb("run the commands of facts again, after asking, and compare", (*_VERIFY, _JSON)),
+    "verify": Verb(
+        "run the commands of facts again, after asking, and compare",
+        (
+            option("ids", nargs="*", metavar="ID", help="default: every fact that has a command and stands"),
+            flag("--yes", "run the commands without asking"),
+            option(
+                "--timeout",
+                type=_seconds,
+                default=_TIMEOUT_S,
+                metavar="S",
+                help=f"seconds that each command may take (default: {_TIMEOUT_S:g})",
+            ),
+            _JSON,
+        ),
+    ),
 }
 
 
-def run(options: Namespace, machine: Machine) -> int:
-    if options.verb == "verify":
-        return _verify(options, machine)
-    if options.verb == "add":
-        _tell(
-            app.add_fact(machine, options.text, options.evidence, options.command, options.category),
-            as_json=options.json,
-        )
-    elif options.verb == "change":
-        _tell(
-            app.change(
-                machine, options.id, options.text, options.evidence, options.command, options.category
-            ),
-            as_json=options.json,
-        )
-    elif options.verb == "retire":
-        _tell(app.retire(machine, options.id, options.because), as_json=options.json)
-    else:
-        _read(options, machine)
-    return 0
-
-
-def _tell(result: app.Kept, *, as_json: bool) -> None:
-    kept, fact = result.kept, result.kept.fact
-    if as_json:
-        output.show_json(
-            {
-                "status": result.status,
-                **views.fact_as_json(kept),
-                "contradicts": views.clashes_as_json(result.contradictions),
-            }
-        )
-        return
-    gone = f"since {views.date(kept.retired_at)}"
-    said = {
-        "added": f"{fact.id} added to {fact.category}: {views.flat(fact.text)}",
-        "merged": f"{fact.id} says that already, and is verified today: {views.flat(fact.text)}",
-        "revived": f"{fact.id} was retired and stands again: {views.flat(fact.text)}",
-        "changed": f"{fact.id} now: {views.flat(fact.text)}",
-        "unchanged": f"{fact.id} is retired already, {gone}.",
-        "retired": f"{fact.id} retired: {views.flat(fact.text)}. It stays in reference.md with the date.",
-    }
-    output.line(said[result.status])
-    if result.status == "changed" and kept.was:
-        output.line(f"Before ({kept.was[0].id}): {views.flat(kept.was[0].text)}")
-    older = result.contradictions[0].one.id if len(result.contradictions) == 1 else "ID"
-    views.show_contradictions(
-        result.contradictions,
-        f"Which no longer holds? holdfast fact change {older} TEXT --evidence TEXT, or holdfast fact retire {older}.",
+def run(options: Namespace, machine: Machine) -> None:
+    facts = _read(machine)
+    shown = [kept for kept in facts if _is_wanted(kept, options)]
+    nothing = (
+        "No such fact stands. holdfast fact list --all shows retired ones too."
+        if facts
+        else "No facts yet. holdfast fact add TEXT --evidence TEXT keeps one; holdfast import finds them in sessions."
+    )
+    output.answer(
+        options,
+        [views.fact_as_json(kept) for kept in shown],
+        views.facts_table(shown) if shown else nothing,
     )
 
 
-def _read(options: Namespace, machine: Machine) -> None:
-    file = app.read_facts(machine)
-    output.warn_all(problem.message for problem in file.problems)
-    facts = file.reference.facts
-    if options.verb == "show":
-        kept = app.wanted_fact(facts, options.id)
-        if options.json:
-            output.show_json(views.fact_as_json(kept))
-        else:
-            views.show_fact(kept)
-        return
-    shown = [kept for kept in facts if _is_wanted(kept, options)]
-    if options.json:
-        output.show_json([views.fact_as_json(kept) for kept in shown])
-    elif shown:
-        output.show(views.facts_table(shown))
-    else:
-        output.line(_nothing(facts))
+def run_show(options: Namespace, machine: Machine) -> None:
+    kept = app.wanted_fact(_read(machine), options.id)
+    output.answer(options, views.fact_as_json(kept), lambda: views.show_fact(kept))
 
 
-def _is_wanted(kept: KeptFact, options: Namespace) -> bool:
-    return (options.all or kept.retired_at is None) and options.category in (None, kept.fact.category)
+def run_add(options: Namespace, machine: Machine) -> None:
+    _answer(options, app.add_fact(machine, options.text, options.evidence, options.command, options.category))
 
 
-def _nothing(facts: tuple[KeptFact, ...]) -> str:
-    if facts:
-        return "No such fact stands. holdfast fact list --all shows retired ones too."
-    return "No facts yet. holdfast fact add TEXT --evidence TEXT keeps one; holdfast import finds them in sessions."
+def run_change(options: Namespace, machine: Machine) -> None:
+    _answer(
+        options,
+        app.change(machine, options.id, options.text, options.evidence, options.command, options.category),
+    )
 
 
-def _verify(options: Namespace, machine: Machine) -> int:
+def run_retire(options: Namespace, machine: Machine) -> None:
+    _answer(options, app.retire(machine, options.id, options.because))
+
+
+def run_verify(options: Namespace, machine: Machine) -> int:
     facts = app.to_verify(machine, options.ids)
     verdicts: list[app.Verdict] = []
     try:
@@ -190,7 +144,7 @@ def _verify(options: Namespace, machine: Machine) -> int:
             verdicts.append(_verified(machine, fact, options))
             if not options.json:
                 _show_verdict(verdicts[-1])
-    finally:  # an interruption does not cost what was seen to hold, or not to
+    finally:  # an interruption must not lose the results so far
         held = [verdict.fact for verdict in verdicts if verdict.status == "holds"]
         failed = [verdict.fact for verdict in verdicts if verdict.status in ("changed", "failed")]
         app.mark_verified(machine, held, failed)
@@ -202,17 +156,56 @@ def _verify(options: Namespace, machine: Machine) -> int:
     return 0 if all(verdict.status in fine for verdict in verdicts) else 1
 
 
+def _read(machine: Machine) -> tuple[KeptFact, ...]:
+    file = app.read_facts(machine)
+    output.warn_all(problem.message for problem in file.problems)
+    return file.reference.facts
+
+
+def _is_wanted(kept: KeptFact, options: Namespace) -> bool:
+    return (options.all or kept.retired_at is None) and options.category in (None, kept.fact.category)
+
+
+def _answer(options: Namespace, result: app.Kept) -> None:
+    value = {
+        "status": result.status,
+        **views.fact_as_json(result.kept),
+        "contradicts": views.clashes_as_json(result.contradictions),
+    }
+    output.answer(options, value, lambda: _show(result))
+
+
+def _show(result: app.Kept) -> None:
+    kept, fact = result.kept, result.kept.fact
+    text = flat(fact.text)
+    status = {
+        "added": f"added to {fact.category}: {text}",
+        "merged": f"says that already, and is verified today: {text}",
+        "revived": f"was retired and stands again: {text}",
+        "changed": f"now: {text}",
+        "unchanged": f"is retired already, since {views.date(kept.retired_at)}.",
+        "retired": f"retired: {text}. It stays in reference.md with the date.",
+    }
+    output.line(f"{fact.id} {status[result.status]}")
+    if result.status == "changed" and kept.was:
+        output.line(f"Before ({kept.was[0].id}): {flat(kept.was[0].text)}")
+    views.show_contradictions(
+        result.contradictions,
+        "Which no longer holds? holdfast fact change {id} TEXT --evidence TEXT, or holdfast fact retire {id}.",
+    )
+
+
 def _verified(machine: Machine, fact: Fact, options: Namespace) -> app.Verdict:
     if obstacle := app.obstacle(fact, named=bool(options.ids) or not options.yes):
         return obstacle
-    shown = "\n  > ".join(visible(fact.command).splitlines())
+    command = "\n  > ".join(visible(fact.command).splitlines())
     if options.yes:
         if not options.json:
-            output.line(f"  $ {shown}")
+            output.line(f"  $ {command}")
     else:
         if sys.stdin.isatty():
-            sys.stderr.write(f"{fact.id}  {visible(views.flat(fact.text))}\n  $ {shown}\n")
-        fix = f"Say --yes to run {views.flat(fact.command)!r} and the like without being asked"
+            sys.stderr.write(f"{fact.id}  {visible(flat(fact.text))}\n  $ {command}\n")
+        fix = f"Say --yes to run {flat(fact.command)!r} and the like without being asked"
         if not agreed("Run this here?", fix):
             return app.Verdict(fact, "declined")
     return app.verify(machine, fact, options.timeout)
@@ -220,8 +213,8 @@ def _verified(machine: Machine, fact: Fact, options: Namespace) -> app.Verdict:
 
 def _show_verdict(verdict: app.Verdict) -> None:
     fact = verdict.fact
-    before = views.flat(fact.evidence)
-    said = {
+    before = flat(fact.evidence)
+    status = {
         "holds": "holds, verified today",
         "changed": f"does not show any more: {before}",
         "failed": f"the command failed with exit code {verdict.exit_code}; it showed before: {before}",
@@ -231,9 +224,8 @@ def _show_verdict(verdict: app.Verdict) -> None:
         "incomplete": "its command was kept only in part, without a secret or its end, so it cannot be run",
         "not named": f"not run, it may change something; holdfast fact verify {fact.id} runs it",
     }
-    output.line(f"{fact.id}  {views.flat(fact.text)}: {said[verdict.status]}")
-    for line in verdict.lines:
-        output.line(f"    instead: {line}")
+    output.line(f"{fact.id}  {flat(fact.text)}: {status[verdict.status]}")
+    output.lines(*(f"    instead: {line}" for line in verdict.lines))
     if verdict.status == "changed":
         output.line(f"    If that is so now: holdfast fact change {fact.id} TEXT --evidence TEXT")
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
-from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from holdfast.cli import ledger_views as views
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, Verb, at_least_one, count, flag, of_verb, option
-from holdfast.cli.output import NONE_CHOSEN, place
+from holdfast.cli.options import (
+    Machine,
+    Namespace,
+    Verb,
+    at_least_one,
+    count,
+    flag,
+    moment_from,
+    of_verb,
+    option,
+)
+from holdfast.cli.output import EMPTY, NONE_CHOSEN, plural
 from holdfast.core.errors import UsageError
 from holdfast.ledger import rows as app
 from holdfast.ledger.cells import parse_duration
 from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
-from holdfast.store.project import Project
 
 DESCRIPTION = (
     "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
@@ -32,7 +39,6 @@ EXAMPLES = """examples:
 """
 
 
-_WHOLE = ("stats", "report", "export", "merge", "commit")  # verbs that take the whole ledger, or several
 _BY = ("model", "framework", "type", "kind", "complexity", "topic", "agent", "month")
 _EXPORTS = ("csv", "jsonl", "parquet", "openmetrics", "grafana")
 _FILTERS = (
@@ -77,7 +83,9 @@ _ADD = (
     option("--kind", choices=list(map(str, Kind)), help="the sort of work"),
     option("--complexity", choices=list(map(str, Complexity)), help="how hard it was"),
     option(
-        "--outcome", choices=[str(one) for one in Outcome if one != Outcome.FORGOTTEN], help="how it ended"
+        "--outcome",
+        choices=[str(outcome) for outcome in Outcome if outcome != Outcome.FORGOTTEN],
+        help="how it ended",
     ),
     option("--time", metavar="ISO", help="when it began (default: now)"),
 )
@@ -147,35 +155,83 @@ VERBS = {
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    ledger = app.read_ledger(machine.project())
+    output.warn_all(problem.message for problem in ledger.problems)
+    rows = app.rows(ledger, _filter(options))
+    output.answer(
+        options,
+        [views.as_json(row) for row in rows],
+        views.rows_table(rows) if rows else _nothing(options),
+    )
+
+
+def run_show(options: Namespace, machine: Machine) -> None:
     project = machine.project()
-    if options.verb == "add":
-        row = _entry(options, machine)
-        if row == LedgerEntry(session=""):
-            raise UsageError(
-                "there is nothing to write down",
-                fix='Say what it was about: holdfast ledger add --goal "fix the login" --model gpt-5 --cost 0.12',
-            )
-        entry = app.add_row(machine, project, row)
-        where = place(project.window / "ledger.md")
-        return output.answer(options, views.as_json(entry), f"added {entry.session} to {where}")
-    if options.verb == "share":
-        return _share(project, undo=options.undo)
-    if options.verb in _WHOLE:
-        return _run_whole(options, machine, project, wanted(options))
     ledger = app.read_ledger(project)
     output.warn_all(problem.message for problem in ledger.problems)
-    if options.verb == "show":
-        entry = app.find_row(app.rows(ledger), options.session)
-        return views.show_session(entry, app.record_of(project, entry.session), as_json=options.json)
-    rows = app.rows(ledger, wanted(options))
-    if not rows and not options.json and wanted(options) != app.Filter():
-        output.line(NONE_CHOSEN)
-    else:
-        views.show_rows(rows, as_json=options.json)
+    entry = app.find_row(app.rows(ledger), options.session)
+    record = app.record_of(project, entry.session)
+    output.answer(
+        options, {**views.as_json(entry), "record": record}, lambda: views.show_session(entry, record)
+    )
 
 
-def _share(project: Project, *, undo: bool) -> None:
-    if undo:
+def run_stats(options: Namespace, machine: Machine) -> None:
+    from holdfast.cli.ledger_figures import show_stats
+
+    show_stats(_read_all(options, machine), options.by, _nothing(options), as_json=options.json)
+
+
+def run_report(options: Namespace, machine: Machine) -> None:
+    from holdfast.cli.ledger_report import show_report
+
+    show_report(_read_all(options, machine), options.format, _nothing(options), as_json=options.json)
+
+
+def run_export(options: Namespace, machine: Machine) -> None:
+    from holdfast.ledger.export import exported, write_export
+
+    rows, project = _read_all(options, machine), machine.project()
+    pieces = exported(rows, options.format, project.title)
+    if options.output:
+        path = machine.cwd / Path(options.output).expanduser()
+        if not path.parent.is_dir():
+            raise UsageError("there is no such folder", where=str(path.parent), fix="Make it first")
+        write_export(project, path, pieces)
+        what = "a dashboard" if options.format == "grafana" else plural(len(rows), "session")
+        return output.note(f"{what} written to {path}")
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def _read_all(options: Namespace, machine: Machine) -> list[LedgerEntry]:
+    """The chosen rows of all places."""
+    gc.disable()  # rows form no cycles, and the process ends with them
+    rows, problems = app.read_all(machine, machine.project(), options.places, _filter(options))
+    output.warn_all(problems)
+    return rows
+
+
+def run_merge(options: Namespace, machine: Machine) -> None:
+    merged = app.merge(machine, machine.project(), options.places)
+    output.warn_all(merged.problems)
+    forgotten = f", {merged.forgotten} forgotten and left out" if merged.forgotten else ""
+    output.answer(
+        options,
+        merged,
+        f"Took in {plural(merged.added, 'row')}; {merged.known} known already{forgotten}. "
+        "holdfast ledger shows them.",
+    )
+
+
+def run_commit(options: Namespace, machine: Machine) -> None:
+    output.line(app.commit(machine.project(), dry_run=options.dry_run))
+
+
+def run_share(options: Namespace, machine: Machine) -> None:
+    project = machine.project()
+    if options.undo:
         left = " Commit the removal; git's history keeps what it had." if app.unshare(project) else ""
         output.line(f"The ledger is yours alone again.{left}")
     else:
@@ -183,75 +239,31 @@ def _share(project: Project, *, undo: bool) -> None:
         output.line(f"Tracked in git, not committed: {staged}. Merges keep both sides' rows.")
 
 
-def _run_whole(options: Namespace, machine: Machine, project: Project, wanted: app.Filter) -> None:
-    if options.verb == "commit":
-        return output.line(app.commit(project, dry_run=options.dry_run))
-    if options.verb == "merge":
-        return _merge(options, machine, project)
-    gc.disable()  # rows form no cycles, and this process ends with them
-    rows, problems = app.read_all(machine, project, options.places, wanted)
-    output.warn_all(problems)
-    words = options.verb == "stats" or (options.verb == "report" and options.format != "html")
-    if words and not rows and wanted != app.Filter() and not options.json:
-        output.line(NONE_CHOSEN)
-    elif options.verb == "stats":
-        from holdfast.cli.ledger_figures import show_stats
-
-        show_stats(rows, options.by, as_json=options.json)
-    elif options.verb == "report":
-        from holdfast.cli.ledger_report import show_report
-
-        show_report(rows, options.format, as_json=options.json)
-    else:
-        _export(rows, options, machine, project)
+def run_add(options: Namespace, machine: Machine) -> None:
+    project, row = machine.project(), _entry(options, machine)
+    if row == LedgerEntry(session=""):
+        raise UsageError(
+            "there is nothing to write down",
+            fix='Say what it was about: holdfast ledger add --goal "fix the login" --model gpt-5 --cost 0.12',
+        )
+    entry = app.add_row(machine, project, row)
+    where = output.place(project.window / "ledger.md")
+    output.answer(options, views.as_json(entry), f"added {entry.session} to {where}")
 
 
-def _merge(options: Namespace, machine: Machine, project: Project) -> None:
-    merged = app.merge(machine, project, options.places)
-    output.warn_all(merged.problems)
-    if options.json:
-        return output.show_json(merged)
-    rows = f"{merged.added} row{'s' if merged.added != 1 else ''}"
-    forgotten = f", {merged.forgotten} forgotten and left out" if merged.forgotten else ""
-    output.line(f"Took in {rows}; {merged.known} known already{forgotten}. holdfast ledger shows them.")
+def _nothing(options: Namespace) -> str:
+    return EMPTY if _filter(options) == app.Filter() else NONE_CHOSEN
 
 
-def _export(rows: Sequence[LedgerEntry], options: Namespace, machine: Machine, project: Project) -> None:
-    from holdfast.ledger.export import exported, write_export
-
-    pieces = exported(rows, options.format, project.title)
-    if options.output:
-        path = machine.cwd / Path(options.output).expanduser()
-        if not path.parent.is_dir():
-            raise UsageError("there is no such folder", where=str(path.parent), fix="Make it first")
-        write_export(project, path, pieces)
-        what = f"{len(rows)} session{'s' if len(rows) != 1 else ''}"
-        output.note(f"{'a dashboard' if options.format == 'grafana' else what} written to {path}")
-        return
-    for piece in pieces:
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
-
-
-def wanted(options: Namespace) -> app.Filter:
+def _filter(options: Namespace) -> app.Filter:
     return app.Filter(
         agent=options.agent,
         model=options.model,
-        since=_day(options.since),
+        since=moment_from(options.since),
         last=options.last,
         framework=options.framework,
         goal=tuple((options.goal or "").lower().split()),
     )
-
-
-def _day(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error
-    return moment if moment.tzinfo else moment.astimezone()
 
 
 def _entry(options: Namespace, machine: Machine) -> LedgerEntry:
@@ -267,7 +279,7 @@ def _entry(options: Namespace, machine: Machine) -> LedgerEntry:
         duration_s=_seconds(options.duration),
         framework=options.framework,
         goal=keywords(machine.clean(options.goal)),
-        timestamp=_day(options.time),
+        timestamp=moment_from(options.time),
         agent=options.agent,
         provider=options.provider,
         kind=options.kind,

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from holdfast.cli import output
-from holdfast.cli.output import EMPTY, Column, Table, decimal, dollars, minutes, percent, short_model
+from holdfast.cli.output import (
+    EMPTY,
+    Column,
+    Table,
+    decimal,
+    dollars,
+    minutes,
+    percent,
+    plural,
+    short_model,
+    table_of,
+)
 from holdfast.ledger.tally import figures_of, groups_of, maturity
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
@@ -27,19 +38,23 @@ _TITLES = {
 }
 
 
-def show_stats(rows: Sequence[LedgerEntry], by: str | None, *, as_json: bool) -> None:
+def show_stats(
+    rows: Sequence[LedgerEntry], by: str | None, nothing: str = EMPTY, *, as_json: bool = False
+) -> None:
     from holdfast.ledger.stats import columns_of
 
-    columns = columns_of(rows)
-    show_columns({**columns, **columns_of(rows, by)} if by else columns, len(rows), by, as_json=as_json)
+    columns = {**columns_of(rows), **(columns_of(rows, by) if by else {})}
+    show_columns(columns, len(rows), by, nothing, as_json=as_json)
 
 
-def show_columns(columns: Columns, sessions: int, by: str | None, *, as_json: bool) -> None:
+def show_columns(
+    columns: Columns, sessions: int, by: str | None, nothing: str = EMPTY, *, as_json: bool
+) -> None:
     if as_json:
         groups = {"by": by, "groups": groups_of(columns, by)} if by else {}
         output.show_json({**figures_of(columns), **groups, "maturity": maturity(sessions)})
     elif not sessions:
-        output.line(EMPTY)
+        output.line(nothing)
     elif by:
         _show_groups(groups_of(columns, by), by, sessions)
     else:
@@ -48,7 +63,7 @@ def show_columns(columns: Columns, sessions: int, by: str | None, *, as_json: bo
 
 def _show_all(stats: Figures) -> None:
     number = stats["total_sessions"]
-    output.heading(f"Ledger Statistics ({number} session{'s' if number != 1 else ''})")
+    output.heading(f"Ledger Statistics ({plural(number, 'session')})")
     output.line()
     output.show(_groups_table("model", stats["model_performance"]))
     _show_counts("Top Frameworks", stats["top_frameworks"], "sessions")
@@ -68,12 +83,12 @@ def _show_all(stats: Figures) -> None:
     )
     if stats["total_cost"] is not None:
         unknown = number - stats["known_costs"]
-        note = f", {unknown} session{'s' if unknown != 1 else ''} of unknown cost left out" if unknown else ""
+        note = f", {plural(unknown, 'session')} of unknown cost left out" if unknown else ""
         output.item(f"Total: {dollars(stats['total_cost'])}{note}, {sum(stats['tokens'].values()):,} tokens")
     if impossible := stats["impossible_rows"]:
-        rows = f"{impossible} row{'s' if impossible != 1 else ''}"
         output.line(
-            f"  {rows} with impossible figures (more failures than tasks, or below zero): left out of them"
+            f"  {plural(impossible, 'row')} with impossible figures (more failures than tasks, or below zero): "
+            "left out of them"
         )
     output.line()
     output.item(maturity(number), 0)
@@ -99,37 +114,31 @@ def _show_groups(groups: Mapping[str, Figures], by: str, sessions: int) -> None:
 
 
 def _groups_table(by: str, groups: Mapping[str, Figures]) -> Table:
-    return Table(
-        columns=(
+    return table_of(
+        groups.items(),
+        (
             Column(_TITLES[by], style="cyan", flexible=True),
-            Column("Sessions", "right"),
-            Column("Avg cost", "right"),
-            Column("Avg time", "right", dispensable=1),
-            Column("Tasks failed", "right"),
-            Column("Sessions with failures", "right", dispensable=2),
+            lambda group: short_model(group[0]) if by == "model" else group[0],
         ),
-        rows=[
-            (
-                short_model(name) if by == "model" else name,
-                f"{own['sessions']:,}",
-                dollars(own["avg_cost"])
-                + (f" (n={own['known_costs']})" if own["known_costs"] != own["sessions"] else ""),
-                minutes(own["avg_duration"]),
-                _share(own["failed_tasks"], own["tasks"], own["failure_rate"], own["failure_interval"]),
-                _share(
-                    own["failed_sessions"],
-                    own["judged_sessions"],
-                    own["session_failure_rate"],
-                    own["session_failure_interval"],
-                ),
-            )
-            for name, own in groups.items()
-        ],
+        (Column("Sessions", "right"), lambda group: f"{group[1]['sessions']:,}"),
+        (Column("Avg cost", "right"), lambda group: _average_cost(group[1])),
+        (Column("Avg time", "right", dispensable=1), lambda group: minutes(group[1]["avg_duration"])),
+        (Column("Tasks failed", "right"), lambda group: _share(group[1], "failed_tasks", "tasks", "failure")),
+        (
+            Column("Sessions with failures", "right", dispensable=2),
+            lambda group: _share(group[1], "failed_sessions", "judged_sessions", "session_failure"),
+        ),
     )
 
 
-def _share(failed: int, of: int, rate: float | None, bounds: tuple[float, float] | None) -> str:
-    return f"{failed:,}/{of:,} {percent(rate)}{interval(bounds)}"
+def _average_cost(own: Figures) -> str:
+    known = f" (n={own['known_costs']})" if own["known_costs"] != own["sessions"] else ""
+    return dollars(own["avg_cost"]) + known
+
+
+def _share(own: Figures, failed: str, of: str, rate: str) -> str:
+    share = f"{percent(own[f'{rate}_rate'])}{interval(own[f'{rate}_interval'])}"
+    return f"{own[failed]:,}/{own[of]:,} {share}"
 
 
 def interval(bounds: tuple[float, float] | None) -> str:

@@ -2,185 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from html import escape
 
 from holdfast.cli import output
-from holdfast.cli.output import EMPTY, counted, decimal, dollars, percent, short_model
-from holdfast.ledger.report import FEWEST, Report, report_of
+from holdfast.cli.output import counted, decimal, dollars, percent, plural, short_model
+from holdfast.ledger.report import FEWEST, Month, Pairing, Report, report_of
 from holdfast.ledger.stats import UNKNOWN, Rate
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24
-MOST_NAMED = 36  # letters, so that what is said of it fits beside it
+MOST_NAMED = 36  # letters of a name, so that its figures fit beside it
 MOST_PAIRINGS = 12
 MOST_MONTHS = 24
-_FULL, _PARTS = "█", " ▏▎▍▌▋▊▉"
-
-
-def show_report(rows: Sequence[LedgerEntry], form: str, *, as_json: bool) -> None:
-    report = report_of(rows)
-    if as_json:
-        output.show_json(report)
-    elif form == "html":
-        output.write(page(report))
-    elif not rows:
-        output.line(EMPTY)
-    elif form == "md":
-        output.write("".join(f"{line}\n" for line in markdown(report)))
-    else:
-        _show(report)
-
-
-def _show(report: Report) -> None:
-    number = f"{report.sessions} session{'s' if report.sessions != 1 else ''}"
-    output.heading(f"Your usage patterns ({number})")
-    for title, lines in sections(report):
-        output.section(title)
-        for line in lines:
-            output.item(line)
-    output.line()
-    output.item(report.maturity, 0)
-
-
-def markdown(report: Report) -> Iterator[str]:
-    yield f"# Usage patterns ({report.sessions} session{'s' if report.sessions != 1 else ''})"
-    for title, lines in sections(report):
-        yield f"\n## {title}\n"
-        yield from (f"- {line.strip()}" for line in lines)
-    yield f"\n{report.maturity}"
-
-
-def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
-    """Title and lines of each part that has something to say."""
-    parts = (
-        ("Most Productive Model", _productive(report)),
-        ("Task Complexity Distribution", _complexity(report)),
-        ("Common Failure Patterns", _topics(report)),
-        ("Why Tasks Fail, by Language", _reasons(report)),
-        ("Refusals by Model", _refusals(report)),
-        ("Tasks That Fail, by Framework and Model", _pairings(report)),
-        ("Month by Month", _trend(report)),
-    )
-    return ((title, lines) for title, lines in parts if lines)
-
-
-def rate(of: Rate) -> str:
-    """`12% of 25 tasks [5%–30%]`."""
-    if of.value is None:
-        return "no task judged"
-    bounds = f" [{of.low:.0%}–{of.high:.0%}]" if of.low is not None and of.high is not None else ""
-    return f"{percent(of.value)} of {of.n:,} task{'s' if of.n != 1 else ''}{bounds}"
-
-
-def bar(share: float, width: int = BAR) -> str:
-    """A bar of eighths of a character; whatever is there is seen."""
-    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
-    return _FULL * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
-
-
-def _productive(report: Report) -> list[str]:
-    lines = []
-    for one in report.most_productive:
-        if one.model is None:
-            continue
-        notes = [
-            f"{rate(one.failure)} failed",
-            f"{dollars(one.avg_cost)} avg" if one.avg_cost is not None else "",
-        ]
-        notes += [f"{one.sessions} session{'s' if one.sessions != 1 else ''}", _short_note(one.note)]
-        lines.append(
-            f"{short_model(one.model)} for {one.project_type} projects ({', '.join(filter(None, notes))})"
-        )
-    unclear = [one.project_type for one in report.most_productive if one.model is None]
-    if unclear:
-        few = f"no model has {FEWEST} judged sessions there"
-        lines.append(
-            f"not enough evidence for {', '.join(unclear[:8])}{' …' if len(unclear) > 8 else ''} ({few})"
-        )
-    return lines
-
-
-def _short_note(note: str) -> str:
-    """The note without the release date of the model that it ends with."""
-    said, of, model = note.rpartition(" of ")
-    return f"{said}{of}{short_model(model)}" if of else note
-
-
-def _complexity(report: Report) -> list[str]:
-    return [
-        f"{level.level + ':':<10}{level.share:>4.0%}  {bar(level.share):<{BAR}}  "
-        f"(avg {decimal(level.avg_minutes, 0)}min, {dollars(level.avg_cost)}, n={level.sessions})"
-        for level in report.complexity
-    ]
-
-
-def _topics(report: Report) -> list[str]:
-    if report.topics:
-        return [f"{one.topic}: {rate(one.failure)} failed: {one.advice}" for one in report.topics]
-    if not report.topics_looked_at:
-        return ["no topic has come up in enough sessions yet"]
-    number = f"{report.topics_looked_at} topic{'s' if report.topics_looked_at != 1 else ''}"
-    return [f"none of {number} fails clearly more or less often than the rest"]
-
-
-def _reasons(report: Report) -> list[str]:
-    return [
-        f"{one.project_type if one.project_type != UNKNOWN else 'language unknown'}: "
-        + ", ".join(f"{share:.0%} {reason.replace('_', ' ')} ({n})" for reason, n, share in one.reasons[:4])
-        for one in report.reasons
-    ]
-
-
-def _refusals(report: Report) -> list[str]:
-    return [
-        f"{short_model(one.model)}: {one.refusals} in {counted(one.sessions, 'session')}"
-        for one in report.refusals
-    ]
-
-
-def _pairings(report: Report) -> list[str]:
-    shown = [one for one in report.pairings if one.sessions >= 2][:MOST_PAIRINGS]
-    names = [output.cut(f"{one.framework} × {short_model(one.model)}", MOST_NAMED) for one in shown]
-    width = max(map(len, names), default=0)
-    return [
-        f"{name:<{width}}  {one.sessions:>3} sessions  {rate(one.failure)}"
-        for name, one in zip(names, shown, strict=True)
-    ]
-
-
-def _trend(report: Report) -> list[str]:
-    months = report.trend[-MOST_MONTHS:]
-    most = max((one.sessions for one in months), default=1)
-    before = earlier(report)
-    lines = [f"earlier  {before} session{'s' if before != 1 else ''}"] if before else []
-    empty: list[str] = []
-    for one in months:
-        if not one.sessions:
-            empty.append(one.month)
-            continue
-        if empty and lines:  # before the first session there is nothing to tell
-            lines.append(f"{empty[0]}{f' to {empty[-1]}' if len(empty) > 1 else ''}  no session")
-        empty = []
-        cost = "cost unknown" if one.total_cost is None else dollars(one.total_cost)
-        number = f"{one.sessions} session{'s' if one.sessions != 1 else ''}"
-        drawn = f"{bar(one.sessions / most):<{BAR}}"
-        lines.append(f"{one.month}  {drawn}  {number}, {cost}, {_failing(one.failure)}")
-    return lines
-
-
-def earlier(report: Report) -> int:
-    """Sessions of months before those that are shown."""
-    return sum(one.sessions for one in report.trend[:-MOST_MONTHS])
-
-
-def _failing(of: Rate) -> str:
-    return "no task judged" if of.value is None else f"{percent(of.value)} of tasks failed"
-
-
-# The report as one HTML page that needs nothing else: no script, no network, plots drawn as SVG.
-
 MOST_LABELS = 4  # of months under the line: as many as a telephone has room for
+_FULL, _PARTS = "█", " ▏▎▍▌▋▊▉"
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1d2733;--paper:#fff;--faint:#5b6773;--rule:#dde3ea;--bar:#3a7ca5;--bad:#c2553f}
 @media(prefers-color-scheme:dark){
@@ -200,8 +37,41 @@ svg{display:block;width:100%;overflow:visible}svg text{font:12px system-ui,sans-
 """
 
 
+def show_report(rows: Sequence[LedgerEntry], form: str, nothing: str, *, as_json: bool) -> None:
+    report = report_of(rows)
+    if as_json:
+        output.show_json(report)
+    elif form == "html":
+        sys.stdout.write(page(report))
+    elif not rows:
+        output.line(nothing)
+    elif form == "md":
+        sys.stdout.write("".join(f"{line}\n" for line in markdown(report)))
+    else:
+        _show(report)
+
+
+def _show(report: Report) -> None:
+    output.heading(f"Your usage patterns ({plural(report.sessions, 'session')})")
+    for title, lines in sections(report):
+        output.section(title)
+        for line in lines:
+            output.item(line)
+    output.line()
+    output.item(report.maturity, 0)
+
+
+def markdown(report: Report) -> Iterator[str]:
+    yield f"# Usage patterns ({plural(report.sessions, 'session')})"
+    for title, lines in sections(report):
+        yield f"\n## {title}\n"
+        yield from (f"- {line.strip()}" for line in lines)
+    yield f"\n{report.maturity}"
+
+
 def page(report: Report) -> str:
-    parts = [f"<h1>Usage patterns ({report.sessions} session{'s' if report.sessions != 1 else ''})</h1>"]
+    """One HTML page that needs nothing else: no script, no network, plots drawn as SVG."""
+    parts = [f"<h1>Usage patterns ({plural(report.sessions, 'session')})</h1>"]
     for title, lines in sections(report):
         shown = _plot(title, report) or f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
         parts.append(f"<h2>{escape(title)}</h2>\n{shown}")
@@ -214,38 +84,163 @@ def page(report: Report) -> str:
     )
 
 
-def _plot(title: str, report: Report) -> str:
-    """What a part says, drawn; '' where words say it best."""
-    if title == "Task Complexity Distribution":
-        return _complexity_html(report)
-    if title == "Common Failure Patterns" and report.topics:
-        return _rates(
-            [(one.topic, one.failure, f"{rate(one.failure)}: {one.advice}") for one in report.topics]
+def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+    """Title and lines of each part that has any."""
+    parts = (
+        ("Most Productive Model", _productive(report)),
+        ("Task Complexity Distribution", _complexity(report)),
+        ("Common Failure Patterns", _topics(report)),
+        ("Why Tasks Fail, by Language", _reasons(report)),
+        ("Refusals by Model", _refusals(report)),
+        ("Tasks That Fail, by Framework and Model", _pairings(report)),
+        ("Month by Month", _trend(report)),
+    )
+    return ((title, lines) for title, lines in parts if lines)
+
+
+def rate(of: Rate) -> str:
+    """`12% of 25 tasks [5%–30%]`."""
+    if of.value is None:
+        return "no task judged"
+    bounds = f" [{of.low:.0%}–{of.high:.0%}]" if of.low is not None and of.high is not None else ""
+    return f"{percent(of.value)} of {counted(of.n, 'task')}{bounds}"
+
+
+def bar(share: float, width: int = BAR) -> str:
+    """A bar of eighths of a character; any share above 0 is visible."""
+    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
+    return _FULL * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
+
+
+def _productive(report: Report) -> list[str]:
+    lines = []
+    for best in report.most_productive:
+        if best.model is not None:
+            notes = (
+                f"{rate(best.failure)} failed",
+                f"{dollars(best.avg_cost)} avg" if best.avg_cost is not None else "",
+                plural(best.sessions, "session"),
+                _short_note(best.note),
+            )
+            lines.append(
+                f"{short_model(best.model)} for {best.project_type} projects ({', '.join(filter(None, notes))})"
+            )
+    if unclear := [best.project_type for best in report.most_productive if best.model is None]:
+        types = f"{', '.join(unclear[:8])}{' …' if len(unclear) > 8 else ''}"
+        lines.append(f"not enough evidence for {types} (no model has {FEWEST} judged sessions there)")
+    return lines
+
+
+def _short_note(note: str) -> str:
+    """The note without the release date of the model that it ends with."""
+    text, of, model = note.rpartition(" of ")
+    return f"{text}{of}{short_model(model)}" if of else note
+
+
+def _complexity(report: Report) -> list[str]:
+    return [
+        f"{level.level + ':':<10}{level.share:>4.0%}  {bar(level.share):<{BAR}}  "
+        f"(avg {decimal(level.avg_minutes, 0)}min, {dollars(level.avg_cost)}, n={level.sessions})"
+        for level in report.complexity
+    ]
+
+
+def _topics(report: Report) -> list[str]:
+    if report.topics:
+        return [f"{topic.topic}: {rate(topic.failure)} failed: {topic.advice}" for topic in report.topics]
+    if not report.topics_looked_at:
+        return ["no topic has come up in enough sessions yet"]
+    number = plural(report.topics_looked_at, "topic")
+    return [f"none of {number} fails clearly more or less often than the rest"]
+
+
+def _reasons(report: Report) -> list[str]:
+    return [
+        f"{failing.project_type if failing.project_type != UNKNOWN else 'language unknown'}: "
+        + ", ".join(
+            f"{share:.0%} {reason.replace('_', ' ')} ({n})" for reason, n, share in failing.reasons[:4]
         )
-    if title == "Tasks That Fail, by Framework and Model":
-        pairs = [one for one in report.pairings if one.sessions >= 2][:MOST_PAIRINGS]
+        for failing in report.reasons
+    ]
+
+
+def _refusals(report: Report) -> list[str]:
+    return [
+        f"{short_model(refused.model)}: {refused.refusals} in {counted(refused.sessions, 'session')}"
+        for refused in report.refusals
+    ]
+
+
+def _pairings(report: Report) -> list[str]:
+    named = [(output.cut(name, MOST_NAMED), pair) for name, pair in _shown_pairings(report)]
+    width = max((len(name) for name, _ in named), default=0)
+    return [f"{name:<{width}}  {pair.sessions:>3} sessions  {rate(pair.failure)}" for name, pair in named]
+
+
+def _shown_pairings(report: Report) -> list[tuple[str, Pairing]]:
+    pairs = [pair for pair in report.pairings if pair.sessions >= 2][:MOST_PAIRINGS]
+    return [(f"{pair.framework} × {short_model(pair.model)}", pair) for pair in pairs]
+
+
+def _trend(report: Report) -> list[str]:
+    months, before = _shown_months(report)
+    most = max((month.sessions for month in months), default=1)
+    lines = [f"earlier  {plural(before, 'session')}"] if before else []
+    empty: list[str] = []
+    for month in months:
+        if not month.sessions:
+            empty.append(month.month)
+            continue
+        if empty and lines:  # there is nothing to report before the first session
+            lines.append(f"{empty[0]}{f' to {empty[-1]}' if len(empty) > 1 else ''}  no session")
+        empty = []
+        lines.append(f"{month.month}  {bar(month.sessions / most):<{BAR}}  {_month(month)}")
+    return lines
+
+
+def _shown_months(report: Report) -> tuple[list[Month], int]:
+    """The latest months, and how many sessions came before them."""
+    earlier = report.trend[:-MOST_MONTHS]
+    return list(report.trend[-MOST_MONTHS:]), sum(month.sessions for month in earlier)
+
+
+def _month(month: Month) -> str:
+    cost = "cost unknown" if month.total_cost is None else dollars(month.total_cost)
+    failing = month.failure.value
+    failed = "no task judged" if failing is None else f"{percent(failing)} of tasks failed"
+    return f"{plural(month.sessions, 'session')}, {cost}, {failed}"
+
+
+def _plot(title: str, report: Report) -> str:
+    """A part as a plot; '' where text is better."""
+    if title == "Task Complexity Distribution":
+        return _complexity_plot(report)
+    if title == "Common Failure Patterns":
         return _rates(
             [
-                (
-                    f"{one.framework} × {short_model(one.model)}",
-                    one.failure,
-                    f"{rate(one.failure)}, {_sessions(one.sessions)}",
-                )
-                for one in pairs
+                (topic.topic, topic.failure, f"{rate(topic.failure)}: {topic.advice}")
+                for topic in report.topics
             ]
         )
-    return _months(report) if title == "Month by Month" else ""
+    if title == "Tasks That Fail, by Framework and Model":
+        return _rates(
+            [
+                (name, pair.failure, f"{rate(pair.failure)}, {plural(pair.sessions, 'session')}")
+                for name, pair in _shown_pairings(report)
+            ]
+        )
+    return _months_plot(report) if title == "Month by Month" else ""
 
 
-def _complexity_html(report: Report) -> str:
-    most = max((one.share for one in report.complexity), default=0) or 1
+def _complexity_plot(report: Report) -> str:
+    most = max((level.share for level in report.complexity), default=0) or 1
     rows = [
         _row(
-            one.level,
-            f'<rect class="bar" x="0" y="3" width="{_percent(one.share / most)}" height="14" rx="2"/>',
-            f"{one.share:.0%}, avg {decimal(one.avg_minutes, 0)}min, {dollars(one.avg_cost)}, n={one.sessions}",
+            level.level,
+            _bar(level.share / most),
+            f"{level.share:.0%}, avg {decimal(level.avg_minutes, 0)}min, {dollars(level.avg_cost)}, n={level.sessions}",
         )
-        for one in report.complexity
+        for level in report.complexity
     ]
     return _figure("How the sessions divide, with what one takes on average.", rows)
 
@@ -265,37 +260,22 @@ def _rates(rows: Sequence[tuple[str, Rate, str]]) -> str:
     )
 
 
-def _row(name: str, drawn: str, label: str) -> str:
-    return (
-        f'<div class="row"><span class="name">{escape(name)}</span>'
-        f'<svg height="20" aria-hidden="true">{drawn}</svg><span class="value">{escape(label)}</span></div>'
-    )
-
-
-def _months(report: Report) -> str:
-    months = list(report.trend[-MOST_MONTHS:])
-    while months and not months[0].sessions:  # before the first session there is nothing to tell
+def _months_plot(report: Report) -> str:
+    months, before = _shown_months(report)
+    while months and not months[0].sessions:  # there is nothing to report before the first session
         del months[0]
-    most = max((one.sessions for one in months), default=0) or 1
-    rows = [
-        _row(
-            one.month,
-            f'<rect class="bar" x="0" y="3" width="{_percent(one.sessions / most)}" height="14" rx="2"/>',
-            f"{_sessions(one.sessions)}, {'cost unknown' if one.total_cost is None else dollars(one.total_cost)}, "
-            f"{'no task judged' if one.failure.value is None else f'{one.failure.value:.1%} of tasks failed'}"
-            if one.sessions
-            else "no session",
-        )
-        for one in months
+    most = max((month.sessions for month in months), default=0) or 1
+    rows = [_row("earlier", "", plural(before, "session"))] if before else []
+    rows += [
+        _row(month.month, _bar(month.sessions / most), _month(month) if month.sessions else "no session")
+        for month in months
     ]
-    if before := earlier(report):
-        rows.insert(0, _row("earlier", "", _sessions(before)))
-    line = _line([(one.month, one.total_cost or 0.0) for one in months]) if len(months) > 1 else ""
+    line = _line([(month.month, month.total_cost or 0.0) for month in months]) if len(months) > 1 else ""
     return line + _figure("Sessions of each month.", rows)
 
 
 def _line(costs: Sequence[tuple[str, float]]) -> str:
-    """What each month cost. The line is stretched to the window; its dots and letters are only moved."""
+    """What each month cost. The line is stretched to the window; its dots and letters only move."""
     most = max(cost for _, cost in costs) or 1
     places = [(100 * n / (len(costs) - 1), 100 * (1 - cost / most)) for n, (_, cost) in enumerate(costs)]
     points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
@@ -323,13 +303,20 @@ def _line(costs: Sequence[tuple[str, float]]) -> str:
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
+def _row(name: str, drawn: str, label: str) -> str:
+    return (
+        f'<div class="row"><span class="name">{escape(name)}</span>'
+        f'<svg height="20" aria-hidden="true">{drawn}</svg><span class="value">{escape(label)}</span></div>'
+    )
+
+
+def _bar(share: float) -> str:
+    return f'<rect class="bar" x="0" y="3" width="{_percent(share)}" height="14" rx="2"/>'
+
+
 def _figure(caption: str, rows: Sequence[str]) -> str:
     drawn = f'<div class="rows">{"".join(rows)}</div><figcaption>{escape(caption)}</figcaption>'
     return f"<figure>{drawn}</figure>" if rows else ""
-
-
-def _sessions(number: int) -> str:
-    return f"{number} session{'s' if number != 1 else ''}"
 
 
 def _percent(share: float) -> str:

@@ -8,7 +8,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output
-from holdfast.cli.output import EMPTY, Column, Table, cut, dollars, number, place, short_duration, short_model
+from holdfast.cli.output import (
+    Column,
+    Table,
+    cut,
+    dollars,
+    number,
+    place,
+    short_duration,
+    short_model,
+    table_of,
+)
 from holdfast.ledger.cells import render_duration, render_time
 from holdfast.model.ledger import LedgerEntry
 
@@ -51,57 +61,24 @@ def as_json(entry: LedgerEntry) -> dict[str, Any]:
     }
 
 
-def show_rows(rows: Sequence[LedgerEntry], *, as_json: bool) -> None:
-    if as_json:
-        output.show_json([_as_json(row) for row in rows])
-    elif not rows:
-        output.line(EMPTY)
-    else:
-        output.show(rows_table(rows))
-
-
-_as_json = as_json
-
-
-def rows_table(rows: Sequence[LedgerEntry], title: str = "") -> Table:
-    return Table(
-        columns=(
-            Column("Session", style="cyan"),
-            Column("When", dispensable=1),
-            Column("Agent", dispensable=3),
-            Column("Model", dispensable=2),
-            Column("Kind", dispensable=4),
-            Column("Tasks", "right"),
-            Column("Failed", "right"),
-            Column("Cost", "right"),
-            Column("Time", "right", dispensable=5),
-            Column("Outcome"),
-            Column("Goal", flexible=True),
-        ),
-        rows=[
-            (
-                short_id(row.session),
-                day(row.timestamp)[:10],
-                row.agent or "?",
-                short_model(row.model),
-                row.kind or "?",
-                number(row.tasks),
-                number(row.failed),
-                dollars(row.cost_usd),
-                short_duration(row.duration_s),
-                row.outcome or "?",
-                " ".join(row.goal),
-            )
-            for row in rows
-        ],
-        title=title,
+def rows_table(rows: Sequence[LedgerEntry]) -> Table:
+    return table_of(
+        rows,
+        (Column("Session", style="cyan"), lambda row: short_id(row.session)),
+        (Column("When", dispensable=1), lambda row: day(row.timestamp)[:10]),
+        (Column("Agent", dispensable=3), lambda row: row.agent or "?"),
+        (Column("Model", dispensable=2), lambda row: short_model(row.model)),
+        (Column("Kind", dispensable=4), lambda row: row.kind or "?"),
+        (Column("Tasks", "right"), lambda row: number(row.tasks)),
+        (Column("Failed", "right"), lambda row: number(row.failed)),
+        (Column("Cost", "right"), lambda row: dollars(row.cost_usd)),
+        (Column("Time", "right", dispensable=5), lambda row: short_duration(row.duration_s)),
+        (Column("Outcome"), lambda row: row.outcome or "?"),
+        (Column("Goal", flexible=True), lambda row: " ".join(row.goal)),
     )
 
 
-def show_session(entry: LedgerEntry, record: DistilledSession | None, *, as_json: bool) -> None:
-    if as_json:
-        output.show_json({**_as_json(entry), "record": record})
-        return
+def show_session(entry: LedgerEntry, record: DistilledSession | None) -> None:
     output.heading(f"{entry.session}  {day(entry.timestamp)}  {entry.agent or '?'}")
     tokens = entry.tokens
     facts = [
@@ -121,27 +98,32 @@ def show_session(entry: LedgerEntry, record: DistilledSession | None, *, as_json
         ("project", " / ".join(filter(None, (entry.project_type, entry.framework)))),
         ("commits", number(entry.commits)),
     ]  # fmt: skip
-    told = [(name, value) for name, value in facts if value.strip(" ?")]
-    for name, value in told:
-        output.line(f"  {name:<9}{value}", under=11)
-    if unknown := [name for name, _ in facts if name not in dict(told)]:
+    unknown = [name for name, value in facts if not value.strip(" ?")]
+    for name, value in facts:
+        if name not in unknown:
+            output.line(f"  {name:<9}{value}", under=11)
+    if unknown:
         output.line(f"  {'unknown':<9}{', '.join(unknown)}")
     if record is None:
         output.line("  (no local record: the row came from another machine, or was written by hand)")
-        return
-    _show_record(record)
+    else:
+        _show_record(record)
 
 
 def _show_record(record: DistilledSession) -> None:
     if record.tasks:
         output.line()
-        columns = [Column("Task", flexible=True), Column("Status"), Column("Evidence", flexible=True)]
-        rows = [[cut(t.title, 70), t.status, cut(t.evidence, 90)] for t in record.tasks]
-        if any(task.reason for task in record.tasks):  # where nothing failed the room is the evidence's
-            columns.insert(2, Column("Reason"))
-            for row, task in zip(rows, record.tasks, strict=True):
-                row.insert(2, task.reason)
-        output.show(Table(columns=columns, rows=rows))
+        reason = (Column("Reason"), lambda task: task.reason)
+        output.show(
+            table_of(
+                record.tasks,
+                (Column("Task", flexible=True), lambda task: cut(task.title, 70)),
+                (Column("Status"), lambda task: task.status),
+                # Where nothing failed, the evidence has the room.
+                *([reason] if any(task.reason for task in record.tasks) else []),
+                (Column("Evidence", flexible=True), lambda task: cut(task.evidence, 90)),
+            )
+        )
     edited = [touch.path for touch in record.files if touch.edits]
     if edited:
         output.line(

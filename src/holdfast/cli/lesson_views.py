@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.cli import output
 from holdfast.cli.ledger_views import short_id
-from holdfast.cli.memory_views import date, flat, iso
-from holdfast.cli.output import Column, Table, counted, place
+from holdfast.cli.memory_views import date, iso
+from holdfast.cli.output import Column, Table, counted, flat, place, plural
 from holdfast.lessons.states import Seen, pays
 from holdfast.lessons.store import Place
 
@@ -89,10 +89,10 @@ def table(seen: Sequence[Seen]) -> Table:
         ]
         for one in seen
     ]
-    # Counts that nobody has yet say nothing.
+    # Counts that no lesson has yet say nothing.
     shown = [number for number, _ in enumerate(_COLUMNS) if any(row[number] for row in rows)]
     if len({WHERE[one.place] for one in seen}) == 1:
-        shown.remove(_SCOPE)  # where all of them are is no news
+        shown.remove(_SCOPE)
     return Table(
         [_COLUMNS[number] for number in shown],
         [[row[number] for number in shown] for row in rows],
@@ -107,14 +107,17 @@ def show_list(seen: Sequence[Seen]) -> None:
         output.show(table(seen))
         return
     for one in seen:
-        count = len(one.lesson.sessions)
-        often = f" · seen in {count} session{'s' if count != 1 else ''}" if count else ""
-        output.heading(f"{one.lesson.name} · {state(one)}{often}")
+        output.heading(" · ".join(filter(None, (one.lesson.name, state(one), _seen_in(one)))))
         for rule in one.lesson.rules:
             output.wrapped(flat(rule), indent=2)
 
 
-def show(one: Seen, *, evidence: bool = True) -> None:
+def _seen_in(one: Seen) -> str:
+    count = len(one.lesson.sessions)
+    return f"seen in {plural(count, 'session')}" if count else ""
+
+
+def show(one: Seen) -> None:
     """One lesson, each line by itself."""
     lesson = one.lesson
     output.heading(f"{lesson.name} · {WHERE[one.place]} · {state(one)} · {lesson.id}")
@@ -124,10 +127,14 @@ def show(one: Seen, *, evidence: bool = True) -> None:
         output.wrapped(f"- {flat(rule)}", indent=2)
     if lesson.fingerprint:
         output.aside(f"depends on {', '.join(item.target for item in lesson.fingerprint)}", indent=2)
-    for what in one.drift:
-        output.line(f"  ! {what}")
-    if evidence:
-        _show_evidence(one)
+    output.lines(*(f"  ! {change}" for change in one.drift))
+    for item in lesson.evidence:
+        if item.line:
+            when = f"{date(item.at)} · " if item.at is not None else ""
+            session = f"session {short_id(item.session)}: " if item.session else ""
+            output.aside(f"{when}{session}{flat(item.line)}", indent=4)
+    if sessions := _seen_in(one):
+        output.aside(sessions, indent=2)
     payback = one.payback
     if payback.injected:
         cost = f"told {counted(payback.injected, 'time')}, {counted(payback.tokens, 'token')}"
@@ -137,14 +144,3 @@ def show(one: Seen, *, evidence: bool = True) -> None:
             "active by itself; you have not decided: promote keeps it, reject takes it away", indent=2
         )
     output.aside(place(one.found.path), indent=2)
-
-
-def _show_evidence(one: Seen) -> None:
-    for item in one.lesson.evidence:
-        if item.line:
-            when = f"{date(item.at)} · " if item.at is not None else ""
-            session = f"session {short_id(item.session)}: " if item.session else ""
-            output.aside(f"{when}{session}{flat(item.line)}", indent=4)
-    sessions = len(one.lesson.sessions)
-    if sessions:
-        output.aside(f"seen in {sessions} session{'s' if sessions != 1 else ''}", indent=2)

@@ -8,8 +8,8 @@ from typing import Any
 
 from holdfast.cli import lesson_views as views
 from holdfast.cli import output
-from holdfast.cli.memory_views import flat
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, at_least_one, flag, of_verb, option
+from holdfast.cli.output import flat, plural
 from holdfast.core.errors import UsageError
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
@@ -156,17 +156,13 @@ VERBS = {
 
 
 def run(options: Namespace, machine: Machine) -> int | None:
-    verb: str = options.verb or "list"
-    if verb in ("review", "trust", "extract", "learn", "stale", "refresh"):
-        from holdfast.cli import lessons_verbs
+    """The verbs that go through lessons one by one load more than a list needs."""
+    if options.verb in (None, "list") or options.verb in _CHANGES:
+        return (_change if options.verb in _CHANGES else _list)(options, machine)
+    from holdfast.cli import lessons_verbs
 
-        code: int | None = getattr(lessons_verbs, verb)(options, machine)
-        return code
-    own = {"list": _list, "show": _show, "add": _add, "share": _share}
-    return own.get(verb, _change)(options, machine)
-
-
-# --- reading -------------------------------------------------------------------------------------------
+    code: int | None = getattr(lessons_verbs, options.verb)(options, machine)
+    return code
 
 
 def _list(options: Namespace, machine: Machine) -> None:
@@ -181,16 +177,16 @@ def _list(options: Namespace, machine: Machine) -> None:
     seen.sort(key=lambda one: (one.lesson.name, one.place))
     if options.json:
         return output.show_json([views.as_json(one) for one in seen])
-    if not seen:
-        output.line(_nothing(bool(listed.lessons)))
-        return _say_behind(project)
-    views.show_list(seen)
-    app.shown(machine, project, [one.lesson for one in seen if one.state == "candidate"])
-    _advise(seen)
-    _say_behind(project)
-
-
-def _say_behind(project: Project) -> None:
+    if seen:
+        views.show_list(seen)
+        app.shown(machine, project, [one.lesson for one in seen if one.state == "candidate"])
+        _advise(seen)
+    elif listed.lessons:
+        output.line("No such lesson. holdfast lessons list shows all.")
+    else:
+        output.line(
+            "No lessons yet. Sessions teach them (holdfast import); holdfast lessons add writes one by hand."
+        )
     from holdfast.flows.lesson_upkeep import behind
 
     if count := behind(project):
@@ -198,23 +194,17 @@ def _say_behind(project: Project) -> None:
         output.note(f"{sessions} read by an older holdfast: holdfast lessons learn learns from them.")
 
 
-def _nothing(any_at_all: bool) -> str:
-    if any_at_all:
-        return "No such lesson. holdfast lessons list shows all."
-    return "No lessons yet. Sessions teach them (holdfast import); holdfast lessons add writes one by hand."
-
-
 def _advise(seen: Sequence[Seen]) -> None:
     for state, advice in _ADVICE.items():
         if number := sum(one.state == state for one in seen):
-            output.note(f"{number} lesson{'s' if number != 1 else ''} {advice}")
+            output.note(f"{plural(number, 'lesson')} {advice}")
     for one in seen:
         if pays(one.payback) is False:
             told = f"told {output.counted(one.payback.injected, 'time')}, used {one.payback.used}"
             output.note(f"{one.lesson.name} does not pay ({told}): holdfast lessons rm {one.lesson.name}")
 
 
-def _show(options: Namespace, machine: Machine) -> None:
+def run_show(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     listed = app.read_lessons(machine, project)
     one = app.pick(listed.lessons, options.name, app.KEPT_FIRST)
@@ -228,27 +218,24 @@ def _show(options: Namespace, machine: Machine) -> None:
     app.shown(machine, project, [each.lesson for each in (one, *others) if each.state == "candidate"])
 
 
-# --- changing ------------------------------------------------------------------------------------------
-
-
 def _change(options: Namespace, machine: Machine) -> None:
-    project, names, verb = machine.project(), options.names, options.verb
-    handlers: dict[str, Callable[[], list[Handled]]] = {
-        "promote": lambda: app.promote(machine, project, names, personal=options.personal),
-        "reject": lambda: app.reject(machine, project, names),
-        "mute": lambda: app.mute(machine, project, names, options.days),
-        "unmute": lambda: app.unmute(machine, project, names),
-        "rm": lambda: app.remove(machine, project, names),
-    }
-    done = handlers[verb]()
+    """promote, reject, mute, unmute, rm."""
+    change, text = _CHANGES[options.verb]
+    done = change(machine, machine.project(), options)
+    _answer(options, done, lambda one: text(one, options))
     if options.json:
-        return output.show_json([_handled(one) for one in done])
-    for one in done:
-        output.line(_said(verb, one, options))
-    if verb == "rm":
-        _still_there(machine, done)
-    elif verb in ("promote", "reject"):
+        return
+    if options.verb in ("promote", "reject"):
         output.note("holdfast undo takes it back.")
+    elif options.verb == "rm":
+        removed = {one.lesson.name for one in done}
+        for one in app.read_lessons(machine, machine.project()).lessons:
+            if one.lesson.name in removed:
+                output.note(f"Still there: {one.found.path} ({views.state(one)})")
+
+
+def _answer(options: Namespace, done: Sequence[Handled], text: Callable[[Handled], str]) -> None:
+    output.answer(options, [_handled(one) for one in done], lambda: output.lines(*map(text, done)))
 
 
 def _handled(one: Handled) -> dict[str, Any]:
@@ -261,52 +248,63 @@ def _handled(one: Handled) -> dict[str, Any]:
     }
 
 
-def _said(verb: str, one: Handled, options: Namespace) -> str:
-    name, rules = one.lesson.name, flat("; ".join(one.lesson.rules))
-    where = _WHICH[one.place]
-    if verb == "promote":
-        return f"{name} is active {'in all your projects' if one.into == 'personal' else 'here'}: {rules}"
-    if verb == "reject":
-        stays = " Its file stays in the repository, and does not count here." if one.place == "shared" else ""
-        return f"{where} {name} is rejected and will not come back: {rules}.{stays}"
-    if verb == "mute":
-        return f"{name} is muted {f'for {options.days} days' if options.days else 'until you unmute it'}."
-    if verb == "unmute":
-        return f"{name} is told again."
+def _active(one: Handled, options: Namespace) -> str:
+    where = "in all your projects" if (one.into or one.place) == "personal" else "here"
+    return f"{one.lesson.name} is active {where}: {_rules(one)}"
+
+
+def _rejected(one: Handled, options: Namespace) -> str:
+    stays = " Its file stays in the repository, and does not count here." if one.place == "shared" else ""
+    return f"{_which(one)} is rejected and will not come back: {_rules(one)}.{stays}"
+
+
+def _muted(one: Handled, options: Namespace) -> str:
+    return (
+        f"{one.lesson.name} is muted {f'for {options.days} days' if options.days else 'until you unmute it'}."
+    )
+
+
+def _removed(one: Handled, options: Namespace) -> str:
     if one.place == "shared":
-        return f"Removed {where} {name} from .holdfast/lessons/: commit that, or git checkout brings it back."
+        return f"Removed {_which(one)} from .holdfast/lessons/: commit that, or git checkout brings it back."
     back = "holdfast undo --personal" if one.place == "personal" else "holdfast undo"
-    return f"Removed {where} {name}. {back} brings it back."
+    return f"Removed {_which(one)}. {back} brings it back."
 
 
-def _still_there(machine: Machine, removed: Sequence[Handled]) -> None:
-    gone = {one.lesson.name for one in removed}
-    for one in app.read_lessons(machine, machine.project()).lessons:
-        if one.lesson.name in gone:
-            output.note(f"Still there: {one.found.path} ({views.state(one)})")
+def _which(one: Handled) -> str:
+    return f"{_WHICH[one.place]} {one.lesson.name}"
 
 
-def _share(options: Namespace, machine: Machine) -> None:
-    project = machine.project()
+def _rules(one: Handled) -> str:
+    return flat("; ".join(one.lesson.rules))
+
+
+_Change = Callable[[Machine, Project, Namespace], list[Handled]]
+_CHANGES: dict[str, tuple[_Change, Callable[[Handled, Namespace], str]]] = {
+    "promote": (lambda m, p, o: app.promote(m, p, o.names, personal=o.personal), _active),
+    "reject": (lambda m, p, o: app.reject(m, p, o.names), _rejected),
+    "mute": (lambda m, p, o: app.mute(m, p, o.names, o.days), _muted),
+    "unmute": (lambda m, p, o: app.unmute(m, p, o.names), lambda one, o: f"{one.lesson.name} is told again."),
+    "rm": (lambda m, p, o: app.remove(m, p, o.names), _removed),
+}
+
+
+def run_share(options: Namespace, machine: Machine) -> None:
     if options.undo:
-        done = sharing.unshare(machine, project, options.names)
-        if options.json:
-            output.show_json([_handled(one) for one in done])
-        else:
-            names = ", ".join(one.lesson.name for one in done)
-            output.line(
-                f"Out of the repository: {names}. Commit the removal; git's history keeps what it had."
-            )
-        return
-    staged = sharing.share(machine, project, options.names, instead=options.replace)
-    if options.json:
-        output.show_json({"staged": staged})
-    else:
-        output.line(f"Tracked in git, not committed: {', '.join(staged)}.")
+        done = sharing.unshare(machine, machine.project(), options.names)
+        names = ", ".join(one.lesson.name for one in done)
+        return output.answer(
+            options,
+            [_handled(one) for one in done],
+            f"Out of the repository: {names}. Commit the removal; git's history keeps what it had.",
+        )
+    staged = sharing.share(machine, machine.project(), options.names, instead=options.replace)
+    output.answer(options, {"staged": staged}, f"Tracked in git, not committed: {', '.join(staged)}.")
+    if not options.json:
         output.note("Rules and sessions are shared; the lines of evidence stay on this machine.")
 
 
-def _add(options: Namespace, machine: Machine) -> None:
+def run_add(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.file is not None:
         if options.rule or options.fingerprint or options.description:
@@ -335,10 +333,7 @@ def _add(options: Namespace, machine: Machine) -> None:
             personal=options.personal,
             instead=options.replace,
         )
-    if options.json:
-        return output.show_json(_handled(done))
-    where = "in all your projects" if done.place == "personal" else "here"
-    output.line(f"{done.lesson.name} is active {where}: {flat('; '.join(done.lesson.rules))}")
-    for one in app.read_lessons(machine, project).lessons:
+    output.answer(options, _handled(done), _active(done, options))
+    for one in () if options.json else app.read_lessons(machine, project).lessons:
         if one.state == "stale" and (one.lesson.name, one.place) == (done.lesson.name, done.place):
             output.note(f"It is stale and not told yet: {'; '.join(one.drift)}")

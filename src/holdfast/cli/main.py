@@ -9,10 +9,6 @@ from collections.abc import Iterable, Sequence
 
 from holdfast import __version__
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
-if TYPE_CHECKING:
-    import argparse
-
 # name -> (module, one line of help). The module is imported only when its command runs.
 COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
@@ -65,7 +61,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
 }
 
-# How the list is read: what one does every day first. Every command stands in one of them.
+# The sections of the help, the everyday commands first. Every command is in one of them.
 GROUPS: dict[str, str] = {
     "every day": "init status resume handoff why todo alerts demo",
     "memory": "log search recall fact decide ask answer questions context import",
@@ -95,16 +91,21 @@ def help_text() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command in `arguments`, by default the process's own; returns the exit code."""
     if sys.stdout is None or sys.stderr is None:
         from holdfast.cli.run import open_missing
 
         open_missing()
     try:
         try:
-            return _main(arguments)
+            return _main(list(sys.argv[1:] if arguments is None else arguments))
         finally:
             if sys.exc_info()[0] in (None, SystemExit):
                 sys.stdout.flush()
+            if arguments is None:
+                gc.freeze()  # a last search for cycles would only delay the end of the process
+            else:
+                gc.enable()  # a command may have disabled it, and this process goes on
     except KeyboardInterrupt:  # while modules were still being loaded; a command answers for itself
         sys.stderr.write("holdfast: interrupted before anything was done.\n")
         return 130
@@ -116,103 +117,69 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return give_up(error)
 
 
-def _main(arguments: Sequence[str] | None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
+def _main(words: list[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
-        complete()
-    if words and words[0] in ("-h", "--help", "help"):
-        if words[0] == "help" and len(words) > 1:
-            words = [words[1], "--help"]
-        else:
-            sys.stdout.write(help_text())
-            return 0
-    if words and words[0] in ("--version", "-V"):
-        sys.stdout.write(f"holdfast {__version__}\n")
-        return 0
-    if not words or words[0].startswith("-"):
-        if unknown := next((word for word in words if word != "--json"), None):
-            sys.stderr.write(
-                f"holdfast: no option {unknown!r}.{_nearest(unknown, _OPTIONS)} Run holdfast --help.\n"
-            )
-            return 2
+        from holdfast.cli.run import complete
+
+        complete(COMMANDS)
+    if words[:1] == ["help"] and len(words) > 1:
+        words = [words[1], "--help"]
+    if set(words) <= {"--json"}:
         words = ["status", *words]
     name, rest = words[0], words[1:]
-    if name not in COMMANDS:
-        sys.stderr.write(f"holdfast: no command {name!r}.{_nearest(name)} Run holdfast --help.\n")
-        return 2
-    if (
-        name == "hook"
-        and not {"-h", "--help"}.intersection(rest)
-        and (len(rest) == 2 or not sys.stdin.isatty())
-    ):
-        from holdfast.cli.hook import run_hook
-
-        # Ends the process, without the application being loaded. Whatever a host has for words: the 2 of a wrong
-        # usage would refuse a person's prompt.
-        run_hook(rest)
-    if name == "statusline" and not rest:
-        from holdfast.cli.statusline import show_line
-
-        show_line()  # as above
-    if name == "resume":
-        from holdfast.cli.prepared import print_resume
-
-        if print_resume(rest):
-            return 0
-    if name == "context":
-        from holdfast.cli.context_quick import print_context
-
-        if print_context(rest):
-            return 0
-    if name == "ledger" and rest[:1] == ["stats"]:
-        from holdfast.cli.ledger_quick import print_stats
-
-        if (code := print_stats(rest[1:])) is not None:
-            return _ended(code, arguments)
-    return _ended(_run(name, rest), arguments)
+    if name in ("-h", "--help", "help"):
+        sys.stdout.write(help_text())
+    elif name in ("--version", "-V"):
+        sys.stdout.write(f"holdfast {__version__}\n")
+    elif name.startswith("-"):
+        unknown = next(word for word in words if word != "--json")
+        return _refuse("option", unknown, _OPTIONS)
+    elif name not in COMMANDS:
+        return _refuse("command", name, COMMANDS)
+    else:
+        return _run(name, rest)
+    return 0
 
 
-def _ended(code: int, arguments: Sequence[str] | None) -> int:
-    if arguments is None:
-        gc.freeze()  # the process ends: a last search for cycles in all that was read would only hold it up
-    return code
-
-
-def _run(name: str, words: Sequence[str]) -> int:
-    from holdfast.cli.run import run_command
-
-    return run_command(name, COMMANDS[name][0], COMMANDS[name][1], words)
-
-
-def _nearest(name: str, among: Iterable[str] = COMMANDS) -> str:
+def _refuse(kind: str, word: str, known: Iterable[str]) -> int:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, among, n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    close = get_close_matches(word, known, n=1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    sys.stderr.write(f"holdfast: no {kind} {word!r}.{meant} Run holdfast --help.\n")
+    return 2
 
 
-def complete() -> None:
-    """Answers the shell's question for the words typed so far, and ends the process."""
-    import argcomplete
+def _run(name: str, words: list[str]) -> int:
+    """Runs a command: without loading the application, where what was prepared suffices."""
+    if name == "hook" and not {"-h", "--help"}.intersection(words):
+        if len(words) == 2 or not sys.stdin.isatty():
+            from holdfast.hooks.hook import run as answer_hook
 
-    argcomplete.autocomplete(whole_parser())
+            # Ends the process, whatever words a host gives: the 2 of a wrong usage would refuse a person's prompt.
+            answer_hook(words)
+    elif name == "statusline" and not words:
+        from holdfast.hooks.statusline import run as show_line
 
+        show_line()  # ends the process, too
+    elif name == "resume":
+        from holdfast.cli.prepared import print_resume
 
-def whole_parser() -> argparse.ArgumentParser:
-    """Every command in one parser: for completion and for the generated reference, never for running."""
-    import argparse
+        if print_resume(words):
+            return 0
+    elif name == "context":
+        from holdfast.cli.context_quick import print_context
 
-    from holdfast.cli.options import declare
-    from holdfast.cli.run import load
+        if print_context(words):
+            return 0
+    elif name == "ledger" and words[:1] == ["stats"]:
+        from holdfast.cli.ledger_quick import print_stats
 
-    parser = argparse.ArgumentParser(prog="holdfast")
-    verbs = parser.add_subparsers(dest="command")
-    for name, (module, about) in COMMANDS.items():
-        command = load(module)
-        declare(
-            command, verbs.add_parser(name, help=about, description=getattr(command, "DESCRIPTION", about))
-        )
-    return parser
+        if (code := print_stats(words[1:])) is not None:
+            return code
+    from holdfast.cli.run import run_command
+
+    return run_command(name, *COMMANDS[name], words)
 
 
 if __name__ == "__main__":

@@ -8,20 +8,15 @@ from typing import Any
 
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day, short_id
-from holdfast.cli.output import Column, Table
+from holdfast.cli.output import Column, Table, flat, table_of
 from holdfast.memory.merging import Contradiction
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Decision, Fact, OpenItem, Question
 
+Contradictions = Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]]
+
 ID = Column("Id", style="cyan")
-
-
-def flat(text: str) -> str:
-    """A text on one line: what it holds must not look like a line of ours."""
-    return " ".join(text.split())
-
-
-# --- times ---------------------------------------------------------------------------------------------
+_WHEN_AND_BY = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
 
 
 def moment_of(at: float | None) -> datetime | None:
@@ -40,34 +35,29 @@ def date(at: float | None) -> str:
     return day(moment_of(at))[:10]
 
 
-# --- where something comes from ------------------------------------------------------------------------
-
-
 def origin(by: str, at: float | None, session: str) -> str:
     """` · by user · 2026-01-05 · session 847ff7d2`, as far as it is known."""
-    parts = [f"by {by}" if by else "", date(at) if moment_of(at) else ""]
-    parts.append(f"session {short_id(session)}" if session else "")
-    return "".join(f" · {part}" for part in parts if part)
+    known = (
+        by and f"by {by}",
+        date(at) if moment_of(at) else "",
+        session and f"session {short_id(session)}",
+    )
+    return "".join(f" · {part}" for part in known if part)
 
 
-def show_contradictions(
-    clashes: Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]], advice: str
-) -> None:
+def show_contradictions(clashes: Contradictions, advice: str) -> None:
+    """`advice` names the statement that may be wrong as `{id}`."""
     for clash in clashes:
-        one = clash.one
-        by = one.by if isinstance(one, Decision) else ""
-        output.line(f"Contradicts {one.id}: {flat(one.text)}  ({clash.why}){origin(by, one.at, one.session)}")
+        other = clash.one
+        by = other.by if isinstance(other, Decision) else ""
+        given = origin(by, other.at, other.session)
+        output.line(f"Contradicts {other.id}: {flat(other.text)}  ({clash.why}){given}")
     if clashes:
-        output.line(f"Both are kept. {advice}")
+        output.line(f"Both are kept. {advice.format(id=clashes[0].one.id if len(clashes) == 1 else 'ID')}")
 
 
-def clashes_as_json(
-    clashes: Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]],
-) -> list[dict[str, Any]]:
+def clashes_as_json(clashes: Contradictions) -> list[dict[str, Any]]:
     return [{"id": clash.one.id, "text": clash.one.text, "why": clash.why} for clash in clashes]
-
-
-# --- facts ---------------------------------------------------------------------------------------------
 
 
 def fact_as_json(kept: KeptFact) -> dict[str, Any]:
@@ -94,26 +84,17 @@ def _bare_fact(fact: Fact) -> dict[str, Any]:
 
 
 def facts_table(facts: Sequence[KeptFact]) -> Table:
-    rows = [
-        (
-            kept.fact.id,
-            kept.fact.category,
-            date(kept.fact.verified_at or kept.fact.at),
-            _standing(kept) + flat(kept.fact.text),
-        )
-        for kept in facts
-    ]
-    columns = (
-        ID,
-        Column("Category", dispensable=1),
-        Column("Verified", dispensable=2),
-        Column("Fact", flexible=True, wrapped=True),
+    return table_of(
+        facts,
+        (ID, lambda kept: kept.fact.id),
+        (Column("Category", dispensable=1), lambda kept: kept.fact.category),
+        (Column("Verified", dispensable=2), lambda kept: date(kept.fact.verified_at or kept.fact.at)),
+        (Column("Fact", flexible=True, wrapped=True), lambda kept: _standing(kept) + flat(kept.fact.text)),
     )
-    return Table(columns, rows)
 
 
 def _standing(kept: KeptFact) -> str:
-    """What stands before a fact that is not simply one."""
+    """The prefix of a fact that was retired or refuted."""
     if kept.retired_at is not None:
         return f"(retired {date(kept.retired_at)}) "
     return "" if kept.did_not_show is None else f"(did not show on {date(kept.did_not_show)}) "
@@ -123,7 +104,7 @@ def show_fact(kept: KeptFact) -> None:
     fact = kept.fact
     output.heading(f"{fact.id}  {flat(fact.text)}")
     output.line(f"  category  {fact.category}")
-    _evidence(fact)
+    _show_evidence(fact)
     if kept.did_not_show is not None:
         output.line(f"  but       did not show on {date(kept.did_not_show)}")
     if kept.retired_at is not None:
@@ -131,10 +112,10 @@ def show_fact(kept: KeptFact) -> None:
         output.line(f"  retired   {date(kept.retired_at)}{reason}")
     for old in kept.was:
         output.line(f"  was       {flat(old.text)}  ({old.id})")
-        _evidence(old, "    ")
+        _show_evidence(old, "    ")
 
 
-def _evidence(fact: Fact, indent: str = "  ") -> None:
+def _show_evidence(fact: Fact, indent: str = "  ") -> None:
     for title, text in (("command", fact.command), ("showed", fact.evidence)):
         for number, line in enumerate(text.splitlines()):
             output.line(f"{indent}{title if not number else '':<8}  {line}")
@@ -142,9 +123,6 @@ def _evidence(fact: Fact, indent: str = "  ") -> None:
         output.line(f"{indent}verified  {date(fact.verified_at)}")
     if kept := origin("", fact.at, fact.session).removeprefix(" · "):
         output.line(f"{indent}kept      {kept}")
-
-
-# --- decisions, questions, to-dos ----------------------------------------------------------------------
 
 
 def decision_as_json(decision: Decision) -> dict[str, Any]:
@@ -167,7 +145,7 @@ def decisions_table(decisions: Sequence[Decision]) -> Table:
         )
         for decision in decisions
     ]
-    return _table((ID, Column("When", dispensable=1), Column("By", dispensable=2)), "Decision", rows)
+    return _table(_WHEN_AND_BY, "Decision", rows)
 
 
 def question_as_json(question: Question) -> dict[str, Any]:
@@ -196,7 +174,7 @@ def questions_table(questions: Sequence[Question]) -> Table:
         )
         for question in questions
     ]
-    return _table((ID, Column("When", dispensable=1), Column("By", dispensable=2)), "Question", rows)
+    return _table(_WHEN_AND_BY, "Question", rows)
 
 
 def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
@@ -241,14 +219,13 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = Fals
 
 
 def _table(columns: Sequence[Column], title: str, rows: Iterable[tuple[tuple[str, ...], str, str]]) -> Table:
-    """Rows with what they say and what belongs to it: under it on a terminal, in the same line in a pipe."""
-    found = list(rows)
-    saying = Column(title, flexible=True, wrapped=True)
-    if output.on_terminal():
-        shown = [(*cells, flat(text)) for cells, text, _ in found]
-        return Table((*columns, saying), shown, below=[flat(more).removeprefix("· ") for _, _, more in found])
-    shown = [(*cells, f"{flat(text)} {flat(more)}" if more else flat(text)) for cells, text, more in found]
-    return Table((*columns, saying), shown)
+    """Rows of cells, a text and a remark on it: under the text on a terminal, behind it in a pipe."""
+    under = output.on_terminal()
+    shown, below = [], []
+    for cells, text, remark in rows:
+        shown.append((*cells, flat(text if under or not remark else f"{text} {remark}")))
+        below.append(flat(remark).removeprefix("· ") if under else "")
+    return Table((*columns, Column(title, flexible=True, wrapped=True)), shown, below=below)
 
 
 def _because(why: str) -> str:

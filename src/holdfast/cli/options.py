@@ -1,14 +1,17 @@
-"""What a command module is made of: its options as a table, and the types that its `run` is handed.
+"""What a command module is made of: its options as a table, and the types that its `run` takes.
 
-`OPTIONS` are the command's own, `VERBS` its subcommands with theirs. A verb's options have no default of their own, so
-that what is said before the verb counts too.
+`OPTIONS` are the command's own, `VERBS` its subcommands with theirs. The verb `add` runs the module's `run_add`; where
+there is no such function, and without a verb, `run` is called. A verb's options have no default of their own, so that
+an option given before the verb counts too.
 """
 
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
+from datetime import datetime
 from typing import Any, NamedTuple
 
+from holdfast.core.errors import UsageError
 from holdfast.store.machine import Machine
 
 __all__ = [
@@ -20,6 +23,7 @@ __all__ = [
     "count",
     "declare",
     "flag",
+    "moment_from",
     "of_verb",
     "option",
 ]
@@ -49,10 +53,7 @@ def flag(name: str, about: str, **settings: Any) -> Option:
 
 
 def declare(command: object, parser: ArgumentParser) -> None:
-    """Gives the parser what the command's tables say; a command without tables does it itself."""
-    if configure := getattr(command, "configure", None):
-        configure(parser)
-        return
+    """Adds the options and verbs of a command module to its parser."""
     groups: dict[str, Any] = {"": parser}
     for names, settings, group in getattr(command, "OPTIONS", ()):
         if group not in groups:
@@ -67,8 +68,8 @@ def declare(command: object, parser: ArgumentParser) -> None:
 
 
 def of_verb(*options: Option) -> tuple[Option, ...]:
-    """The same options once more, for a verb: where it does not say them, what was said before it holds."""
-    return tuple(one._replace(settings={**one.settings, "default": SUPPRESS}) for one in options)
+    """The same options again, for a verb: what is given before the verb holds unless it is given after it."""
+    return tuple(same._replace(settings={**same.settings, "default": SUPPRESS}) for same in options)
 
 
 def count(text: str) -> int:
@@ -86,3 +87,14 @@ def at_least_one(text: str) -> int:
     if (value := count(text)) < 1:
         raise ArgumentTypeError("must be 1 or more")
     return value
+
+
+def moment_from(text: str | None) -> datetime | None:
+    """The moment of an ISO date or time; one without a zone is in the user's own."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment if moment.tzinfo else moment.astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error

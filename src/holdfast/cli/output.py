@@ -2,98 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import namedtuple
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from unicodedata import combining, east_asian_width
 
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.place import user_home
 from holdfast.guard.hidden_text import visible
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeVar
 
+    Item = TypeVar("Item")
 
-# Lines that are longer than a terminal go on in the next one, between words and under where their text began.
+NONE_CHOSEN = "No session is as the filters say. holdfast ledger shows all."
+EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
 
+NARROW = 100  # columns of a terminal on which a table has little room for text
+GAP = 3  # columns between two columns of a table on a terminal
+LEAST = 24  # columns that text needs to be wrapped at all
+LEAST_FLEXIBLE = 14
+LEAST_WRAPPED = 36
+LEAST_CHANCE = 25  # percent; a smaller chance is put into words
+_CHANCE = lazy_regex(r"\b(\d+)% likely\b")
 _LABEL = lazy_regex(r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?")
 _PIECE = lazy_regex(r" *[^ ]+")
-LEAST = 24  # a column of text that is narrower is none
-
-
-def text_width(text: str) -> int:
-    """Columns on a screen: letters of East Asian scripts take two."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def wrap_line(line: str, columns: int, under: int | None = None) -> str:
-    """The line, broken where it would not fit; a word that is too long stays whole, so that it can be copied."""
-    if columns <= LEAST or text_width(line) <= columns:
-        return line
-    label = _LABEL.match(line)
-    begun = label[0] if label else ""
-    if under is None:
-        under = text_width(begun) + (
-            0 if begun.strip() else 2
-        )  # what begins with its text is told apart by two
-    if columns - under < LEAST:
-        under = len(line) - len(line.lstrip(" ")) + 2
-    indent = " " * under
-    lines, now = [], ""
-    for piece in _PIECE.findall(line):
-        if now.strip() and text_width(now) + text_width(piece) > columns:
-            lines.append(now)
-            now = indent + piece.lstrip(" ")
-        else:
-            now += piece
-    return "\n".join([*lines, now])
-
-
-def on_screen(text: str, columns: int | None = None, under: int | None = None) -> str:
-    """Every line of a text, wrapped to the terminal."""
-    if columns is None:
-        from shutil import get_terminal_size
-
-        columns = get_terminal_size().columns
-    return "\n".join(wrap_line(line, columns, under) for line in text.split("\n"))
-
-
-# Paths as people write them: from `~`. JSON, diffs and what is quoted from a memory keep them whole.
-
-_home = ""  # whose `~` it is: said once by whoever runs the command, as its streams are
-
-
-def begin_at(home: object) -> None:
-    global _home
-    _home = str(home).rstrip("/\\")
-
-
-def place(path: object) -> str:
-    """One path."""
-    return places(str(path))
-
-
-def places(text: str) -> str:
-    """Every path in words of our own."""
-    if not _home or _home not in text:
-        return text
-    import re  # only where there is something to shorten
-
-    return re.sub(rf"(?<![\w./\\~-]){re.escape(_home)}(?![\w.-])", "~", text)
-
-
-GAP = 3  # what stands between two columns on a terminal
-LEAST_FLEXIBLE = 14
-LEAST_WRAPPED = 36  # a text of a few words a line is no text
-
-
-NARROW = 100
 
 
 class Column(
@@ -108,7 +47,7 @@ class Column(
     align: Literal["left", "right"]
     style: str
     flexible: bool  # may be shortened to fit the terminal
-    wrapped: bool  # if flexible: goes on in the next line instead of being cut
+    wrapped: bool  # if flexible: continues on the next line instead of being cut
     dispensable: int  # left out on a narrow terminal; the highest goes first
 
 
@@ -120,12 +59,162 @@ class Table(namedtuple("Table", ("columns", "rows", "title", "below"), defaults=
     below: Sequence[str]  # for each row, what a terminal shows faintly under its wrapped text
 
 
+def table_of(items: Iterable[Item], *columns: tuple[Column, Callable[[Item], str]]) -> Table:
+    """A row for each item; a column comes with the function that makes its cells."""
+    return Table([column for column, _ in columns], [[cell(item) for _, cell in columns] for item in items])
+
+
+def answer(options: Namespace, value: Any, shown: str | Table | Callable[[], object]) -> None:
+    """The value as JSON if --json is given; else the line, the table, or what the function prints."""
+    if options.json:
+        show_json(value)
+    elif isinstance(shown, str):
+        line(shown)
+    elif isinstance(shown, Table):
+        show(shown)
+    else:
+        shown()
+
+
+def show_json(value: Any) -> None:
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
 def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def line(text: str = "", under: int | None = None) -> None:
+    """A line; on a terminal, what does not fit continues below, from the column `under`."""
+    shown = visible(text)
+    sys.stdout.write(f"{on_screen(shown, under=under) if on_terminal() else shown}\n")
+
+
+def lines(*texts: str) -> None:
+    for text in texts:
+        line(text)
+
+
+def item(text: str, indent: int = 2) -> None:
+    """A line of a list; on a terminal it continues below its own beginning."""
+    shown = " " * indent + visible(text)
+    if on_terminal():
+        shown = wrap_line(shown, max(_columns(), LEAST_WRAPPED), indent + 2)
+    sys.stdout.write(f"{shown}\n")
+
+
+def heading(text: str) -> None:
+    _write_styled(visible(text), "bold", soft_wrap=False)
+
+
+def section(title: str) -> None:
+    """A heading with an empty line above it."""
+    line()
+    heading(title)
+
+
+def aside(text: str, indent: int = 0) -> None:
+    """An explanation of the line before it: faint on a terminal, and wrapped to it."""
+    wrapped(text, indent, style="dim")
+
+
+def wrapped(text: str, indent: int = 0, style: str = "") -> None:
+    """A long text: on a terminal, its lines end between words and begin at the indent."""
+    shown = " " * indent + visible(text)
+    _write_styled(on_screen(shown, under=indent) if on_terminal() else shown, style)
+
+
+def show_diff(text: str) -> None:
+    """A unified diff, coloured on a terminal."""
+    for changed in visible(text).rstrip("\n").split("\n"):
+        marked = {"+": "green", "-": "red", "@": "cyan"}.get(changed[:1], "")
+        _write_styled(changed, "bold" if changed.startswith(("+++", "---")) else marked)
+
+
+def _write_styled(text: str, style: str, *, soft_wrap: bool = True) -> None:
+    if not on_terminal():
+        sys.stdout.write(f"{text}\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(soft_wrap=soft_wrap).print(Text(text, style=style))
+
+
+def note(text: str) -> None:
+    """For a person, beside the result: a pipe gets only the result."""
+    shown = visible(places(text))
+    sys.stderr.write(f"{on_screen(shown) if sys.stderr.isatty() else shown}\n")
+
+
+def warn(text: str) -> None:
+    note(f"holdfast: warning: {text}")
+
+
+def warn_all(messages: Iterable[str]) -> None:
+    for message in messages:
+        warn(message)
+
+
+def place(path: object) -> str:
+    """A path as people write it: from `~`. JSON, diffs and quotations from memory keep paths whole."""
+    return places(str(path))
+
+
+def places(text: str) -> str:
+    """Our own text, with every path in it shortened."""
+    home = os.path.normpath(user_home(dict(os.environ))).rstrip("/\\")
+    if not home or home not in text:
+        return text
+    import re  # only where there is something to shorten
+
+    return re.sub(rf"(?<![\w./\\~-]){re.escape(home)}(?![\w.-])", "~", text)
+
+
+def on_screen(text: str, columns: int | None = None, under: int | None = None) -> str:
+    """Every line of a text, wrapped to the terminal."""
+    width = _columns() if columns is None else columns
+    return "\n".join(wrap_line(line, width, under) for line in text.split("\n"))
+
+
+def _columns() -> int:
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
+def wrap_line(line: str, columns: int, under: int | None = None) -> str:
+    """The line, broken where it does not fit. A word that is too long stays whole, so that it can be copied."""
+    if columns <= LEAST or text_width(line) <= columns:
+        return line
+    if under is None:
+        label = _LABEL.match(line)
+        begins = label[0] if label else ""
+        # Without a label, two columns tell the continuation from the next line.
+        under = text_width(begins) + (0 if begins.strip() else 2)
+    if columns - under < LEAST:
+        under = len(line) - len(line.lstrip(" ")) + 2
+    lines, now = [], ""
+    for piece in _PIECE.findall(line):
+        if now.strip() and text_width(now) + text_width(piece) > columns:
+            lines.append(now)
+            now = " " * under + piece.lstrip(" ")
+        else:
+            now += piece
+    return "\n".join([*lines, now])
+
+
+def text_width(text: str) -> int:
+    """Columns on a screen: letters of East Asian scripts take two."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def is_narrow() -> bool:
-    """Whether a table with a text in it would have little room for the text."""
+    """Whether a table on this terminal has little room for text."""
     if not on_terminal():
         return False
     from rich.console import Console
@@ -135,28 +224,25 @@ def is_narrow() -> bool:
 
 def show(table: Table) -> None:
     if on_terminal():
-        _rich(table)
+        _draw(table)
     else:
         sys.stdout.write(plain(table))
 
 
 def plain(table: Table) -> str:
     """Columns separated by two spaces: easy to read, cut and grep."""
-    rows = [[_cell(cell) for cell in row] for row in table.rows]
     widths = _widths(table)
     lines = [f"{table.title}\n"] if table.title else []
-    for row in [[column.title for column in table.columns], *rows]:
-        cells = [
-            " " * (width - text_width(cell)) + cell
-            if column.align == "right"
-            else cell + " " * (width - text_width(cell))
-            for cell, width, column in zip(row, widths, table.columns, strict=True)
-        ]
+    for row in [[column.title for column in table.columns], *table.rows]:
+        cells = []
+        for text, width, column in zip(map(_cell, row), widths, table.columns, strict=True):
+            blanks = " " * (width - text_width(text))
+            cells.append(blanks + text if column.align == "right" else text + blanks)
         lines.append("  ".join(cells).rstrip() + "\n")
     return "".join(lines)
 
 
-def _rich(table: Table) -> None:
+def _draw(table: Table) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -200,7 +286,7 @@ def fitted(table: Table, width: int) -> Table:
     # Short texts first: what they do not need is left to the long ones.
     for place, number in enumerate(flexible):
         share = room // (len(flexible) - place)
-        if not columns[number].wrapped:  # what is cut leaves what is read as much as that needs
+        if not columns[number].wrapped:  # text that is cut leaves to wrapped text as much as that needs
             after = [other for other in flexible[place + 1 :] if columns[other].wrapped]
             share = min(share, room - sum(min(widths[other], LEAST_WRAPPED) for other in after))
         allowed = min(widths[number], max(share, 1))
@@ -211,10 +297,9 @@ def fitted(table: Table, width: int) -> Table:
 
 
 def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
-    widths = _widths(Table(columns, rows))
     least = [
         min(own, LEAST_WRAPPED if column.wrapped else LEAST_FLEXIBLE) if column.flexible else own
-        for column, own in zip(columns, widths, strict=True)
+        for column, own in zip(columns, _widths(Table(columns, rows)), strict=True)
     ]
     return sum(least) + GAP * (len(columns) - 1)
 
@@ -226,6 +311,11 @@ def cut(text: str, limit: int) -> str:
     while text and text_width(text) > limit - 1:
         text = text[:-1] if len(text) < 2 * limit else text[: 2 * limit - 1]
     return text + "…"
+
+
+def flat(text: str) -> str:
+    """A text on one line: its content must not look like a line of ours."""
+    return " ".join(text.split())
 
 
 def _cell(text: str) -> str:
@@ -240,135 +330,6 @@ def _widths(table: Table) -> list[int]:
     ]
 
 
-def heading(text: str) -> None:
-    if on_terminal():
-        from rich.console import Console
-        from rich.text import Text
-
-        Console().print(Text(visible(text), style="bold"))
-    else:
-        sys.stdout.write(f"{visible(text)}\n")
-
-
-def line(text: str = "", under: int | None = None) -> None:
-    """What does not fit goes on below, `under` that column where it is said."""
-    shown = visible(text)
-    sys.stdout.write(f"{on_screen(shown, under=under) if on_terminal() else shown}\n")
-
-
-def lines(*texts: str) -> None:
-    for text in texts:
-        line(text)
-
-
-def section(title: str) -> None:
-    """A heading apart from what stands above it."""
-    line()
-    heading(title)
-
-
-def item(text: str, indent: int = 2) -> None:
-    """A line that may be long: on a terminal it goes on below its own beginning."""
-    if not on_terminal():
-        sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
-        return
-    from shutil import get_terminal_size
-    from textwrap import fill
-
-    width = max(get_terminal_size().columns, LEAST_WRAPPED)
-    start, below = " " * indent, " " * (indent + 2)
-    shown = visible(text)
-    if text_width(shown) + indent > width:  # or else blanks that align it would be lost
-        shown = fill(shown, width, initial_indent=start, subsequent_indent=below, break_on_hyphens=False)
-        sys.stdout.write(f"{shown}\n")
-    else:
-        sys.stdout.write(f"{start}{shown}\n")
-
-
-def write(text: str) -> None:
-    """A whole document, whose escaping is its own."""
-    sys.stdout.write(text)
-
-
-def note(text: str) -> None:
-    """For a person, beside the result: a pipe gets the result alone."""
-    _tell(text)
-
-
-def aside(text: str, indent: int = 0) -> None:
-    """What explains the line before it: faint on a terminal, and wrapped to it."""
-    wrapped(text, indent, style="dim")
-
-
-def wrapped(text: str, indent: int = 0, style: str = "") -> None:
-    """A text that may be long: on a terminal its lines end between words, and begin at the indent."""
-    if on_terminal():
-        from rich.console import Console
-        from rich.text import Text
-
-        shown = on_screen(f"{' ' * indent}{visible(text)}", under=indent)
-        Console(soft_wrap=True).print(Text(shown, style=style))
-    else:
-        sys.stdout.write(f"{' ' * indent}{visible(text)}\n")
-
-
-def show_diff(text: str) -> None:
-    """A unified diff, coloured on a terminal."""
-    shown = visible(text).rstrip("\n").split("\n")
-    if not on_terminal():
-        sys.stdout.write("".join(f"{line}\n" for line in shown))
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(soft_wrap=True)
-    for line in shown:
-        console.print(Text(line, style=_diff_style(line)))
-
-
-def _diff_style(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-
-
-def warn(text: str) -> None:
-    _tell(f"holdfast: warning: {text}")
-
-
-def _tell(text: str) -> None:
-    shown = visible(places(text))
-    sys.stderr.write(f"{on_screen(shown) if sys.stderr.isatty() else shown}\n")
-
-
-def warn_all(messages: Iterable[str]) -> None:
-    for message in messages:
-        warn(message)
-
-
-def show_json(value: Any) -> None:
-    import msgspec
-
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
-
-
-def answer(options: Namespace, value: Any, text: str) -> None:
-    """The value as JSON where that was asked for, else the line that says it."""
-    if options.json:
-        show_json(value)
-    else:
-        line(text)
-
-
-# How numbers of the ledger read: dollars, minutes, shares, the names of models; `?` for what nobody knows.
-
-NONE_CHOSEN = "No session is as the filters say. holdfast ledger shows all."
-EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
-
-TELLING = 25  # percent; a smaller chance is said in words
-_CHANCE = lazy_regex(r"\b(\d+)% likely\b")
-
-
 def short_model(model: str | None) -> str:
     """A model without the date of its release, which tells a reader nothing."""
     name, dash, released = (model or "?").rpartition("-")
@@ -379,8 +340,13 @@ def short_model(model: str | None) -> str:
 
 
 def counted(count: int, word: str) -> str:
-    """`1 session`, `2 sessions`."""
+    """`1 session`, `2,000 sessions`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 session`, `2000 sessions`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def number(value: int | None) -> str:
@@ -400,8 +366,8 @@ def percent(value: float | None) -> str:
 
 
 def in_words(reason: str) -> str:
-    """A reason for a person: `9% likely` reads as noise, though one such file in eleven is worth a line to an agent."""
-    return _CHANCE.sub(lambda said: said[0] if int(said[1]) >= TELLING else "worth a look", reason)
+    """A reason for a person: `9% likely` reads as noise, though to an agent one such file in eleven is worth a line."""
+    return _CHANCE.sub(lambda match: match[0] if int(match[1]) >= LEAST_CHANCE else "worth a look", reason)
 
 
 def dollars(value: Decimal | float | None) -> str:

@@ -30,10 +30,9 @@ def run(options: Namespace, machine: Machine) -> None:
         newest = sorted(wanted, key=lambda question: question.at or 0.0, reverse=True)[: options.n]
         wanted = [question for question in wanted if question in newest]
     shown = sorted(wanted, key=lambda question: not question.open)
-    if options.json:
-        output.show_json([views.question_as_json(question) for question in shown])
-    elif shown:
-        output.show(views.questions_table(shown))
-    else:
-        which = " open" if options.open else " answered" if options.answered else ""
-        output.line(f"No{which} questions. holdfast ask TEXT asks one.")
+    which = " open" if options.open else " answered" if options.answered else ""
+    output.answer(
+        options,
+        [views.question_as_json(question) for question in shown],
+        views.questions_table(shown) if shown else f"No{which} questions. holdfast ask TEXT asks one.",
+    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 from holdfast.briefing.recall import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, in_words, places
 from holdfast.core.errors import UsageError
 from holdfast.search.periods import period_in
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
 on, and what another project on this machine has solved already. What comes first depends on the task: facts for
@@ -21,59 +19,36 @@ EXAMPLES = """examples:
   holdfast recall "add a discount rule" --budget 400 --why
   holdfast recall "add a discount rule" --as-prompt"""
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", nargs="+", metavar="TASK", help="what is to be done, in your own words")
-    parser.add_argument(
-        "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"
-    )
-    parser.add_argument(
-        "--why", action="store_true", help="also say why, and where it stands (as on a terminal)"
-    )
-    parser.add_argument(
-        "--as-prompt",
-        action="store_true",
-        help="exactly what the prompt hook would add if a session were asked this",
-    )
-    parser.add_argument(
+OPTIONS = (
+    option("task", nargs="+", metavar="TASK", help="what is to be done, in your own words"),
+    option("--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"),
+    flag("--why", "also say why, and where it stands (as on a terminal)"),
+    flag("--as-prompt", "exactly what the prompt hook would add if a session were asked this"),
+    option(
         "--session", default="", metavar="ID", help="with --as-prompt: leave out what this session was told"
-    )
-    parser.add_argument("--json", action="store_true", help="the briefing as JSON")
+    ),
+    flag("--json", "the briefing as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     task = " ".join(options.task).strip()
     if not task:
         raise UsageError("there is no task", fix='Say what is to be done: holdfast recall "fix the login"')
     briefing = _briefing(options, machine, task)
     if options.json:
-        output.show_json(briefing.as_json())
-        return 0
+        return output.show_json(briefing.as_json())
     for line in briefing.written or briefing.lines:
         output.line(line.text)
         if options.why or output.on_terminal():
-            output.aside(
-                " · ".join(part for part in (in_words(line.reason), places(line.source)) if part), indent=4
-            )
+            output.aside(" · ".join(filter(None, (in_words(line.reason), places(line.source)))), indent=4)
     if not briefing.lines:
         output.note(_nothing(options, machine, task, briefing))
     elif output.on_terminal():
         output.note(f"{counted(len(briefing.lines), 'line')}, {briefing.tokens} of {briefing.budget} tokens")
-    return 0
 
 
-def _nothing(options: argparse.Namespace, machine: Machine, task: str, briefing: Briefing) -> str:
-    if options.as_prompt:
-        return f"A session would be told nothing: {briefing.nothing}."
-    if briefing.nothing:
-        return f"{briefing.budget} tokens are too few for this task: {briefing.nothing}."
-    period = period_in(task, machine.now())
-    if period is not None and period.is_all:
-        return f"Nothing here is dated {period.name}."
-    return "Memory has nothing for this task that is good enough."
-
-
-def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Briefing:
+def _briefing(options: Namespace, machine: Machine, task: str) -> Briefing:
     if options.budget < 0:
         raise UsageError("--budget cannot be negative", fix="Leave it out for 200 tokens")
     if options.as_prompt:
@@ -83,3 +58,14 @@ def _briefing(options: argparse.Namespace, machine: Machine, task: str) -> Brief
             "--session goes with --as-prompt", fix="holdfast recall TASK --as-prompt --session ID"
         )
     return recall(machine, machine.project(), task, options.budget)
+
+
+def _nothing(options: Namespace, machine: Machine, task: str, briefing: Briefing) -> str:
+    if options.as_prompt:
+        return f"A session would be told nothing: {briefing.nothing}."
+    if briefing.nothing:
+        return f"{briefing.budget} tokens are too few for this task: {briefing.nothing}."
+    period = period_in(task, machine.now())
+    if period is not None and period.is_all:
+        return f"Nothing here is dated {period.name}."
+    return "Memory has nothing for this task that is good enough."

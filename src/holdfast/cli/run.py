@@ -8,83 +8,67 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import NoReturn, Protocol, cast
+from types import ModuleType
+from typing import NoReturn
 
 from holdfast.cli.options import declare
-from holdfast.cli.output import begin_at, note, on_screen, places
-from holdfast.cli.output import wrap_line as wrapped
+from holdfast.cli.output import flat, note, wrap_line
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.patterns import lazy_regex
-from holdfast.guard.hidden_text import visible
 from holdfast.store.machine import Machine
 
-# What becomes of output that nobody can take: a reader that has gone, a full disk, a stream that was closed.
-
-_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
-
-
-def open_missing() -> None:
-    """A stream that was closed (`>&-`) swallows what is said; no file of ours may get its number."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
-
-
-def is_ours(error: BaseException) -> bool:
-    """Whether an error is about a stream. Those about files name them."""
-    return isinstance(error, BrokenPipeError) or (
-        isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
-    )
-
-
-def give_up(error: OSError) -> int:
-    """The exit code, after one line where there is something to say; the rest of the output is dropped."""
-    gone = isinstance(error, BrokenPipeError)  # `holdfast ledger | head`: nobody is left to be told
-    if not gone:
-        try:
-            sys.stderr.write(f"holdfast: the output could not be written: {error.strerror}.\n")
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            pass
-    abandon()
-    return 0 if gone else 1
-
-
-def abandon() -> None:
-    """What is still buffered cannot be written: the interpreter must not try again at its end."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):
-        pass
-
-
 INTERRUPTED = 130
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
 _CHOICE = lazy_regex(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 _MISSING = lazy_regex(r"the following arguments are required: (.*)")
 _STRANGE = lazy_regex(r"is missing|unrecognized arguments")
 _EXAMPLE = lazy_regex(r" +\S.*\S {2,}(?=\S)")
 
 
-class Command(Protocol):
-    """What a command module offers, beside its OPTIONS and VERBS."""
+def open_missing() -> None:
+    """A stream that was closed (`>&-`) swallows all output; no file of ours may get its number."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
-    def run(self, options: argparse.Namespace, machine: Machine) -> int | None:
-        """The exit code; None is 0."""
+
+def is_ours(error: BaseException) -> bool:
+    """Whether an error is about a stream: one about a file names it."""
+    return isinstance(error, BrokenPipeError) or (
+        isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
+    )
+
+
+def give_up(error: OSError) -> int:
+    """The exit code when output cannot be written: the reader is gone, the disk is full, the stream is closed."""
+    gone = isinstance(error, BrokenPipeError)  # `holdfast ledger | head`: no error
+    if not gone:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"holdfast: the output could not be written: {error.strerror}.\n")
+            sys.stderr.flush()
+    abandon()
+    return 0 if gone else 1
+
+
+def abandon() -> None:
+    """The interpreter must not try again, at its end, to write what is still buffered."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Descriptions as wide as the terminal, whatever the lines of the source; examples stay line by line."""
+    """Descriptions as wide as the terminal; examples line by line as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if all(len(line) <= width for line in text.splitlines()):
             return super()._fill_text(text, width, indent)
-        return "\n".join(f"{indent}{wrapped(line, width, _under(line))}" for line in _paragraphs(text))
+        return "\n".join(f"{indent}{wrap_line(line, width, _under(line))}" for line in _paragraphs(text))
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what a mistyped word may have meant, and what a missing one is for."""
+    """Suggests what a mistyped word may mean, and explains a missing one."""
 
     def error(self, message: str) -> NoReturn:
         if missing := _MISSING.search(message):
@@ -101,8 +85,10 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def _after_dashes(self, message: str) -> str:
-        """How to say a text that begins with a dash, where any text may be said: people search for flags."""
-        free = next((one for one in self._actions if not one.option_strings and one.nargs == "+"), None)
+        """How to give a text that begins with a dash, where any text is taken: people search for flags."""
+        free = next(
+            (action for action in self._actions if not action.option_strings and action.nargs == "+"), None
+        )
         unknown = [
             word
             for word in self._words
@@ -113,37 +99,30 @@ class Parser(argparse.ArgumentParser):
         return f". A {free.metavar} that begins with a dash goes after --: {self.prog} -- {unknown[0]}"
 
     def _missing(self, name: str) -> str:
-        """By what argparse calls it: its metavar, or its option."""
-        known = (
-            one for one in self._actions if name in (one.metavar, one.dest, "/".join(one.option_strings))
-        )
-        about = next((one.help for one in known if one.help), None)
-        return f"{name} is missing{f': {about}' if about else ''}"
+        """`name` is what argparse calls an argument: its metavar, or its option."""
+        for action in self._actions:
+            if name in (action.metavar, action.dest, "/".join(action.option_strings)) and action.help:
+                return f"{name} is missing: {action.help}"
+        return f"{name} is missing"
 
 
 def _under(line: str) -> int:
-    """Where a line goes on: an example's under what is said of it, a description's at the edge."""
-    if said := _EXAMPLE.match(line):
-        return said.end()
-    return 4 if line.startswith(" ") else 0
+    """The column where a line continues: an example's under its comment, a description's at the edge."""
+    example = _EXAMPLE.match(line)
+    return example.end() if example else 4 if line.startswith(" ") else 0
 
 
 def _paragraphs(text: str) -> list[str]:
     lines: list[str] = []
     for line in text.splitlines():
-        goes_on = lines and line[:1].strip() and lines[-1][:1].strip() and not lines[-1].endswith(":")
-        if goes_on:
+        if lines and line[:1].strip() and lines[-1][:1].strip() and not lines[-1].endswith(":"):
             lines[-1] += f" {line}"
         else:
             lines.append(line)
     return lines
 
 
-def load(module: str) -> Command:
-    return cast(Command, import_module(module))
-
-
-def parser_for(name: str, command: Command, about: str) -> argparse.ArgumentParser:
+def parser_for(name: str, command: ModuleType, about: str) -> argparse.ArgumentParser:
     parser = Parser(
         prog=f"holdfast {name}",
         description=getattr(command, "DESCRIPTION", None) or about[0].upper() + about[1:] + ".",
@@ -155,21 +134,18 @@ def parser_for(name: str, command: Command, about: str) -> argparse.ArgumentPars
 
 
 def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int:
-    command = load(module)
+    """Runs a command module; returns the exit code."""
+    command = import_module(module)
     parser = parser_for(name, command, about)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a terminal that cannot show a letter still gets the rest
+    escape_unprintable()
     try:
-        options = parser.parse_args(list(words))
+        options = parser.parse_args(list(words), argparse.Namespace(command=name, verb=None))
         machine = Machine()
         machine.tell = note
-        begin_at(machine.user_home)
-        code = command.run(options, machine)
+        run = getattr(command, f"run_{options.verb}", None) or command.run
+        code: int = run(options, machine) or 0
         sys.stdout.flush()
-        return code or 0
+        return code
     except HoldfastError as error:
         _complain(error.line())
         return 2 if isinstance(error, UsageError) else 1
@@ -187,6 +163,24 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
         return 1
 
 
+def complete(commands: Mapping[str, tuple[str, str]]) -> None:
+    """Answers the shell's question for the words typed so far, and ends the process."""
+    import argcomplete
+
+    parser = argparse.ArgumentParser(prog="holdfast")
+    parsers = parser.add_subparsers(dest="command")
+    for name, (module, about) in commands.items():
+        declare(import_module(module), parsers.add_parser(name, help=about))
+    argcomplete.autocomplete(parser)
+
+
+def escape_unprintable() -> None:
+    """A terminal that cannot show a letter still gets the rest."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def interrupted() -> int:
     _complain("interrupted; what was written is whole, and the next run goes on from there.")
     return INTERRUPTED
@@ -194,5 +188,4 @@ def interrupted() -> int:
 
 def _complain(text: str) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        said = f"holdfast: {visible(places(' '.join(text.split())))}"
-        sys.stderr.write(f"{on_screen(said) if sys.stderr.isatty() else said}\n")
+        note(f"holdfast: {flat(text)}")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
 from holdfast.model.search import Hit
 from holdfast.search.periods import period_in
-from holdfast.store.machine import Machine
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
 and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the
@@ -25,30 +24,28 @@ EXAMPLES = """examples:
   holdfast search -- --no-verify                a text that begins with a dash
   holdfast search "retry with backoff" --everywhere -k 3"""
 LONGEST = 240
-_BEFORE = 40  # signs that are shown before the word that was asked for
+_BEFORE = 40  # characters shown before the word that was searched for
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="words, a question, an id, an error")
-    parser.add_argument(
-        "--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"
-    )
-    parser.add_argument("--project", default="", metavar="NAME", help="only this project of the repository")
-    parser.add_argument("--everywhere", action="store_true", help="in every project on this machine")
-    parser.add_argument("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)")
-    parser.add_argument("--all", action="store_true", help="the nearest hits, even where nothing fits")
-    parser.add_argument("--why", action="store_true", help="also say how well each fits, from 0 to 1")
-    parser.add_argument("--json", action="store_true", help="the hits as JSON")
+OPTIONS = (
+    option("query", nargs="+", metavar="QUERY", help="words, a question, an id, an error"),
+    option("--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"),
+    option("--project", default="", metavar="NAME", help="only this project of the repository"),
+    flag("--everywhere", "in every project on this machine"),
+    option("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)"),
+    flag("--all", "the nearest hits, even where nothing fits"),
+    flag("--why", "also say how well each fits, from 0 to 1"),
+    flag("--json", "the hits as JSON"),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: Namespace, machine: Machine) -> None:
     query = " ".join(options.query).strip()
     if not query or options.k < 1:
         raise UsageError("there is nothing to search for" if not query else "-k must be 1 or more")
     hits = _found(options, machine, query, nearest=options.all)
     if options.json:
-        output.show_json([hit.as_json() for hit in hits])
-        return 0
+        return output.show_json([hit.as_json() for hit in hits])
     if hits and not _is_clear(options, machine, query, hits):
         output.note("Nothing here is clearly about that. The nearest:")
     for number, hit in enumerate(hits):
@@ -57,10 +54,9 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
         _show(hit, fit=options.why, project=options.everywhere)
     if not hits:
         output.note(_nothing(options, machine, query))
-    return 0
 
 
-def _found(options: argparse.Namespace, machine: Machine, query: str, *, nearest: bool) -> list[Hit]:
+def _found(options: Namespace, machine: Machine, query: str, *, nearest: bool) -> list[Hit]:
     return search(
         machine,
         machine.project(),
@@ -73,13 +69,13 @@ def _found(options: argparse.Namespace, machine: Machine, query: str, *, nearest
     )
 
 
-def _is_clear(options: argparse.Namespace, machine: Machine, query: str, hits: Sequence[Hit]) -> bool:
-    """Whether one of them answers for sure; who asks for the nearest gets hits that nobody has doubted yet."""
+def _is_clear(options: Namespace, machine: Machine, query: str, hits: Sequence[Hit]) -> bool:
+    """Whether a hit answers for sure. The nearest hits (--all) carry no doubt yet, so those without --all decide."""
     doubted = _found(options, machine, query, nearest=False) if options.all else hits
     return any(not hit.grounds.weak for hit in doubted)
 
 
-def _nothing(options: argparse.Namespace, machine: Machine, query: str) -> str:
+def _nothing(options: Namespace, machine: Machine, query: str) -> str:
     if not (options.everywhere or machine.project().memory.is_dir()):
         return "Nothing is remembered here yet. holdfast import reads what agents recorded."
     if options.project and not options.everywhere and options.project not in project_names(machine.project()):
@@ -97,15 +93,14 @@ def _show(hit: Hit, *, fit: bool, project: bool) -> None:
         output.line(f"  {_cut_to_match(line, hit)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
     session = f"session {hit.session[:8]}" if hit.session else ""
-    signs = [hit.project if project else "", hit.kind, hit.date[:10], where, session, hit.why]
-    signs += [f"fit {hit.score:.2f}"] if fit else []
-    output.aside(" · ".join(filter(None, signs)), indent=2)
+    parts = [hit.project if project else "", hit.kind, hit.date[:10], where, session, hit.why]
+    output.aside(" · ".join(filter(None, [*parts, f"fit {hit.score:.2f}" if fit else ""])), indent=2)
 
 
 def _cut_to_match(line: str, hit: Hit) -> str:
-    """As much of a line as is shown: of a long one what is around a word that was asked for, if that comes late."""
-    words = [word.casefold() for word in hit.grounds.words]
-    places = [place for word in words if (place := line.casefold().find(word)) >= 0]
+    """The line, cut; a long one around a word that was searched for, if that comes late."""
+    places = [line.casefold().find(word.casefold()) for word in hit.grounds.words]
+    places = [place for place in places if place >= 0]
     if len(line) <= LONGEST or not places or min(places) < LONGEST - _BEFORE:
         return output.cut(line, LONGEST)
     start = line.rfind(" ", 0, min(places) - _BEFORE) + 1

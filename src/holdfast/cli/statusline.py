@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import argparse
-
-    from holdfast.store.machine import Machine
+from holdfast.cli.options import Machine, Namespace
 
 DESCRIPTION = """Reads what Claude Code gives its status line as JSON from standard input and prints one line: what is
 open in this project, how many lines the session was told, what it costs so far and under what nine of ten of its like
 stay. Where memory is not enabled it prints nothing. `holdfast install claude-code --status-line` sets it up."""
 
 
-def run(options: argparse.Namespace, machine: Machine) -> None:
-    show_line()
-
-
-def show_line() -> None:
+def run(options: Namespace, machine: Machine) -> None:
     """Does not return."""
     from holdfast.hooks.statusline import run as show
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, of_verb, option
+from holdfast.cli.output import flat
 from holdfast.flows import todos as app
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
@@ -50,36 +51,44 @@ VERBS = {
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    if options.verb == "add":
-        noted = app.add_todo(machine, options.text, options.priority, options.owner, options.because)
-        if options.json:
-            output.show_json({"status": noted.status, **views.todo_as_json(noted.item)})
-        else:
-            told = "added" if noted.status == "added" else "is there already, and yours now"
-            output.line(f"{noted.item.id} {told}: {views.flat(noted.item.text)}")
-    elif options.verb in ("done", "drop"):
-        gone = app.close_todos(machine, options.ids, done=options.verb == "done")
-        if options.json:
-            output.show_json([views.todo_as_json(item, done=options.verb == "done") for item in gone])
-        for item in gone if not options.json else ():
-            output.line(
-                f"{item.id} {'done' if options.verb == 'done' else 'dropped'}: {views.flat(item.text)}"
-            )
-    else:
-        _list(options, machine)
-
-
-def _list(options: Namespace, machine: Machine) -> None:
     listed, problems = app.list_todos(machine, everything=options.all, name=options.project)
     output.warn_all(problem.message for problem in problems)
-    items = [(one.item, one.done) for one in listed]
-    if options.json:
-        output.show_json([views.todo_as_json(item, done=done) for item, done in items])
-    elif items:
-        output.show(views.todos_table(items, branches=options.all))
-    elif not options.all and app.list_todos(machine, everything=True)[0]:
-        output.line(
+    items = [(todo.item, todo.done) for todo in listed]
+    nothing = "Nothing to do. holdfast todo add TEXT notes something."
+    if not items and not options.all and app.list_todos(machine, everything=True)[0]:
+        nothing = (
             "Nothing to do on this branch. holdfast todo --all lists what other branches and projects left."
         )
-    else:
-        output.line("Nothing to do. holdfast todo add TEXT notes something.")
+    output.answer(
+        options,
+        [views.todo_as_json(item, done=done) for item, done in items],
+        views.todos_table(items, branches=options.all) if items else nothing,
+    )
+
+
+def run_add(options: Namespace, machine: Machine) -> None:
+    added = app.add_todo(machine, options.text, options.priority, options.owner, options.because)
+    status = "added" if added.status == "added" else "is there already, and yours now"
+    output.answer(
+        options,
+        {"status": added.status, **views.todo_as_json(added.item)},
+        f"{added.item.id} {status}: {flat(added.item.text)}",
+    )
+
+
+def run_done(options: Namespace, machine: Machine) -> None:
+    _close(options, machine, "done")
+
+
+def run_drop(options: Namespace, machine: Machine) -> None:
+    _close(options, machine, "dropped")
+
+
+def _close(options: Namespace, machine: Machine, word: str) -> None:
+    done = word == "done"
+    closed = app.close_todos(machine, options.ids, done=done)
+    output.answer(
+        options,
+        [views.todo_as_json(item, done=done) for item in closed],
+        lambda: output.lines(*(f"{item.id} {word}: {flat(item.text)}" for item in closed)),
+    )

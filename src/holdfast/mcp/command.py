@@ -17,13 +17,17 @@ EXAMPLES = """examples:
   codex mcp add holdfast -- holdfast mcp"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--project", metavar="DIR", help="the project's directory, for hosts that start servers elsewhere"
-    )
+# As `option` of cli/options.py makes it, which this room cannot import.
+OPTIONS = (
+    (
+        ("--project",),
+        {"metavar": "DIR", "help": "the project's directory, for hosts that start servers elsewhere"},
+        "",
+    ),
+)
 
 
-def run(options: argparse.Namespace, machine: Machine) -> int:
+def run(options: argparse.Namespace, machine: Machine) -> None:
     directory = _directory(options.project, machine)
     try:
         from holdfast.mcp.server import serve
@@ -35,7 +39,6 @@ def run(options: argparse.Namespace, machine: Machine) -> int:
             fix="pip install 'holdfast[mcp]'",
         ) from error
     serve(directory)
-    return 0
 
 
 def _directory(named: str | None, machine: Machine) -> Path:
