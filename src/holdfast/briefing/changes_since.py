@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from holdfast.briefing.projects import Naming
 from holdfast.memory.current import NextStep
 from holdfast.memory.log import cut, goal_line
-from holdfast.memory.merging import is_passing, is_passing_question
+from holdfast.memory.merging import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.model.line import Line
 from holdfast.model.memory import Decision, Question
+from holdfast.model.statement import Statement, statement_of
 from holdfast.store.line_grammar import render_minute
 
 MOST = 50
@@ -100,11 +101,15 @@ def _settled(records: Iterable[DistilledSession], names: Naming, memory: Project
     """
     mentions: list[Mention] = []
     for record in records:
-        where = (record.session, record.branch, names.of_session(record))
         # A plan that was decided on and then handed in as the goal is told as the goal.
-        apart = [one for one in record.harvest.decisions if one.text.casefold() not in record.goal.casefold()]
-        mentions += _decided(apart, *where)
-        mentions += _answered(record.harvest.questions, *where)
+        goal = record.goal.casefold()
+        settled: list[Decision | Question] = [
+            one for one in record.harvest.decisions if one.text.casefold() not in goal
+        ]
+        settled += record.harvest.questions
+        for item in settled:
+            said = statement_of(item, names.of_session(record))
+            mentions += _mention(said, record.session, record.branch)
     known = dict(_in_files(memory))
     for id, happened in sorted(mentions, key=lambda mention: mention[1].at):
         kept = known.setdefault(id, happened)
@@ -113,38 +118,24 @@ def _settled(records: Iterable[DistilledSession], names: Naming, memory: Project
     return (happened for id, happened in known.items() if id not in memory.dismissed)
 
 
-def _decided(decisions: Iterable[Decision], session: str, branch: str, project: str) -> Iterator[Mention]:
-    for decision in decisions:
-        if decision.at is None or is_passing(decision):
-            continue
-        because = f", because {short(decision.rationale, _SHORT)}" if decision.rationale else ""
-        line = Line(
-            f"Meanwhile decided: {short(decision.text, _LONG)}{because}",
-            f"decided {render_minute(decision.at)}",
-        )
-        by = decision.session or session
-        yield decision.id, Happened(at=decision.at, line=line, session=by, branch=branch, project=project)
-
-
-def _answered(questions: Iterable[Question], session: str, branch: str, project: str) -> Iterator[Mention]:
-    for question in questions:
-        at = question.answered_at if question.answered_at is not None else question.at
-        if not question.answer or at is None or (question.session and is_passing_question(question.text)):
-            continue
-        line = Line(
-            f"Meanwhile answered: {short(question.text, _LONG)} → {short(question.answer, _SHORT)}",
-            f"answered {render_minute(at)}",
-        )
-        by = question.session or session
-        yield question.id, Happened(at=at, line=line, session=by, branch=branch, project=project)
+def _mention(said: Statement, session: str = "", branch: str = "") -> Iterator[Mention]:
+    """A decision or an answer that holds; `session` and `branch` are those that it was captured with."""
+    if not said.text or said.at is None or is_passing(said):
+        return
+    if said.kind == "decision":
+        settled, text = "decided", short(said.text, _LONG)
+        text += f", because {short(said.reason, _SHORT)}" if said.reason else ""
+    else:
+        settled, text = "answered", f"{short(said.subject, _LONG)} → {short(said.text, _SHORT)}"
+    line = Line(f"Meanwhile {settled}: {text}", f"{settled} {render_minute(said.at)}")
+    by = said.session or session
+    yield said.id, Happened(at=said.at, line=line, session=by, branch=branch, project=said.project)
 
 
 def _in_files(memory: ProjectMemory) -> Iterator[Mention]:
     """What a person or an agent wrote into the memory's files."""
-    for name, reference in memory.references():
-        yield from _decided(reference.decisions, "", "", name)
-    for name, question in memory.questions():
-        yield from _answered([question], "", "", name)
+    for said in memory.statements("answer", "decision"):
+        yield from _mention(said)
     for step in memory.current.next:
         if step.by and step.at is not None:
             yield f"handed over {step.branch}\n{step.text}", _handed_over(step, step.at)

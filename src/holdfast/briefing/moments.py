@@ -20,11 +20,12 @@ from holdfast.briefing.projects import Naming
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell_calls import Call, calls, normal
 from holdfast.hooks.moment import ASK, SHELL, fits, folded, place_of
-from holdfast.memory.merging import is_passing_question
+from holdfast.memory.merging import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import failing_call
-from holdfast.model.memory import DeadEnd, Question, ids_of
+from holdfast.model.memory import DeadEnd, ids_of
+from holdfast.model.statement import Statement, statement_of
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.project import Project
 
@@ -253,13 +254,10 @@ def _worked(memory: ProjectMemory, records: Sequence[DistilledSession]) -> list[
     """Commands that are known to have worked: those of facts, checks that passed, what helped where another failed."""
     facts = [fact for record in records for fact in record.harvest.facts]
     ends = [end for record in records for end in record.harvest.dead_ends]
-    facts += [
-        kept.fact
-        for _, reference in memory.references()
-        for kept in reference.facts
-        if kept.retired_at is None
-    ]
     said = [(fact.command, fact.verified_at or fact.at) for fact in facts]
+    said += [
+        (one.evidence[0].command, one.at) for one in memory.statements("fact") if one.status != "retired"
+    ]
     said += [(end.instead.replace(_THEN, " ; "), end.at) for end in ends]
     # When in its session a check passed is not kept: it counts from the session's start.
     said += [(command, record.started) for record in records for _, command in record.verified]
@@ -406,31 +404,30 @@ def _answered(
     memory: ProjectMemory, records: Sequence[DistilledSession], names: Naming
 ) -> Iterator[tuple[float, Moment]]:
     """As the files have them; those of sessions that go on are written there only when they end."""
-    there: set[tuple[str, str]] = set()
-    kept = [(one, name) for name, one in memory.questions()]
-    asked = [(one, names.of_session(record)) for record in records for one in record.harvest.questions]
-    for question, name in (*kept, *asked):
-        known = question.id in memory.dismissed or (question.id, name) in there
-        if question.answer and not known and not (question.session and is_passing_question(question.text)):
-            at = question.answered_at if question.answered_at is not None else question.at
-            yield at or 0.0, answer(question, name)
-        there.add(
-            (question.id, name)
-        )  # also where it is open: what a person asked anew no older session answers
+    seen: set[tuple[str, str]] = set()
+    asked = [
+        statement_of(one, names.of_session(record)) for record in records for one in record.harvest.questions
+    ]
+    for said in (*memory.statements("answer"), *asked):
+        known = said.id in memory.dismissed or (said.id, said.project) in seen
+        if said.text and not known and not is_passing(said):
+            yield said.at or 0.0, answer(said)
+        # Open questions count too: no older session answers what a person asked again.
+        seen.add((said.id, said.project))
 
 
-def answer(question: Question, project: str) -> Moment:
-    at = question.answered_at if question.answered_at is not None else question.at
-    who = ", ".join(part for part in (f"by {question.by}" if question.by else "", _day(at)) if part)
-    text = f"Answered before: {short(question.text, _ASKED)} → {short(question.answer, _ANSWER)}"
+def answer(said: Statement) -> Moment:
+    day = _day(said.at)
+    who = ", ".join(filter(None, (f"by {said.who}" if said.who else "", day)))
+    text = f"Answered before: {short(said.subject, _ASKED)} → {short(said.text, _ANSWER)}"
     return Moment(
         tool=ASK,
-        key=folded(question.text),
+        key=folded(said.subject),
         rule="question",
-        token=question.answer,
-        needs=(question.text,),
-        project=project,
-        text=f"{text}{f' ({who})' if who else ''} [{question.id}]",
-        reason=f"the same question was answered{f' {_day(at)}' if _day(at) else ''}",
-        id=question.id,
+        token=said.text,
+        needs=(said.subject,),
+        project=said.project,
+        text=f"{text}{f' ({who})' if who else ''} [{said.id}]",
+        reason=f"the same question was answered{f' {day}' if day else ''}",
+        id=said.id,
     )

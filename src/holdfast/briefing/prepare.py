@@ -21,7 +21,7 @@ from holdfast.core.fence import wrap
 from holdfast.core.place import stamp
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import prefilter
-from holdfast.memory.read import ProjectMemory, read_memory
+from holdfast.memory.read import ProjectMemory
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import Switches, switches_of
@@ -52,7 +52,7 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
     """Writes `hot.db` and `hot.words` anew. Without briefings they are made from what is remembered now."""
-    current, memory = stamp(project.memory / "current.md"), read_memory(project)
+    current, memory = stamp(project.memory / "current.md"), ProjectMemory(project)
     told = briefings_of(machine, project, memory) if briefings is None else briefings
     path = project.memory / "hot.db"
     data = _database(machine, memory, switches_of(project), told, current)

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_words, write_postings
 from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
 from holdfast.briefing.projects import naming
@@ -31,9 +29,9 @@ from holdfast.hooks.prompt import (
 from holdfast.knowledge.co_change import together_in_time
 from holdfast.lessons.commands import is_default, of_one_machine
 from holdfast.memory.merging import is_passing
-from holdfast.memory.read import ProjectMemory, read_memory
-from holdfast.memory.reference import KeptFact
-from holdfast.model.memory import Decision, Fact, FactCategory
+from holdfast.memory.read import ProjectMemory
+from holdfast.model.memory import FactCategory
+from holdfast.model.statement import Statement, text_of
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
@@ -69,7 +67,7 @@ def write_prompting(
     said = instructions(project.root)
     db.executemany(
         "INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?, ?)",
-        _facts(memory or read_memory(project), said),
+        _facts(memory or ProjectMemory(project), said),
     )
     write_lessons(db, machine, project, before, said)
     return stamp if whole else ""  # what git did not tell in time it is asked again
@@ -157,71 +155,52 @@ def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
     return True
 
 
-class _Kept(Struct, frozen=True):
-    """A fact or a decision that may be told: whose, its words, when it was last known to hold."""
-
-    project: str
-    id: str
-    said: str
-    line: str
-    reason: str
-    at: float
-
-
-def _facts(memory: ProjectMemory, said: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """What stands and no instruction file says already: whose, with its words and how rare those are."""
-    kept = _standing(memory, said)
-    worded = {one.id: set(prompt_words(one.said)) for one in kept}
+def _facts(memory: ProjectMemory, guides: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """What holds and no instruction file says: project, line, reason, words with their weights, id."""
+    standing = sorted(
+        (
+            said
+            for said in memory.statements("fact", "decision")
+            if said.status == "agreed"
+            and (_is_news(said, guides) if said.kind == "fact" else not is_passing(said))
+        ),
+        key=lambda said: -(said.at or 0.0),
+    )[:MOST_FACTS]
+    worded = {said.id: set(prompt_words(said.text)) for said in standing}
     often = Counter(word for found in worded.values() for word in found)
-    for one in kept:
-        text = flat(one.line)
-        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(one.said)).casefold() in said:
+    for said in standing:
+        line, reason = _line(said)
+        text = flat(line)
+        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(said.text)).casefold() in guides:
             continue
-        found = worded[one.id]
-        weights = {word: math.log(1 + (len(kept) + 1) / often[word]) for word in found}
+        weights = {word: math.log(1 + (len(standing) + 1) / often[word]) for word in worded[said.id]}
         weighed = " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
-        yield one.project, text, one.reason, weighed, one.id
+        yield said.project, text, reason, weighed, said.id
 
 
-def _standing(memory: ProjectMemory, said: str) -> list[_Kept]:
-    """Facts and decisions, with the project that each belongs to: a repository may hold several."""
-    found: list[_Kept] = []
-    for name, reference in memory.references():
-        found += [_fact(name, one) for one in reference.facts if _stands(one) and _is_news(one.fact, said)]
-        found += [_decision(name, one) for one in reference.decisions if not is_passing(one)]
-    return sorted(found, key=lambda one: -one.at)[:MOST_FACTS]
-
-
-def _is_news(fact: Fact, said: str) -> bool:
-    """Whether a fact says something of this project that is not known anyway; all that somebody wrote down does.
+def _is_news(fact: Statement, guides: str) -> bool:
+    """Whether a fact says something of this project that is not known anyway; all that a person wrote down does.
 
     That a public host answers is true everywhere. A command is known where a guide names it, or anybody would call it.
     """
     if not fact.session:
         return True
-    if "REDACTED" in fact.text or (fact.category == FactCategory.ENDPOINT and _PUBLIC.search(fact.text)):
+    if "REDACTED" in fact.text or (fact.subject == FactCategory.ENDPOINT and _PUBLIC.search(fact.text)):
         return False
     if (does := _DOES.match(fact.text)) is None:
         return True
     command = does[1]
-    return not (is_stated(command, said) or is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command))
+    return not (
+        is_stated(command, guides) or is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command)
+    )
 
 
-def _stands(kept: KeptFact) -> bool:
-    return kept.retired_at is None and kept.did_not_show is None
-
-
-def _fact(project: str, kept: KeptFact) -> _Kept:
-    fact = kept.fact
-    reason = f"a fact of this project ({fact.id}, {fact.category})"
-    return _Kept(project, fact.id, fact.text, fact.text, reason, fact.verified_at or fact.at or 0.0)
-
-
-def _decision(project: str, decision: Decision) -> _Kept:
-    """With its reason where that fits: what was decided counts more."""
-    line = f"Decided: {decision.text}"
-    whole = f"{line} (because {decision.rationale})"
-    if decision.rationale and count_tokens(whole) <= FACT_TOKENS:
-        line = whole
-    reason = f"a decision of this project ({decision.id})"
-    return _Kept(project, decision.id, decision.text, line, reason, decision.at or 0.0)
+def _line(said: Statement) -> tuple[str, str]:
+    """A fact or a decision in one line, and why it is told; a decision with its reason where that fits."""
+    if said.kind == "fact":
+        return said.text, f"a fact of this project ({said.id}, {said.subject})"
+    line, whole = f"Decided: {said.text}", f"Decided: {text_of(said)}"
+    return (
+        whole if count_tokens(whole) <= FACT_TOKENS else line,
+        f"a decision of this project ({said.id})",
+    )

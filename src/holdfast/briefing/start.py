@@ -28,7 +28,7 @@ from holdfast.lessons.fingerprint import Missing, check
 from holdfast.lessons.grounds import depends_on
 from holdfast.memory.current import Current, parse_current
 from holdfast.memory.current_digest import STUMBLE_BUDGET, digest
-from holdfast.memory.read import ProjectMemory, or_nothing, read_memory
+from holdfast.memory.read import ProjectMemory, or_nothing
 from holdfast.memory.state import open_items
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.lesson import Fingerprint
@@ -118,7 +118,7 @@ class Briefings(Struct, frozen=True, kw_only=True):
 
 
 def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | None = None) -> Briefings:
-    memory = memory or read_memory(project)
+    memory = memory or ProjectMemory(project)
     records, going_on = _records(project)
     names = _naming(machine, project)
     lessons = counted(machine, project)

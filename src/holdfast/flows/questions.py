@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.search import search
-from holdfast.core.likeness import Likeness, compare
+from holdfast.core.likeness import Likeness, asks_for, compare
 from holdfast.flows.notes import (
     LONGEST,
     by_id,
@@ -24,10 +24,12 @@ from holdfast.flows.notes import (
 )
 from holdfast.flows.remember import rewrite_current
 from holdfast.memory.merging import Contradiction, contradicting, doubt, doubted, find
-from holdfast.memory.paraphrase import Answers, answering, asks_for, reply
+from holdfast.memory.paraphrase import Answers, answering, reply
+from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile
 from holdfast.memory.store import MemoryStore, record_answer
 from holdfast.model.memory import Decision, Fact, Owner, Question
+from holdfast.model.statement import Statement, statement_of
 from holdfast.search import FLOOR
 from holdfast.store.machine import Machine
 
@@ -35,16 +37,6 @@ LISTING = "holdfast questions"
 OFFER_FLOOR = FLOOR + 0.15  # what is offered must be nearer than what a search lists
 _LOOKED_AT = 12
 _MOST_OFFERED = 3
-
-
-class Offered(Struct, frozen=True, kw_only=True):
-    """Something in the record that is near to a question and perhaps answers it."""
-
-    id: str
-    text: str
-    at: float | None = None
-    session: str = ""
-    source: str = ""
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -55,14 +47,14 @@ class Reply(Struct, frozen=True, kw_only=True):
     status: Literal["answered", "open", "recorded", "closed"]
     id: str = ""
     answer: str = ""
-    by: Owner = ""
+    by: str = ""
     at: float | None = None
     session: str = ""
     source: str = ""  # the file that says so, from the memory's folder
     against: tuple[
         Decision | Fact, ...
     ] = ()  # what stands in the record beside the answer and contradicts it
-    perhaps: tuple[Offered, ...] = ()  # without an answer: what is near
+    perhaps: tuple[Statement, ...] = ()  # without an answer: what is near, with its whole text and source
 
 
 class Closed(Struct, frozen=True):
@@ -84,16 +76,15 @@ def ask(machine: Machine, text: str, *, record: bool = True) -> Reply:
     """The answer, if the record has it; else the question is kept open, unless `record` is False."""
     asked = given_text(machine, text, "the question", "holdfast ask TEXT")
     store, meaning = reading(machine), Meanings()
-    found = _from_record(store, asked, meaning)
-    if found is not None and found.status == "answered":
+    memory = ProjectMemory(store.project, store.name, strict=True)
+    found = _from_record(memory, asked, meaning)
+    if found.status == "answered":
         return found
-    perhaps = found.perhaps if found is not None else ()
-    if record:  # searching brings the index up to date, and who only looks writes nothing
-        perhaps = perhaps or _near(machine, store, asked)
+    if record:  # searching brings the index up to date, and a caller that only looks writes nothing
+        perhaps = found.perhaps or _near(machine, store, memory, asked)
         return replace(_keep_open(machine, asked), perhaps=perhaps)
     known = _same(read_questions(machine).questions, asked, meaning)
-    open_reply = _as_before(asked, known) if known else Reply(question=asked, status="open")
-    return replace(open_reply, perhaps=perhaps)
+    return replace(_as_before(asked, known), perhaps=found.perhaps) if known else found
 
 
 def count_answer(machine: Machine, reply: Reply) -> None:
@@ -101,65 +92,53 @@ def count_answer(machine: Machine, reply: Reply) -> None:
     record_answer(machine.project(), reply.id, machine.now().timestamp())
 
 
-def _from_record(store: MemoryStore, asked: str, meaning: Meanings) -> Reply | None:
-    """The answer; what perhaps is one; or None."""
-    answered = [question for question in store.questions().questions if question.answer]
+def _from_record(memory: ProjectMemory, asked: str, meaning: Meanings) -> Reply:
+    """The answer, or what perhaps is one."""
+    answered = [question for _, question in memory.questions() if question.answer]
     if question := _same(answered, asked, meaning):
-        return Reply(
-            question=asked,
-            status="answered",
-            id=question.id,
-            answer=question.answer,
-            by=question.by,
-            at=question.answered_at if question.answered_at is not None else question.at,
-            session=question.session,
-            source=_place(store, "open-questions.md"),
-        )
-    reference = store.facts().reference
-    standing = [kept.fact for kept in reference.facts if kept.retired_at is None]
-    statements: list[Decision | Fact] = [*reference.decisions, *standing]
+        return _answer(asked, statement_of(question, memory.name, "open-questions.md"))
+    statements = _register(memory)
     exact = answering(asked, statements)
-    found: Answers[Decision | Fact]
     found = Answers(sure=exact[0]) if exact else reply(asked, statements, meaning)
-    best = found.sure
-    if best is None:
-        offered = tuple(_offered(store, statement) for statement in found.perhaps)
-        return Reply(question=asked, status="open", perhaps=offered) if offered else None
-    clashes = (
-        contradicting(reference.decisions, best, meaning)
-        if isinstance(best, Decision)
-        else contradicting(standing, best, meaning)
-    )
+    if (best := found.sure) is None:
+        return Reply(question=asked, status="open", perhaps=tuple(map(_offered, found.perhaps)))
+    rivals: list[Decision | Fact] = []
+    for _, reference in memory.references():
+        facts = [kept.fact for kept in reference.facts if kept.retired_at is None]
+        rivals += reference.decisions if best.kind == "decision" else facts
+    said = next(item for item in rivals if item.id == best.id)
+    against = tuple(clash.one for clash in contradicting(rivals, said, meaning))
+    return replace(_answer(asked, best), against=against)
+
+
+def _register(memory: ProjectMemory) -> list[Statement]:
+    """Decisions, then the facts that were not retired."""
+    standing = [said for said in memory.statements("decision", "fact") if said.status != "retired"]
+    return sorted(standing, key=lambda said: said.kind != "decision")
+
+
+def _answer(asked: str, said: Statement) -> Reply:
+    shown = _offered(said)
     return Reply(
         question=asked,
         status="answered",
-        id=best.id,
-        answer=_said(best),
-        by=best.by if isinstance(best, Decision) else "",
-        at=_when(best),
-        session=best.session,
-        source=_place(store, "reference.md"),
-        against=tuple(clash.one for clash in clashes),
+        id=said.id,
+        answer=said.text if said.kind == "answer" else shown.text,
+        by=said.who,
+        at=said.at,
+        session=said.session,
+        source=shown.source,
     )
 
 
-def _when(statement: Decision | Fact) -> float | None:
-    if isinstance(statement, Fact) and statement.verified_at is not None:
-        return statement.verified_at
-    return statement.at
+def _offered(said: Statement) -> Statement:
+    """With all that a person is shown: an answer behind its question, a decision with its reason."""
+    text = f"{said.subject} {said.text}" if said.kind == "answer" else said.text
+    text = f"{text} (because {said.reason})" if said.reason else text
+    return replace(said, text=text, source=_place(said.project, said.source))
 
 
-def _offered(store: MemoryStore, statement: Decision | Fact) -> Offered:
-    return Offered(
-        id=statement.id,
-        text=_said(statement),
-        at=_when(statement),
-        session=statement.session,
-        source=_place(store, "reference.md"),
-    )
-
-
-def _near(machine: Machine, store: MemoryStore, asked: str) -> tuple[Offered, ...]:
+def _near(machine: Machine, store: MemoryStore, memory: ProjectMemory, asked: str) -> tuple[Statement, ...]:
     """What search finds for the question, above its floor: answered questions, and what stands in the register."""
     hits = search(
         machine,
@@ -170,30 +149,12 @@ def _near(machine: Machine, store: MemoryStore, asked: str) -> tuple[Offered, ..
         name=store.name,
         floor=OFFER_FLOOR,
     )
-    reference = store.facts().reference
-    said: dict[str, Decision | Fact] = {decision.id: decision for decision in reference.decisions}
-    said |= {kept.fact.id: kept.fact for kept in reference.facts if kept.retired_at is None}
-    answers = {question.id: question for question in store.questions().questions if question.answer}
-    found: list[Offered] = []
-    for hit in hits:
-        if statement := said.get(hit.id):
-            found.append(_offered(store, statement))
-        elif question := answers.get(hit.id):
-            text = f"{question.text} {question.answer}"
-            at = question.answered_at if question.answered_at is not None else question.at
-            source = _place(store, "open-questions.md")
-            found.append(Offered(id=hit.id, text=text, at=at, session=question.session, source=source))
-    return tuple(found[:_MOST_OFFERED])
+    said = {one.id: one for one in (*memory.statements("answer"), *_register(memory)) if one.text}
+    return tuple(_offered(said[hit.id]) for hit in hits if hit.id in said)[:_MOST_OFFERED]
 
 
-def _place(store: MemoryStore, file: str) -> str:
-    return f"projects/{store.name}/{file}"
-
-
-def _said(statement: Decision | Fact) -> str:
-    if isinstance(statement, Decision) and statement.rationale:
-        return f"{statement.text} (because {statement.rationale})"
-    return statement.text
+def _place(project: str, file: str) -> str:
+    return f"projects/{project}/{file}"
 
 
 def _same(questions: Sequence[Question], asked: str, meaning: Meanings) -> Question | None:
@@ -219,7 +180,7 @@ def _keep_open(machine: Machine, asked: str) -> Reply:
     with writing(machine) as store:
         if store.change_questions(rewrite, "ask"):
             _show_open(machine, store, "ask")
-    return replace(told[-1], source=_place(store, "open-questions.md"))
+    return replace(told[-1], source=_place(store.name, "open-questions.md"))
 
 
 def _show_open(machine: Machine, store: MemoryStore, reason: str) -> None:

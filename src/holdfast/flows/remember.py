@@ -34,6 +34,7 @@ from holdfast.memory.state import advance, did_something, open_items, telling_ch
 from holdfast.memory.store import MemoryStore, given_up, made_since
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
+from holdfast.model.statement import statement_of
 from holdfast.sessions.harvest_sentences import PLAN_APPROVED
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -211,7 +212,8 @@ def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) ->
     return [
         doubt(clash.one, clash.other)
         for clash in clashes
-        if {clash.one.id, clash.other.id} & {*new} and not (is_passing(clash.one) or is_passing(clash.other))
+        if {clash.one.id, clash.other.id} & {*new}
+        and not any(is_passing(statement_of(one)) for one in (clash.one, clash.other))
     ]
 
 

@@ -273,7 +273,7 @@ def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
         return
     told: dict[tuple[str, ...], list[Fact]] = {}
     retired: set[tuple[str, ...]] = set()
-    for fact, is_retired in _told(machine, project):
+    for fact, is_retired in _told(project):
         key = LearnedFact(category="", statement=fact.text).key
         if is_retired:
             retired.add(key)
@@ -311,16 +311,13 @@ def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
         )
 
 
-def _told(machine: Machine, project: Project) -> Iterable[tuple[Fact, bool]]:
-    from holdfast.briefing.projects import memory_of
-    from holdfast.memory.read import known_projects
+def _told(project: Project) -> Iterable[tuple[Fact, bool]]:
+    from holdfast.memory.read import ProjectMemory
     from holdfast.sessions.store import CaptureStore
 
-    dismissed: set[str] = set()
-    for name in known_projects(project) or [""]:
-        memory = memory_of(machine, project, name)
-        dismissed |= memory.dismissed()
-        for kept in memory.facts().reference.facts:
+    memory = ProjectMemory(project, strict=True)
+    for _, reference in memory.references():
+        for kept in reference.facts:
             yield kept.fact, kept.retired_at is not None
             for old in kept.was:
                 yield old, True
@@ -328,7 +325,7 @@ def _told(machine: Machine, project: Project) -> Iterable[tuple[Fact, bool]]:
         return
     nothing: list[DistilledSession] = []
     for record in CaptureStore.glimpse(project.capture, lambda store: store.records(_MOST_RECORDS), nothing):
-        yield from ((fact, False) for fact in record.harvest.facts if fact.id not in dismissed)
+        yield from ((fact, False) for fact in record.harvest.facts if fact.id not in memory.dismissed)
 
 
 def _when(fact: Fact) -> float:

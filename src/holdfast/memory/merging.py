@@ -21,18 +21,19 @@ from holdfast.core.likeness import (
     NEAR_ENOUGH_TO_CLASH,
     Likeness,
     Signature,
+    asks_for,
     compare,
     compare_signatures,
     signature,
 )
 from holdfast.core.patterns import lazy_regex
-from holdfast.memory.paraphrase import Gap, Meaning, asks_alike, asks_for, gap, judge, least_shared, settle
+from holdfast.memory.paraphrase import Gap, Meaning, asks_alike, gap, judge, least_shared, settle
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
+from holdfast.model.statement import Item, Statement
 from holdfast.sessions.harvest_sentences import PLAN_APPROVED, asks_about_workflow
 
-Statement = Decision | Fact | Question | Finding | DeadEnd | OpenItem
-T = TypeVar("T", Decision, Fact, Question, Finding, DeadEnd, OpenItem)
+T = TypeVar("T", Decision, Fact, Question, Finding, DeadEnd, OpenItem, Decision | Fact)
 WHICH_HOLDS = "Which holds: "
 _UNDATED = float("-inf")
 _MOST_NEAR = 40
@@ -324,13 +325,13 @@ def _with_answer(first: T, group: Sequence[T]) -> T:
     )
 
 
-def _asks_alike(one: Statement, other: Statement) -> bool:
+def _asks_alike(one: Item, other: Item) -> bool:
     if isinstance(one, Question) and isinstance(other, Question):
         return asks_for(one.text) == asks_for(other.text)
     return True
 
 
-def _text_of(item: Statement) -> str:
+def _text_of(item: Item) -> str:
     if isinstance(item, DeadEnd):
         return f"{item.tried}. {item.failed}"
     return _unasked(item.text) if isinstance(item, Question) else item.text
@@ -341,7 +342,7 @@ def _unasked(text: str) -> str:
     return text.rstrip(" ?")
 
 
-def _key(item: Statement) -> tuple[str, str]:
+def _key(item: Item) -> tuple[str, str]:
     # A fact may be true of one category and said of another by accident: the id alone decides.
     return item.id, _folded(_text_of(item))
 
@@ -401,18 +402,20 @@ def is_passing_question(text: str) -> bool:
     return asks_about_workflow(text) or bool(_OF_THE_MOMENT.search(text))
 
 
-def is_passing(decision: Decision) -> bool:
-    """Whether a decision says what was done or chosen then, and nothing that holds from then on.
+def is_passing(said: Statement) -> bool:
+    """Whether a decision or an answer was right for that moment alone, and does not hold from then on.
 
-    What somebody wrote down by hand, and no session said, is meant to hold.
+    What a person wrote by hand, and no session said, is meant to hold.
     """
-    text = decision.text
-    if not decision.session:
+    text = said.text
+    if not said.session:
         return False
+    if said.kind == "answer":
+        return is_passing_question(said.subject)
     if text.startswith(PLAN_APPROVED) or _DEED.match(text):
         return True
     if asked := _QUESTION.match(text):
         return is_passing_question(asked["question"])
-    if decision.by == "agent" and (_DONE_TO_CODE.match(text) or _FRAGMENT.match(text)):
+    if said.who == "agent" and (_DONE_TO_CODE.match(text) or _FRAGMENT.match(text)):
         return True
     return bool(_POINTS_AT.search(text))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product, takewhile
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -31,13 +31,9 @@ from holdfast.core.likeness import (
 )
 from holdfast.core.patterns import lazy_regex
 from holdfast.memory.antonyms import alternative, is_a, is_filler, is_label, opposite, rival, synonymous
-from holdfast.model.memory import Decision, Fact
+from holdfast.model.statement import Statement
 
 # Whether a decision or a fact already answers a question: words only, and in doubt it does not.
-
-__all__ = ["answering", "asks_for", "tells", "when_said"]
-
-T = TypeVar("T", Decision, Fact, Decision | Fact)
 
 _FEWEST = 2  # content words of a question: fewer fit too much
 _ALL_UP_TO = 4  # so many words must all be met; of more, one in five may be missing
@@ -48,23 +44,18 @@ _CHOICE = lazy_regex(r"\bor\b", re.IGNORECASE)
 _DIGIT = lazy_regex(r"\d")
 
 
-def answering(question: str, statements: Iterable[T]) -> list[T]:
+def answering(question: str, statements: Iterable[Statement]) -> list[Statement]:
     """The statements that answer, the best first; of equals the latest."""
     asked = signature(question.rstrip(" ?"))
     rated = [
-        (rate, when_said(statement), place, statement)
+        (rate, statement.at or 0.0, place, statement)
         for place, statement in enumerate(statements)
         if (rate := _strength(question, asked, statement)) > 0
     ]
     return [statement for *_, statement in sorted(rated, key=lambda entry: entry[:3], reverse=True)]
 
 
-def when_said(statement: Decision | Fact) -> float:
-    verified = statement.verified_at if isinstance(statement, Fact) else None
-    return verified or statement.at or 0.0
-
-
-def _strength(question: str, asked: Signature, statement: Decision | Fact) -> float:
+def _strength(question: str, asked: Signature, statement: Statement) -> float:
     said = signature(statement.text)
     if len(asked.words) + len(asked.hard) < _FEWEST or not asked.words:
         return 0.0
@@ -81,13 +72,13 @@ def _strength(question: str, asked: Signature, statement: Decision | Fact) -> fl
     return closeness if not word or tells(word, question, asked, said, statement) else 0.0
 
 
-def tells(word: str, question: str, asked: Signature, said: Signature, statement: Decision | Fact) -> bool:
+def tells(word: str, question: str, asked: Signature, said: Signature, statement: Statement) -> bool:
     """Whether a statement on the same subject gives what the question word asks for."""
     new_hard = said.hard - asked.hard
     if asked.words & (said.denied - asked.denied):
         return False  # what is not done tells nothing of what is
     if word == "why":
-        return isinstance(statement, Decision) and bool(statement.rationale)
+        return bool(statement.reason)
     if word.startswith("who"):
         return False  # people have no shape by which they are known
     if word == "when" or AMOUNT.search(question):
@@ -269,8 +260,6 @@ def judge(one: str, other: str, meaning: Meaning) -> Verdict:
 
 # Whether a decision or a fact answers a question that is put in other words: surely, perhaps, or not.
 
-StatementT = TypeVar("StatementT", Decision, Fact, Decision | Fact)
-
 SURE = 0.85
 MAYBE = 0.6
 _REPLY_CLOSE = 0.5  # of what a sure answer says, at least about half was asked
@@ -282,8 +271,6 @@ _PLACE = lazy_regex(r"\b(?:in|on|at|under|to|into|inside|below|beside|next to)\b
 _WHICH = lazy_regex(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
 _MARKS = ".,;:!?()`'"
 _NUMBERED = lazy_regex(r"\b(?:version|number)\b", re.IGNORECASE)
-_REPLY_CHOICE = lazy_regex(r"\bor\b", re.IGNORECASE)
-_REPLY_DIGIT = lazy_regex(r"\d")
 _EXACT = 0.9  # a statement of one thing and one value, asked for by this one thing
 _BEING_SOMEWHERE = frozenset(
     map(stem, word_set("stored store live lives go written saved kept located found come put"))
@@ -301,26 +288,26 @@ _EMPTY = frozenset(
 )
 
 
-class Answers(Struct, Generic[StatementT], frozen=True):
+class Answers(Struct, frozen=True):
     """What the record says to a question: the one that answers, or those that perhaps do."""
 
-    sure: StatementT | None = None
-    perhaps: tuple[StatementT, ...] = ()
+    sure: Statement | None = None
+    perhaps: tuple[Statement, ...] = ()
 
 
-class _Rated(Struct, Generic[StatementT], frozen=True):
-    statement: StatementT
+class _Rated(Struct, frozen=True):
+    statement: Statement
     rate: float
     sure: bool
 
 
-def reply(question: str, statements: Sequence[StatementT], meaning: Meaning) -> Answers[StatementT]:
+def reply(question: str, statements: Sequence[Statement], meaning: Meaning) -> Answers:
     """The best answer among the statements; of equals the latest."""
     asked = signature(question.rstrip(" ?"))
     rated = [
         found for statement in statements if (found := _rate(question, asked, statement, meaning)) is not None
     ]
-    rated.sort(key=lambda found: (found.sure, round(found.rate, 2), when_said(found.statement)), reverse=True)
+    rated.sort(key=lambda found: (found.sure, round(found.rate, 2), found.statement.at or 0.0), reverse=True)
     if rated and rated[0].sure and not _tied(rated):
         return Answers(sure=rated[0].statement)
     near = [
@@ -331,7 +318,7 @@ def reply(question: str, statements: Sequence[StatementT], meaning: Meaning) -> 
     return Answers(perhaps=tuple(near[:_MOST_OFFERED]))
 
 
-def _tied(rated: Sequence[_Rated[StatementT]]) -> bool:
+def _tied(rated: Sequence[_Rated]) -> bool:
     """Whether something else answers as well and says another thing. What contradicts is said beside the answer."""
     best = rated[0]
     return any(
@@ -342,14 +329,12 @@ def _tied(rated: Sequence[_Rated[StatementT]]) -> bool:
     )
 
 
-def _rate(
-    question: str, asked: Signature, statement: StatementT, meaning: Meaning
-) -> _Rated[StatementT] | None:
+def _rate(question: str, asked: Signature, statement: Statement, meaning: Meaning) -> _Rated | None:
     said = signature(statement.text)
     word = match[1].casefold() if (match := _OPEN.search(question)) else ""
     if not asked.hard <= said.hard or (word and not tells(word, question, asked, said, statement)):
         return None
-    if _NUMBERED.search(question) and not any(map(_REPLY_DIGIT.search, said.hard - asked.hard)):
+    if _NUMBERED.search(question) and not any(map(_DIGIT.search, said.hard - asked.hard)):
         return None
     if word and asked.negates != said.negates:
         return None  # what is not done tells nothing of what is
@@ -358,7 +343,7 @@ def _rate(
         return None
     shown, spelled = surfaces(question), surfaces(statement.text)
     met = {one: _met(one, said, shown, spelled, meaning) for one in wanted}
-    if _REPLY_CHOICE.search(question):  # the one of them that the record names is met, the others need not be
+    if _CHOICE.search(question):  # the one of them that the record names is met, the others need not be
         met = {
             one: strength
             for one, strength in met.items()

@@ -1,13 +1,13 @@
 """The one read model: what a repository's memory says, each file read and parsed once for a command.
 
-Who tells, searches or lists goes through here; who changes a file goes through `MemoryStore`, under its lock.
+Code that shows or searches memory reads through here; code that changes a file uses `MemoryStore`, under its lock.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 from holdfast.core.errors import HoldfastError
@@ -15,104 +15,107 @@ from holdfast.memory.current import Current, CurrentFile
 from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import LogEntry, OpenItem, Question
-from holdfast.model.statement import Statement, statement_of, statements_in
+from holdfast.model.statement import Statement, StatementKind, Status, statement_of, statements_in
 from holdfast.store.project import Project
 
 T = TypeVar("T")
+_UNREADABLE = (HoldfastError, OSError)
 
 
 def known_projects(project: Project) -> list[str]:
-    """Those of the repository's projects that have something written down."""
+    """The repository's projects that have a folder in the memory."""
     folder = project.memory / "projects"
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def or_nothing(read: Callable[[], Iterable[T]]) -> Iterable[T]:
+    """What `read` gives; nothing if a file cannot be read, because `doctor` reports that."""
     try:
         return read()
-    except (HoldfastError, OSError):
-        return ()  # `doctor` names the file and what is wrong with it
+    except _UNREADABLE:
+        return ()
 
 
 class ProjectMemory:
-    """The memory of all projects of a repository. A file that cannot be read keeps nobody from the rest."""
+    """The memory of all projects of a repository, or of the one that is named.
 
-    def __init__(self, project: Project) -> None:
+    A file that cannot be read is left out. With `strict` it is an error.
+    """
+
+    def __init__(self, project: Project, name: str = "", *, strict: bool = False) -> None:
         self.project = project
-        self._common = MemoryStore(project, project.title)
-        self._stores: list[MemoryStore] = []
-        for name in known_projects(project):
-            with contextlib.suppress(HoldfastError):  # a folder that no project can be called
-                self._stores.append(MemoryStore(project, name))
-        self._parsed: dict[tuple[str, str], Any] = {}
+        self.name = name or project.title
+        self._common = MemoryStore(project, self.name)
+        self._stores = [self._common] if name else []
+        for known in [] if name else known_projects(project):
+            with contextlib.suppress(HoldfastError):  # the name of the folder is not one of a project
+                self._stores.append(MemoryStore(project, known))
+        self._left_out: tuple[type[Exception], ...] = () if strict else _UNREADABLE
+        self._parsed: dict[tuple[object, str], Any] = {}
 
     @cached_property
     def dismissed(self) -> set[str]:
-        """Ids of what a person took out."""
-        return {id for store in self._stores or [self._common] for id in or_nothing(store.dismissed)}
+        """Ids of what a person removed."""
+        every = self._each(MemoryStore.dismissed, self._stores or [self._common])
+        return {id for _, ids in every for id in ids}
 
     def current_file(self) -> CurrentFile:
         """current.md as read; StoreError when its markers are broken."""
-        return self._once("current", self._common, MemoryStore.current)
+        return self._once(MemoryStore.current, self._common)
 
     @property
     def current(self) -> Current:
         """The state; an empty one where it cannot be read."""
         try:
             return self.current_file().current
-        except (HoldfastError, OSError):
+        except self._left_out:
             return Current()
 
     def references(self) -> Iterator[tuple[str, Reference]]:
-        """Facts and decisions, with the name of the project that they are of."""
-        return ((name, file.reference) for name, file in self._of_all("reference", MemoryStore.facts))
+        """Facts and decisions, with the name of their project."""
+        return ((name, file.reference) for name, file in self._each(MemoryStore.facts))
 
     def questions(self) -> Iterator[tuple[str, Question]]:
-        files = self._of_all("questions", MemoryStore.questions)
+        files = self._each(MemoryStore.questions)
         return ((name, question) for name, file in files for question in file.questions)
 
-    def entries(self, *, archived: bool = False) -> Iterator[tuple[str, LogEntry]]:
-        """The sessions that the logs hold; those of the archive only on demand."""
-        if archived:
-            files = self._of_all("archive", lambda store: store.entries().entries)
-        else:
-            files = self._of_all("log", MemoryStore.latest)
-        return ((name, entry) for name, entries in files for entry in entries)
+    def entries(self) -> Iterator[tuple[str, LogEntry]]:
+        """The sessions of the logs, without those of the archive."""
+        return ((name, entry) for name, entries in self._each(MemoryStore.latest) for entry in entries)
 
-    def statements(self, *, archived: bool = False) -> Iterator[Statement]:
-        """Everything that the files say, each statement once: as the register has it, else as the log does."""
-        found: dict[str, Statement] = {}
-        for name, entry in self.entries(archived=archived):
-            found |= {one.id: one for one in statements_in(entry, name, "log.md")}
-        found |= {one.id: statement_of(one, name, "open-questions.md") for name, one in self.questions()}
-        for name, reference in self.references():
-            for kept in reference.facts:
+    def statements(self, *kinds: StatementKind) -> Iterator[Statement]:
+        """All statements of these kinds, each kind from the file that is canonical for it."""
+        for name, reference in self.references() if {"fact", "decision"} & {*kinds} else ():
+            for kept in reference.facts if "fact" in kinds else ():
+                status: Status = "agreed" if kept.did_not_show is None else "rejected"
                 said = statement_of(kept.fact, name, "reference.md")
-                found[said.id] = said if kept.retired_at is None else said.with_status("retired")
-            found |= {one.id: statement_of(one, name, "reference.md") for one in reference.decisions}
-        steps = [
-            OpenItem(text=step.text, owner=step.by, branch=step.branch, session=step.session, at=step.at)
-            for step in self.current.next
-        ]
-        for item in (*self.current.todo, *steps):
-            found[item.id] = statement_of(item, item.project, "current.md")
-        return (one for id, one in found.items() if id not in self.dismissed)
+                yield said.with_status(status if kept.retired_at is None else "retired")
+            for decision in reference.decisions if "decision" in kinds else ():
+                yield statement_of(decision, name, "reference.md")
+        for name, question in self.questions() if "answer" in kinds else ():
+            yield statement_of(question, name, "open-questions.md")
+        for name, entry in self.entries() if {"finding", "dead_end"} & {*kinds} else ():
+            yield from (said for said in statements_in(entry, name, "log.md") if said.kind in kinds)
+        if "next_step" in kinds:
+            steps = (
+                OpenItem(text=step.text, owner=step.by, branch=step.branch, session=step.session, at=step.at)
+                for step in self.current.next
+            )
+            yield from (statement_of(item, source="current.md") for item in (*self.current.todo, *steps))
 
-    def _of_all(self, what: str, read: Callable[[MemoryStore], T]) -> Iterator[tuple[str, T]]:
-        for store in self._stores:
-            yield from or_nothing(partial(self._named, what, store, read))
+    def _each(
+        self, read: Callable[[MemoryStore], T], stores: Iterable[MemoryStore] | None = None
+    ) -> Iterator[tuple[str, T]]:
+        for store in self._stores if stores is None else stores:
+            try:
+                parsed = self._once(read, store)
+            except self._left_out:
+                continue
+            yield store.name, parsed
 
-    def _named(self, what: str, store: MemoryStore, read: Callable[[MemoryStore], T]) -> list[tuple[str, T]]:
-        return [(store.name, self._once(what, store, read))]
-
-    def _once(self, what: str, store: MemoryStore, read: Callable[[MemoryStore], T]) -> T:
-        key = (what, store.name)
+    def _once(self, read: Callable[[MemoryStore], T], store: MemoryStore) -> T:
+        key = (read, store.name)
         if key not in self._parsed:
             self._parsed[key] = read(store)
-        found: T = self._parsed[key]
-        return found
-
-
-def read_memory(project: Project) -> ProjectMemory:
-    """The memory as it is now: nothing is opened before it is asked for."""
-    return ProjectMemory(project)
+        parsed: T = self._parsed[key]
+        return parsed

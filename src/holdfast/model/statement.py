@@ -72,6 +72,10 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stat
     supersedes: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
+    @property
+    def at(self) -> float | None:
+        return None if self.stamp is None else self.stamp.wall
+
     def with_status(self, status: Status) -> Statement:
         return msgspec.structs.replace(self, status=status)
 
