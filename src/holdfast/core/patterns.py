@@ -143,6 +143,7 @@ class _Programs:
 
         beside = f"{self._path}.{os.getpid()}"
         try:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(beside, "wb") as file:
                 file.write(marshal.dumps((_stamp(), self._known)))
             os.replace(beside, self._path)

@@ -20,7 +20,7 @@ from holdfast.flows.refresh import prepare_if_enabled
 from holdfast.hooks import trace
 from holdfast.store.machine import Machine
 
-REGEX_CACHE = "regex.cache"
+REGEX_CACHE = os.path.join("cache", "regex")
 LONGEST_S = 300.0  # what is not done by then is done by the next one: nothing of ours stays for long
 RESERVE_S = 20.0  # a model is not asked so late that its answer could not be kept
 
