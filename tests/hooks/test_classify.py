@@ -66,6 +66,10 @@ def test_what_cannot_be_told_is_other(prompt: str) -> None:
     assert classify(prompt)[0] == "other"
 
 
+def test_an_order_after_only_is_judged_though_the_sentence_begins_with_nothing_else() -> None:
+    assert classify("only tell me no new code, and read the reviews before")[0] == "exploration"
+
+
 @pytest.mark.parametrize(
     ("prompt", "word"),
     [

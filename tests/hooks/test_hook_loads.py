@@ -30,7 +30,7 @@ HEAVY = {
     *("traceback", "typing", "urllib", "uuid", "warnings", "weakref"),
 }
 EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared", "reading"}
-JUDGED = {"classify", "classify_words", "classify_reading", "classify_orders"}
+JUDGED = {"classify", "classify_words", "classify_sentence", "classify_orders"}
 SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "fence", "patterns"}
 POINTED = SILENT | {"lesson_lines", "postings", "ranking"}
 SCRIPT = """

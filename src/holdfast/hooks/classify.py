@@ -7,267 +7,106 @@ finding carries a weight and a reason; the class with the most wins if it is cle
 
 from __future__ import annotations
 
-from holdfast.hooks import classify_words as p
 from holdfast.hooks import classify_words as w
-from holdfast.hooks.classify_orders import CLAUSES, base_form, judge_statement, orders, skip
-from holdfast.hooks.classify_reading import Said
+from holdfast.hooks.classify_orders import has, skip
+from holdfast.hooks.classify_sentence import judge
 
-TYPE_CHECKING = False
-
-
-# Judges one sentence of a prompt for the classifier: orders by the verb at the head of a clause, questions,
-# wishes.
-
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Iterator
 
-    SentenceFindings: TypeAlias = list[tuple[str, float, str]]
-
-
-def judge(words: list[str], asked: bool, findings: SentenceFindings) -> str:
-    """Adds what a sentence tells; returns whether it is an order, a question or a statement."""
-    start = skip(words, 0)
-    if "only" in words[:start]:
-        start = len(words)  # "only count lines that …": what the program is to do
-    inverted = _is_inverted(words, start) or (
-        asked and any(word in w.WH for word in words[start : start + 1])
-    )
-    if words[0] == "if" and not asked and _asks_after_a_condition(words):
-        findings.append(("qa", 2.0, '"if …"'))
-        return "question"
-    plain = " ".join(words)
-    doubt = next((doubt for doubt in w.DOUBTS if doubt in plain), "")
-    tagged = (
-        len(words) > 4 and words[-1] == "right" and words[-2] not in ("the", "all", "not", "to", "is", "in")
-    )
-    questioned = asked or inverted or bool(doubt) or tagged
-    frames = _frames(words, start if inverted else len(words))
-    if questioned:  # "do we need to add": asked, not wished
-        frames = {
-            at: frame
-            for at, frame in frames.items()
-            if frame.partition(" ")[0] not in w.WISHING
-            or (frame == "we should" and w.HEDGES & set(words[:3]))
-        }  # but "maybe we should make it bigger?" is a wish all the same
-    if asked and len(words) - start == 1:
-        findings.append(("qa", 1.6, f'"{words[start]}?"'))
-        return "question"
-    ordered = orders(words, start, questioned, frames, findings)
-    embedded = next((at for at in range(1, len(words) - 1) if _is_embedded(words, at)), 0)
-    if embedded and not questioned and not ordered:
-        _question(words, embedded, False, "", plain, findings)
-        return "question"
-    if not questioned:
-        if not (ordered and findings[0][0] == "exploration" and words[start] in w.LOOK):
-            judge_statement(words, ordered, findings)  # "find out why it fails" says what to look at
-        return "order" if ordered else "statement"
-    if frames and not inverted and min(frames) > 4:
-        # "lint shows errors, can you take a look?"
-        judge_statement(words[: min(frames) - 2], ordered, findings)
-    if not ordered and _is_request(words, start, findings):
-        return "order"
-    if not ordered:
-        _question(words, start, inverted, doubt, plain, findings)
-        if (
-            asked
-            and not inverted
-            and not doubt
-            and not any(word in w.WH for word in words[start : start + 1])
-        ):
-            judge_statement(words, False, findings)  # "the header is gone now?": said as it is, and doubted
-    return "order" if ordered else "question"
-
-
-def _asks_after_a_condition(words: list[str]) -> bool:
-    """ "if i wrote nothing would it stop": the question mark was left out."""
-    return any(
-        words[at] in ("would", "will", "does", "is", "are", "can")
-        and words[at + 1] in ("it", "they", "there", "i", "we")
-        and words[at - 1] not in w.WH
-        for at in range(3, len(words) - 1)
-    )
-
-
-def _is_request(words: list[str], start: int, findings: SentenceFindings) -> bool:
-    """Asked for as a question: "can it be removed?", "how about we add", "why don't you use"."""
-    head, after = words[start] if start < len(words) else "", words[start + 1 : start + 3]
-    if head in ("can", "could", "can't", "couldn't"):
-        for at in range(start + 1, min(start + 8, len(words) - 1)):
-            if (
-                words[at] == "be"
-                and (words[at + 1].endswith("ed") or words[at + 1] in w.DONE)
-                and words[at + 1] not in w.STATES
-            ):
-                findings.append(("code-gen", 1.7, f'"{head} … be {words[at + 1]}"'))
-                return True
-    if (head in ("how", "what") and after[:1] == ["about"]) or (
-        head == "why" and after in (["don't", "you"], ["don't", "we"])
-    ):
-        at = start + 2
-        while at < len(words) and (
-            words[at] in w.SUBJECTS or words[at] in w.BETWEEN or words[at] in ("if", "to")
-        ):
-            at += 1
-        if at < len(words) and base_form(words[at]) in w.CHANGE and words[at] not in w.NOUNISH:
-            findings.append(("code-gen", 2.0, f'"{head} {after[0]} … {words[at]}"'))
-            return True
-    return False
-
-
-def _is_embedded(words: list[str], at: int) -> bool:
-    """A question inside a statement: "tell me what is"; but "a theme, which is different" only says more of it."""
-    if words[at] not in w.WH or words[at + 1] not in w.AUXILIARIES:
-        return False
-    return words[at] not in ("which", "who", "whose") or words[at - 1] in w.ASKS
-
-
-def _is_inverted(words: list[str], at: int) -> bool:
-    """Whether it begins as a question does: "where is", "does it", "is the". "when i click" does not."""
-    head = words[at] if at < len(words) else ""
-    after = words[at + 1] if at + 1 < len(words) else ""
-    if head in ("when", "which", "how", "who", "any", "anything", "may", "might", "as"):
-        return after in w.AUXILIARIES or (
-            head == "how" and after in ("much", "many", "hard", "long", "to", "come")
-        )
-    if head == "do" and after in w.IT:
-        return False  # "do it, and push"
-    if after in w.ELIDED:
-        return False  # "should be fixed", "still doesn't work": who or what it is goes without saying
-    if head in ("do", "have", "had", "don't", "can", "could", "would", "will"):
-        nouns = head not in ("do", "have", "don't") and after in ("the", "these", "those", "this", "that")
-        return len(words) > at + 2 and (after in w.SUBJECTS or nouns)
-    return head in w.QUESTION_HEADS
-
-
-def _frames(words: list[str], asked_from: int) -> dict[int, str]:
-    """Where verbs stand that "can you", "let's", "we need to" and the like lead to, with those words."""
-    found: dict[int, str] = {}
-    for at in range(len(words)):
-        after = _frame(words, at)
-        inside = at > asked_from and words[at - 1] not in CLAUSES  # "which one would you recommend?"
-        if after and not inside:
-            polite = words[after : after + 1] == ["not"] and words[at] in (
-                "can",
-                "could",
-            )  # "can we not just …"
-            found[skip(words, after + polite)] = " ".join(words[at:after])
-    return found
-
-
-def _frame(words: list[str], at: int) -> int:
-    """Where the verb stands if an asking or wishing phrase begins here, else 0."""
-    word, after = words[at], words[at + 1] if at + 1 < len(words) else ""
-    before = words[at - 1] if at else ""
-    if before in ("what", "whether", "why", "how", "where", "which", "when", "if"):
-        return 0
-    if word in w.WISHING and any(asks in w.WH for asks in words[max(0, at - 6) : at]):
-        return 0  # "what is the option that we need to set": asked about
-    if word in ("need", "want", "needs") and (before in w.NOT or before in w.OF_OTHERS):
-        return 0  # "we might not need to redeploy", "users may want to see it"
-    if (
-        word == "you"
-        and after == "can"
-        and words[at + 2 : at + 3] in (["see"], ["tell"], ["notice"], ["find"])
-    ):
-        return 0  # "you can see that it is off": shown, not asked for
-    if word in ("can", "could", "would", "will", "can't", "couldn't"):
-        if after in ("you", "u") or (after == "we" and word not in ("would", "will")):
-            if words[at + 2 : at + 5] == ["be", "able", "to"]:
-                return at + 5
-            return at + 3 if words[at + 2 : at + 3] == ["mind"] else at + 2
-        return 0
-    if word in ("let's", "lets", "please", "pls", "plz"):
-        return at + 1
-    if word == "you" and after in ("could", "can", "should", "must"):
-        return at + 2
-    if word == "we" and before == "now" and after in w.CHANGE and after not in w.NOUNISH:
-        return at + 1  # "now we add one more box"
-    if word in ("i", "we", "i'd", "we'd", "it", "they", "id"):
-        would = word.endswith("'d")
-        while after in w.BETWEEN:
-            would = would or after == "would"
-            at += 1
-            after = words[at + 1] if at + 1 < len(words) else ""
-        if would and after in w.CHANGE:
-            return at + 1
-    elif not (word in ("need", "want", "remember", "needs") and after == "to"):
-        return 0
-    else:
-        return at + 2
-    if word == "id" and after == "like":
-        after = "like"
-    if after in ("should", "must", "wanna", "gotta"):
-        return at + 2
-    if after in w.WISH_HEADS:
-        rest = words[at + 2 : at + 4]
-        return at + 4 if rest == ["you", "to"] else at + 3 if rest[:1] == ["to"] else 0
-    return 0
-
-
-def _question(
-    words: list[str], start: int, inverted: bool, doubt: str, plain: str, findings: SentenceFindings
-) -> None:
-    head = words[start] if start < len(words) else ""
-    after = words[start + 1] if start + 1 < len(words) else ""
-    about_code = any(word in w.IN_CODE for word in words)
-    locating = head in ("where", "where's") or (head == "which" and after in w.IN_CODE)
-    who = words[start + 2] if start + 2 < len(words) else ""
-    working = head in ("how", "how's") and after in w.AUXILIARIES and who not in ("i", "you")
-    reasoning = (
-        head in ("why", "why's")
-        and after in w.AUXILIARIES
-        and after not in ("did", "didn't")
-        and who != "you"
-    )
-    scoping = head == "what" and (after == "effort" or "take" in words) and after != "if"
-    if locating or working or scoping or (reasoning and (about_code or len(words) > 8)):
-        kind = "exploration"
-    else:
-        here = head not in ("can", "could", "may") and any(word in w.HERE for word in words)
-        about = here or (head in ("what", "what's") and after != "if" and about_code)
-        used = head in ("is", "are", "does", "do") and any(word in w.REACHED for word in words)
-        doubted = bool(doubt) and any(word in w.WH for word in words)
-        kind = "exploration" if about or used or doubted else "qa"
-    underlined = len(words) < 6 and any(plain.endswith(known) for known in w.RHETORICAL)
-    if underlined or words == ["why"]:
-        weight = 0.9
-    elif doubt:
-        weight = 1.6
-    else:
-        weight = 2.0 if inverted or head in w.WH or words[-1] in w.TAGS else 1.2
-    findings.append((kind, weight, f'"{doubt or " ".join(words[start : start + 3])}"'))
-
+    from holdfast.hooks.classify_orders import Finding, Findings
 
 ENOUGH = 1.5
 CLEAR = 0.4
 TALK = 10  # one word in so many, of a prompt of some length
 LONG = 14
+SHORT = 12  # words of an answer to what was proposed
 UNSURE = 0.3  # the confidence of a class that nothing speaks for
 WORK = "unsure, work on code or a look at it"
+CLASSES = ("code-gen", "exploration", "qa", "other")
 _WORK = {"code-gen", "exploration"}
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
+# What is wanted is said at the start or at the end, however much is pasted between: characters, and words of each.
+MOST_HEAD = 2_500
+MOST_TAIL = 700
+MOST_WORDS = 130
+LONGEST_QUOTE = 40  # words; a quotation mark that is never closed must not swallow the rest
+EDGES = "+\"'`*_~()[]{}<>,.!?;:…“”‘’«»¿¡、。？！，"
+ENDS = ".!?;:…。？！；"
+ARROWS = ("->", "→", "=>")
+DASHES = ("-", "–", "—", "--", *ARROWS)
+MANNERS = (
+    "please",
+    "pls",
+    "plz",
+    "thanks",
+    "thank you",
+    "thx",
+    "many thanks",
+    "cheers",
+    "bitte",
+    "danke",
+    "merci",
+    "stp",
+    "svp",
+)
+AFTERTHOUGHT = " \n\t,.!:)🙏"
+TRACE_STARTS = (
+    "at ", 'file "', "traceback ", "caused by", "--> ", "panic:", "goroutine ", "failed ", "fail:", "--- fail", "e   ",
+    "error[", "error:", "npm err", "warning:", "warning[", "fatal:", "thread '", "exception in ", "uncaught ", "✗", "✘",
+    "❌", "× ", "⨯", "segmentation fault", "err!", "[error]", "unhandled ", "assertionerror",
+)  # fmt: skip
+REQUEST = "## My request for Codex:"  # an editor puts the files that are open before what is said
+BEGINS = frozenset(("Can", "Could", "Please", "Also"))  # a sentence, with or without a full stop before it
+LEVELS = ("[info", "[debug", "[warn", "[20")
+BARE_LEVELS = ("INFO ", "DEBUG ", "WARN ")  # "debug the basket" is an order
+PASTED_STARTS = (
+    "{", "[{", '["', "<", "|", "$ ", "➜", "❯", "% ", "+++", "@@", "diff --git", "─", "│", "┌", "└", "===", "#!",
+    "//", ">",
+)  # fmt: skip
 
-    Findings: TypeAlias = list[tuple[str, float, str]]
+
+BARE = {
+    "wont": "won't", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't", "arent": "aren't",
+    "wasnt": "wasn't", "shouldnt": "shouldn't", "couldnt": "couldn't", "wouldnt": "wouldn't", "hasnt": "hasn't",
+    "havent": "haven't", "cant": "can't", "im": "i'm", "ive": "i've", "thats": "that's", "whats": "what's",
+}  # fmt: skip
 
 
 def classify(prompt: str) -> tuple[str, float, str]:
     """Class, confidence from 0 to 1, and why: the words and shapes that decided. Never raises on any text."""
-    said = Said(prompt)
-    if said.command:
-        return _slash(said)
-    findings: Findings = []
-    _abroad(said, findings)
-    _go_on(said, findings)
+    text = PromptText(prompt)
+    if text.command:
+        return _classify_command(text)
+    findings = [*_foreign_findings(text), *_continuation(text)]
     judged: list[tuple[str, Findings]] = []
-    for words, asked in said.sentences:
+    for words, asked in text.sentences:
         found: Findings = []
         judged.append((judge(words, asked, found), found))
+    begun = bool(judged) and any(kind == "code-gen" and weight >= 4 for kind, weight, _ in judged[0][1])
+    findings += _weigh(text, judged)
+    findings += _shape(text, begun, any(kind == "code-gen" and weight >= 4 for kind, weight, _ in findings))
+    return _decide(findings)
+
+
+def _classify_command(text: PromptText) -> tuple[str, float, str]:
+    name = text.command.rpartition(":")[2]
+    for kind, names in w.SLASH.items():
+        if name in names:
+            return kind, 0.8, f"the command /{text.command}"
+    if text.arguments.count(" ") >= 2 and not text.arguments.startswith("/"):
+        kind, confidence, why = classify(text.arguments)
+        return kind, round(confidence * 0.8, 2), f"the words after /{text.command}: {why}"
+    return "other", 0.8, f"the command /{text.command}"
+
+
+def _weigh(text: PromptText, judged: list[tuple[str, Findings]]) -> Iterator[Finding]:
+    """The findings of all sentences, each by where it stands and what stands beside it."""
     last = len(judged) - 1
     closing = bool(judged) and _closes_with_a_question(*judged[-1])
-    talking = said.words >= LONG and not said.code and not said.traces and _is_talk(said)
-    looking = ordered = begun = False
+    talking = text.words >= LONG and not text.code and not text.traces and _is_talk(text)
+    looking = ordered = False
     for place, (act, found) in enumerate(judged):
         # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
         middle = 5 < place < last - 1
@@ -281,21 +120,18 @@ def classify(prompt: str) -> tuple[str, float, str]:
             elif (place == 0 or not ordered) and kind in ("exploration", "other") and weight >= 2.5:
                 weight *= 1.2 if kind == "exploration" else 1.0
                 looking = True
-            elif looking and place and kind == "code-gen" and (weight <= 3.0 or why in p.MANNERS_OF_WORK):
+            elif looking and place and kind == "code-gen" and (weight <= 3.0 or why in w.MANNERS_OF_WORK):
                 weight *= 0.5 if weight <= 3.0 else 0.3  # what the look is about, and how to go about it
-            findings.append((kind, weight, why))
-        begun = begun or (place == 0 and any(kind == "code-gen" and weight >= 4 for kind, weight, _ in found))
+            yield kind, weight, why
         ordered = ordered or act == "order"
-        if place == 0 and found and len(said.sentences[0][0]) <= 3 and found[0][0] == "exploration":
-            findings.append(("code-gen", -3.0, ""))  # "brainstorm: …", "review: …": the rest is its subject
-    _shape(said, findings, begun)
-    return _decide(findings)
+        if place == 0 and found and len(text.sentences[0][0]) <= 3 and found[0][0] == "exploration":
+            yield "code-gen", -3.0, ""  # "brainstorm: …", "review: …": the rest is its subject
 
 
-def _is_talk(said: Said) -> bool:
+def _is_talk(text: PromptText) -> bool:
     """Whether one word in ten is about the two who speak: "i think we just …"."""
-    personal = sum(word in p.PERSONAL for words, _ in said.sentences for word in words)
-    return personal * TALK > sum(len(words) for words, _ in said.sentences)
+    words = text.all_words()
+    return sum(word in w.PERSONAL for word in words) * TALK > len(words)
 
 
 def _closes_with_a_question(act: str, found: Findings) -> bool:
@@ -304,58 +140,56 @@ def _closes_with_a_question(act: str, found: Findings) -> bool:
     return act == "question" and bool(found) and found[-1][1] >= 1.2
 
 
-def _slash(said: Said) -> tuple[str, float, str]:
-    name = said.command.rpartition(":")[2]
-    for kind, names in p.SLASH.items():
-        if name in names:
-            return kind, 0.8, f"the command /{said.command}"
-    if said.arguments.count(" ") >= 2 and not said.arguments.startswith("/"):
-        kind, confidence, why = classify(said.arguments)
-        return kind, round(confidence * 0.8, 2), f"the words after /{said.command}: {why}"
-    return "other", 0.8, f"the command /{said.command}"
-
-
-def _go_on(said: Said, findings: Findings) -> None:
-    """Short answers: thanks and assent are nobody's order; "do it" and "option 2" go on with what was proposed."""
-    if said.words > 12 and said.sentences:
-        first = [word for word in said.sentences[0][0] if word not in p.ASSENT and word not in p.MANNERLY]
+def _continuation(text: PromptText) -> Iterator[Finding]:
+    """Short answers: thanks and assent order nothing; "do it" and "option 2" go on with what was proposed."""
+    if not text.sentences:
+        return
+    if text.words > SHORT:
+        first = [word for word in text.sentences[0][0] if word not in w.ASSENT and word not in w.MANNERLY]
         start = " ".join(first[:2])
-        phrase = next((phrase for phrase in p.GOES_ON if start == phrase or first[:1] == [phrase]), "")
+        phrase = next((phrase for phrase in w.GOES_ON if start == phrase or first[:1] == [phrase]), "")
         if phrase and first[len(phrase.split()) :][:1] in ([], [","], ["and"], ["with"]):
-            findings.append(("code-gen", 3.0, f'going on: "{phrase}"'))
-    if said.words > 12 or not said.sentences:
+            yield "code-gen", 3.0, f'going on: "{phrase}"'
         return
-    words = [word for sentence, _ in said.sentences for word in sentence if word != ","]
-    if all(word in p.CHAT or word in p.ASSENT for word in words):
-        findings.append(("other", 3.0, "thanks, a greeting or a bare yes or no"))
+    words = [word for word in text.all_words() if word != ","]
+    if all(word in w.CHAT or word in w.ASSENT for word in words):
+        yield "other", 3.0, "thanks, a greeting or a bare yes or no"
+    elif text.asks:
         return
-    if any(asked for _, asked in said.sentences):
-        return
-    told = next((phrase for phrase in p.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
-    if (
-        not told
-        and words[-1] in ("continue", "proceed")
-        and len(words) > 1
-        and words[-2] not in w.AUXILIARIES
-    ):
-        told = words[-1]
-    if told == "try again" and any(word in w.CHORE or word in w.LOOK for word in words):
-        told = ""
-    if told or ("go" in words and all(word in w.FILLERS or word in p.ASSENT for word in words)):
-        findings.append(("code-gen", 3.0, f'going on: "{told or "go"}"'))
-        return
-    rest = " ".join(words[skip(words, 0) :])
-    assented = next((at for at, word in enumerate(words) if word not in p.ASSENT), 0)
-    plain = " ".join(words[assented:])
-    phrase = next((phrase for phrase in p.GO_ON if _begins(rest, phrase) or _begins(plain, phrase)), "")
-    if phrase and not any(word in w.CHORE for word in words[1:3]):
-        findings.append(("code-gen", 2.0, f'going on: "{phrase}"'))
-    elif sum(_is_choice(word) for word in words) > 1 and any(word in p.ASSENT for word in words):
-        findings.append(("code-gen", 1.6, "choices among what was offered"))
+    elif phrase := _go_on_phrase(words):
+        yield "code-gen", 3.0, f'going on: "{phrase}"'
+    elif phrase := _proposal_phrase(words):
+        yield "code-gen", 2.0, f'going on: "{phrase}"'
+    elif sum(map(_is_choice, words)) > 1 and has(words, w.ASSENT):
+        yield "code-gen", 1.6, "choices among what was offered"
     elif len(words) == 1 and words[0].isdigit():
         return  # from whatever list: to look at it, as often as to do it
-    elif len(words) < 8 and all(word in p.CHOOSING or word in p.ASSENT or _is_choice(word) for word in words):
-        findings.append(("code-gen", 1.6, "a choice among what was offered"))
+    elif len(words) < 8 and all(word in w.CHOOSING or word in w.ASSENT or _is_choice(word) for word in words):
+        yield "code-gen", 1.6, "a choice among what was offered"
+
+
+def _go_on_phrase(words: list[str]) -> str:
+    """By which words an answer says to go on: "try again", "… and continue", "ok go"; else ''."""
+    phrase = next((phrase for phrase in w.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
+    if phrase == "try again" and (has(words, w.CHORE) or has(words, w.LOOK)):
+        phrase = ""
+    elif (
+        not phrase
+        and words[-1] in ("continue", "proceed")
+        and words[-2:-1]
+        and words[-2] not in w.AUXILIARIES
+    ):
+        phrase = words[-1]
+    going = "go" in words and all(word in w.FILLERS or word in w.ASSENT for word in words)
+    return phrase or ("go" if going else "")
+
+
+def _proposal_phrase(words: list[str]) -> str:
+    """By which words an answer takes up what was proposed: "go with the second one"; else ''."""
+    assented = next((at for at, word in enumerate(words) if word not in w.ASSENT), 0)
+    starts = " ".join(words[skip(words, 0) :]), " ".join(words[assented:])
+    phrase = next((phrase for phrase in w.GO_ON if any(_begins(start, phrase) for start in starts)), "")
+    return "" if has(words[1:3], w.CHORE) else phrase
 
 
 def _begins(text: str, phrase: str) -> bool:
@@ -367,73 +201,65 @@ def _is_choice(word: str) -> bool:
     return (word.isdigit() and len(word) == 1) or word in ("a", "b", "c", "d", "e")
 
 
-def _shape(said: Said, findings: Findings, begun: bool) -> None:
-    edges = said.text if len(said.text) < 900 else said.text[:500] + " … " + said.text[-300:]
-    spoken = (
-        " ".join(word for words, _ in said.sentences for word in words)
-        if said.pasted or said.traces
-        else edges
-    )
-    strong = any(kind == "code-gen" and weight >= 4 for kind, weight, _ in findings)
-    # "Implement it, but don't edit the tests" is an order all the same.
-    stopping = p.HANDS_OFF if strong else p.HANDS_OFF + p.NOT_THAT
+def _shape(text: PromptText, begun: bool, strong: bool) -> Iterator[Finding]:
+    """What phrases anywhere in a prompt and its shape tell. `strong`: it orders a change; `begun`: at once."""
+    edges = text.plain if len(text.plain) < 900 else text.plain[:500] + " … " + text.plain[-300:]
+    spoken = " ".join(text.all_words()) if text.pasted or text.traces else edges
     if begun:
         spoken = spoken[:300]  # "implement this plan: …": what the plan says of its parts is no limit of it
-    phrase = next((phrase for phrase in stopping if phrase in spoken), "")
+    # "Implement it, but don't edit the tests" is an order all the same.
+    phrase = _phrase_in(spoken, w.HANDS_OFF if strong else w.HANDS_OFF + w.NOT_THAT)
     if phrase and strong and f"{phrase} to" in spoken:
         phrase = ""  # "don't make any changes to the light theme": a limit of the order
-    if phrase:
-        findings.append(("code-gen", -6.0, ""))
-        findings.append(("exploration", 3.0, f'"{phrase}"'))
-    elif any(phrase in spoken for phrase in p.ASIDES):
-        findings.append(("code-gen", -6.0, ""))
-        findings.append(("exploration", 1.5, "a question by the way"))
-    phrase = next((phrase for phrase in p.CLOSING if phrase in edges), "")
-    if phrase and said.words < 20:
-        findings.append(("other", 5.0, f'"{phrase}"'))
-    if any(phrase in edges for phrase in p.FOR_A_PROGRAM):
-        findings.append(("other", 5.0, "an answer for a program"))
-    if said.arrows and said.words < 15:
-        findings.append(("code-gen", 1.6, "an arrow from what is to what shall be"))
-    if any(phrase in said.text for phrase in p.SETTLED):
-        findings.append(("code-gen", -1.5, ""))
-    asked = any(asked for _, asked in said.sentences)
-    if not said.traces and any(phrase in edges for phrase in p.ERROR_PHRASES):
-        said.traces = 1
-    if said.traces and not asked:
-        findings.append(("code-gen", 2.0 if said.words < 60 else 1.0, "a pasted error"))
-    if said.headings > 1 and not asked and said.words > 40:
-        findings.append(("code-gen", 1.0, "a plan with headings"))
-    if not asked and said.words >= 20 and said.code:
-        findings.append(("code-gen", 1.2, "a description of code without a question"))
+    aside = not phrase and _phrase_in(spoken, w.ASIDES)
+    if phrase or aside:
+        yield "code-gen", -6.0, ""
+        yield "exploration", 3.0 if phrase else 1.5, f'"{phrase}"' if phrase else "a question by the way"
+    traced = text.traces or _phrase_in(edges, w.ERROR_PHRASES)
+    closing = _phrase_in(edges, w.CLOSING)
+    findings = (
+        (closing and text.words < 20, "other", 5.0, f'"{closing}"'),
+        (_phrase_in(edges, w.FOR_A_PROGRAM), "other", 5.0, "an answer for a program"),
+        (text.arrows and text.words < 15, "code-gen", 1.6, "an arrow from what is to what shall be"),
+        (_phrase_in(text.plain, w.SETTLED), "code-gen", -1.5, ""),
+        (traced and not text.asks, "code-gen", 2.0 if text.words < 60 else 1.0, "a pasted error"),
+        (text.headings > 1 and not text.asks and text.words > 40, "code-gen", 1.0, "a plan with headings"),
+        (
+            not text.asks and text.words >= 20 and text.code,
+            *("code-gen", 1.2, "a description of code without a question"),
+        ),
+    )
+    for applies, *finding in findings:
+        if applies:
+            kind, weight, why = finding
+            yield kind, weight, why
 
 
-def _abroad(said: Said, findings: Findings) -> None:
+def _phrase_in(text: str, phrases: tuple[str, ...]) -> str:
+    return next((phrase for phrase in phrases if phrase in text), "")
+
+
+def _foreign_findings(text: PromptText) -> Iterator[Finding]:
     """Other languages: verbs often come last, so words count wherever they stand."""
-    if said.text.isascii() and (len(said.sentences) > 12 or " the " in said.text):
+    if text.plain.isascii() and (len(text.sentences) > 12 or " the " in text.plain):
         return
     from holdfast.hooks.classify_abroad import ABROAD, WISHES
 
-    words = frozenset(word for sentence, _ in said.sentences for word in sentence)
+    words = frozenset(text.all_words())
     for kind, weight, known, parts in ABROAD:
         common = words & known if words - WISHES else frozenset()  # a bare "I want" wants nothing yet
-        if common:
-            findings.append((kind, weight, f'"{min(common)}"'))
-        elif not said.text.isascii():
-            part = next((part for part in parts if part in said.text), "")
-            if part:
-                findings.append((kind, weight, f'"{part}"'))
+        sign = min(common, default="") or ("" if text.plain.isascii() else _phrase_in(text.plain, parts))
+        if sign:
+            yield kind, weight, f'"{sign}"'
 
 
 def _decide(findings: Findings) -> tuple[str, float, str]:
     """The strongest finding of a class counts in full, further ones a little; one class must be clearly ahead."""
     scores: dict[str, float] = {}
-    for kind in ("code-gen", "exploration", "qa", "other"):
-        weights = sorted(
-            (weight for known, weight, _ in findings if known == kind and weight > 0), reverse=True
-        )
-        against = sum(weight for known, weight, _ in findings if known == kind and weight < 0)
-        scores[kind] = (weights[0] + min(1.0, 0.25 * sum(weights[1:])) if weights else 0.0) + against
+    for kind in CLASSES:
+        known = sorted((weight for own, weight, _ in findings if own == kind), reverse=True)
+        first, *more = [weight for weight in known if weight > 0] or [0.0]
+        scores[kind] = first + min(1.0, 0.25 * sum(more)) + sum(weight for weight in known if weight < 0)
     if scores["other"] <= 4.5 and any(kind == "code-gen" and weight >= 2.5 for kind, weight, _ in findings):
         scores["other"] *= 0.5  # "add it, commit and push": chores that come with the work
     best = max(scores, key=lambda kind: scores[kind])
@@ -449,3 +275,175 @@ def _decide(findings: Findings) -> tuple[str, float, str]:
 def _why(findings: Findings, kind: str) -> str:
     chosen = sorted((item for item in findings if item[0] == kind and item[1] > 0), key=lambda item: -item[1])
     return ", ".join(dict.fromkeys(reason for _, _, reason in chosen[:3]))
+
+
+class PromptText:
+    """`sentences` are (words, whether it ended with a question mark); the rest are counts."""
+
+    def __init__(self, prompt: str) -> None:
+        text = prompt.strip()
+        if text.startswith("[Image"):
+            text = text.partition("]")[2].strip() or text
+        text = _without_manners(text.rpartition(REQUEST)[2].strip() or text)
+        tail = ""
+        if len(text) > MOST_HEAD + MOST_TAIL:
+            text, tail = text[:MOST_HEAD], text[-MOST_TAIL:]
+        self.sentences: list[tuple[list[str], bool]] = []
+        self.traces = self.pasted = self.headings = self.arrows = self.words = self.code = self.quoted = 0
+        self.command = self.arguments = ""
+        self.plain = " ".join(f"{text} {tail}".lower().replace("’", "'").split())
+        if text.startswith("/"):
+            self._read_command(text)
+        self._read_lines(text)
+        if tail:
+            self._read_lines(tail)
+        if not self.sentences and self.quoted:  # nothing but a quotation: then that is what is said
+            self._read_lines(text.replace('"', " ").replace("“", " "))
+
+    @property
+    def asks(self) -> bool:
+        return any(asked for _, asked in self.sentences)
+
+    def all_words(self) -> list[str]:
+        return [word for words, _ in self.sentences for word in words]
+
+    def _read_command(self, text: str) -> None:
+        parts = text[1:].split(None, 1)
+        name = parts[0].rstrip(".,!?:") if parts else ""
+        if name and "/" not in name and "." not in name and name[0].isalpha():
+            self.command, self.arguments = name.lower(), parts[1] if len(parts) > 1 else ""
+
+    def _read_lines(self, text: str) -> None:
+        fenced = False
+        self._in_quote = 0
+        self._most = self.words + MOST_WORDS
+        for line in text.split("\n"):
+            bare = line.strip()
+            if bare.startswith(("```", "~~~", '"""')):
+                fenced = not fenced
+                self.pasted += 1
+            elif not bare:
+                self._in_quote = 0
+            elif not self._is_pasted(bare, fenced) and self.words < self._most:
+                self._read(bare)
+
+    def _is_pasted(self, bare: str, fenced: bool) -> bool:
+        low = bare[:60].lower()
+        if low.startswith(TRACE_STARTS) or low.partition(" ")[0].endswith(("error:", "exception:")):
+            self.traces += 1
+            return True
+        dated = bare[:4].isdigit() and bare[4:5] in ("-", "/")
+        long_and_dense = len(bare) > 200 and bare.count(" ") < len(bare) // 40
+        logged = dated or low.startswith(LEVELS) or bare.startswith(BARE_LEVELS)
+        shell = bare.endswith("\\") or (low.startswith("export ") and "=" in low)
+        if logged or fenced or long_and_dense or shell or bare.startswith(PASTED_STARTS):
+            self.pasted += 1
+            return True
+        heading = bare.startswith("#") and bare.lstrip("#").startswith(" ")
+        self.headings += heading
+        return heading and self.headings > 1
+
+    def _read(self, bare: str) -> None:
+        sentence: list[str] = []
+        for raw in _without_marker(bare).replace("’", "'").split():
+            self.words += 1
+            if self.words > self._most:
+                break
+            if raw.isalpha() and raw.islower() and not self._in_quote:
+                sentence.append(BARE.get(raw, raw))  # as most words are: neither quoted nor code, and no end
+                continue
+            if self._is_quoted(raw) or raw == "/":
+                continue
+            if raw in BEGINS and sentence and sentence[-1] != ",":
+                self._close(sentence, False)
+                sentence = []
+            core = raw.strip(EDGES)
+            self.arrows += raw in ARROWS
+            if core:
+                is_code = _is_code(raw, core)
+                self.code += is_code
+                self.traces += core.endswith(("Error", "Exception")) and core not in ("Error", "Exception")
+                low = core.lower()
+                sentence.append(w.CODE if is_code else BARE.get(low, low))
+            if raw[-1] == ",":
+                sentence.append(",")
+            elif raw[-1] in ENDS or raw in DASHES or raw.endswith(("?)", '?"', '."', ".)")):
+                self._close(sentence, "?" in raw or "？" in raw)
+                sentence = []
+        self._close(sentence, False)
+
+    def _close(self, sentence: list[str], asked: bool) -> None:
+        if any(word != "," for word in sentence):
+            self.sentences.append((sentence, asked))
+        elif asked and self.sentences:  # "… ?", set apart as the French do
+            self.sentences[-1] = (self.sentences[-1][0], True)
+
+    def _is_quoted(self, raw: str) -> bool:
+        """Whether a word stands in a quotation of several words: what another said is nobody's order."""
+        opens, closes = raw[0] in '"“', raw.rstrip(",.;:!?)")[-1:] in ('"', "”")
+        if self._in_quote:
+            self._in_quote = 0 if closes or self._in_quote > LONGEST_QUOTE else self._in_quote + 1
+            return True
+        if opens and not (closes and len(raw) > 1):
+            self._in_quote = 1
+            self.quoted += 1
+            return True
+        return False
+
+
+def _without_manners(text: str) -> str:
+    """Without "please" in front and "thanks" behind, unless that is all there is."""
+    for _ in range(3):
+        head, tail = text[:12].lower(), text[-20:].lower().rstrip(AFTERTHOUGHT)
+        bare = text
+        for word in MANNERS:
+            if head.startswith((f"{word} ", f"{word},", f"{word}\n")):
+                bare = bare[len(word) :].lstrip(" ,\n")
+                break
+        for word in MANNERS:
+            if tail.endswith((f" {word}", f"\n{word}", f",{word}")):
+                bare = bare.rstrip(AFTERTHOUGHT)[: -len(word)].rstrip(" \n\t,")
+                break
+        if bare == text or not bare.strip(" ,.!?\n"):
+            return text
+        text = bare
+    return text
+
+
+def _without_marker(bare: str) -> str:
+    """A line without the bullet or the number it begins with."""
+    if bare[0] in "-*•+" and bare[1:2] == " ":
+        return bare[2:]
+    digits = len(bare) - len(bare.lstrip("0123456789"))
+    if (
+        0 < digits < 3
+        and bare[digits : digits + 1] in (".", ")")
+        and len(bare) > digits + 1
+        and not bare[digits + 1].isdigit()
+    ):
+        return bare[digits + 1 :]
+    return bare
+
+
+def _is_code(raw: str, core: str) -> bool:
+    """Names of files and things in code: paths, calls, snake_case, camelCase, what stands in backquotes."""
+    if (
+        "`" in raw
+        or "_" in core
+        or "(" in core
+        or "::" in core
+        or raw.startswith(("@", "--", "~/", "/", "./"))
+    ):
+        return True
+    if "/" in core:
+        return core.count("/") > 1 or "." in core
+    if "." in core[1:-1]:
+        return core.rpartition(".")[2].isalnum() and not core.replace(".", "").isdigit()
+    inner = core[1:]
+    return (
+        inner != inner.lower()
+        and inner != inner.upper()
+        and "'" not in core
+        and core.isascii()
+        and core[-2:] != "Rs"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.hooks.classify_words import word_set
+from holdfast.core.words import word_set
 
 
 def parts(listed: str) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.core.words import word_set
 
-def word_set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+CODE = "`"  # stands in a sentence for any name of a file or of a thing in code
 
 
 def phrases(listed: str) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ IN_CODE = word_set(
     """` codebase repo repository anywhere file files module modules function class code implementation project used
     endpoint handler folder directory tests place places"""
 )
-SUBJECTS = ("we", "you", "i", "they", "it", "there", "u")
+SUBJECTS = word_set("we you i they it there u")
 WISHING = word_set("i we i'd we'd it they need want needs")
 WH = word_set("what what's whats why why's where where's who which how how's whose")
 REACHED = word_set("used anywhere reachable referenced called anything unused everywhere elsewhere")
@@ -176,7 +176,7 @@ IDIOMS = (
     ("keep", "an"),
     ("pass", "on"),
 )
-HERE = ("codebase", "repo", "repository", "project")
+HERE = word_set("codebase repo repository project")
 TAGS = ("right", "yeah", "correct", "no", "then")
 FINITE = word_set(
     """is are was were fails failed fail shows has have had does doesn't isn't aren't says of should must will would
@@ -191,7 +191,7 @@ TALK = word_set("say talk assume chat me pretend hope ask note")
 GIT = word_set("branch branches main master merged rebased rebase worktree upstream origin stash")
 REFERRED = word_set("this that these those")  # "debugging this issue": known, and not reported
 NAMES_OF_FAULTS = word_set("issue issues problem problems bug bugs error errors")
-REMARKS = ("comments", "comment", "feedback", "findings", "suggestions", "nits", "remarks")
+REMARKS = word_set("comments comment feedback findings suggestions nits remarks")
 REMARKED = word_set("there has have left came come back new some got more few another")
 DELEGATES = word_set("spawn respawn delegate dispatch assign ask tell instruct")  # … somebody to do it
 UNABLE = ("cannot", "can't")
@@ -233,6 +233,30 @@ DONE = word_set("put made done shown hidden set split built written taken cut ke
 
 CHORES_DONE = word_set("merged committed pushed deployed released published reviewed shipped landed")
 AFTER_NO = word_set("wait just but that's it's problem problems worries the this that thanks rush idea")
+AFTER_HOW = ("much", "many", "hard", "long", "to", "come")
+AFTER_SEE = WH | {"if", "whether", "that"}
+BEFORE_RIGHT = ("the", "all", "not", "to", "is", "in")  # "isn't that right" asks, "all right" does not
+BEFORE_A_CLAUSE = word_set("what whether why how where which when if")
+CHORES = CHORE | CHORES_DONE
+OTHER_WORK = LOOK | TELL | CHORE | TALK
+# "can you", "let's", "you should", "need to", "i'd like to": what may lead to the verb of an order.
+FRAME_HEADS = word_set(
+    """can could would will can't couldn't let's lets please pls plz you need want remember needs i we i'd we'd it they
+    id"""
+)
+HAVING = ("take", "have", "get")
+GOING_ON = ("start", "begin", "try", "continue", "keep")
+FETCHING = ("get", "take", "bring")
+DIVIDING = ("put", "split", "group", "divide")
+GETTING = ("i'm", "am", "we're", "keeps")
+IS_NOT = ("not", "isn't", "aren't", "wasn't")
+USERS = ("user", "users", "caller", "customer")
+WHETHER = WH | {"whether", "if"}
+LEADS_ON = (["to"], ["you"])
+WHO_ACTS = ("i", "you", "we", "users")
+WISHERS = ("i", "we", "i'd", "we'd", "users")
+# Said to people rather than done in files.
+TO_PEOPLE = (("comment", "on"), ("ignore", "that"), ("ignore", "this"), ("ignore", "it"))
 ELIDED = word_set(
     "be work worked have not also still all only always never now show been happen help seem look"
 )
@@ -241,11 +265,10 @@ PIECES = word_set(
     "phase phases task tasks step steps chunk milestone story stories iteration sprint part implementation work"
 )
 SOFTLY = word_set(", again it this that out") | {""}
-POINTED = (["it"], ["this"], ["that"])
 ABOUT_A_COMMIT = phrases("commit message, pr description, pr title, pull request description, commit title")
 OF_OTHERS = word_set("you might may user users people they could would will")
 OWN_FAULTS = ("missing", "wrong", "stuck", "lost", "confused", "mistake")
-ONESELF = ("i", "i'm", "am", "we're")
+ONESELF = word_set("i i'm am we're")
 
 
 # What a prompt says as a whole: that it goes on, that nothing is to be changed, thanks, commands, and talk.
@@ -283,19 +306,8 @@ GO_ON = phrases(
     "step, implement, same for, same thing, now the same, sounds good, work on, start with, start on, begin, pick"
     " up, take the, step, chunk, phase, item, point, part, get started, move on, do the, all"
 )
-GOES_ON = (
-    "go ahead",
-    "do it",
-    "do that",
-    "do both",
-    "do all",
-    "do so",
-    "do those",
-    "do these",
-    "do them",
-    "proceed",
-    "continue",
-    "go for it",
+GOES_ON = phrases(
+    "go ahead, do it, do that, do both, do all, do so, do those, do these, do them, proceed, continue, go for it"
 )
 TOLD_TO_GO_ON = phrases("you know what to do, try again, try it again, keep at it, have at it, pick up where")
 # Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
@@ -341,7 +353,3 @@ MANNERS_OF_WORK = word_set(
     '"use" "make" "write" "include" "ignore" "apply" "create" "avoid" "skip" "follow" "document"'
 )
 PERSONAL = word_set("i i'm i've we you my me think just")
-
-
-# Words of other languages that tell what a prompt wants: German, French, Spanish, Chinese, Japanese, and some
-# more.

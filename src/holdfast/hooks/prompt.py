@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core.words import LONGEST_PROMPT, command_in, words
+from holdfast.core.words import LONGEST_PROMPT, command_in, word_set, words
 from holdfast.hooks import trace
 from holdfast.hooks.classify import UNSURE, WORK, classify
-from holdfast.hooks.classify_words import ASSENT, word_set
+from holdfast.hooks.classify_words import ASSENT
 from holdfast.hooks.start_lines import Told, count_tokens
 
 TYPE_CHECKING = False
