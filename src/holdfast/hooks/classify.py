@@ -217,21 +217,18 @@ def _shape(text: PromptText, begun: bool, strong: bool) -> Iterator[Finding]:
         yield "exploration", 3.0 if phrase else 1.5, f'"{phrase}"' if phrase else "a question by the way"
     traced = text.traces or _phrase_in(edges, w.ERROR_PHRASES)
     closing = _phrase_in(edges, w.CLOSING)
-    findings = (
+    described = not text.asks and text.words >= 20 and text.code
+    findings: tuple[tuple[object, str, float, str], ...] = (
         (closing and text.words < 20, "other", 5.0, f'"{closing}"'),
         (_phrase_in(edges, w.FOR_A_PROGRAM), "other", 5.0, "an answer for a program"),
         (text.arrows and text.words < 15, "code-gen", 1.6, "an arrow from what is to what shall be"),
         (_phrase_in(text.plain, w.SETTLED), "code-gen", -1.5, ""),
         (traced and not text.asks, "code-gen", 2.0 if text.words < 60 else 1.0, "a pasted error"),
         (text.headings > 1 and not text.asks and text.words > 40, "code-gen", 1.0, "a plan with headings"),
-        (
-            not text.asks and text.words >= 20 and text.code,
-            *("code-gen", 1.2, "a description of code without a question"),
-        ),
+        (described, "code-gen", 1.2, "a description of code without a question"),
     )
-    for applies, *finding in findings:
+    for applies, kind, weight, why in findings:
         if applies:
-            kind, weight, why = finding
             yield kind, weight, why
 
 
