@@ -149,10 +149,10 @@ def _cleaner(here: Here, holdfast_home: str) -> Callable[[str], str]:
         (text_of(configuration, _LARGEST) or "scanner") if os.path.lexists(configuration) else ""
     ):
         raise _Application
-    from holdfast.guard.redact import cleaner, redactor_for
+    from holdfast.guard.redact import Redactor, cleaner, secrets_of
     from holdfast.knowledge.context_view import shown_by
 
-    return shown_by(cleaner(redactor_for(here.env, None)))
+    return shown_by(cleaner(Redactor(secrets_of(here.env))))
 
 
 def _previous(here: Here) -> Snapshot:

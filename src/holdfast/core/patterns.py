@@ -53,12 +53,15 @@ class PrefilteredRegex:
     """A pattern that is searched only in texts with one of its words, which costs less.
 
     Every match contains one of the `words`, separated by bars and in lower case where the pattern ignores case; a test
-    draws matches from each pattern and looks for its words.
+    draws matches from each pattern and looks for its words. Without words every text is searched.
+
+    A pattern that ignores case is matched in lower-cased text, which takes a third of the time: positions hold, groups
+    are in lower case.
     """
 
     __slots__ = ("_folds", "_pattern", "flags", "source", "words")
 
-    def __init__(self, source: str, flags: int = 0, *, words: str) -> None:
+    def __init__(self, source: str, flags: int = 0, *, words: str = "") -> None:
         self.source = source
         self.flags = flags
         self.words = tuple(words.split("|"))
@@ -68,25 +71,41 @@ class PrefilteredRegex:
     @property
     def pattern(self) -> re.Pattern[str]:
         if self._pattern is None:
-            self._pattern = _programs.compile(self.source, int(self.flags))
+            source = _lower_case(self.source) if self._folds else self.source
+            self._pattern = _programs.compile(source, int(self.flags) & ~_IGNORECASE)
         return self._pattern
 
-    def _may_match(self, text: str) -> bool:
-        looked_at = text.lower() if self._folds else text
-        return any(word in looked_at for word in self.words)
-
     def search(self, text: str) -> re.Match[str] | None:
-        looked_at = text.lower() if self._folds else text
+        text = fold_case(text) if self._folds else text
         for word in self.words:  # a loop costs half of a generator, and every text is asked
-            if word in looked_at:
+            if word in text:
                 return self.pattern.search(text)
         return None
 
     def match(self, text: str) -> re.Match[str] | None:
-        return self.pattern.match(text) if self._may_match(text) else None
+        text = fold_case(text) if self._folds else text
+        return self.pattern.match(text) if any(word in text for word in self.words) else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self.pattern.fullmatch(text) if self._may_match(text) else None
+        text = fold_case(text) if self._folds else text
+        return self.pattern.fullmatch(text) if any(word in text for word in self.words) else None
+
+
+def fold_case(text: str) -> str:
+    """Lower case of the same length; the letters that patterns take for `i` and `s` when they ignore case are those."""
+    if not text.isascii():
+        text = text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s")
+    return text.lower()
+
+
+def _lower_case(source: str) -> str:
+    """The same pattern for lower-cased text: a capital outside of escapes and `(?P` is a literal or part of a range."""
+    import re
+
+    def lowered(found: re.Match[str]) -> str:
+        return found[0] if found[0][0] in "\\(" else found[0].lower()
+
+    return re.sub(r"\\.|\(\?P|[A-Z]+", lowered, source)
 
 
 def load_programs(path: str) -> None:

@@ -108,9 +108,8 @@ def _texts_in(value: Any) -> list[str]:
             if kind is str:
                 texts.append(item)
             elif kind is dict:
-                for key, inner in item.items():
-                    texts.append(key)
-                    gather((inner,))
+                texts.extend(item)
+                gather(item.values())
             elif kind is list or kind is tuple:
                 gather(item)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.fence import imitates
-from holdfast.core.patterns import lazy_regex
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def why_line_refused(line: str) -> str:
     return ""
 
 
-_ORDERS = lazy_regex(
+_ORDERS = PrefilteredRegex(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
     r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
     r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 from holdfast.core.fence import strip_fences
 from holdfast.core.patterns import lazy_regex
@@ -21,48 +20,6 @@ class Scanner(Protocol):
 
     def scan(self, text: str) -> Iterable[Finding]:
         """Places in `text` that hold a secret."""
-
-
-class _Rules(NamedTuple):
-    """The rules by what they are given: the text, its lower case too, or the secret-looking names in it."""
-
-    plain: tuple[Callable[[str], Iterator[Finding]], ...]
-    folded: tuple[Callable[[str, str], Iterator[Finding]], ...]
-    names: Callable[[str], Any]
-    assignments: Callable[[str, Any], Iterator[Finding]]
-    sentences: Callable[[str, str, Any], Iterator[Finding]]
-
-
-@cache
-def _rules() -> _Rules:
-    # Imported on first use: a process that redacts nothing pays for none of the rules.
-    from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
-    from holdfast.guard.placed_secrets import (
-        find_arguments,
-        find_aws_pairs,
-        find_cookies,
-        find_in_commands,
-        find_in_urls,
-        find_schemes,
-        find_spaced,
-    )
-    from holdfast.guard.token_shapes import find_private_keys, find_tokens
-
-    return _Rules(
-        plain=(find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs),
-        folded=(find_schemes, find_cookies, find_in_commands, find_arguments),
-        names=find_names,
-        assignments=find_assignments,
-        sentences=find_in_sentences,
-    )
-
-
-def _lower(text: str) -> str:
-    """Lower case of the same length: positions found in it hold for the text itself."""
-    lowered = text.replace("\u0130", "I").lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
 class Redactor:
@@ -97,15 +54,28 @@ class Redactor:
         return _outside_marks(_merged(candidates), text) if candidates else []
 
     def _candidates(self, text: str) -> Iterator[Finding]:
-        rules = _rules()
+        # Imported on first use: a process that redacts nothing pays for none of the rules.
+        from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
+        from holdfast.guard.placed_secrets import (
+            find_arguments,
+            find_aws_pairs,
+            find_cookies,
+            find_in_commands,
+            find_in_urls,
+            find_schemes,
+            find_spaced,
+        )
+        from holdfast.guard.token_shapes import find_private_keys, find_tokens
+
         yield from self._exact(text)
-        for rule in rules.plain:
+        for rule in (find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs):
             yield from rule(text)
-        lowered = _lower(text)
-        names = rules.names(lowered)
-        yield from rules.assignments(text, names)
-        yield from rules.sentences(text, lowered, names)
-        for folded_rule in rules.folded:
+        # Lower case of the same length: İ is the one letter whose lower case is longer.
+        lowered = text.replace("\u0130", "I").lower()
+        names = find_names(lowered)
+        yield from find_assignments(text, names)
+        yield from find_in_sentences(text, lowered, names)
+        for folded_rule in (find_schemes, find_cookies, find_in_commands, find_arguments):
             yield from folded_rule(text, lowered)
         if self._scanner:
             yield from self._scanner.scan(text)
@@ -214,11 +184,6 @@ def forms_of(secret: str) -> Iterable[str]:
     forms |= {quote(raw, safe=""), quote(raw), quote_plus(raw), b64encode(raw).decode().rstrip("=")}
     forms |= {dumps(form)[1:-1] for form in list(forms)}
     return sorted((form for form in forms if len(form) >= _SHORTEST), key=lambda form: (-len(form), form))
-
-
-def redactor_for(env: Mapping[str, str], scanner: Scanner | None) -> Redactor:
-    """Knows the secrets of this environment by their values."""
-    return Redactor(secrets=secrets_of(env), scanner=scanner)
 
 
 def cleaner(redactor: Redactor) -> Callable[[str], str]:

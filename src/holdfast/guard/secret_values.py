@@ -128,17 +128,12 @@ class _Makeup:
     __slots__ = ("digits", "letters", "lower", "symbols", "upper")
 
     def __init__(self, value: str) -> None:
-        self.digits = self.lower = self.upper = self.symbols = 0
-        for char in value[:400]:
-            if char.isdigit():
-                self.digits += 1
-            elif char.islower():
-                self.lower += 1
-            elif char.isupper():
-                self.upper += 1
-            elif char not in " _-.":
-                self.symbols += 1
+        signs = value[:400]
+        self.digits = sum(map(str.isdigit, signs))
+        self.lower = sum(map(str.islower, signs))
+        self.upper = sum(map(str.isupper, signs))
         self.letters = self.lower + self.upper
+        self.symbols = len(signs) - self.digits - self.letters - sum(map(signs.count, " _-."))
 
 
 def is_secret(value: str, strength: Strength, style: Style) -> bool:

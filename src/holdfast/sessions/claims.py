@@ -37,13 +37,9 @@ class SourceClaims:
         self._new: list[str] = []
 
     def repeated(self, key: str) -> bool:
-        # Called for every line: the common case, a key nobody has seen, is kept short.
         if key in self._owners or (self._run.look_up and self._run.stored_owner(key) is not None):
             return True
-        self._owners[key] = self._source
-        self._new.append(key)
-        if len(self._new) > MOST_IN_MEMORY:
-            self._spill()
+        self._claim(key)
         return False
 
     def foreign(self, key: str) -> bool:

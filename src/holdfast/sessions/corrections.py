@@ -71,11 +71,11 @@ _REASONED = PrefilteredRegex(
     re.IGNORECASE,
     words="don't|don’t|dont|do not|never|avoid|stop",
 )
-_DEFINES = lazy_regex(
+_DEFINES = PrefilteredRegex(
     r"(?!(?:the|these|those|this|that|my|our|your|it)\b)(?:[a-z]\w* ){1,3}are (?:never|always) (?!\w+(?:ed|en)\b)\w.*",
     re.IGNORECASE,
 )
-_HOW_WE_WORK = lazy_regex(
+_HOW_WE_WORK = PrefilteredRegex(
     rf"(?:we|this (?:repo|repository|project|codebase)) (?:only |always )?uses? (?!to\b)\S.*"
     rf"|(?:we|you) (?:don['’]?t|do not|never|should not|shouldn['’]?t|must not|mustn['’]?t) {_DOES} \S.*"
     rf"|{_NOT} (?:ever )?us(?:e|ing) [^\s,;]+,? (?:but |and )?use \S+.*",
@@ -93,7 +93,7 @@ _CORRECTS = PrefilteredRegex(
     re.IGNORECASE,
     words="use|using|don't|don’t|dont|do not|never|not |n't |n’t |nt |avoid|stop|prefer|stick| go| live| belong",
 )
-_ONE_OFF = lazy_regex(
+_ONE_OFF = PrefilteredRegex(
     r"\b(?:prs?|pull request|rebase|merge|branch|try again|for now|right now|this time|again|yet|today|tomorrow|review"
     r"|do (?:so|it|this|that)|continue|see if|start (?:with|by)|wait|first|just (?:a|the|one)|only (?:a|the|one)|at"
     r" this point|any ?more|anything"
@@ -102,19 +102,19 @@ _ONE_OFF = lazy_regex(
     r"|maybe|wondering|think|seems|looks like|i guess|currently|if you|if we|your (?:last|previous)|changes? yet)\b",
     re.IGNORECASE,
 )
-_AS_OF_NOW = lazy_regex(
+_AS_OF_NOW = PrefilteredRegex(
     r"\b(?:always|never)\b.*(?<!from )\bnow\b(?! on\b)", re.IGNORECASE
 )  # what was just changed
-_VAGUE = lazy_regex(
+_VAGUE = PrefilteredRegex(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
     r"|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
 # Pointing at a thing that only the moment knows: `update the component file`, `add that option`.
-_OF_THE_MOMENT = lazy_regex(
+_OF_THE_MOMENT = PrefilteredRegex(
     r"\b(?:update|edit|touch|change|modify|delete|remove|rename|move) the (?!`)[a-z -]+\Z", re.IGNORECASE
 )
-_WORK_AT_HAND = lazy_regex(
+_WORK_AT_HAND = PrefilteredRegex(
     rf"{_NOT} (?:add|create|change|update|remove|delete|make|generate)\b", re.IGNORECASE
 )
 _FEWEST_WORDS = 4  # of a rule that names nothing, without what says that it is to stay
@@ -126,7 +126,7 @@ _NAMED = lazy_regex(
 
 _ASIDE = lazy_regex(r"\s*\([^()]*\)\s*\Z")
 _POLITE = lazy_regex(r",? please\Z", re.IGNORECASE)
-_IN_PLACE = lazy_regex(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
+_IN_PLACE = PrefilteredRegex(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
 _ORDERED = lazy_regex(
     r"(?:(?:we|you) (?:should|must|need to|have to) (?:be )?|make sure (?:to |you |we |(?:we|you)(?:['’]?re| are) )?)"
     r"(?P<verb>us(?:e|ing)|prefer(?:ring)?|keep(?:ing)?|follow(?:ing)?|stick(?:ing)?|writ(?:e|ing)) ",

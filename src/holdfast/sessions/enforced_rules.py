@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.core.patterns import lazy_regex
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, masks, names, simple_commands, unquoted
 from holdfast.guard.hidden_text import instructs, why_line_refused
 from holdfast.model.events import Action, ToolResult
@@ -42,7 +42,7 @@ _FOUND = tuple(
         r"#\[(?:warn|deny)\((?P<rule>clippy::\w+)\)\](?P<message>)",
     )
 )
-_NO_CONVENTION = lazy_regex(
+_NO_CONVENTION = PrefilteredRegex(
     r"typecheck|unused|noUndeclared|gofmt|gofumpt|goimports|\bgci\b|prettier|deadcode|unparam|dupl|no-undef|import/no-unresolved|^F\d+|^E9\d\d|^E1\d\d\d|^TS\d+|syntax|parse",
     re.IGNORECASE,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from holdfast.core.patterns import lazy_regex
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, name_of, names, simple_commands, unquoted
 from holdfast.model.ledger import FailureReason
 from holdfast.model.lesson import EXPERIENCE_FORMAT, Correction, Experience, Ran, Stumble
@@ -383,7 +383,9 @@ def path_slip(path: str, line: str, at: float | None) -> Slip | None:
 # Files that were looked for where they are not: the wait for them to turn up elsewhere.
 
 LISTING, MOST_LINES = 4000, 60  # of an output that lists files
-_MISSING = lazy_regex(r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE)
+_MISSING = PrefilteredRegex(
+    r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE
+)
 _MISSING_PATH = lazy_regex(r"(?:Path|File|Directory) does not exist: (\S+?)\.?(?:</|[\s,]|$)", re.MULTILINE)
 _MEANT = lazy_regex(r"Did you mean (\S+?)\?")
 _TOO_LARGE = lazy_regex(r"exceeds maximum allowed (?:tokens|size)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.core.patterns import lazy_regex
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import names
 from holdfast.model.memory import Fact, FactCategory
 from holdfast.sessions import checks
@@ -33,7 +33,7 @@ LONGEST_TAIL = 200
 HEAD, TAIL = 600, 300  # of an output: a tool that is misused says so at once, a wrapper at the end
 FEW_IN_COMMON, HALF = 0.4, 0.5
 
-_MISUSED = lazy_regex(
+_MISUSED = PrefilteredRegex(
     r"command not found|: not found\s*$|not recognized|unrecogni[sz]ed|did you mean|externally-managed"
     r"|(?:unknown|invalid|illegal|unsupported|no such|undefined|bad|unexpected) (?:sub-?)?(?:command"
     r"|option|flag|argument|switch"
@@ -60,16 +60,16 @@ _MISUSED_WORDS = (
     "outside", "no tests", "could not find", "cannot ", "not trusted", "not configured", "not initial", "mutually",
     "workspace",
 )  # fmt: skip
-_NO_FILE = lazy_regex(
+_NO_FILE = PrefilteredRegex(
     r"no such file or directory|does not exist|cannot (?:open|stat|access|find)|can't open|ENOENT",
     re.IGNORECASE,
 )
-_UNFORMATTED = lazy_regex(
+_UNFORMATTED = PrefilteredRegex(
     r"not formatted|would reformat|formatting|gofmt|gofumpt|goimports|prettier"
     r"|needs? (?:to be )?(?:generated|updated)|out of date|--fix|\bfixable\b|is not tidy|go mod tidy",
     re.IGNORECASE,
 )
-_NOT_LEARNABLE = lazy_regex(
+_NOT_LEARNABLE = PrefilteredRegex(
     r"index\.lock|CONFLICT|conflict|has not been read|sandbox|operation not permitted|timed? ?out"
     r"|rate limit|nothing to commit"
     r"|unexpected EOF while|syntax error|Traceback|SyntaxError|http (?:4|5)\d\d|connection refused"

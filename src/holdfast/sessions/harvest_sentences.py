@@ -36,14 +36,14 @@ _OPENING = lazy_regex(
     r"|i think|maybe|just|then)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
-_SPOKEN_END = lazy_regex(r"(?<=[.!?])\s+")  # people do not always write capitals
+_SPOKEN_END = lazy_regex(r"\s(?<=[.!?].)\s*", re.DOTALL)  # people do not always write capitals
 _RULE = PrefilteredRegex(
     r"(?:(?:you|we) (?:should|must)|we|please|tests?|make sure (?:to|that|you|we)?)?\s*\b(?:always|never)\b"
     r"|from now on\b|going forward\b|in (?:the )?future\b|remember (?:that|to)\b|as a rule\b",
     re.IGNORECASE,
     words="always|never|from now on|going forward|future|remember |as a rule",
 )
-_SETTLES = lazy_regex(
+_SETTLES = PrefilteredRegex(
     r"(?:let['’]?s|we(?:['’]ll| will| should| can)?(?: just)?) (?:use|go with|keep|stick (?:with|to)"
     r"|switch to|drop"
     r"|avoid|prefer|rename|call|default to|only|target|support|store)\b"
@@ -53,13 +53,13 @@ _SETTLES = lazy_regex(
     r"|rather than|over)\b",
     re.IGNORECASE,
 )
-_ONE_OFF = lazy_regex(
+_ONE_OFF = PrefilteredRegex(
     r"\b(?:commit|push|pr|prs|pull request|rebase|merge|branch|try again|look at|check|for now|right now"
     r"|this time|"
     r"again|review|comment|continue|see if|start (?:with|by)|wait)\b",
     re.IGNORECASE,
 )
-_VAGUE = lazy_regex(
+_VAGUE = PrefilteredRegex(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|them|here(?!\W*\Z)|one|above|below)\b",
     re.IGNORECASE,
 )
@@ -104,8 +104,8 @@ _DECISIONS = lazy_regex(
     r"(?:(?:key|main|important|design|technical|architectur\w+|implementation)\s+(?:and\s+)?){0,2}"
     r"(?:decisions?|design choices?|choices made)(?:\s+(?:made|taken))?"
 )
-_SUGGESTS = lazy_regex(r"\b(?:consider|could|might|recommend|suggest|would)\b", re.IGNORECASE)
-_WORKFLOW = lazy_regex(
+_SUGGESTS = PrefilteredRegex(r"\b(?:consider|could|might|recommend|suggest|would)\b", re.IGNORECASE)
+_WORKFLOW = PrefilteredRegex(
     r"\b(?:next|proceed|continue|go ahead|ready|commit|push|pull request|pr|merge|review|looks? (?:good"
     r"|right)|approve"
     r"|plan (?:ready|updated|mode)|start (?:working|implementing|coding)|shall i"
@@ -265,7 +265,7 @@ _FINDINGS = lazy_regex(
     r"|learned))(?:\s+\w+)?"
     r"|(?:the )?(?:real |core )?(?:cause|bug|problem|issue)"
 )
-_FOUND = lazy_regex(
+_FOUND = PrefilteredRegex(
     r"\b(?:root cause|culprit|underlying (?:issue|problem|cause))\b.*\b(?:is|was|were|are)\b"
     r"|\A(?:The )?(?:\w+ )?(?:issue|problem|bug|reason|failure|failures|error|cause)\b[^.]{0,60}\b(?:is"
     r"|was|were|are|comes? from)\b"
@@ -292,7 +292,7 @@ _TRIED_WORDS = ("tried", "ttempt", "nitial", "pproach")
 _ERRORS = lazy_regex(
     r"errors?(?: encountered)?(?: and (?:fixes|solutions|resolutions?))?|problems? (?:encountered|solved)"
 )
-_BECAUSE = lazy_regex(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
+_BECAUSE = PrefilteredRegex(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
 _LEAD_IN = lazy_regex(
     r"\A(?:Note(?: that|:)|Important:|It turns out(?: that)?|Turns out(?: that)?,?)\s+", re.IGNORECASE
 )
@@ -310,13 +310,13 @@ _NO_NEWS = lazy_regex(
     r"|\A(?:Returns|Did|Does|Was|Is|Are|Has|Had|Not|Actually|(?!Discovered|Required|Unused|Shared"
     r"|Nested)[A-Z][a-z]+ed)\b"
 )
-_GUESSES = lazy_regex(
+_GUESSES = PrefilteredRegex(
     r"\A(?:(?:The|A|One) )?(?:[\w-]+ ){0,3}(?:issue|problem|bug|cause|reason|error|failure|culprit)s?\b[^.;]{0,40}"
     r"\b(?:might|may|could|seems?|appears?|probably|likely|possibly|perhaps)\b"
     r"|\b(?:might|may|could) be (?:related|caused|due)\b",
     re.IGNORECASE,
 )
-_OWN_TOOLS = lazy_regex(
+_OWN_TOOLS = PrefilteredRegex(
     r"has not been read|must be read|old_string|string to replace|file has been modified|sandbox"
     r"|permission prompt"
     r"|\b(?:Edit|Write|Read|Grep|Glob|Bash) tool\b",
@@ -329,7 +329,7 @@ _IN_VAIN = lazy_regex(
     r"|failed|fails|broke|breaks|was rejected|caused|could(?: not|n['’]t))\b.{0,120}?)"
     r"[,;.]?\s+(?:so|instead)\b,?\s*(?P<instead>.{12,140})\Z"
 )
-_TRIED = lazy_regex(
+_TRIED = PrefilteredRegex(
     r"\b(?:tried|attempted|first attempt|initial(?:ly)? (?:attempt|approach|tried|used)|approach)\b",
     re.IGNORECASE,
 )
@@ -343,12 +343,12 @@ _OPEN = lazy_regex(
     r"|deferred"
     r"|known (?:issues?|limitations|gaps)|future work|remaining)"
 )
-_NOTHING_LEFT = lazy_regex(
+_NOTHING_LEFT = PrefilteredRegex(
     r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific)"
     r"|all (?:tasks|done|items|complete))\b",
     re.IGNORECASE,
 )
-_NOT_AN_ITEM = lazy_regex(
+_NOT_AN_ITEM = PrefilteredRegex(
     r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
     r"|i can|happy to"
     r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
@@ -378,7 +378,7 @@ _OF_ANY_WORK = frozenset(
         verification verify wait with work""",
     )
 )
-_POLITE = lazy_regex(
+_POLITE = PrefilteredRegex(
     r"would you (?:like|prefer i)|want me to|shall i"
     r"|should i\b(?! (?:treat|assume|use|keep|apply|support|store|limit|include|allow)\b)"
     r"|do you want me|let me know|anything else|does (?:this"
@@ -390,7 +390,7 @@ _POLITE = lazy_regex(
     r"|can you|could you|what do you think|any (?:other|preference)|okay\?|ok\?|right\?",
     re.IGNORECASE,
 )
-_ASKS = lazy_regex(
+_ASKS = PrefilteredRegex(
     r"\b(?:which|what|want to|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b",
     re.IGNORECASE,
 )

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.scripts import chinese_words, hangul_words, japanese_words, script_runs
 from holdfast.core.stopwords import (
@@ -233,16 +235,15 @@ _GO_AFTER_START = _GO_AFTER | {"to", "into", "on", "for", "and", "in", "find", "
 _FORBIDDEN = lazy_regex(r"[\s/\\|\x00-\x1f\x7f]")
 
 
-class _Candidate:
+class _Candidate(Struct):
     """A word that may become a keyword, with what speaks for it."""
 
-    __slots__ = ("acronym", "count", "order", "said", "text", "titled")
-
-    def __init__(self, word: Word, order: int) -> None:
-        self.text = word.text
-        self.order = order
-        self.count = 0
-        self.said = self.titled = self.acronym = False
+    text: str
+    order: int
+    count: int = 0
+    said: bool = False
+    titled: bool = False
+    acronym: bool = False
 
     def seen(self, word: Word, titled: bool) -> None:
         self.count += 1
@@ -292,7 +293,7 @@ def _candidates(sentences: Sequence[tuple[bool, list[Word]]]) -> list[_Candidate
         for index, word in enumerate(words):
             if not _tells_something(words, index, stops):
                 continue
-            known = found.setdefault(singular(word.text), _Candidate(word, order))
+            known = found.setdefault(singular(word.text), _Candidate(word.text, order))
             order += 1
             known.seen(word, titled)
             titled_so_far += titled and word.text not in WEAK

@@ -35,7 +35,7 @@ _PREFIX = lazy_regex(
     r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE
 )
 _SLASH = lazy_regex(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
-_PLAN_OPENING = lazy_regex(
+_PLAN_OPENING = PrefilteredRegex(
     r"^(?:please )?(?:implement|execute|follow) the (?:following )?plan\b.{0,20}$", re.IGNORECASE
 )
 _SENTENCE_END = lazy_regex(r"(?<=[.!?。！？])\s+|\s->\s")
@@ -43,23 +43,23 @@ _OPENING_CHARS = 300
 _WHOLE_CHARS = 2000
 _FOREIGN = tuple((kind, "asks for it in the user's language", pattern) for kind, pattern in OTHER_LANGUAGES)
 _QUOTED = lazy_regex(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
-_WHY = lazy_regex(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
+_WHY = PrefilteredRegex(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
 
-_DOC_FILE = lazy_regex(
+_DOC_FILE = PrefilteredRegex(
     r"\.(?:mdx?|rst|adoc|txt)$|^(?:readme|license|licence|copying|changelog|authors|notice|contributing)",
     re.I,
 )
 # Text that an agent or a test reads is no documentation.
-_WORKING_TEXT = lazy_regex(
+_WORKING_TEXT = PrefilteredRegex(
     r"skill\.md$|requirements[^/]*\.txt$|(?:^|/)(?:commands|prompts|agents|testdata|fixtures|plans)/|robots\.txt$",
     re.I,
 )
-_SCRATCH = lazy_regex(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
+_SCRATCH = PrefilteredRegex(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
 _TEST_FILE = lazy_regex(
     r"(?:^|/)(?:tests?|specs?|__tests__|integration_tests?|e2e(?:_tests?)?|cypress)/|(?:^|/)(?:test_[^/]+|conftest\.py)$|"
     r"[._-](?:test|spec|tests)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$|\.bats$"
 )
-_CONFIG_FILE = lazy_regex(
+_CONFIG_FILE = PrefilteredRegex(
     r"(?:^|/)\.(?:github|circleci|gitlab|husky|vscode|devcontainer|entire|claude-plugin|codex-plugin|cursor-plugin)/|\.(?:ya?ml|toml|ini|cfg|conf|json5?|jsonc|lock|env|properties|nix|tf)$|"
     r"(?:^|/)(?:dockerfile\S*|makefile|justfile|\.[\w-]+(?:rc|ignore|attributes|config)(?:\.\w+)?|go\.(?:mod|sum)|codeowners|gemfile\S*|rakefile|"
     r"[\w.-]*\.config\.[cm]?[jt]s|pom\.xml|build\.gradle\S*|cmakelists\.txt|requirements[^/]*\.txt)$",
@@ -72,13 +72,8 @@ _BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
 )
 
 
-def kind_of(goal: str, edited_paths: Sequence[str], commands: Sequence[str]) -> Kind:
-    """The kind of a session with this goal, these edited files and these shell commands."""
-    return explain_kind(goal, edited_paths, commands).kind
-
-
 def explain_kind(goal: str, edited_paths: Sequence[str], commands: Sequence[str]) -> KindJudgement:
-    """The same, with the reason."""
+    """The kind of a session with this goal, these edited files and these shell commands."""
     edited = [
         path.replace("\\", "/") for path in edited_paths if not _SCRATCH.search(path.replace("\\", "/"))
     ]

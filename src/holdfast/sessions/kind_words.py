@@ -284,7 +284,7 @@ WEAK: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     ),
 )
 
-QUESTION = lazy_regex(
+QUESTION = PrefilteredRegex(
     r"^\W*(?:so |ok(?:ay)? |hey |hi |and |but |hmm\w* |claude )*(?:why|how|what|"
     r"what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|which|who|is|"
     r"are|was|were|does|do (?:we|you|i|they|the|these|all)|did|has|explain|"
@@ -302,14 +302,14 @@ QUESTION = lazy_regex(
 )
 
 # Opens a question outright; a verb further on is then what the question is about, unless it is requested.
-PURE_QUESTION = lazy_regex(
+PURE_QUESTION = PrefilteredRegex(
     r"^\W*(?:q: *|so |and |but |hmm\w* |(?:on|in|at|for) )*(?:why|how|what(?! (?:i|"
     r"we)\b| i['’])|what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|"
     r"which|who|is|are|was|were|does|do (?:we|you|i|they)|did|has|"
     r"investigate|review|check|explain|compare|analy[sz]e|describe|explore)\b",
     re.IGNORECASE,
 )
-REQUEST = lazy_regex(
+REQUEST = PrefilteredRegex(
     r"(?:\b(?:can|could|should|would) (?:we|you)|\blet['’]?s|\blets|\bplease|"
     r"\bwe should|\b(?:want|like|need) (?:us |you )?to|\bsuggest we)\b.{0,60}",
     re.IGNORECASE,
@@ -323,7 +323,7 @@ POLITE = lazy_regex(
 )
 
 # Running things changes nothing in the checkout that would have a kind of its own.
-OPERATION = lazy_regex(
+OPERATION = PrefilteredRegex(
     r"^\W*(?:run|start|execute|launch|push|commit|merge|rebase|pull|fetch|checkout|"
     r"check out|switch to|open|publish|deploy|release|stop|restart|install|"
     r"create (?:me )?(?:a |the )?(?:draft )?(?:pr|pull request|branch|issue|commit|worktree)|"

@@ -12,13 +12,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.core.patterns import PrefilteredRegex
 from holdfast.model.events import TaskResult
 from holdfast.model.ledger import Complexity, FailureReason, Outcome
 from holdfast.sessions.digest import TITLE_LENGTH, TodoItem, Turn
 from holdfast.sessions.harvest_sentences import PLAN_TO_DO
 
-_COMPLAINT = lazy_regex(
+_COMPLAINT = PrefilteredRegex(
     r"^\W*(?:(?:ok(?:ay)?|h+m+|well|but|and|so|yeah|yes|no|sorry|wait|thanks|great|cool|nice|actually)\b\W+){0,3}"
     r"(?:no[,.! ]+(?:that|this|it|not|you|don'?t|i )|nope\b|wrong\b|that(?:'s| is| was)? (?:wrong|incorrect"
     r"|not (?:right|what)|broken)"
@@ -33,7 +33,7 @@ _COMPLAINT = lazy_regex(
     r"|no funciona|不对|不行|还是报错)",
     re.IGNORECASE,
 )
-_APPROVAL = lazy_regex(
+_APPROVAL = PrefilteredRegex(
     r"^\W*(?:(?:ok(?:ay)?|yes|yeah|great|cool|nice|perfect|awesome|excellent|amazing|thanks?|thank you|ty"
     r"|lgtm|looks? (?:good|great|right)"
     r"|well done|good job|works?(?: now| great| fine)?|that works|it works|love it|super|sweet|prima|danke"
@@ -50,7 +50,7 @@ _REFUSAL = PrefilteredRegex(
     re.IGNORECASE,
     words="i can|i won|i will not|not able to|unable to|polic|decline",
 )
-_ADMITS = lazy_regex(
+_ADMITS = PrefilteredRegex(
     r"\b(?:unable to|could(?: not|n'?t)|can(?:not|'t)|failed|fails|failing|not possible|blocked|did(?: not"
     r"|n'?t) work|error)\b",
     re.IGNORECASE,
@@ -65,10 +65,10 @@ TICKED = "ticked off"  # how the evidence of an item begins that the agent says 
 
 # What a passed check proves, the strongest first. That code is well-formed does not show that it works.
 _PROOFS = ("test", "types", "build", "lint")
-_ABOUT_LINT = lazy_regex(
+_ABOUT_LINT = PrefilteredRegex(
     r"\blint|\bformat|\bfmt\b|\bstyle|\bwarnings?\b|\bruff\b|\beslint\b|\bclippy\b", re.IGNORECASE
 )
-_ONLY_PRAISE = lazy_regex(
+_ONLY_PRAISE = PrefilteredRegex(
     r"\W*(?:(?:ok(?:ay)?|yes|great|cool|nice|perfect|awesome|excellent|thanks?(?: you| a lot)?|thank you"
     r"|ty|lgtm|works?(?: now)?|looks? (?:good|great)|that works|it works|love it|super|well done|good job|danke|merci"
     r"|gracias)\W*){1,4}",
@@ -258,7 +258,7 @@ def complexity_of(*, tool_calls: int, edited_files: int, tasks: int) -> Complexi
     return Complexity.TRIVIAL
 
 
-_QUESTION = lazy_regex(
+_QUESTION = PrefilteredRegex(
     r"\?|^\W*(?:what|who|when|where|which|why|how|is|are|do|does|did|can|could|would|should|explain|tell me|show me"
     r"|was|wie|warum|qu[eé]|cómo|pourquoi|comment)\b",
     re.IGNORECASE,

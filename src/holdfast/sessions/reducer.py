@@ -83,9 +83,8 @@ class Reducer:
         self.digest = digest
         self.harvester = Harvester(digest.harvest, digest.cwd)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
-        self._response: tuple[str, OpenResponse] | None = (
-            None  # reported last, and often several times in a row
-        )
+        self._response_key = ""
+        self._response: OpenResponse | None = None  # reported last, and often several times in a row
         self._earlier = set(digest.open_responses)  # of a pass before: known by the hashes of their ids
         self._takers: dict[type, Callable[[Any], None]] = {
             Began: self._began,
@@ -199,7 +198,7 @@ class Reducer:
         )
         if event.action in ("read", "edit"):
             for path in event.paths:
-                self._touch(path)
+                self._count(path, reads=1)
             for path, text in zip(event.paths, event.written, strict=False):
                 note_names(digest.names, self._relative(path), text)
 
@@ -217,13 +216,6 @@ class Reducer:
             return rest.lstrip().removeprefix("&&").lstrip() if rest.lstrip().startswith("&&") else command
         return command
 
-    def _touch(self, path: str) -> None:
-        """Counted as a read until its result says what it was."""
-        files, path = self.digest.files, self._relative(path)
-        if path in files or len(files) < MOST_FILES:
-            reads, edits = files.get(path, (0, 0))
-            files[path] = (reads + 1, edits)
-
     def _result(self, event: ToolResult) -> None:
         digest = self.digest
         call = digest.open_calls.pop(event.call, None)
@@ -237,7 +229,7 @@ class Reducer:
         elif call.action in ("edit", "read"):
             self.harvester.ended(call.action, self._relative(call.target), event)
             if call.action == "read" and event.ok is False and "not exist" in event.text[:200]:
-                self._missed(call.target)
+                self._count(call.target, reads=-1)  # it is not there
         elif call.action == "search":
             if event.ok is False:
                 if path := missing_in(event.text):
@@ -262,27 +254,19 @@ class Reducer:
             turn.failure = None
             paths = call.target.splitlines()
             for path in paths:
-                self._edited(path)
+                self._count(path, reads=-1, edits=1)
             if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
                 # What passed before this edit says nothing of the work after it.
                 turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
 
-    def _missed(self, path: str) -> None:
-        """The file that was to be read is not there: nothing of it was touched."""
+    def _count(self, path: str, *, reads: int, edits: int = 0) -> None:
+        """Changes how often a file was read and edited. A call counts as a read until its result says otherwise."""
         files, path = self.digest.files, self._relative(path)
-        if path in files:
-            reads, edits = files[path]
-            if reads + edits > 1:
-                files[path] = (max(reads - 1, 0), edits)
-            else:
+        if path in files or (reads > 0 and len(files) < MOST_FILES):
+            before = files.get(path, (0, 0))
+            files[path] = (max(before[0] + reads, 0), before[1] + edits)
+            if files[path] == (0, 0):
                 del files[path]
-
-    def _edited(self, path: str) -> None:
-        """The touch counted at the call was an edit, as it turned out."""
-        files, path = self.digest.files, self._relative(path)
-        if path in files:
-            reads, edits = files[path]
-            files[path] = (max(reads - 1, 0), edits + 1)
 
     def _ran(self, command: str, event: ToolResult, turn: Turn) -> None:
         kinds = checks.check_kinds(command)
@@ -328,22 +312,17 @@ class Reducer:
                 known.status = item.status
 
     def _usage(self, event: UsageReport) -> None:
-        event = _sane(event)
-        waiting = self.digest.open_responses
-        key = event.key
-        known: OpenResponse | None
-        if self._response is not None and self._response[0] == key:
-            known = self._response[1]
-        else:
+        key, known = event.key, self._response
+        if key != self._response_key:
+            waiting = self.digest.open_responses
             known = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
-        if known is not None:
-            if event.usage.output >= known.usage.output:
-                known.usage, known.model = event.usage, event.model
-        else:
-            known = waiting[key] = OpenResponse(event.model, event.usage, event.cost_usd)
-            if len(waiting) > OPEN_RESPONSES:
-                settle(self.digest, OPEN_RESPONSES // 2)
-        self._response = key, known
+            if known is None:
+                known = waiting[key] = OpenResponse(event.model, _sane(event.usage), event.cost_usd)
+                if len(waiting) > OPEN_RESPONSES:
+                    settle(self.digest, OPEN_RESPONSES // 2)
+            self._response_key, self._response = key, known
+        if known is not None and max(event.usage.output, 0) >= known.usage.output:
+            known.usage, known.model = _sane(event.usage), event.model
 
     def _seal_responses(self) -> None:
         """What is kept of a response's id is its hash: of most of them nothing is kept."""
@@ -380,19 +359,12 @@ def _sealed_key(key: str) -> str:
     return blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _sane(event: UsageReport) -> UsageReport:
-    """Counts that can be counts: a hostile file may say less than nothing, or more than there ever was."""
-    used = event.usage
-    if (
-        0 <= used.input <= MOST_TOKENS
-        and 0 <= used.output <= MOST_TOKENS
-        and 0 <= used.cache_read <= MOST_TOKENS
-        and 0 <= used.cache_write <= MOST_TOKENS
-        and 0 <= used.cache_write_1h <= MOST_TOKENS
-    ):
-        return event
-    counts = msgspec.structs.astuple(used)
-    return msgspec.structs.replace(event, usage=Usage(*(min(max(count, 0), MOST_TOKENS) for count in counts)))
+def _sane(usage: Usage) -> Usage:
+    """Counts that can be counts: a hostile file may report negative ones, or more than there ever was."""
+    counts = msgspec.structs.astuple(usage)
+    if min(counts) >= 0 and max(counts) <= MOST_TOKENS:
+        return usage
+    return Usage(*(min(max(count, 0), MOST_TOKENS) for count in counts))
 
 
 def _asked_again(turn: Turn, text: str) -> bool:

@@ -203,7 +203,7 @@ SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
 _FAILED_TEST = lazy_regex(
     r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
 )
-_SAYS_IT_FAILED = lazy_regex(  # where a pipe, or what follows, hides it
+_SAYS_IT_FAILED = PrefilteredRegex(  # where a pipe, or what follows, hides it
     r"^(?:error|fatal|npm err!|npm error)\b|: command not found\b|\bcommand not found: |\bno matching distribution\b",
     re.MULTILINE | re.IGNORECASE,
 )

@@ -61,9 +61,9 @@ class Machine:
 
     @cached_property
     def redactor(self) -> Redactor:
-        from holdfast.guard.redact import redactor_for
+        from holdfast.guard.redact import Redactor, secrets_of
 
-        return redactor_for(self.env, self._scanner())
+        return Redactor(secrets_of(self.env), self._scanner())
 
     def _scanner(self) -> Scanner | None:
         """Compiling the scanner's rules takes seconds, so a command does it only when that is wanted."""
