@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.sessions.test_tasks import Story, work
 
-from holdfast.sessions.outcome import outcome_of, tasks_of
+from holdfast.sessions.outcome import judge_all, outcome_of, tasks_of
 
 pytestmark = pytest.mark.promise("C3")
 
 
 def outcome(story: Story) -> tuple[str, str]:
     digest = story.digest()
-    name, why = outcome_of(digest.turns, tasks_of(digest.turns, digest.todos))
+    verdicts = judge_all(digest.turns)
+    name, why = outcome_of(digest.turns, tasks_of(digest.turns, digest.todos, verdicts), verdicts)
     return str(name), why
 
 

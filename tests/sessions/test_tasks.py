@@ -21,7 +21,7 @@ from holdfast.model.events import (
 )
 from holdfast.model.ledger import FailureReason
 from holdfast.sessions.digest import Check, Digest, TodoItem, Turn
-from holdfast.sessions.outcome import judge, tasks_of, title_of
+from holdfast.sessions.outcome import judge, judge_all, tasks_of, title_of
 from holdfast.sessions.reducer import Reducer
 
 
@@ -87,7 +87,7 @@ class Story:
 
     def tasks(self) -> list[TaskResult]:
         digest = self.digest()
-        return tasks_of(digest.turns, digest.todos)
+        return tasks_of(digest.turns, digest.todos, judge_all(digest.turns))
 
     def ended(self) -> list[tuple[str, str]]:
         return [(task.status, task.reason) for task in self.tasks()]
@@ -389,7 +389,7 @@ def test_every_reason_of_a_failure_is_one_of_ten() -> None:
 
 
 def test_items_of_an_unknown_request_do_not_matter() -> None:
-    assert tasks_of([], {"write it": TodoItem("pending", 7)}) == []
+    assert tasks_of([], {"write it": TodoItem("pending", 7)}, []) == []
 
 
 def test_a_tick_counts_where_this_request_or_a_later_one_proves_something() -> None:

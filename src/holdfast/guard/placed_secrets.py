@@ -26,12 +26,9 @@ _USERINFO = lazy_regex(
 
 def find_in_urls(text: str) -> Iterator[Finding]:
     """Passwords and tokens written into addresses."""
-    position = text.find("://")
-    while position >= 0:
-        match = _USERINFO.match(text, position + 3)
-        if match:
+    for joint in re.finditer("://", text):
+        if match := _USERINFO.match(text, joint.end()):
             yield from _of_userinfo(text, match)
-        position = text.find("://", position + 3)
 
 
 def _of_userinfo(text: str, match: re.Match[str]) -> Iterator[Finding]:
@@ -313,12 +310,10 @@ def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
     """The second half of a pair of credentials in code, and passwords in SQL."""
     for openers, literal in ((_PAIR_OPENERS, _SECOND_LITERAL), (_SQL_OPENERS, _FIRST_LITERAL)):
         for opener in openers:
-            position = lowered.find(opener)
-            while position >= 0:
-                match = literal.match(text, position + len(opener))
+            for found in re.finditer(re.escape(opener), lowered) if opener in lowered else ():
+                match = literal.match(text, found.end())
                 if match and is_secret(match["secret"], "password", "call"):
                     yield Finding("password", match.start("secret"), match.end("secret"))
-                position = lowered.find(opener, position + len(opener))
 
 
 _AWS_ID = lazy_regex(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from holdfast.core.patterns import lazy_regex
@@ -34,16 +35,11 @@ class OnDemand:
     """A scanner that is loaded when the first text gives reason to: most texts hold nothing it could object to."""
 
     def __init__(self, load: Callable[[], Scanner | None]) -> None:
-        self._load = load
-        self._scanner: Scanner | None = None
-        self._tried = False
+        self._loaded = cache(load)
 
     def scan(self, text: str) -> Iterable[Finding]:
-        if not _UNEXPLAINED.search(text):
-            return ()
-        if not self._tried:
-            self._scanner, self._tried = self._load(), True
-        return self._scanner.scan(text) if self._scanner else ()
+        scanner = self._loaded() if _UNEXPLAINED.search(text) else None
+        return scanner.scan(text) if scanner else ()
 
 
 # A run that no word, number, hash or path makes: letters of both cases and digits, or the like, close together.

@@ -12,6 +12,7 @@ from holdfast.sessions import checks
 from holdfast.sessions.prose import mentions
 
 LONGEST = 90
+LONGEST_REASON = 80
 MOST_PLAIN = 4  # words that are no flags: program, subcommand, task
 REST = "…"
 _NUMBER = lazy_regex(r"#?\d+")
@@ -188,12 +189,12 @@ def subject_of(part: Simple, until: str = "") -> str:
     return " ".join(words)
 
 
-def reason(line: str, longest: int = 80) -> str:
+def reason(line: str) -> str:
     """What a tool complained of, short, without places of one machine; nothing that speaks to whoever reads it."""
     text = " ".join(word for word in line.replace("`", "'").split() if not specific(word))
     if instructs(text):
         return ""
-    return text if len(text) <= longest else text[:longest].rpartition(" ")[0] + REST
+    return text if len(text) <= LONGEST_REASON else text[:LONGEST_REASON].rpartition(" ")[0] + REST
 
 
 # --- commands that do a job ---

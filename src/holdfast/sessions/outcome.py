@@ -134,10 +134,9 @@ def _proof(turn: Turn, said: str) -> Verdict:
 
 
 def tasks_of(
-    turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[Verdict] | None = None
+    turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[Verdict]
 ) -> list[TaskResult]:
     """The tasks of a session: to-do items where a turn kept a list, else each request that led to work."""
-    verdicts = judge_all(turns) if verdicts is None else verdicts
     items: dict[int, list[tuple[str, TodoItem]]] = {}
     for text, item in todos.items():
         items.setdefault(item.turn, []).append((text, item))
@@ -267,7 +266,7 @@ _GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
 
 
 def outcome_of(
-    turns: Sequence[Turn], tasks: Sequence[TaskResult], verdicts: Sequence[Verdict] | None = None
+    turns: Sequence[Turn], tasks: Sequence[TaskResult], verdicts: Sequence[Verdict]
 ) -> tuple[Outcome, str]:
     worked = [turn for turn in turns if turn.calls or turn.api_error]
     if not worked:
@@ -280,7 +279,6 @@ def outcome_of(
             return Outcome.UNKNOWN, "talked about, and nothing was done"
         return Outcome.UNKNOWN, "nothing was asked or done"
     last = worked[-1]
-    verdicts = judge_all(turns) if verdicts is None else verdicts
     verdict = next(given for turn, given in zip(turns, verdicts, strict=True) if turn is last)
     if verdict.evidence == ANSWERED:
         # A question at the end says nothing of the changes before it.
