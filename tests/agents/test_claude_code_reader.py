@@ -34,7 +34,7 @@ from holdfast.model.events import (
     UsageReport,
     UserTurn,
 )
-from holdfast.sessions.reducer import settle
+from holdfast.sessions.reducer import settle_responses
 from holdfast.store.machine import Places
 
 pytestmark = pytest.mark.promise("C1")
@@ -53,7 +53,7 @@ def file() -> ClaudeFile:
 def totals(path: Path, **options: Any) -> tuple[int, int, int, int]:
     """Input, output, cache reads and cache writes as the ledger will count them."""
     digest = digest_of(read_claude(path, **options).events)
-    settle(digest, 0)
+    settle_responses(digest, 0)
     used = [total.usage for total in digest.usage]
     return (
         sum(usage.input for usage in used),
@@ -593,7 +593,7 @@ def test_a_side_branch_within_the_main_file_counts_and_does_not_speak(
     digest = digest_of(reading.events)
     assert (digest.session, digest.parent, digest.branch) == (SESSION, "", "main")
     assert digest.tool_calls == 1
-    settle(digest, 0)
+    settle_responses(digest, 0)
     assert sum(total.usage.output for total in digest.usage) == 1040
 
 

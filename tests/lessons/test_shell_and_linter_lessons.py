@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.lessons.test_lessons_learned import lessons, rules, session, twice
 
 from holdfast.model.events import Lived
-from holdfast.sessions.enforced_rules import findings_in, in_common
+from holdfast.sessions.enforced_rules import common_wording, findings_in
 
 NO_GO = ("go build ./shop", False, "bash: line 1: go: command not found")
 
@@ -273,7 +273,7 @@ def test_a_linter_is_named_before_what_formats_beside_it() -> None:
     ],
 )
 def test_of_a_rules_messages_only_what_they_share_is_said(messages: list[str], common: str) -> None:
-    assert in_common(messages) == common
+    assert common_wording(messages) == common
 
 
 def test_a_rule_that_an_output_was_cut_in_is_none() -> None:

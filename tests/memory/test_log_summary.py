@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.memory.test_state import record
 
 from holdfast.memory.log import goal_line, summary_line, task_line
-from holdfast.sessions.prose import prose_of, unwrapped
+from holdfast.sessions.prose import prose_of, unwrap_prompt
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_request_is_a_to_do_in_one_sentence() -> None:
 
 def test_what_a_host_puts_before_a_prompt_is_not_the_goal() -> None:
     policy = "Never call this tool. " * 300
-    assert unwrapped(f"<some_host>\n{policy}\n</some_host>\n\nadd a limit") == "add a limit"
+    assert unwrap_prompt(f"<some_host>\n{policy}\n</some_host>\n\nadd a limit") == "add a limit"
     for whole in ("<task>add a limit</task>\nsoon", "<some_host>alone</some_host>", "<open> add a limit"):
-        assert unwrapped(whole) == whole
+        assert unwrap_prompt(whole) == whole
 
 
 def test_where_a_secret_was_a_mark_is_left() -> None:

@@ -14,7 +14,7 @@ from holdfast.sessions.checks import (
     answers_no,
     check_kind,
     commits_in,
-    exit_tells,
+    exit_code_counts,
     says_failed,
     says_passed,
     why_failed,
@@ -337,11 +337,11 @@ def test_a_hostile_command_costs_time_in_proportion_to_its_length(command: str) 
     def seconds(text: str) -> float:
         best = float("inf")
         for _ in range(3):
-            for remembered in (checks._parts, checks._kind_of, checks.check_kinds, checks.exit_tells):
+            for remembered in (checks._parts, checks._kind_of, checks.check_kinds, checks.exit_code_counts):
                 remembered.cache_clear()
             began = time.process_time()
             check_kind(text)
-            exit_tells(text)
+            exit_code_counts(text)
             commits_in(f"{text} commit", "", True)
             best = min(best, time.process_time() - began)
         return best
@@ -359,7 +359,7 @@ def test_any_text_has_a_judgement(command: str, output: str) -> None:
     assert reason in set(FailureReason)
     assert "\n" not in evidence
     assert commits_in(command, output, True) >= 0
-    assert isinstance(exit_tells(command), bool)
+    assert isinstance(exit_code_counts(command), bool)
 
 
 # --- whose exit code it is ------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ def test_any_text_has_a_judgement(command: str, output: str) -> None:
     ],
 )
 def test_an_exit_code_that_nothing_hides_is_the_verification_s(command: str) -> None:
-    assert exit_tells(command)
+    assert exit_code_counts(command)
 
 
 @pytest.mark.promise("C3")
@@ -399,7 +399,7 @@ def test_an_exit_code_that_nothing_hides_is_the_verification_s(command: str) -> 
     ],
 )
 def test_an_exit_code_behind_a_pipe_or_another_command_is_not_the_verification_s(command: str) -> None:
-    assert not exit_tells(command)
+    assert not exit_code_counts(command)
 
 
 @pytest.mark.promise("L7")

@@ -14,7 +14,7 @@ from genai_prices.data_snapshot import get_snapshot
 from holdfast.model.events import Began, Usage, UsageReport
 from holdfast.sessions.cost import cost_of
 from holdfast.sessions.digest import Digest, UsageTotal
-from holdfast.sessions.reducer import OPEN_RESPONSES, PRICE_STEPS, Reducer, settle
+from holdfast.sessions.reducer import OPEN_RESPONSES, PRICE_STEPS, Reducer, settle_responses
 from holdfast.sessions.session import Part, conclude, ledger_entry
 
 pytestmark = pytest.mark.promise("L17")
@@ -26,7 +26,7 @@ MILLION = 1_000_000
 def reduced(*reports: UsageReport) -> Digest:
     digest = Digest(agent="claude-code")
     Reducer(digest).take_all([Began(AT, session="s", provider="anthropic"), *reports])
-    settle(digest, 0)
+    settle_responses(digest, 0)
     return digest
 
 
@@ -150,7 +150,7 @@ def test_many_responses_are_settled_without_loss() -> None:
         UsageReport(AT, f"k{n}", "claude-opus-4-5", Usage(output=1)) for n in range(count)
     )
     assert len(digest.open_responses) <= OPEN_RESPONSES
-    settle(digest, 0)
+    settle_responses(digest, 0)
     assert sum(total.usage.output for total in digest.usage) == count
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.sessions.outcome import IDLE_SECONDS, active_seconds, complexity_of, extend, merged
+from holdfast.sessions.outcome import IDLE_SECONDS, active_seconds, add_to_spans, complexity_of, merge_spans
 
 moments = st.lists(st.integers(0, 50_000), min_size=1, max_size=60)
 
@@ -21,7 +21,7 @@ def expected(times: list[int]) -> float:
 def spans_of(times: list[int]) -> list[tuple[float, float]]:
     spans: list[tuple[float, float]] = []
     for at in times:
-        extend(spans, float(at))
+        add_to_spans(spans, float(at))
     return spans
 
 
@@ -44,7 +44,7 @@ def test_active_time_is_the_same_however_the_moments_are_spread_over_transcripts
 @given(moments)
 def test_spans_are_few_sorted_and_apart(times: list[int]) -> None:
     spans = spans_of(times)
-    assert spans == sorted(spans) == merged(spans)
+    assert spans == sorted(spans) == merge_spans(spans)
     assert all(after[0] - before[1] > IDLE_SECONDS for before, after in pairwise(spans))
 
 

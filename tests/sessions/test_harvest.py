@@ -22,7 +22,7 @@ from holdfast.model.events import (
 )
 from holdfast.model.memory import FactCategory, Harvest
 from holdfast.sessions.digest import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH, Digest
-from holdfast.sessions.harvest_sentences import is_chore, of_person
+from holdfast.sessions.harvest_sentences import decisions_of_person, is_chore
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import Part, conclude
 
@@ -499,10 +499,10 @@ def test_a_record_of_yesterday_still_decodes() -> None:
 
 def test_a_person_who_says_what_was_decided_has_decided_it() -> None:
     said = "We decided to use Redis for the limiter because the in-memory one does not survive restarts."
-    (decision,) = of_person(said, None)
+    (decision,) = decisions_of_person(said, None)
     assert decision.text == "We decided to use Redis for the limiter"
     assert decision.rationale == "the in-memory one does not survive restarts"
-    assert not list(of_person("We decided it is better that way for all of them.", None))
+    assert not list(decisions_of_person("We decided it is better that way for all of them.", None))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def _by_model(machine: Machine, prompt: str) -> Classified:
     from holdfast.flows.model_wire import Question
     from holdfast.guard.hidden_text import visible
     from holdfast.model.ledger import Outcome
-    from holdfast.sessions.digest import kept
+    from holdfast.sessions.digest import clean_and_cut
 
     settings, project = machine.settings(), machine.project()
     if settings.extractor == "none":
@@ -75,7 +75,7 @@ def _by_model(machine: Machine, prompt: str) -> Classified:
     target_of(machine, settings)
     moment = machine.now()
     name = blake2b(f"{moment.isoformat()}\n{prompt}".encode("utf-8", "replace"), digest_size=6).hexdigest()
-    shown = visible(kept(prompt, MOST_PROMPT, machine.clean))
+    shown = visible(clean_and_cut(prompt, MOST_PROMPT, machine.clean))
     question = Question(INSTRUCTIONS, wrap(shown.splitlines(), name[:6]), MOST_OUTPUT)
     meter = Meter(machine, project, settings, GOAL)
     meter.check(question)

@@ -277,25 +277,25 @@ def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> It
         subject = _SUBJECT.match(lowered, start) if start >= done else None
         if not subject or (subject[0] == "key" and not _KEY_OF.search(lowered[max(0, start - 12) : start])):
             continue
-        is_told: Callable[[str], bool] = _is_told_token if subject["machine"] else _is_told_password
+        is_told: Callable[[str], bool] = _is_spoken_token if subject["machine"] else _is_spoken_password
         kind = "secret" if subject["machine"] else "password"
-        before = _told_before(text, start, is_told)
+        before = _value_before(text, start, is_told)
         if before:
             yield Finding(kind, *before)
         predicate = _PREDICATE.match(text, subject.end())
         value = _WORD.match(text, predicate.end()) if predicate else None
         if not predicate or not value:
             continue
-        if is_told(value[0]) and (predicate["verb"] or _is_told_token(value[0], 8)):
+        if is_told(value[0]) and (predicate["verb"] or _is_spoken_token(value[0], 8)):
             yield Finding(kind, value.start(), value.end())
             done = value.end()
 
 
-def _is_told_password(value: str) -> bool:
+def _is_spoken_password(value: str) -> bool:
     return not _ANOTHER_NAME.match(value) and is_secret(value, "password", "prose")
 
 
-def _is_told_token(value: str, fewest: int = 12) -> bool:
+def _is_spoken_token(value: str, fewest: int = 12) -> bool:
     return len(value) >= fewest and not _ANOTHER_NAME.match(value) and is_secret(value, "secret", "option")
 
 
@@ -303,7 +303,7 @@ def _is_told_token(value: str, fewest: int = 12) -> bool:
 _ANOTHER_NAME = lazy_regex(r"[\w.-]{1,40}=[^=]")
 
 
-def _told_before(text: str, position: int, is_told: Callable[[str], bool]) -> tuple[int, int] | None:
+def _value_before(text: str, position: int, is_told: Callable[[str], bool]) -> tuple[int, int] | None:
     start = max(0, position - _LOOK_BACK)
     ahead = text[start:position]
     joint = max(ahead.rfind(" is "), ahead.rfind(" as "), ahead.rfind(" for "))

@@ -17,7 +17,7 @@ from holdfast.lessons.contradictions import Recurring, Seen, Touched, still
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import REST
-from holdfast.sessions.enforced_rules import CLIENT, PERMISSIONS, in_common
+from holdfast.sessions.enforced_rules import CLIENT, PERMISSIONS, common_wording
 from holdfast.sessions.remedies import installs_for_good
 
 # What a hook or a client's configuration refuses here, out of the sessions that met it, and how that is said.
@@ -186,7 +186,9 @@ def _merged(group: Sequence[Seen]) -> Recurring:
         if shown.cause == "place"
         else (shown.token,),
         tried=shown.tried,
-        failed=in_common([one.stumble.failed for one in group]) if shown.cause == "rule" else shown.failed,
+        failed=common_wording([one.stumble.failed for one in group])
+        if shown.cause == "rule"
+        else shown.failed,
         instead=best,
         seen=tuple(group),
     )

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import LogEntry, OpenItem
-from holdfast.sessions.harvest_sentences import PLAN_TO_DO, plan_title, tells_what_is_left
+from holdfast.sessions.harvest_sentences import PLAN_TO_DO, lists_open_items, plan_title
 from holdfast.sessions.prose import capitalised, plain, prose_of, sentences, statements, without_escapes
 from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Form, Problem
@@ -331,7 +331,7 @@ def summary_line(message: str, most: int) -> str:
             continue
         if _NAME_ALONE.fullmatch(words) or any(line in words for line in _DRAWN):
             continue
-        if tells_what_is_left(statement):
+        if lists_open_items(statement):
             continue
         said = f"{said}{' ' if said.endswith(('.', '!')) else '; '}{words}" if said else words
         if len(said) >= _ENOUGH_SAID:

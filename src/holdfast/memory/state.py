@@ -20,8 +20,8 @@ from holdfast.memory.log import cut, goal_line, summary_line, task_line
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
-from holdfast.sessions.digest import alike, words_of
-from holdfast.sessions.harvest_commands import bare, check_in
+from holdfast.sessions.digest import is_alike, words_of
+from holdfast.sessions.harvest_commands import bare_command, check_in
 from holdfast.sessions.harvest_sentences import is_chore
 from holdfast.sessions.outcome import ON_THE_LIST, TICKED
 from holdfast.store.line_grammar import render_minute
@@ -58,7 +58,7 @@ def telling_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact
 @lru_cache(maxsize=2048)  # sessions run the same checks
 def of_a_part(command: str) -> bool:
     """Whether a check names files or folders, or was made in a place of one machine."""
-    return bool(_ELSEWHERE.match(command)) or any(map(_is_place, bare(command).split()[1:]))
+    return bool(_ELSEWHERE.match(command)) or any(map(_is_place, bare_command(command).split()[1:]))
 
 
 def _is_place(word: str) -> bool:
@@ -74,7 +74,7 @@ def _runner(fact: Fact) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2048)
 def _program_and_verbs(command: str) -> tuple[str, ...]:
-    words = bare(command).split()
+    words = bare_command(command).split()
     verbs: list[str] = []
     for word in words[1:]:
         if word.startswith("-") or word in _ALL or _is_place(word):
@@ -85,7 +85,9 @@ def _program_and_verbs(command: str) -> tuple[str, ...]:
 
 def _worth(fact: Fact, seen: Counter[str]) -> tuple[int, int, float]:
     """More sessions, then fewer and wider places, then newer."""
-    named = sum(word.strip("./").count("/") + 1 for word in bare(fact.command).split()[1:] if _is_place(word))
+    named = sum(
+        word.strip("./").count("/") + 1 for word in bare_command(fact.command).split()[1:] if _is_place(word)
+    )
     return seen[fact.id], -named, fact.verified_at or fact.at or 0.0
 
 
@@ -168,7 +170,7 @@ def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
     listed = [item for item in every if item.priority != "high" and item.why == ON_THE_LIST]
     found: list[OpenItem] = []
     for item in [*urgent, *said, *_unfinished(record), *listed]:
-        if not any(alike(words_of(item.text), words_of(known.text)) for known in found):
+        if not any(is_alike(words_of(item.text), words_of(known.text)) for known in found):
             at = to_minute(item.at or record.ended)
             found.append(replace(item, branch=record.branch, session=record.session, at=at))
     return tuple(found[:MOST_OF_A_SESSION])
@@ -212,7 +214,7 @@ def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
     if (check := _FAILS.match(item.text)) and check[1] in dict(record.verified):
         return True
     wanted = words_of(item.text)
-    return any(task.status == "done" and alike(wanted, words_of(task.title)) for task in record.tasks)
+    return any(task.status == "done" and is_alike(wanted, words_of(task.title)) for task in record.tasks)
 
 
 def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.model.ledger import FailureReason
-from holdfast.sessions.prose import line_around, mentions
+from holdfast.sessions.prose import contains_any, line_around
 
 # --- the command line as a shell sees it ---
 
@@ -230,7 +230,7 @@ def check_kinds(command: str) -> tuple[str, ...]:
     """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
     # A shell joins what stands in quotes to what is around it.
     bare = command.replace('"', "").replace("'", "")
-    if not mentions(bare, _CHECKING):
+    if not contains_any(bare, _CHECKING):
         return ()
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
     found = {kind for kind in (_kind_of(part) for part in parts) if kind}
@@ -243,7 +243,7 @@ def check_kind(command: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def exit_tells(command: str) -> bool:
+def exit_code_counts(command: str) -> bool:
     """Whether the exit code is the verification's own: nothing that follows it can hide it."""
     parts = _parts(command)
     last = max((n for n in range(0, len(parts), 2) if _kind_of(parts[n])), default=0)
@@ -256,7 +256,7 @@ def exit_tells(command: str) -> bool:
     )
 
 
-def is_to_blame(command: str, output: str) -> bool:
+def failed_in_check(command: str, output: str) -> bool:
     """Whether a line that failed failed in its verification: that came last, or the output says so."""
     last = _last_part(command)
     return bool(_kind_of(last) or says_failed(output) or any(rule.search(output) for _, rule in _REASONS))

@@ -9,7 +9,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, name_of, names, unquoted
 from holdfast.guard.hidden_text import instructs
 from holdfast.sessions import checks
-from holdfast.sessions.prose import mentions
+from holdfast.sessions.prose import contains_any
 
 LONGEST = 90
 LONGEST_REASON = 80
@@ -60,9 +60,13 @@ _IDENTIFIER = lazy_regex(r"[a-z_][\w:]*")
 _TAKES_VALUE = names("-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C")
 
 
-def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> str:
+def rule_text(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> str:
     """A simple command for a rule. Words in `keep` stay as they are; so do files when they are the point."""
-    words = [name_of(part.words[0]) if not paths and specific(part.words[0]) else unquoted(part.words[0])]
+    words = [
+        name_of(part.words[0])
+        if not paths and is_session_specific(part.words[0])
+        else unquoted(part.words[0])
+    ]
     plain = 1
     for before, word in pairwise(part.words):
         package = before in _PICKS_PACKAGE and _PACKAGE.fullmatch(unquoted(word))
@@ -78,7 +82,7 @@ def shown(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> s
     line = " ".join(words)
     if len(line) > LONGEST:
         line = line[:LONGEST].rpartition(" ")[0] + f" {REST}"
-    matters = part.directory not in ("", ".") and not elsewhere(part)
+    matters = part.directory not in ("", ".") and not is_outside_checkout(part)
     return f"cd {part.directory} && {line}" if matters else line
 
 
@@ -144,27 +148,27 @@ def _general(word: str, keep: tuple[str, ...], paths: bool) -> str:
         return word if _PLAIN.fullmatch(match["value"]) else f"{match['flag']}{REST}"
     if text.startswith("-"):
         return text if len(text) <= 40 else REST
-    if "://" in text or specific(text) or mentions(text, " \n\t{}$|"):
+    if "://" in text or is_session_specific(text) or contains_any(text, " \n\t{}$|"):
         return REST
     if _ANY.search(text) or paths:
         return text
     return REST if _PATH.match(text) or not _PLAIN.fullmatch(text) else text
 
 
-def specific(text: str) -> bool:
+def is_session_specific(text: str) -> bool:
     """Whether a text belongs to one session or one machine."""
-    return mentions(text, _SPECIFIC)
+    return contains_any(text, _SPECIFIC)
 
 
-def at_home(path: str) -> str:
+def home_relative(path: str) -> str:
     """A path as any session of this user may know it; '' for one that is only of the moment."""
     path = _HOME.sub("~/", path)
-    return "" if specific(path) else path
+    return "" if is_session_specific(path) else path
 
 
-def elsewhere(part: Simple) -> bool:
+def is_outside_checkout(part: Simple) -> bool:
     """Whether a command runs in a directory outside of the checkout: what works there says nothing of here."""
-    return bool(_AWAY.match(part.directory)) or specific(part.directory)
+    return bool(_AWAY.match(part.directory)) or is_session_specific(part.directory)
 
 
 def subject_of(part: Simple, until: str = "") -> str:
@@ -189,9 +193,9 @@ def subject_of(part: Simple, until: str = "") -> str:
     return " ".join(words)
 
 
-def reason(line: str) -> str:
+def short_reason(line: str) -> str:
     """What a tool complained of, short, without places of one machine; nothing that speaks to whoever reads it."""
-    text = " ".join(word for word in line.replace("`", "'").split() if not specific(word))
+    text = " ".join(word for word in line.replace("`", "'").split() if not is_session_specific(word))
     if instructs(text):
         return ""
     return text if len(text) <= LONGEST_REASON else text[:LONGEST_REASON].rpartition(" ")[0] + REST
@@ -261,7 +265,7 @@ def _test_named(part: Simple) -> str:
     return after[0] if after else ""
 
 
-def job(part: Simple) -> str:
+def job_text(part: Simple) -> str:
     """The command as a rule names it: with its flags and directory, without one session's files and tests."""
     words: list[str] = []
     skip, named = "", _test_named(part)
@@ -273,7 +277,7 @@ def job(part: Simple) -> str:
             words += ["<name>"] if skip == "test" else [text] if skip == "package" else []
             skip = ""
         elif not words:
-            words.append(text if not specific(text) else name_of(text))
+            words.append(text if not is_session_specific(text) else name_of(text))
         elif text in _PICKS_PACKAGE and part.program in _SHORT_FOR.get(text, (part.program,)):
             words.append(text)
             skip = "package"
@@ -287,8 +291,13 @@ def job(part: Simple) -> str:
         elif _ANY.search(text) and (not _SCOPE.match(text) or text == "./..."):
             words.append(text)
         elif text.startswith("-"):
-            words.append(word if len(text) <= 50 and not specific(text) else "")
-        elif _NUMBER.fullmatch(text) or specific(text) or "://" in text or mentions(text, " \n{}$|*"):
+            words.append(word if len(text) <= 50 and not is_session_specific(text) else "")
+        elif (
+            _NUMBER.fullmatch(text)
+            or is_session_specific(text)
+            or "://" in text
+            or contains_any(text, " \n{}$|*")
+        ):
             return ""
         elif text.startswith("//") and ":" in text and part.program == "mise":
             words.append(text)  # a task of another folder, by its name
@@ -300,6 +309,6 @@ def job(part: Simple) -> str:
         else:
             return ""
     line = " ".join(word for word in words if word).removesuffix(" --")
-    if len(line) > LONGEST or line.count("<path>") > 1 or elsewhere(part):
+    if len(line) > LONGEST or line.count("<path>") > 1 or is_outside_checkout(part):
         return ""
     return line if not part.directory or _ANYWHERE_BELOW.match(line) else f"cd {part.directory} && {line}"

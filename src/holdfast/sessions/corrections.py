@@ -14,9 +14,9 @@ from holdfast.core.guides import GUIDES, may_be_guide
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, simple_commands, unquoted
 from holdfast.model.lesson import Correction
-from holdfast.sessions.command_words import job, purpose_of
-from holdfast.sessions.digest import Gathered, raw
-from holdfast.sessions.prose import mentions
+from holdfast.sessions.command_words import job_text, purpose_of
+from holdfast.sessions.digest import Gathered, cut_raw_line
+from holdfast.sessions.prose import contains_any
 
 LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
 SHORTEST, LONGEST = 14, 170
@@ -222,7 +222,7 @@ def is_guide(here: str) -> bool:
 
 def shows_guide(command: str) -> bool:
     """Whether a shell call prints such a file."""
-    if not mentions(command, GUIDES):
+    if not contains_any(command, GUIDES):
         return False
     return any(
         part.program in _SHOWS and any(may_be_guide(unquoted(word)) for word in part.words[1:])
@@ -236,7 +236,7 @@ def note_stated(state: Gathered, text: str) -> None:
     for command in stated_in(text):
         if len(state.stated) >= MOST:
             return
-        if (kept := raw(command)) not in state.stated:
+        if (kept := cut_raw_line(command)) not in state.stated:
             state.stated.append(kept)
 
 
@@ -244,7 +244,7 @@ def stated_in(text: str) -> Iterator[str]:
     """The commands in a text that do a job here, each as a rule names it; only what stands as code."""
     for line in _code(_NUMBERED.sub("", text[:LONGEST_TEXT])):
         for part in simple_commands(line):
-            if part.words and not part.shapes and purpose_of(part) and (named := job(part)):
+            if part.words and not part.shapes and purpose_of(part) and (named := job_text(part)):
                 yield named
 
 
@@ -286,13 +286,13 @@ def looks_up(action: str, target: str) -> bool:
     if action != "shell" or len(target) > 600:
         return False
     return bool(_LISTS.search(target)) or (
-        mentions(target, (".", "akefile", "ustfile", "mise-tasks"))
-        and mentions(target, _READING)
+        contains_any(target, (".", "akefile", "ustfile", "mise-tasks"))
+        and contains_any(target, _READING)
         and bool(_DEFINED_IN.search(target))
     )
 
 
-def was_sought(state: Gathered, command: str, purpose: str) -> bool:
+def had_to_search(state: Gathered, command: str, purpose: str) -> bool:
     """Whether this session looked for what does a job just now, or called something else for it in vain."""
     if state.looked_at and state.calls - state.looked_at <= RECENT:
         return True

@@ -27,15 +27,15 @@ _IN_A_WORD = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 LEEWAY = 2  # raw text kept per character shown, so that a cut never falls inside a secret
 
 
-def kept(text: str, limit: int, clean: Clean) -> str:
+def clean_and_cut(text: str, limit: int, clean: Clean) -> str:
     """A text as it may be stored: cleaned first and cut afterwards, never the other way round."""
     if not text:
         return text
-    cleaned = clean(clipped(text, limit))
+    cleaned = clean(cut_raw(text, limit))
     return cleaned if len(cleaned) <= limit else cleaned[: limit - 1] + "…"
 
 
-def clipped(text: str, limit: int) -> str:
+def cut_raw(text: str, limit: int) -> str:
     """Raw text cut so that it can still be cleaned: the word that the cut falls into goes too.
 
     Half a secret is no secret to any rule, and enough to whoever reads it.
@@ -149,9 +149,9 @@ class Gathered(Struct):
         """Cleans every text."""
 
         def line(text: str) -> str:
-            return kept(text, LINE_LENGTH, clean)
+            return clean_and_cut(text, LINE_LENGTH, clean)
 
-        self.report = kept(self.report, REPORT_LENGTH, clean)
+        self.report = clean_and_cut(self.report, REPORT_LENGTH, clean)
         for name in _GATHERED_TEXTS:
             setattr(self, name, _sealed(getattr(self, name), line))
         # A stumble's key is made of its texts.
@@ -203,16 +203,16 @@ def _sealed(value: Any, line: Clean) -> Any:
     return replace(value, **{name: _sealed(getattr(value, name), line) for name in names}) if names else value
 
 
-def raw(text: str) -> str:
+def cut_raw_line(text: str) -> str:
     """As much of a line as may wait for its cleaning."""
-    return clipped(text, LINE_LENGTH)
+    return cut_raw(text, LINE_LENGTH)
 
 
-def add(items: list[Said], new: Iterable[Said]) -> None:
+def add_new(items: list[Said], new: Iterable[Said]) -> None:
     """Adds what is not there yet in the same or in other words; the newest stay when there are too many."""
     for item in new:
         words = item_words(item)
-        if not any(alike(words, item_words(known)) for known in items):
+        if not any(is_alike(words, item_words(known)) for known in items):
             items.append(item)
             if len(items) > MOST_OF_A_KIND:
                 del items[0]
@@ -226,7 +226,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def alike(some: frozenset[str], other: frozenset[str]) -> bool:
+def is_alike(some: frozenset[str], other: frozenset[str]) -> bool:
     return some == other or len(some & other) > ALIKE * len(some | other)
 
 
@@ -406,12 +406,16 @@ class Digest(Struct):
                 _seal_turn(turn, clean)
         if self.turns:
             self.turns[-1].sealed = False  # it may still grow
-        self.commands = {kept(text, COMMAND_LENGTH, clean): count for text, count in self.commands.items()}
-        self.verified = {kind: kept(text, COMMAND_LENGTH, clean) for kind, text in self.verified.items()}
-        self.todos = {kept(text, TITLE_LENGTH, clean): item for text, item in self.todos.items()}
+        self.commands = {
+            clean_and_cut(text, COMMAND_LENGTH, clean): count for text, count in self.commands.items()
+        }
+        self.verified = {
+            kind: clean_and_cut(text, COMMAND_LENGTH, clean) for kind, text in self.verified.items()
+        }
+        self.todos = {clean_and_cut(text, TITLE_LENGTH, clean): item for text, item in self.todos.items()}
         self.open_calls = {clean(name): call for name, call in self.open_calls.items()}
         for call in self.open_calls.values():
-            call.target = kept(call.target, TARGET_LENGTH, clean)
+            call.target = clean_and_cut(call.target, TARGET_LENGTH, clean)
         for response in self.open_responses.values():
             response.model = clean(response.model)
         for total in self.usage:
@@ -424,11 +428,11 @@ class Digest(Struct):
 
 
 def _seal_turn(turn: Turn, clean: Clean) -> None:
-    turn.command = kept(turn.command, TITLE_LENGTH, clean)
-    turn.text = kept(turn.text, PROMPT_LENGTH, clean)
-    turn.final = kept(turn.final, FINAL_LENGTH, clean)
-    turn.api_error = kept(turn.api_error, EVIDENCE_LENGTH, clean)
-    turn.feedback = [kept(text, EVIDENCE_LENGTH, clean) for text in turn.feedback]
+    turn.command = clean_and_cut(turn.command, TITLE_LENGTH, clean)
+    turn.text = clean_and_cut(turn.text, PROMPT_LENGTH, clean)
+    turn.final = clean_and_cut(turn.final, FINAL_LENGTH, clean)
+    turn.api_error = clean_and_cut(turn.api_error, EVIDENCE_LENGTH, clean)
+    turn.feedback = [clean_and_cut(text, EVIDENCE_LENGTH, clean) for text in turn.feedback]
     for check in [*turn.checks.values(), *([turn.failure] if turn.failure else [])]:
-        check.evidence = kept(check.evidence, EVIDENCE_LENGTH, clean)
+        check.evidence = clean_and_cut(check.evidence, EVIDENCE_LENGTH, clean)
     turn.sealed = True

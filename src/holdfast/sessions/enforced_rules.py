@@ -21,10 +21,10 @@ from holdfast.core.shell import Simple, masks, names, simple_commands, unquoted
 from holdfast.guard.hidden_text import instructs, why_line_refused
 from holdfast.model.events import Action, ToolResult
 from holdfast.model.lesson import Stumble
-from holdfast.sessions.command_words import REST, job, purpose_of, specific, subject_of
-from holdfast.sessions.digest import Gathered, raw
-from holdfast.sessions.failing_calls import keep
-from holdfast.sessions.prose import mentions, without_escapes
+from holdfast.sessions.command_words import REST, is_session_specific, job_text, purpose_of, subject_of
+from holdfast.sessions.digest import Gathered, cut_raw_line
+from holdfast.sessions.failing_calls import keep_stumble
+from holdfast.sessions.prose import contains_any, without_escapes
 from holdfast.sessions.remedies import WITH_SUBCOMMANDS
 
 _FOUND = tuple(
@@ -113,7 +113,7 @@ def _shown(code: str) -> str:
     return code if len(code) in _CODE_LENGTH and "`" not in code and not instructs(code) else ""
 
 
-def in_common(messages: Sequence[str]) -> str:
+def common_wording(messages: Sequence[str]) -> str:
     """What a rule says: the words that all its messages share, with gaps, else the message of most; '' for none.
 
     Numbers are said as far as they reach: they show where the limit is.
@@ -175,7 +175,7 @@ _CLEAN = lazy_regex(
 
 
 def may_lint(command: str) -> bool:
-    return mentions(command, ("lint", "check", "fix", "clippy", "commit"))
+    return contains_any(command, ("lint", "check", "fix", "clippy", "commit"))
 
 
 def shows_findings(output: str) -> bool:
@@ -198,12 +198,12 @@ def watch_rules(state: Gathered, command: str, output: str, at: float | None, *,
                 subject="",
                 token=rule,
                 tried=named,
-                failed=raw(message),
+                failed=cut_raw_line(message),
                 at=at,
                 alone=alone,
                 example=code,
             )
-            keep(state, made)
+            keep_stumble(state, made)
             if alone and not (known := state.stumbles.get(made.key, made)).alone:
                 state.stumbles[made.key] = replace(known, alone=True)
     seen_whole = not masks(command)
@@ -221,7 +221,7 @@ def _linter(parts: tuple[Simple, ...]) -> str:
 def _linter_name(part: Simple) -> str:
     if part.words[:2] == ("git", "commit"):
         return _COMMITS
-    return job(part) if purpose_of(part) in _LINTING or _LINTS.search(part.text) else ""
+    return job_text(part) if purpose_of(part) in _LINTING or _LINTS.search(part.text) else ""
 
 
 def _heed(state: Gathered, parts: tuple[Simple, ...], found: set[str]) -> None:
@@ -315,23 +315,23 @@ def watch_refusal(state: Gathered, action: Action, command: str, event: ToolResu
     for token, instead in _named(refused, command if action == "shell" else ""):
         made = Stumble(
             cause="blocked",
-            subject=raw(whose),
-            token=raw(token),
-            tried=raw(token),
-            failed=raw(refused.why),
-            instead=raw(instead),
+            subject=cut_raw_line(whose),
+            token=cut_raw_line(token),
+            tried=cut_raw_line(token),
+            failed=cut_raw_line(refused.why),
+            instead=cut_raw_line(instead),
             at=event.at,
         )
-        keep(state, made)
+        keep_stumble(state, made)
         state.refused[made.token] = made.key
     return True
 
 
-def ran_all_the_same(state: Gathered, command: str) -> None:
+def clear_refusals(state: Gathered, command: str) -> None:
     """A call that was not refused: what was refused before is not refused each time."""
     # Whether one of its commands may begin so is asked first, because taking it apart costs more.
     if not any(
-        command.startswith(token) or mentions(command, [f"{join}{token}" for join in _JOINS])
+        command.startswith(token) or contains_any(command, [f"{join}{token}" for join in _JOINS])
         for token in state.refused
     ):
         return
@@ -346,7 +346,7 @@ def ran_all_the_same(state: Gathered, command: str) -> None:
 def refusal_in(event: ToolResult, command: str, *, shell: bool) -> Refusal | None:
     """Whether a call never ran, by what the client says of it: a program that ran has an exit code."""
     head = event.text[:400]
-    if event.ok is True or event.exit_code is not None or not mentions(head, _QUICK):
+    if event.ok is True or event.exit_code is not None or not contains_any(head, _QUICK):
         return None
     text = event.text.strip()
     for shape in _SHAPES:
@@ -389,7 +389,7 @@ def _words(why: str, command: str) -> str:
         return ""
     text = _EXAMPLE.sub("", text)
     text = _URL.sub("<url>", text.replace("`", "'").replace("→", "->"))
-    text = " ".join("<path>" if specific(word) else word for word in text.split())
+    text = " ".join("<path>" if is_session_specific(word) else word for word in text.split())
     said = set(command.split())
     result = ""
     for sentence in _SENTENCE.split(_MARKS.sub("", text)):
@@ -451,4 +451,4 @@ def _head(old: list[str], new: list[str]) -> str:
     elif same < len(old) - 1:
         return ""  # more than its beginning is another
     text = " ".join(head)
-    return "" if not head or len(head) > 3 or specific(text) or instructs(text) else text
+    return "" if not head or len(head) > 3 or is_session_specific(text) or instructs(text) else text

@@ -11,16 +11,16 @@ from holdfast.model.ledger import FailureReason
 from holdfast.model.lesson import EXPERIENCE_FORMAT, Correction, Experience, Ran, Stumble
 from holdfast.sessions import checks
 from holdfast.sessions.command_words import (
-    at_home,
-    elsewhere,
-    job,
+    home_relative,
+    is_outside_checkout,
+    is_session_specific,
+    job_text,
     purpose_of,
-    reason,
-    shown,
-    specific,
+    rule_text,
+    short_reason,
     subject_of,
 )
-from holdfast.sessions.digest import Gathered, Slip, raw
+from holdfast.sessions.digest import Gathered, Slip, cut_raw_line
 from holdfast.sessions.failure_wording import Sign, line_of, signs_in
 from holdfast.sessions.remedies import same_file
 
@@ -33,29 +33,29 @@ MOST_SLIPS = 6
 MOST_STUMBLES = 40
 
 
-def wait(state: Gathered, slip: Slip) -> None:
+def await_remedy(state: Gathered, slip: Slip) -> None:
     if slip.settled:
-        note(state, slip, "")
+        record_slip(state, slip, "")
         return
-    grow_older(state)
+    age_slips(state)
     for known in state.slips:
         if known.key == slip.key:
             slip.vain = [*known.vain, *slip.vain]
     state.slips = [known for known in state.slips if known.key != slip.key]
     state.slips = [*state.slips, slip]
     for old in state.slips[:-MOST_SLIPS]:
-        note(state, old, "")
+        record_slip(state, old, "")
     state.slips = state.slips[-MOST_SLIPS:]
 
 
-def grow_older(state: Gathered) -> None:
+def age_slips(state: Gathered) -> None:
     waiting = []
     for slip in state.slips:
         slip.age += 1
         if slip.age < LONGER.get(slip.cause, PATIENCE):
             waiting.append(slip)
         else:
-            note(state, slip, "")
+            record_slip(state, slip, "")
     state.slips = waiting
 
 
@@ -65,12 +65,12 @@ def stumbles_of(state: Gathered) -> list[Stumble]:
     return [*state.stumbles.values(), *(item for item in waiting if item.key not in state.stumbles)]
 
 
-def note(state: Gathered, slip: Slip, instead: str) -> None:
+def record_slip(state: Gathered, slip: Slip, instead: str) -> None:
     """Keeps what a failure taught, once for each cause; one with its remedy replaces one without."""
-    keep(state, _stumble(slip, instead))
+    keep_stumble(state, _stumble(slip, instead))
 
 
-def keep(state: Gathered, made: Stumble) -> None:
+def keep_stumble(state: Gathered, made: Stumble) -> None:
     known = state.stumbles.get(made.key)
     if known is not None and (known.instead or not made.instead):
         return
@@ -93,21 +93,21 @@ def _before(part: Simple, token: str) -> str:
 def _stumble(slip: Slip, instead: str) -> Stumble:
     if slip.part is None or slip.cause in ("slow", "flaky"):
         tried = slip.token
-        instead = at_home(instead)  # a file outside of the checkout is said as any machine knows it
+        instead = home_relative(instead)  # a file outside of the checkout is said as any machine knows it
     elif slip.cause == "flag":
         tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
     elif slip.cause == "place":
-        tried = job(slip.part) or shown(slip.part)
+        tried = job_text(slip.part) or rule_text(slip.part)
     elif slip.cause == "target":
         tried = f"{slip.subject} {slip.token}"
     elif slip.cause == "engine":
         tried = f"{slip.part.program} …"
     else:
-        tried = shown(slip.part, keep=(slip.token,), paths=slip.cause == "glob")
+        tried = rule_text(slip.part, keep=(slip.token,), paths=slip.cause == "glob")
     return Stumble(
-        cause=slip.cause, subject=raw(slip.subject), token=raw(slip.token), tried=raw(tried),
-        failed=reason(slip.line), instead=raw(instead) if instead != tried else "", at=slip.at,
-        vain=tuple(raw(text) for text in slip.vain if text != instead),
+        cause=slip.cause, subject=cut_raw_line(slip.subject), token=cut_raw_line(slip.token), tried=cut_raw_line(tried),
+        failed=short_reason(slip.line), instead=cut_raw_line(instead) if instead != tried else "", at=slip.at,
+        vain=tuple(cut_raw_line(text) for text in slip.vain if text != instead),
     )  # fmt: skip
 
 
@@ -203,30 +203,30 @@ def _unsigned(command: str, output: str, at: float | None) -> Slip | None:
     """A check that failed for another reason than the code: another way to run it may work."""
     if match := _TIMED_OUT.search(output):
         part = worker(simple_commands(command))
-        if part is not None and checks.check_kind(part.text) and (text := job(part)):
-            return Slip("slow", subject_of(part), text, raw(match[0]), at, part, settled=True)
+        if part is not None and checks.check_kind(part.text) and (text := job_text(part)):
+            return Slip("slow", subject_of(part), text, cut_raw_line(match[0]), at, part, settled=True)
         return None
     kind = checks.check_kind(command)
     if kind is None or not output or checks.says_failed(output):
         return None
     part = worker(simple_commands(command))
-    if part is None or elsewhere(part) or checks.check_kind(part.text) != kind:
+    if part is None or is_outside_checkout(part) or checks.check_kind(part.text) != kind:
         return None
     why, line = checks.why_failed(output, kind)
-    return Slip("switch", subject_of(part), "", raw(line), at, part) if why not in _CODE else None
+    return Slip("switch", subject_of(part), "", cut_raw_line(line), at, part) if why not in _CODE else None
 
 
 def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -> Slip | None:
-    cause, name, line = sign.cause, sign.name, raw(sign.line)
+    cause, name, line = sign.cause, sign.name, cut_raw_line(sign.line)
     if cause == "path":
         return _missed_path(name, parts, output, line, at)
     if cause == "program":
         wanted = name.rpartition("/")[2]
         for part in sorted(parts, key=lambda part: part.program != wanted):
-            if wanted in [name_of(word) for word in part.words[:4]] and not specific(name):
+            if wanted in [name_of(word) for word in part.words[:4]] and not is_session_specific(name):
                 return Slip("program", "", wanted, line, at, part)
         inner = worker(parts)
-        if inner is not None and purpose_of(inner) and not specific(name):
+        if inner is not None and purpose_of(inner) and not is_session_specific(name):
             return Slip("tool", subject_of(inner), wanted, line, at, inner)
         return None
     if cause in _NAMED:
@@ -279,13 +279,15 @@ def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float 
         token = next((word for word in part.words if word.partition("=")[0] in _TARGETS), "")
         asked = " ".join(subject_of(_inner(part), token).split()[:2])
         return Slip("target", asked, token.partition("=")[0], line, at, part) if token else None
-    if elsewhere(part) or (cause in ("place", "module") and any(map(specific, part.words))):
+    if is_outside_checkout(part) or (
+        cause in ("place", "module") and any(map(is_session_specific, part.words))
+    ):
         return None  # what fails in another place, or with a file of the moment, says nothing of here
     if cause == "refused" and subject_of(part) == "gh api":
         return None  # what it was asked for is not said
     if cause in ("usage", "refused"):
         name = _NUMBERS.sub("", line)[:60].strip()
-    if cause == "module" and (specific(name) or name.startswith((".", "/"))):
+    if cause == "module" and (is_session_specific(name) or name.startswith((".", "/"))):
         return None
     if cause == "engine":
         return Slip(cause, part.program, "", line, at, part)
@@ -358,7 +360,9 @@ def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: flo
     if len(good) >= 3:
         return None  # what was looked for came all the same
     for part in parts:
-        if not elsewhere(part) and any(unquoted(word).rstrip("/") == name.rstrip("/") for word in part.words):
+        if not is_outside_checkout(part) and any(
+            unquoted(word).rstrip("/") == name.rstrip("/") for word in part.words
+        ):
             if name.startswith(f"{part.directory.rpartition('/')[2]}/"):
                 return None  # said from above the folder in which it was called
             path = f"{part.directory}/{name}" if part.directory else name
@@ -371,13 +375,13 @@ def path_slip(path: str, line: str, at: float | None) -> Slip | None:
     if (
         not path
         or path.startswith(("/", "~", "$", "..", "-"))
-        or specific(path)
+        or is_session_specific(path)
         or any(sign in path for sign in "*?[{<")
     ):
         return None
     if ("/" not in path and "." not in path) or _BUILT.search(path) or path.endswith(".lock"):
         return None
-    return Slip("path", "", raw(path), line, at, None)
+    return Slip("path", "", cut_raw_line(path), line, at, None)
 
 
 # Files that were looked for where they are not: the wait for them to turn up elsewhere.
@@ -400,7 +404,7 @@ def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: 
     for slip in state.slips:
         if slip.part is None and same_file(slip.token, path):
             state.slips.remove(slip)
-            note(state, slip, path)
+            record_slip(state, slip, path)
             break
 
 
@@ -417,9 +421,9 @@ def _not_read(state: Gathered, path: str, output: str, at: float | None) -> None
         return
     meant = _MEANT.search(output)
     if meant and same_file(slip.token, found := _beside(slip.token, meant[1])):
-        note(state, slip, found)
+        record_slip(state, slip, found)
     else:
-        wait(state, slip)
+        await_remedy(state, slip)
 
 
 def watch_listing(state: Gathered, output: str, root: str = "") -> None:
@@ -436,7 +440,7 @@ def watch_listing(state: Gathered, output: str, root: str = "") -> None:
     for slip in waiting:
         if found := next((path for path in paths if same_file(slip.token, path)), ""):
             state.slips.remove(slip)
-            note(state, slip, found)
+            record_slip(state, slip, found)
 
 
 def missing_in(output: str) -> str:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
-from holdfast.sessions.prose import line_around, mentions, without_escapes
+from holdfast.sessions.prose import contains_any, line_around, without_escapes
 
 HEAD, TAIL = 700, 400  # of an output: a tool that is misused says so at once, a wrapper at the end
 LONGEST_LINE = 240
@@ -254,11 +254,11 @@ def said_by_shell(output: str) -> bool:
 @lru_cache(maxsize=8)  # one output is asked about several times in a row
 def signs_in(output: str) -> list[Sign]:
     """Every sign of an output, the most telling causes first; none where it shows something else that went wrong."""
-    if not output or not mentions(output, _WORDS) or _NOT_LEARNABLE.search(output):
+    if not output or not contains_any(output, _WORDS) or _NOT_LEARNABLE.search(output):
         return []
     found: list[Sign] = []
     folded = output.lower()
-    possible = {cause: mentions(folded, needed) for cause, needed in _NEEDED.items()}
+    possible = {cause: contains_any(folded, needed) for cause, needed in _NEEDED.items()}
     for cause, flags, text in _SIGNS:
         if not possible.get(cause, True):
             continue

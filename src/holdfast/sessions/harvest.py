@@ -29,11 +29,11 @@ from holdfast.sessions.digest import (
     REPORT_LENGTH,
     Gathered,
     Said,
-    add,
-    alike,
-    clipped,
+    add_new,
+    cut_raw,
+    cut_raw_line,
+    is_alike,
     item_words,
-    raw,
 )
 from holdfast.sessions.prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
 
@@ -65,22 +65,22 @@ class Harvester:
                 if len(state.corrections) < MOST_OF_A_KIND:
                     state.corrections.append(correction)
             _answer(state, event)
-            add(state.decisions, harvest_sentences.of_person(event.text, event.at))
+            add_new(state.decisions, harvest_sentences.decisions_of_person(event.text, event.at))
 
     def agent(self, event: AgentTurn) -> None:
-        self.state.report = clipped(public(event.text), REPORT_LENGTH)
+        self.state.report = cut_raw(without_private(event.text), REPORT_LENGTH)
         self.state.report_at = event.at
 
     def summary(self, event: Compaction) -> None:
         if event.summary:
-            _read(self.state, public(event.summary)[:LONGEST_SUMMARY], event.at)
+            _read(self.state, without_private(event.summary)[:LONGEST_SUMMARY], event.at)
 
     def guided(self, event: Guided) -> None:
-        note_stated(self.state, public(event.text))
+        note_stated(self.state, without_private(event.text))
 
     def asked(self, event: Asked) -> None:
         state = self.state
-        event = replace(event, question=public(event.question), answer=public(event.answer))
+        event = replace(event, question=without_private(event.question), answer=without_private(event.answer))
         if len(event.question) > LONGEST or harvest_sentences.asks_about_workflow(event.question):
             return
         text, answer = " ".join(event.question.split()), " ".join(event.answer.split())
@@ -88,19 +88,19 @@ class Harvester:
         if not answer:
             state.question = question
             return
-        add(state.decisions, harvest_sentences.of_answer(event))
+        add_new(state.decisions, harvest_sentences.decisions_in_answer(event))
         if len(answer) <= LONGEST_ANSWER:
             answered = replace(
                 question, answer=harvest_sentences.without_advice(answer), by=event.by, answered_at=event.at
             )
-            add(state.questions, [answered])
+            add_new(state.questions, [answered])
 
     def planned(self, event: Planned) -> None:
-        add(self.state.decisions, harvest_sentences.of_plan(_spoken(event)))
+        add_new(self.state.decisions, harvest_sentences.decisions_in_plan(_spoken(event)))
 
     def ended(self, action: Action, target: str, event: ToolResult) -> None:
         state = self.state
-        event, target = self._spoken(event), public(target)
+        event, target = self._spoken(event), without_private(target)
         state.calls += 1
         if looks_up(action, target):
             state.looked_at = state.calls
@@ -108,7 +108,7 @@ class Harvester:
             here = self._from_here(target)
             refused = event.ok is not True and enforced_rules.watch_refusal(state, action, here, event)
             if state.refused and not refused and not event.rejected:
-                enforced_rules.ran_all_the_same(state, here)
+                enforced_rules.clear_refusals(state, here)
             if not event.own_fault and not event.rejected:
                 if not refused:
                     stumble_watch.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
@@ -121,7 +121,7 @@ class Harvester:
             if event.ok is not False:
                 state.edited = True
                 if state.slips or state.shaky:
-                    stumble_watch.edited(state, from_here(target, self.cwd))
+                    stumble_watch.note_edit(state, from_here(target, self.cwd))
                 state.failures = [failure for failure in state.failures if failure.read]
         elif action == "web":
             enforced_rules.watch_refusal(state, action, target, event)
@@ -148,13 +148,13 @@ class Harvester:
         return self._heard[1]
 
     def verified(self, command: str, event: ToolResult) -> None:
-        event, command = self._spoken(event), public(command)
+        event, command = self._spoken(event), without_private(command)
         here = self._from_here(command)
-        if stumble_watch.misused(here, event.text):
+        if stumble_watch.is_misused_check(here, event.text):
             return  # a pipe hid that the check did not even run
         harvest_commands.watch_checks(self.state, command, event.text, event.at)
         line = harvest_commands.proof(event.text) if stumble_watch.lacks_proof(self.state, here) else ""
-        stumble_watch.verified(self.state, here, line, event.at)
+        stumble_watch.note_verified(self.state, here, line, event.at)
 
     def _from_here(self, command: str) -> str:
         """A command as it is said from the session's folder, though an earlier one moved into another."""
@@ -162,16 +162,18 @@ class Harvester:
         return f"cd {self.below} && {here}" if self.below else here
 
     def committed(self, command: str, event: ToolResult) -> None:
-        harvest_commands.watch_commit(self.state, public(command), self._spoken(event).text, event.at)
+        harvest_commands.watch_commit(
+            self.state, without_private(command), self._spoken(event).text, event.at
+        )
 
 
 def _spoken(event: Turned) -> Turned:
     """The event with what may be taken apart of its text: in a single sentence no tag tells any more whose it is."""
-    text = public(event.text)
+    text = without_private(event.text)
     return event if text == event.text else replace(event, text=text)
 
 
-def public(text: str) -> str:
+def without_private(text: str) -> str:
     """Without private parts and our own blocks. A long output is looked through only where it may hold one."""
     if not text:
         return text
@@ -195,14 +197,14 @@ def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = Fals
     if every and (question := harvest_sentences.closing_question(every[-1], at)) is not None:
         state.question = question
     said = [statement for statement in every if SHORTEST_ITEM <= len(statement.text) <= LONGEST]
-    add(state.decisions, harvest_sentences.of_report(said, at))
-    add(state.findings, harvest_sentences.findings(said, at))
-    add(state.dead_ends, harvest_sentences.abandoned(said, at))
+    add_new(state.decisions, harvest_sentences.decisions_in_report(said, at))
+    add_new(state.findings, harvest_sentences.findings(said, at))
+    add_new(state.dead_ends, harvest_sentences.abandoned_approaches(said, at))
     left = harvest_sentences.open_items(said, at)
     if left or replaces:
         # Work went on and was reported anew: what an older report left open is done or said again.
         state.open_items = []
-    add(state.open_items, left)
+    add_new(state.open_items, left)
 
 
 def _answer(state: Gathered, event: UserTurn) -> None:
@@ -217,7 +219,9 @@ def _answer(state: Gathered, event: UserTurn) -> None:
         or answer.startswith(("/", "<", "#", "@"))
     ):
         return  # passed over: the person spoke of something else
-    add(state.questions, [replace(question, answer=raw(answer), by="user", answered_at=event.at)])
+    add_new(
+        state.questions, [replace(question, answer=cut_raw_line(answer), by="user", answered_at=event.at)]
+    )
 
 
 def harvest_of(
@@ -267,7 +271,7 @@ def _best(items: Sequence[Said], session: str) -> tuple[Said, ...]:
     chosen: list[Said] = []
     for item in reversed(items):
         words = item_words(item)
-        if not any(alike(words, item_words(known)) for known in chosen):
+        if not any(is_alike(words, item_words(known)) for known in chosen):
             chosen.append(replace(item, session=session))
         if len(chosen) == MOST:
             break

@@ -21,11 +21,11 @@ from holdfast.sessions.digest import (
     Gathered,
     Mention,
     Working,
-    add,
-    raw,
+    add_new,
+    cut_raw_line,
 )
-from holdfast.sessions.harvest_sentences import of_commit
-from holdfast.sessions.prose import line_around, mentions
+from holdfast.sessions.harvest_sentences import decisions_in_commit
+from holdfast.sessions.prose import contains_any, line_around
 
 PATIENCE = 6  # calls after which nobody is looking for the remedy any more
 LONGEST_COMMAND = 200  # a longer one is a script: no remedy is read off it at a glance
@@ -112,35 +112,35 @@ def watch_read(state: Gathered, path: str, output: str, *, ok: bool | None, at: 
     for failure in state.failures:
         if failure.read and failure.command != path and _same_file(failure.command, path):
             state.failures.remove(failure)
-            add(state.dead_ends, [failure.resolved(path)])
+            add_new(state.dead_ends, [failure.resolved(path)])
             return
 
 
 def _failed(state: Gathered, command: str, output: str, at: float | None) -> None:
-    text = shown(command)
-    if not text or _JOINED.search(bare(text)):
+    text = display_text(command)
+    if not text or _JOINED.search(bare_command(text)):
         return
     if len(output) > HEAD + TAIL:
         output = f"{output[:HEAD]}\n{output[-TAIL:]}"
-    inspects = _program(bare(text)) in _INSPECTS
+    inspects = _program(bare_command(text)) in _INSPECTS
     match = _complaint(output, inspects)
     if match is None or _NOT_LEARNABLE.search(output) or not (line := line_at(output, match.start())):
         return
     if inspects and "option" not in line and "not found" not in line:
         return  # a search that missed, a path that was guessed: the answer came with it
-    _remember(state, Failure(raw(text), raw(line), at))
+    _remember(state, Failure(cut_raw_line(text), cut_raw_line(line), at))
 
 
 def _complaint(output: str, inspects: bool) -> re.Match[str] | None:
     """Where a tool says that it was called in a wrong way; words first, because patterns cost more."""
-    match = _MISUSED.search(output) if mentions(output.lower(), _MISUSED_WORDS) else None
+    match = _MISUSED.search(output) if contains_any(output.lower(), _MISUSED_WORDS) else None
     if (
         match is None
         and not inspects
-        and mentions(output, ("uch file", "not exist", "annot ", "can't open", "ENOENT"))
+        and contains_any(output, ("uch file", "not exist", "annot ", "can't open", "ENOENT"))
     ):
         match = _NO_FILE.search(output)
-    if match is None and mentions(
+    if match is None and contains_any(
         output, ("ormat", "fmt", "import", "rettier", "enerated", "fix", "tidy", "of date")
     ):
         match = _UNFORMATTED.search(output)
@@ -153,8 +153,8 @@ def _remember(state: Gathered, failure: Failure) -> None:
 
 
 def _worked(state: Gathered, command: str) -> None:
-    text = shown(command)
-    if not text or _JOINED.search(bare(text)):
+    text = display_text(command)
+    if not text or _JOINED.search(bare_command(text)):
         return
     for failure in list(state.failures):
         if failure.read:
@@ -162,14 +162,14 @@ def _worked(state: Gathered, command: str) -> None:
         instead = _instead(failure, text)
         if instead:
             state.failures.remove(failure)
-            add(state.dead_ends, [failure.resolved(raw(instead))])
-        elif _REMEDY.search(text) and _program(bare(text)) not in _INSPECTS:
-            failure.remedies.append(raw(text))
+            add_new(state.dead_ends, [failure.resolved(cut_raw_line(instead))])
+        elif _REMEDY.search(text) and _program(bare_command(text)) not in _INSPECTS:
+            failure.remedies.append(cut_raw_line(text))
 
 
 def _instead(failure: Failure, worked: str) -> str:
     """What worked where the other failed; '' when it was something else, or the same by luck."""
-    before, after = bare(failure.command), bare(worked)
+    before, after = bare_command(failure.command), bare_command(worked)
     if before == after:
         if _directory(failure.command) != _directory(worked):
             return worked
@@ -189,7 +189,7 @@ def _instead(failure: Failure, worked: str) -> str:
     return worked if kind and kind == checks.check_kind(after) else ""
 
 
-def shown(command: str) -> str:
+def display_text(command: str) -> str:
     """A command as it is shown: without what only shapes its output. '' for scripts."""
     text = command.strip()
     if len(text) > LONGEST_COMMAND + LONGEST_TAIL:
@@ -199,7 +199,7 @@ def shown(command: str) -> str:
     return text if len(text) <= LONGEST_COMMAND and "\n" not in text and "<<" not in text else ""
 
 
-def bare(command: str) -> str:
+def bare_command(command: str) -> str:
     """The command itself, without the change of directory and the variables before it."""
     return _PREFIX.sub("", _CHANGE_DIRECTORY.sub("", command))
 
@@ -264,24 +264,24 @@ _NO_OUTPUT = "exit code 0, no output"
 
 def watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
     """Takes a verification that passed. Of several in a row the last is the one that its output proves."""
-    text = _last_part(shown(command))
+    text = _last_part(display_text(command))
     kind = checks.check_kind(text) if text else None
-    if kind is None or _ONE_TEST.search(text) or mentions(text, _ELSEWHERE):
+    if kind is None or _ONE_TEST.search(text) or contains_any(text, _ELSEWHERE):
         return
     known = state.working.get(text)
     if known is not None:
         known.times += 1
     elif len(state.working) < MOST_WATCHED and (line := _proof(output, kind)):
-        state.working[text] = Working(kind, raw(line), at)
+        state.working[text] = Working(kind, cut_raw_line(line), at)
 
 
 def _last_part(command: str) -> str:
     """The last command of a row, with the change of directory that the row began with."""
-    rest = bare(command)
+    rest = bare_command(command)
     if "&&" in rest and rest in command:
         directory = command[: command.index(rest)] if command.startswith("cd ") else ""
         command = directory + rest.rpartition("&&")[2].strip()
-        rest = bare(command)
+        rest = bare_command(command)
     return "" if any(mark in rest for mark in (";", "||", "|", "&")) else command
 
 
@@ -315,22 +315,26 @@ def watch_command(state: Gathered, command: str, output: str, at: float | None) 
         command.count("-") >= 4
         and (match := _ID.search(command))
         and match[0] in output
-        and not mentions(command, _SCRATCH)
+        and not contains_any(command, _SCRATCH)
     ):
         _mention(state, match[0], FactCategory.ID, command, output, at)
 
 
 def _version(state: Gathered, command: str, output: str, at: float | None) -> None:
-    text = bare(shown(command))
+    text = bare_command(display_text(command))
     asked = _VERSION_ASKED.match(text)
     line = next((line.strip() for line in output.splitlines() if line.strip()), "")
     if asked and (match := _VERSION.search(line)) and len(line) <= 120:
         program = (asked[1] or asked[2]).rpartition("/")[2]
         said = f"{program} is {match[0]} here"
         fact = Fact(
-            text=said, category=FactCategory.ENVIRONMENT, command=raw(text), evidence=raw(line), at=at
+            text=said,
+            category=FactCategory.ENVIRONMENT,
+            command=cut_raw_line(text),
+            evidence=cut_raw_line(line),
+            at=at,
         )
-        add(state.facts, [fact])
+        add_new(state.facts, [fact])
 
 
 def _mention(state: Gathered, name: str, category: str, command: str, output: str, at: float | None) -> None:
@@ -338,7 +342,7 @@ def _mention(state: Gathered, name: str, category: str, command: str, output: st
     if known is not None:
         known.times += command != known.command
     elif len(state.mentions) < MOST_WATCHED and (line := _first_readable(output)):
-        state.mentions[raw(name)] = Mention(category, raw(command), raw(line), at)
+        state.mentions[cut_raw_line(name)] = Mention(category, cut_raw_line(command), cut_raw_line(line), at)
 
 
 def _first_readable(output: str) -> str:
@@ -350,11 +354,11 @@ def watch_commit(state: Gathered, command: str, output: str, at: float | None) -
     """Takes a commit that was made: its name, and why, where the message says so."""
     said = _COMMITTED.findall(output)
     for name, subject in said:
-        line = raw(f"{name} {subject}")
+        line = cut_raw_line(f"{name} {subject}")
         if line not in state.commits:
             state.commits = [*state.commits, line][-MOST_COMMITS:]
     if said:
-        add(state.decisions, of_commit(said[-1][1], _body(command), at))
+        add_new(state.decisions, decisions_in_commit(said[-1][1], _body(command), at))
 
 
 def _body(command: str) -> str:

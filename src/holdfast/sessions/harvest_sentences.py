@@ -15,10 +15,10 @@ from holdfast.sessions.prose import (
     SHORTEST_ITEM,
     Statement,
     capitalised,
+    contains_any,
     content_words,
     has_anchor,
     is_whole,
-    mentions,
     names_something,
     sentences,
     stands_alone,
@@ -124,7 +124,7 @@ _BODY_REASON = lazy_regex(r"\b(?:because|so that|since|in order to|to avoid|othe
 _TRAILER = lazy_regex(r"[A-Z][\w-]+: |🤖|Generated with")
 
 
-def of_answer(event: Asked) -> Iterator[Decision]:
+def decisions_in_answer(event: Asked) -> Iterator[Decision]:
     """A question that a person answered settles something, unless it only asked how to go on."""
     answer = " ".join(event.answer.split())
     if not answer or len(event.question) > LONGEST or asks_about_workflow(event.question):
@@ -145,7 +145,7 @@ def asks_about_workflow(question: str) -> bool:
     return bool(_WORKFLOW.search(question))
 
 
-def of_plan(event: Planned) -> Iterator[Decision]:
+def decisions_in_plan(event: Planned) -> Iterator[Decision]:
     if event.approved:
         yield from _planned(event.text, event.at)
 
@@ -172,7 +172,7 @@ def plan_title(line: str) -> str:
     return _PLAN_TITLE.sub("", line.lstrip("# ").strip()).strip(" *:")
 
 
-def of_person(text: str, at: float | None) -> Iterator[Decision]:
+def decisions_of_person(text: str, at: float | None) -> Iterator[Decision]:
     """A person's words that settle something for longer than the moment."""
     if match := PLAN_TO_DO.match(text):
         yield from _planned(text[match.end() :], at)
@@ -204,14 +204,14 @@ def _heads_decisions(heading: str) -> bool:
     return bool(_DECISIONS.fullmatch(heading))
 
 
-def of_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]:
+def decisions_in_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]:
     """An agent's choices: what stands under a heading that says so, and sentences that give a reason."""
     for statement in said:
         text = statement.text
         if not is_whole(text):
             continue
         listed = statement.depth < 2 and bool(statement.heading) and _heads_decisions(statement.heading)
-        if not listed and not (mentions(text, _CHOSE_WORDS) and _CHOSE.search(text)):
+        if not listed and not (contains_any(text, _CHOSE_WORDS) and _CHOSE.search(text)):
             continue
         if not stands_alone(text, named=False):
             continue
@@ -225,7 +225,7 @@ def of_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]
 def _chooses_plainly(head: str, why: str) -> bool:
     """Whether a choice without any name of code still says what was chosen, and why that."""
     what, reason = content_words(head), content_words(why)
-    return names_something(head, 1) and reason > 0 and what + reason >= 4 and mentions(head, _CHOSE_WORDS)
+    return names_something(head, 1) and reason > 0 and what + reason >= 4 and contains_any(head, _CHOSE_WORDS)
 
 
 def split_reason(text: str) -> tuple[str, str]:
@@ -247,7 +247,7 @@ def split_reason(text: str) -> tuple[str, str]:
     ) else f"{mark} {why}"
 
 
-def of_commit(subject: str, body: str, at: float | None) -> Iterator[Decision]:
+def decisions_in_commit(subject: str, body: str, at: float | None) -> Iterator[Decision]:
     """A commit whose message says why."""
     if not _BODY_REASON.search(body):
         return
@@ -417,7 +417,7 @@ def findings(said: Iterable[Statement], at: float | None) -> Iterator[Finding]:
 def _says_so(text: str) -> bool:
     if " because " in text and _BLAMES.search(text):
         return True
-    return mentions(text, _FOUND_WORDS) and bool(_FOUND.search(text))
+    return contains_any(text, _FOUND_WORDS) and bool(_FOUND.search(text))
 
 
 def _is_under_findings(statement: Statement) -> bool:
@@ -435,12 +435,12 @@ def _heads(heading: str) -> frozenset[str]:
     return frozenset(name for name, pattern in known if pattern.fullmatch(heading))
 
 
-def abandoned(said: Iterable[Statement], at: float | None) -> Iterator[DeadEnd]:
+def abandoned_approaches(said: Iterable[Statement], at: float | None) -> Iterator[DeadEnd]:
     """Approaches that were given up, where one sentence says what, how it failed and what came instead."""
     for statement in said:
         text = statement.text
         if (
-            mentions(text, _TRIED_WORDS)
+            contains_any(text, _TRIED_WORDS)
             and _TRIED.search(text)
             and (match := _IN_VAIN.match(text))
             and text.count("`") % 2 == 0
@@ -456,7 +456,7 @@ def is_chore(text: str) -> bool:
     return bool(words) and all(word in _OF_ANY_WORK for word in words)
 
 
-def tells_what_is_left(statement: Statement) -> bool:
+def lists_open_items(statement: Statement) -> bool:
     return bool(statement.heading) and "left" in _heads(statement.heading)
 
 
@@ -464,7 +464,7 @@ def open_items(said: Iterable[Statement], at: float | None) -> list[OpenItem]:
     items = []
     for statement in said:
         text = statement.text.rstrip(" .")
-        if not tells_what_is_left(statement) or statement.done or statement.depth > 1:
+        if not lists_open_items(statement) or statement.done or statement.depth > 1:
             continue
         if not len(text) >= SHORTEST_ITEM or text[-1] in ":?" or text.count(" ") < 2:
             continue

@@ -210,7 +210,7 @@ MOST_SPANS = 10_000  # years of work; more are a clock gone mad
 IDLE_SECONDS = 300.0  # a longer silence is nobody working; it counts as this much
 
 
-def extend(spans: list[tuple[float, float]], at: float) -> None:
+def add_to_spans(spans: list[tuple[float, float]], at: float) -> None:
     """Adds a moment to the activity spans of one transcript, kept in order and as few as possible."""
     if spans and spans[-1][0] <= at <= spans[-1][1] + IDLE_SECONDS:  # time runs forward, mostly
         if at > spans[-1][1]:
@@ -229,7 +229,7 @@ def extend(spans: list[tuple[float, float]], at: float) -> None:
         spans.insert(place, (start, end))
 
 
-def merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+def merge_spans(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """Spans of several transcripts as one: parallel work is not counted twice."""
     result: list[tuple[float, float]] = []
     for start, end in sorted(spans):
@@ -242,7 +242,7 @@ def merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def active_seconds(spans: Iterable[tuple[float, float]]) -> int:
     """Time within spans, and the capped length of each gap between them."""
-    joined = merged(spans)
+    joined = merge_spans(spans)
     return round(sum(end - start for start, end in joined) + IDLE_SECONDS * max(len(joined) - 1, 0))
 
 

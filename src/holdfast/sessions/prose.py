@@ -105,7 +105,7 @@ _COMPLAINT = PrefilteredRegex(
 )
 
 
-def unwrapped(prompt: str) -> str:
+def unwrap_prompt(prompt: str) -> str:
     """A prompt without the tagged blocks that a host put before it; whole where nothing follows them."""
     text = prompt
     while (text[:1] == "<" or text[:1].isspace()) and (tag := _TAG.match(text := text.lstrip())):
@@ -437,7 +437,7 @@ def has_anchor(text: str) -> bool:
     return bool(_ANCHOR.search(text))
 
 
-def mentions(text: str, words: Iterable[str]) -> bool:
+def contains_any(text: str, words: Iterable[str]) -> bool:
     for word in words:  # noqa: SIM110 (asked of every sentence, and a loop costs half of a generator)
         if word in text:
             return True

@@ -51,13 +51,13 @@ from holdfast.sessions.digest import (
     TodoItem,
     Turn,
     UsageTotal,
-    clipped,
+    cut_raw,
     note_names,
 )
 from holdfast.sessions.failing_calls import missing_in
 from holdfast.sessions.harvest import Harvester
-from holdfast.sessions.outcome import IDLE_SECONDS, extend
-from holdfast.sessions.prose import unwrapped
+from holdfast.sessions.outcome import IDLE_SECONDS, add_to_spans
+from holdfast.sessions.prose import unwrap_prompt
 
 # Where prices change with the length of the prompt; a test compares this with the price table's own steps.
 PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
@@ -117,7 +117,7 @@ class Reducer:
                         end, latest = at, at + IDLE_SECONDS
                 else:
                     _put(spans, start, end)
-                    extend(spans, at)
+                    add_to_spans(spans, at)
                     start, end = spans[-1]
                     latest = end + IDLE_SECONDS
                 last = at
@@ -149,11 +149,11 @@ class Reducer:
         return self.digest.turns[-1]
 
     def _user(self, event: UserTurn) -> None:
-        if event.text[:1] == "<" and (words := unwrapped(event.text)) != event.text:
+        if event.text[:1] == "<" and (words := unwrap_prompt(event.text)) != event.text:
             event = msgspec.structs.replace(event, text=words)
         self.harvester.person(event)
         turns = self.digest.turns
-        text = clipped(event.text, PROMPT_LENGTH)
+        text = cut_raw(event.text, PROMPT_LENGTH)
         if turns and not event.command and (_GO_ON.fullmatch(text[:60]) or _asked_again(turns[-1], text)):
             # The same work goes on: whatever stopped it did not end it.
             turns[-1].interrupted = turns[-1].rejected = False
@@ -163,19 +163,19 @@ class Reducer:
             # Words that come with a declined step, or right after it, steer the same work.
             turns[-1].rejected = turns[-1].interrupted = False
             turns[-1].sealed = False
-            turns[-1].feedback.append(clipped(text, EVIDENCE_LENGTH))
+            turns[-1].feedback.append(cut_raw(text, EVIDENCE_LENGTH))
             return
         if len(turns) >= MOST_TURNS:
             turns[-1].answered = False
             return
         if turns:  # only the last words of a session are shown whole
-            turns[-1].final = clipped(turns[-1].final, JUDGED_LENGTH // LEEWAY)
+            turns[-1].final = cut_raw(turns[-1].final, JUDGED_LENGTH // LEEWAY)
         turns.append(Turn(event.at, text, command=event.command))
 
     def _agent(self, event: AgentTurn) -> None:
         self.harvester.agent(event)
         turn = self._turn()
-        turn.final = clipped(event.text, FINAL_LENGTH // LEEWAY)
+        turn.final = cut_raw(event.text, FINAL_LENGTH // LEEWAY)
         turn.answered = True
         turn.interrupted = turn.rejected = False
         turn.api_error = ""
@@ -187,14 +187,14 @@ class Reducer:
         turn.answered = turn.interrupted = turn.rejected = False
         target = event.target
         if event.action == "shell":
-            command = clipped(target, COMMAND_LENGTH // LEEWAY)
+            command = cut_raw(target, COMMAND_LENGTH // LEEWAY)
             commands = digest.commands
             if command in commands or len(commands) < MOST_COMMANDS:
                 commands[command] = commands.get(command, 0) + 1
         if event.action == "edit":
             target = "\n".join(event.paths)
         digest.open_calls[event.call] = OpenCall(
-            event.action, clipped(target, TARGET_LENGTH // LEEWAY), len(digest.turns) - 1, digest.below
+            event.action, cut_raw(target, TARGET_LENGTH // LEEWAY), len(digest.turns) - 1, digest.below
         )
         if event.action in ("read", "edit"):
             for path in event.paths:
@@ -276,12 +276,12 @@ class Reducer:
         turn.commits += made
         if made:
             self.harvester.committed(command, event)
-        trusted = bool(kinds) and event.ok is not None and checks.exit_tells(command)
+        trusted = bool(kinds) and event.ok is not None and checks.exit_code_counts(command)
         said = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or said:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
-            turn.failure = Check(False, reason, clipped(evidence or said, EVIDENCE_LENGTH // LEEWAY))
-            if kind and checks.is_to_blame(command, event.text):
+            turn.failure = Check(False, reason, cut_raw(evidence or said, EVIDENCE_LENGTH // LEEWAY))
+            if kind and checks.failed_in_check(command, event.text):
                 turn.checks[kind] = turn.failure
             return
         turn.failure = None
@@ -289,15 +289,15 @@ class Reducer:
         if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
             self.harvester.verified(self._from_here(command), event)
             for passed in kinds:
-                turn.checks[passed] = Check(True, "", clipped(command, EVIDENCE_LENGTH // LEEWAY))
-                self.digest.verified[passed] = clipped(command, COMMAND_LENGTH // LEEWAY)
+                turn.checks[passed] = Check(True, "", cut_raw(command, EVIDENCE_LENGTH // LEEWAY))
+                self.digest.verified[passed] = cut_raw(command, COMMAND_LENGTH // LEEWAY)
 
     def _todos(self, event: TodoList) -> None:
         todos = self.digest.todos
         turn = self._turn()
         number = len(self.digest.turns) - 1
         turn.sealed = False
-        listed = {clipped(" ".join(item.text.split()), TITLE_LENGTH // LEEWAY): item for item in event.items}
+        listed = {cut_raw(" ".join(item.text.split()), TITLE_LENGTH // LEEWAY): item for item in event.items}
         if not listed.keys() <= todos.keys():
             # Planned anew: new items replace the open ones that are gone. Without new ones these were dropped.
             for text in [text for text, item in todos.items() if item.status != "completed"]:
@@ -319,7 +319,7 @@ class Reducer:
             if known is None:
                 known = waiting[key] = OpenResponse(event.model, _sane(event.usage), event.cost_usd)
                 if len(waiting) > OPEN_RESPONSES:
-                    settle(self.digest, OPEN_RESPONSES // 2)
+                    settle_responses(self.digest, OPEN_RESPONSES // 2)
             self._response_key, self._response = key, known
         if known is not None and max(event.usage.output, 0) >= known.usage.output:
             known.usage, known.model = _sane(event.usage), event.model
@@ -327,7 +327,7 @@ class Reducer:
     def _seal_responses(self) -> None:
         """What is kept of a response's id is its hash: of most of them nothing is kept."""
         digest = self.digest
-        settle(digest, RECENT_RESPONSES)
+        settle_responses(digest, RECENT_RESPONSES)
         digest.open_responses = {
             key if key in self._earlier else _sealed_key(key): response
             for key, response in digest.open_responses.items()
@@ -345,7 +345,7 @@ class Reducer:
 
     def _api_failure(self, event: ApiFailure) -> None:
         turn = self._turn()
-        turn.api_error = clipped(event.text, EVIDENCE_LENGTH) or "the model's service failed"
+        turn.api_error = cut_raw(event.text, EVIDENCE_LENGTH) or "the model's service failed"
         turn.sealed = False
 
 
@@ -373,7 +373,7 @@ def _asked_again(turn: Turn, text: str) -> bool:
     return bool(stopped) and turn.text[: PROMPT_LENGTH - 1] == text[: PROMPT_LENGTH - 1]
 
 
-def settle(digest: Digest, keep: int) -> None:
+def settle_responses(digest: Digest, keep: int) -> None:
     """Adds the oldest open responses to the totals, by model and price step."""
     waiting = digest.open_responses
     if len(waiting) <= keep:

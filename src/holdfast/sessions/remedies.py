@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from holdfast.core.shell import Simple, name_of, names, path_of, unquoted
 from holdfast.sessions import checks
-from holdfast.sessions.command_words import formats, purpose_of, specific, subject_of
+from holdfast.sessions.command_words import formats, is_session_specific, purpose_of, subject_of
 
 MOST = 0.6
 NEARLY = 0.7
@@ -199,7 +199,7 @@ def _close(token: str, word: str) -> bool:
 def _other_place(token: str, tried: Simple, part: Simple) -> bool:
     if part.program != tried.program and not same_job(tried, part):
         return False
-    moved = part.directory != tried.directory and not specific(part.directory)
+    moved = part.directory != tried.directory and not is_session_specific(part.directory)
     return moved or (subject_of(part) == subject_of(tried) and part.words != tried.words)
 
 

@@ -28,7 +28,7 @@ from holdfast.sessions.outcome import (
     tasks_of,
 )
 from holdfast.sessions.prose import without_escapes
-from holdfast.sessions.reducer import settle
+from holdfast.sessions.reducer import settle_responses
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20
@@ -49,7 +49,7 @@ def conclude(
     """The session as it is now known. Parts may grow; concluding again gives the newer state."""
     ordered = sorted(parts, key=lambda part: (part.digest.first_at or 0.0, part.source))
     for part in ordered:
-        settle(part.digest, 0)
+        settle_responses(part.digest, 0)
     main = [part.digest for part in ordered if not part.digest.parent] or [ordered[0].digest]
     turns, todos = _joined(main)
     verdicts = judge_all(turns)

@@ -16,27 +16,27 @@ from holdfast.sessions import checks
 from holdfast.sessions.command_words import (
     LONGEST,
     REST,
-    at_home,
-    elsewhere,
-    job,
+    home_relative,
+    is_outside_checkout,
+    is_session_specific,
+    job_text,
     purpose_of,
-    shown,
-    specific,
+    rule_text,
     subject_of,
     with_flags,
 )
-from holdfast.sessions.corrections import was_sought
-from holdfast.sessions.digest import Gathered, Job, Slip, raw
+from holdfast.sessions.corrections import had_to_search
+from holdfast.sessions.digest import Gathered, Job, Slip, cut_raw_line
 from holdfast.sessions.enforced_rules import may_lint, shows_findings, watch_rules
 from holdfast.sessions.failing_calls import (
     LONGER,
     PATIENCE,
     SOFT,
-    grow_older,
-    note,
+    age_slips,
+    await_remedy,
     paths_in,
+    record_slip,
     slip_of,
-    wait,
     watch_listing,
     worker,
 )
@@ -63,7 +63,7 @@ _ENDS_BY_ITSELF = frozenset(
 _TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo")
 
 
-def instead(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
+def remedy_text(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
     """The remedy of a slip, out of the line that worked; '' where what matters of it cannot be said."""
     if slip.cause == "engine":
         return version_switch(line, part)
@@ -76,11 +76,11 @@ def instead(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
 def _written(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
     match slip.cause:
         case "variable":
-            return f"{slip.token}=… {shown(part)}"
+            return f"{slip.token}=… {rule_text(part)}"
         case "place":
-            return job(part) or shown(part)
+            return job_text(part) or rule_text(part)
         case "glob":
-            return shown(part, paths=True)
+            return rule_text(part, paths=True)
         case "program":
             return _program(slip.token, part, slip.part)
         case "target" if slip.part is not None and part.program == slip.part.program:
@@ -89,7 +89,7 @@ def _written(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
             return _fewer_words(slip.part, part)
         case "flag" if slip.part is not None and part.program == slip.part.program:
             return _other_fields(slip.token, slip.part, part) or with_flags(part, slip.part, slip.token)
-    return shown(part, keep=(slip.token,))
+    return rule_text(part, keep=(slip.token,))
 
 
 def _program(token: str, part: Simple, tried: Simple | None) -> str:
@@ -98,11 +98,11 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
     called = [name_of(word) for word in part.words]
     if called[0] == token and (path := path_of(part)):
         folders = [_AT_HOME.sub("~/", folder) for folder in unquoted(path[5:]).split(":")]
-        text = f"export PATH={':'.join(folder for folder in folders if not specific(folder))}"
+        text = f"export PATH={':'.join(folder for folder in folders if not is_session_specific(folder))}"
         return text if "/" in text and len(text) <= LONGEST else ""
     alike = called[0].startswith(token) or token.startswith(called[0])
     if called[0] == token or (alike and min(len(called[0]), len(token)) >= 3):
-        return _placed(at_home(words[0]), part) if "/" in words[0] else words[0]
+        return _placed(home_relative(words[0]), part) if "/" in words[0] else words[0]
     if token in called[1:6]:
         last = max(place for place, name in enumerate(called[:7]) if name == token)  # `mise x hk -- hk`
         through = " ".join(words[: last + 1])
@@ -111,7 +111,7 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
         return " ".join(called[:2])
     if tried is not None and name_of(tried.words[0]) == token and _is_rest(tried, part):
         return WITHOUT if purpose_of(part) in _ENDS_BY_ITSELF else ""
-    return job(part) or shown(part, keep=(token,))
+    return job_text(part) or rule_text(part, keep=(token,))
 
 
 def _is_rest(tried: Simple, part: Simple) -> bool:
@@ -157,7 +157,7 @@ def _fewer_words(tried: Simple, part: Simple) -> str:
     fewer = len([word for word in plain if not word.startswith("-")]) < len(
         [word for word in tried.words if not word.startswith("-")]
     )
-    return shown(Simple(tuple(plain), part.directory)) if fewer else shown(part)
+    return rule_text(Simple(tuple(plain), part.directory)) if fewer else rule_text(part)
 
 
 # --- versions of what runs a tool ---
@@ -167,7 +167,7 @@ def version_switch(line: Sequence[Simple], part: Simple) -> str:
     """What chose another version before a command in the same line, with the command after it; '' for nothing."""
     program = name_of(part.words[0])
     if program in _MANAGERS and _SWITCHES & set(part.words[1:3]):
-        return shown(part)
+        return rule_text(part)
     before = line[: line.index(part)] if part in line else ()
     for one in before:
         if one.program in _MANAGERS and _SWITCHES & set(one.words[1:3]):
@@ -179,7 +179,7 @@ def version_switch(line: Sequence[Simple], part: Simple) -> str:
         *(one.text for one in before),
         *(v for one in before for v in one.variables),
     ):
-        if (match := _PATH.match(text)) and (folder := at_home(match["first"])):
+        if (match := _PATH.match(text)) and (folder := home_relative(match["first"])):
             return f"PATH={folder}:$PATH {program} {REST}"
     return ""
 
@@ -237,10 +237,10 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
     if ok is False and state.slips:
         _in_vain(state, command)
     if slip is not None:
-        wait(state, slip)
+        await_remedy(state, slip)
         return
     if ok is False:
-        grow_older(state)
+        age_slips(state)
         return
     awaited = bool(state.slips or state.shaky)
     if awaited and not (masks(command) and _SAYS_IT_FAILED.search(output[:2000])):
@@ -267,7 +267,7 @@ def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str
     return causes if signs_in(excerpt(output)) else frozenset()
 
 
-def misused(command: str, output: str) -> bool:
+def is_misused_check(command: str, output: str) -> bool:
     """Whether an output says that a check was called in a wrong way, whatever the line's exit code says."""
     if _hidden_causes(command, output, unknown=False) != SOFT:
         return False
@@ -280,12 +280,12 @@ def lacks_proof(state: Gathered, command: str) -> bool:
     return any((known := state.jobs.get(text)) is None or not known.line for text, _, _ in _jobs_in(command))
 
 
-def verified(state: Gathered, command: str, line: str, at: float | None) -> None:
+def note_verified(state: Gathered, command: str, line: str, at: float | None) -> None:
     """Takes a command that passed its verification; whether it did is somebody else's judgement."""
     _jobs(state, command, worked=True, at=at, line=line)
 
 
-def edited(state: Gathered, path: str) -> None:
+def note_edit(state: Gathered, path: str) -> None:
     """An edit: files may still turn up, commands may not; a file that was written was not there before."""
     waiting = []
     for slip in state.slips:
@@ -293,7 +293,7 @@ def edited(state: Gathered, path: str) -> None:
             slip.age = max(slip.age, PATIENCE)
             waiting.append(slip)
         elif slip.part is not None and slip.cause in OF_THE_CALL:
-            note(state, slip, "")  # nobody found what helps, and it will fail again
+            record_slip(state, slip, "")  # nobody found what helps, and it will fail again
         elif slip.part is None and slip.token not in path.splitlines():
             waiting.append(slip)
     state.slips = waiting
@@ -307,14 +307,14 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
     parts = [
         part for part in simple_commands(command) if part.words and part.program not in ("echo", "printf")
     ]
-    grow_older(state)
+    age_slips(state)
     _settle_tests(state, parts)
     for slip in list(state.slips):
         if slip.part is None:
             named = (path for part in parts for path in paths_in(part))
             if found := next((path for path in named if same_file(slip.token, path)), ""):
                 state.slips.remove(slip)
-                note(state, slip, found)
+                record_slip(state, slip, found)
             continue
         part = remedy(slip.cause, slip.token, slip.part, parts)
         if part is None:
@@ -323,9 +323,9 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
         names_it = slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
         if slip.age >= PATIENCE and not names_it:
             continue
-        if not elsewhere(part) and (text := instead(slip, part, parts)):
+        if not is_outside_checkout(part) and (text := remedy_text(slip, part, parts)):
             state.slips.remove(slip)
-            note(state, slip, text)
+            record_slip(state, slip, text)
     watch_listing(state, output)
 
 
@@ -334,7 +334,7 @@ def _in_vain(state: Gathered, command: str) -> None:
     parts = [part for part in simple_commands(command) if part.words and not part.shapes]
     for slip in state.slips:
         part = remedy(slip.cause, slip.token, slip.part, parts[-1:]) if slip.part is not None else None
-        if part is not None and (text := instead(slip, part, parts)) and text not in slip.vain:
+        if part is not None and (text := remedy_text(slip, part, parts)) and text not in slip.vain:
             slip.vain = [*slip.vain, text][-MOST_IN_VAIN:]
 
 
@@ -354,14 +354,14 @@ def _watch_checks(state: Gathered, command: str, output: str, at: float | None) 
     )
     names = [name for name in found if name][:3]
     if names and len(names) <= 2:
-        state.shaky = {name: raw(part.text) for name in names}
+        state.shaky = {name: cut_raw_line(part.text) for name in names}
 
 
 def _settle_tests(state: Gathered, parts: list[Simple]) -> None:
     for name, command in list(state.shaky.items()):
         if any(part.text == command for part in parts):
             del state.shaky[name]
-            note(state, Slip("flaky", "", name, "failed, then passed without an edit", None, None), "")
+            record_slip(state, Slip("flaky", "", name, "failed, then passed without an edit", None, None), "")
 
 
 # --- commands that do a job ---
@@ -378,11 +378,11 @@ def _jobs(
             known = state.jobs[text] = Job(purpose, at)
         if known is not None:
             if worked and not known.worked:
-                known.sought = was_sought(state, text, purpose)
+                known.sought = had_to_search(state, text, purpose)
             known.worked += worked
             known.failed += not worked
             known.at = at or known.at
-            known.line = known.line or raw(line)
+            known.line = known.line or cut_raw_line(line)
 
 
 @lru_cache(maxsize=512)  # the same few commands come again and again
@@ -392,7 +392,9 @@ def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
     if len(parts) > MOST_PARTS:
         return ()
     doing = ((part, purpose_of(part)) for part in parts if not part.shapes)
-    named = ((job(part), purpose, bool(checks.check_kind(part.text))) for part, purpose in doing if purpose)
+    named = (
+        (job_text(part), purpose, bool(checks.check_kind(part.text))) for part, purpose in doing if purpose
+    )
     return tuple(one for one in named if one[0])
 
 
