@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-# What most lines of ours are made of: they are told to be harmless before a pattern could be compiled.
+# The characters of most of our lines: these are known to be harmless without compiling a pattern.
 _PLAIN = frozenset(" –—…·×→≥≤•?").union(map(chr, range(0x20, 0x7F)))
 _ZERO_WIDTH_NON_JOINER = "\u200c"
 _ZERO_WIDTH_JOINER = "\u200d"
@@ -133,7 +133,7 @@ def path_text(path: str) -> str:
     return path if path.isprintable() else path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# What a lesson must not hold: text that nobody sees, and lines that speak as holdfast or as the agent's host.
+# What a lesson must not hold: invisible text, and lines that imitate holdfast or the agent's host.
 
 LONGEST_TARGET = 300
 _DRIVE = lazy_regex(r"[A-Za-z]:")
@@ -180,7 +180,7 @@ _ORDERS = PrefilteredRegex(
 
 
 def instructs(text: str) -> bool:
-    """Whether words of a tool speak to whoever reads them, instead of saying what is wrong."""
+    """Whether a tool's words instruct the reader instead of saying what is wrong."""
     return bool(_ORDERS.search(text))
 
 

@@ -232,7 +232,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
     return end
 
 
-# Secrets that somebody simply told: `the password is …`, `use … as the token`.
+# Secrets in plain sentences: `the password is …`, `use … as the token`.
 
 _LOOK_BACK = 160
 

@@ -133,7 +133,7 @@ _PLACEHOLDER = lazy_regex(
 )
 
 
-# `magical_password`, `login#forgot_password`: made up by whoever wrote the example.
+# `magical_password`, `login#forgot_password`: made up for an example.
 _NAMES_ITSELF = lazy_regex(r"password|passwd|secret|token|credential|api_?key")
 
 
@@ -224,7 +224,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _counts_up(core: str) -> bool:
-    """`1234567890abcdef`: mostly runs of neighbours. A password may hold `12345` and be one all the same."""
+    """`1234567890abcdef`: mostly runs of neighbours. A real password may contain `12345`."""
     covered = run = 0
     for before, sign in pairwise(core):
         if ord(sign) - ord(before) == 1 or (before, sign) in (("9", "0"), ("0", "a"), ("z", "0"), ("9", "a")):

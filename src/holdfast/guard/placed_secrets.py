@@ -116,7 +116,7 @@ _COOKIE_ATTRIBUTES = frozenset({"path", "domain", "expires", "max-age", "samesit
 
 
 def find_cookies(text: str, lowered: str) -> Iterator[Finding]:
-    """Values of cookies: whoever holds them is logged in."""
+    """Values of cookies: they log their holder in."""
     position = lowered.find("cookie")
     while position >= 0:
         joint = _COOKIE_JOINT.match(text, position + 6)

@@ -163,7 +163,7 @@ def _is_worth_hiding(value: str) -> bool:
     if len(value) < _SHORTEST or value.isdigit() or not_secret.is_path(value):
         return False
     if not_secret.is_placeholder(value) and not any(char.isdigit() for char in value):
-        return False  # `changeme` is none; `my-secret-93ab` may be somebody's, and this is its exact value
+        return False  # `changeme` is none; `my-secret-93ab` may be real, and this is its exact value
     if "://" in value:
         # Only an address that carries something private, such as a password or a hook's id.
         return "@" in value or len(value) > 60

@@ -209,7 +209,7 @@ def _tree_pattern(node: dict[str, Any]) -> str:
 
 
 _SHORT = 4_000  # characters; up to here two hundred searches for a literal take less than compiling the sweep
-_first_few = iter(range(24))  # short texts; whoever has more of them saves time by compiling it
+_first_few = iter(range(24))  # short texts; with more of them compiling the sweep saves time
 
 
 def _anchors_in(text: str, leading: dict[str, list[_Matcher]]) -> Iterator[re.Match[str]]:

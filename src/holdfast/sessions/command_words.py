@@ -1,4 +1,4 @@
-"""How a command is written in a rule: what matters of it, without the numbers, hashes and files of one session."""
+"""The text of a command in a rule: its essential words, without the numbers, hashes and files of one session."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def rule_text(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) 
 def with_flags(part: Simple, tried: Simple, token: str = "") -> str:
     """The same subcommand with the option that took the other's place; plain when that was only left out.
 
-    '' where nobody can tell: several options are new and none is called alike, or a letter that meant something to
-    the program was left out together with what it was meant for.
+    '' where it is not clear: several options are new and none has a similar name, or a letter that meant something to
+    the program was left out together with its value.
     """
     old = {unquoted(word).partition("=")[0] for word in tried.words}
     given = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
     new = [word for word in given if word.partition("=")[0] not in old]
-    # Of several new ones nobody can tell which took its place: then it was just left out. So it was where the new one
-    # is of the same letters: `grep -nP` became `grep -n`.
+    # Of several new options none is known to replace the old one: it counts as left out. So it does where the new one
+    # has the same letters: `grep -nP` became `grep -n`.
     letters = "".join(word.lstrip("-") for word in old if word.startswith("-") and not word.startswith("--"))
     part_of = len(new) == 1 and not new[0].startswith("--") and all(sign in letters for sign in new[0][1:])
     swapped = (
@@ -194,7 +194,7 @@ def subject_of(part: Simple, until: str = "") -> str:
 
 
 def short_reason(line: str) -> str:
-    """What a tool complained of, short, without places of one machine; nothing that speaks to whoever reads it."""
+    """A tool's complaint, short, without paths of one machine; '' for text that instructs its reader."""
     text = " ".join(word for word in line.replace("`", "'").split() if not is_session_specific(word))
     if instructs(text):
         return ""

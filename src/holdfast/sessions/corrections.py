@@ -18,7 +18,7 @@ from holdfast.sessions.command_words import job_text, purpose_of
 from holdfast.sessions.digest import Gathered, cut_raw_line
 from holdfast.sessions.prose import contains_any
 
-LONGEST_MESSAGE = 1200  # a longer one is a document that was pasted, not somebody's word
+LONGEST_MESSAGE = 1200  # a longer one is a pasted document
 SHORTEST, LONGEST = 14, 170
 MOST_OF_A_MESSAGE = 2
 _QUOTED = lazy_regex(r"^[ \t]*>.*$", re.MULTILINE)
@@ -137,7 +137,7 @@ _PLAIN_VERB = {"us": "Use", "pr": "Prefer", "ke": "Keep", "fo": "Follow", "st": 
 
 def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Correction]:
     """Rules in one message; `replied` when it answers work that the agent did or proposed."""
-    text = _QUOTED.sub("", text) if ">" in text else text  # what is quoted is somebody else's word
+    text = _QUOTED.sub("", text) if ">" in text else text  # quotes are another person's words
     if len(text) > LONGEST_MESSAGE or text[:1] in "<{[#|/" or "```" in text:
         return
     found = 0
@@ -203,7 +203,7 @@ def _stated(core: str) -> str:
     return core[0].upper() + core[1:] if core[0].isalpha() else core
 
 
-# Commands that a repository's own instructions name, as a session was shown them: agents know these as it is.
+# Commands in the repository's own instructions, as a session read them: agents know these without a lesson.
 
 MOST = 60
 LONGEST_TEXT = 60_000

@@ -40,7 +40,7 @@ class PriceTable(Struct, frozen=True):
 
 
 def listed_prices(model: str, provider: str, band: int, day: str) -> UnitPrices | None:
-    """The prices of a step on a day; None where the table has no word on it, which does not mean that nobody has.
+    """The prices of a step on a day; None where the table does not list it; the package may.
 
     `day` is an ISO date, or '' when it is not known.
     """

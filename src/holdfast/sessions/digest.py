@@ -38,7 +38,7 @@ def clean_and_cut(text: str, limit: int, clean: Clean) -> str:
 def cut_raw(text: str, limit: int) -> str:
     """Raw text cut so that it can still be cleaned: the word that the cut falls into goes too.
 
-    Half a secret is no secret to any rule, and enough to whoever reads it.
+    No rule recognises half a secret, and a reader may not need the rest.
     """
     size = limit * LEEWAY
     return text if len(text) <= size else text[:size].rstrip(_IN_A_WORD)
@@ -49,7 +49,7 @@ LINE_LENGTH = 300
 MOST_OF_A_KIND = 24
 MOST_COMMITS = 40
 MOST_FAILURES = 4
-MOST_WATCHED = 40  # commands and names of which it is counted how often they were seen
+MOST_WATCHED = 40  # commands and names whose uses are counted
 
 _WORD = lazy_regex(r"\w{3,}")
 ALIKE = 0.7  # share of words in common from which two texts say the same

@@ -2,8 +2,8 @@
 
 Of a linter, conventions that sessions discover one by one: what a compiler refuses, and what is merely unused, is the
 work of the moment. Of refusals, calls that never ran: a person's own "no" is of the moment and is not among them. A
-hook's words are a text of the repository: they are kept short, as words about the call, and none that speaks past it
-to whoever reads."""
+hook's words are a text of the repository: they are kept short, as words about the call; words that instruct the
+reader are left out."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _shared(some: list[str], other: list[str]) -> list[str]:
     return result
 
 
-# What a session was told by a linter, and whether it gave in: findings that stay are somebody else's.
+# A linter's findings, and whether the session fixed them: findings that stay were there before.
 
 HEEDED = "heeded"  # the finding was gone when the linter ran again
 _COMMITS = "git commit"

@@ -1,4 +1,4 @@
-"""What a failing call says of its cause: which of its words was wrong, for which program; the wait for its remedy."""
+"""Why a call failed: which of its words was wrong, for which program; and the wait for its remedy."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from holdfast.sessions.digest import Gathered, Slip, cut_raw_line
 from holdfast.sessions.failure_wording import Sign, line_of, signs_in
 from holdfast.sessions.remedies import same_file
 
-# What waits for its remedy, and what is kept once that came or nobody looks for it any more.
+# Slips that wait for a remedy, and what is kept when it came or the wait is over.
 
-PATIENCE = 8  # calls after which nobody is looking for the remedy any more
+PATIENCE = 8  # calls after which a slip no longer waits
 # What no edit mends waits longer: for the program by its name, or for the version that runs it.
 LONGER = {"program": 40, "engine": 400}
 MOST_SLIPS = 6
@@ -358,7 +358,7 @@ def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: flo
         if text.strip() and "o such file" not in text and "Exit code" not in text
     ]
     if len(good) >= 3:
-        return None  # what was looked for came all the same
+        return None  # the output has what was looked for
     for part in parts:
         if not is_outside_checkout(part) and any(
             unquoted(word).rstrip("/") == name.rstrip("/") for word in part.words

@@ -21,7 +21,7 @@ _NAME = r"(?P<name>[\w@][\w@:./+-]*)"
 
 class Sign(Struct, frozen=True):
     """The cause of a failure, the name in question, and the words of the tool that say so: no more of its line than
-    the sign itself, up to the name, for the rest of an output is anybody's text."""
+    the sign itself, up to the name: the rest of an output may be any text."""
 
     cause: str
     name: str
@@ -184,7 +184,7 @@ _WORDS = (  # noqa: SIM905
     "|ormatter would|style issues|not tidy|gofmt|goimports|gofumpt| fmt|--fix|must be set| arg|o configuration"
     "|primary|set the "
 ).split("|")
-_NEEDED = {  # for each cause, words of which it has one: asked first, because patterns cost more
+_NEEDED = {  # for each cause, words: every sign of it has one. Asked first, because patterns cost more
     "managed": ("externally",),
     "untrusted": ("not trusted",),
     "program": ("not found", "not recognized", "enoent", "not be found"),

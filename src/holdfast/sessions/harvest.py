@@ -1,6 +1,6 @@
 """What a session decided, asked, found, tried in vain, left open and verified, in words already written.
 
-No model is called. Words count where somebody concludes: a person's turns, the message that ends an agent's
+No model is called. Words count where a turn concludes: a person's turns, the message that ends an agent's
 turn, compaction summaries, plans, answers. What tools print counts where it proves a command right or wrong.
 """
 
@@ -142,7 +142,7 @@ class Harvester:
                 harvest_commands.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
     def _spoken(self, event: ToolResult) -> ToolResult:
-        """What may be taken apart of an output; one output is asked about several times in a row."""
+        """The same for an output, cached: one output is read several times in a row."""
         if self._heard is None or self._heard[0] is not event:
             self._heard = event, _spoken(event)
         return self._heard[1]
@@ -168,7 +168,7 @@ class Harvester:
 
 
 def _spoken(event: Turned) -> Turned:
-    """The event with what may be taken apart of its text: in a single sentence no tag tells any more whose it is."""
+    """The event with only the text that may be split: in a single sentence a private tag is no longer visible."""
     text = without_private(event.text)
     return event if text == event.text else replace(event, text=text)
 
@@ -202,7 +202,7 @@ def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = Fals
     add_new(state.dead_ends, harvest_sentences.abandoned_approaches(said, at))
     left = harvest_sentences.open_items(said, at)
     if left or replaces:
-        # Work went on and was reported anew: what an older report left open is done or said again.
+        # There is a newer report: what an older one left open is done, or listed again.
         state.open_items = []
     add_new(state.open_items, left)
 

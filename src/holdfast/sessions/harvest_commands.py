@@ -27,7 +27,7 @@ from holdfast.sessions.digest import (
 from holdfast.sessions.harvest_sentences import decisions_in_commit
 from holdfast.sessions.prose import contains_any, line_around
 
-PATIENCE = 6  # calls after which nobody is looking for the remedy any more
+PATIENCE = 6  # calls after which a failure no longer waits
 LONGEST_COMMAND = 200  # a longer one is a script: no remedy is read off it at a glance
 LONGEST_TAIL = 200
 HEAD, TAIL = 600, 300  # of an output: a tool that is misused says so at once, a wrapper at the end
@@ -252,7 +252,7 @@ _SCRATCH = (
     "/Temp/",
     "\\Temp\\",
     "scratchpad",
-)  # where agents put what nobody keeps, by a session's id
+)  # agents' temporary files, named by a session's id
 _READABLE = lazy_regex(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
 _URL = lazy_regex(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
 _ID = lazy_regex(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")

@@ -25,7 +25,7 @@ from holdfast.sessions.prose import (
     statements,
 )
 
-LONGEST_MESSAGE = 2000  # a longer one is a document that was pasted, not somebody's word
+LONGEST_MESSAGE = 2000  # a longer one is a pasted document
 MOST_OF_A_MESSAGE = 3
 PLAN_APPROVED = "Plan approved: "
 SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none

@@ -157,7 +157,7 @@ def is_blob(chunk: str) -> bool:
 
 
 def _address_words(chunk: str) -> Iterator[Word]:
-    """Of an address only the sort of thing that it points to: hosts, owners and tokens are nobody's topic."""
+    """Of an address only the kind of thing that it points to: hosts, owners and tokens are no topics."""
     kind = _TRACKER.search(chunk.split("?", 1)[0].split("#", 1)[0])
     if kind:
         name = kind[1].lower()

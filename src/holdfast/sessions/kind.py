@@ -25,7 +25,7 @@ from holdfast.sessions.prose import prose_of
 
 
 class KindJudgement(NamedTuple):
-    """The kind, and the reason in words for whoever asks why."""
+    """The kind, and the reason in words."""
 
     kind: Kind
     reason: str

@@ -93,7 +93,7 @@ _MAKE = (
 
 
 def _said(words: str, pattern: str) -> PrefilteredRegex:
-    """A way to ask, and the words of which it has at least one; none where they would be too many or too common."""
+    """A way to ask; every match contains one of the words. '' where they would be too many or too common."""
     return PrefilteredRegex(pattern, re.IGNORECASE, words=words)
 
 

@@ -112,7 +112,7 @@ def judge(turn: Turn, after: Turn | None) -> Verdict:
 
 
 def _proof(turn: Turn, said: str) -> Verdict:
-    """Evidence that something was achieved; without any, nobody knows."""
+    """Evidence that something was achieved; `unknown` without any."""
     if turn.commits:
         return Verdict("done", evidence=f"{turn.commits} commit{'s' if turn.commits > 1 else ''}")
     if turn.published:
@@ -207,7 +207,7 @@ def _first_line(text: str) -> str:
 # How long and how hard: active time without idle gaps, and complexity from what was really done.
 
 MOST_SPANS = 10_000  # years of work; more are a clock gone mad
-IDLE_SECONDS = 300.0  # a longer silence is nobody working; it counts as this much
+IDLE_SECONDS = 300.0  # a longer silence is a break; it counts as this much
 
 
 def add_to_spans(spans: list[tuple[float, float]], at: float) -> None:

@@ -46,7 +46,7 @@ _MARKER = lazy_regex(
     re.IGNORECASE,
 )
 _REMOVED = lazy_regex(r"\bREDACTED\b|\*{3,}")
-# The caller has redacted what it knows to be a key; a word after "password is" is dropped all the same.
+# The caller has redacted what it knows to be a key; a word after "password is" is dropped too.
 _TOLD = lazy_regex(
     r"\b(password|passwd|passphrase|secret|token|api[_ -]?key)\s*(?:is|:|=)\s*(?=\S*\d)\S+", re.IGNORECASE
 )
@@ -402,7 +402,7 @@ def content_words(text: str) -> int:
 
 
 def names_something(text: str, fewest: int) -> bool:
-    """Whether a sentence without any name of code says in plain words what it is about."""
+    """Whether a sentence without a name of code has enough plain words for a subject."""
     return content_words(text) >= fewest and not _DEICTIC.search(text)
 
 
@@ -414,8 +414,8 @@ def capitalised(text: str) -> str:
 def stands_alone(text: str, *, named: bool = True) -> bool:
     """Whether a sentence can be understood by someone who was not there.
 
-    `named` asks for a name of code, a number or a quotation in it: whoever does not ask has looked himself
-    whether it says what it is about.
+    `named` asks for a name of code, a number or a quotation in it: a caller that does not ask
+    has checked that the sentence names its subject.
     """
     return (
         is_whole(text)

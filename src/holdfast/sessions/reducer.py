@@ -299,7 +299,7 @@ class Reducer:
         turn.sealed = False
         listed = {cut_raw(" ".join(item.text.split()), TITLE_LENGTH // LEEWAY): item for item in event.items}
         if not listed.keys() <= todos.keys():
-            # Planned anew: new items replace the open ones that are gone. Without new ones these were dropped.
+            # A new plan: its items replace the open ones that are gone. Without new items these were dropped.
             for text in [text for text, item in todos.items() if item.status != "completed"]:
                 if text not in listed:
                     del todos[text]

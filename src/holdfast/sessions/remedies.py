@@ -66,7 +66,7 @@ def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> S
 
 
 def _same_intent(tried: Simple, part: Simple) -> bool:
-    """Two commands of which each does a job must do the same one: a check is not remedied by a formatter."""
+    """Where both commands do a job it must be the same: a formatter is no remedy for a check."""
     some, other = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
     return not some or not other or some == other or _bare(tried)[1:] == _bare(part)[1:]
 
@@ -183,7 +183,7 @@ def _other_task(token: str, tried: Simple, part: Simple) -> bool:
     if same_job(tried, part):
         return True
     if purpose_of(part) and not _purpose(tried) and not any(_close(token, word) for word in new[1:]):
-        return False  # it does a job that nobody asked for
+        return False  # it does another job
     rest = [word for word in old[1:] if word != token]
     if part.program == tried.program:
         return (bool(rest) and _share(rest, new) >= HALF) or any(_close(token, word) for word in new[1:])

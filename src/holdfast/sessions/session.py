@@ -205,7 +205,7 @@ def _open_items(tasks: Sequence[TaskResult]) -> tuple[str, ...]:
 
 
 def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenItem]:
-    """To-dos that nobody got to, and checks that still fail at the end."""
+    """To-dos that were not begun, and checks that still fail at the end."""
     stopped = bool(turns) and not turns[-1].answered
     left: list[TodoStatus] = ["pending", "in_progress"] if stopped else ["pending"]
     items = [
@@ -223,7 +223,7 @@ def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenIt
 
 
 def ledger_entry(session: DistilledSession) -> LedgerEntry:
-    """The row of a session: metadata only. `recorded` is set by whoever writes it."""
+    """The row of a session: metadata only. The writer sets `recorded`."""
     failed = [task for task in session.tasks if task.status == "failed"]
     costs = [model.cost_usd for model in session.models]
     tokens = Tokens()

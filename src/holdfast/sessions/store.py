@@ -1,4 +1,4 @@
-"""What was read of which transcript, and what was made of it: one SQLite file per project.
+"""Which transcripts were read how far, and what was made of them: one SQLite file per project.
 
 It can be deleted: the next import reads the transcripts that still exist again and finds its rows in the
 ledger. It holds what the ledger must not: goals, tasks and the evidence for them, redacted."""
@@ -116,7 +116,7 @@ class CaptureStore:
     def kept_open(cls, path: Path) -> Iterator[None]:
         """Within, each glimpse asks one connection: to open a database and to read its layout takes its time.
 
-        It may write, though nobody does: the last connection that closes clears the log away, and must be able to.
+        The connection may write, though no glimpse does: the last one that closes removes the write-ahead log.
         """
         store = None
         if _kept.get() is None and path.exists():
@@ -230,7 +230,7 @@ class CaptureStore:
             self._ask("UPDATE source SET session = ? WHERE session = ?", (session, own))
 
     def pending(self) -> list[str]:
-        """Sessions of which something new was read and no row has been written yet."""
+        """Sessions with new content whose row has not been written yet."""
         return [session for (session,) in self._ask("SELECT session FROM pending ORDER BY session")]
 
     def mark_pending(self, session: str) -> None:
@@ -355,7 +355,7 @@ class CaptureForgetting(CaptureStore):
         """To read only, without a byte being written; None where there is none."""
         if not path.is_file():
             return None
-        # Beside a database in this mode SQLite makes files, unless it is told that nobody writes to it.
+        # In this mode SQLite makes files beside the database, unless the database is declared immutable.
         alone = not path.with_name(f"{path.name}-wal").exists()
         store = cls.__new__(cls)
         store.path = path

@@ -193,7 +193,7 @@ def _sourced(before: Sequence[Simple]) -> str:
 
 
 MOST_JOBS = 60
-MOST_PARTS = 6  # of a line whose commands are told apart
+MOST_PARTS = 6  # of a line: a longer one is a script
 MOST_IN_VAIN = 4
 # What no edit of the code mends: the call itself was wrong.
 OF_THE_CALL = frozenset(["flag", "command", "glob"])
@@ -276,12 +276,12 @@ def is_misused_check(command: str, output: str) -> bool:
 
 
 def lacks_proof(state: Gathered, command: str) -> bool:
-    """Whether a command does a job of which no line is known yet that says that all is well."""
+    """Whether a command does a job and no output line that proves success is known yet."""
     return any((known := state.jobs.get(text)) is None or not known.line for text, _, _ in _jobs_in(command))
 
 
 def note_verified(state: Gathered, command: str, line: str, at: float | None) -> None:
-    """Takes a command that passed its verification; whether it did is somebody else's judgement."""
+    """Counts a command that passed its verification, as the caller judged."""
     _jobs(state, command, worked=True, at=at, line=line)
 
 
@@ -293,7 +293,7 @@ def note_edit(state: Gathered, path: str) -> None:
             slip.age = max(slip.age, PATIENCE)
             waiting.append(slip)
         elif slip.part is not None and slip.cause in OF_THE_CALL:
-            record_slip(state, slip, "")  # nobody found what helps, and it will fail again
+            record_slip(state, slip, "")  # no remedy was found, and it will fail again
         elif slip.part is None and slip.token not in path.splitlines():
             waiting.append(slip)
     state.slips = waiting
@@ -319,7 +319,7 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
         part = remedy(slip.cause, slip.token, slip.part, parts)
         if part is None:
             continue
-        # A call that comes late must be of the program itself: what only does the same job is other work by then.
+        # A call that comes late must be of the program itself: what only does the same job is other work.
         names_it = slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
         if slip.age >= PATIENCE and not names_it:
             continue
