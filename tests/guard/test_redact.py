@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from tests.guard import secret_samples as samples
 
 from holdfast.guard.not_secret import Finding
-from holdfast.guard.redact import Redactor, secrets_of
-from holdfast.guard.scanner import load_scanner
+from holdfast.guard.redact import Redactor, load_scanner, secrets_of
 
 pytestmark = pytest.mark.promise("G1")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from functools import cache
+from typing import Any, Protocol
 
 from holdfast.core.fence import strip_fences
 from holdfast.core.patterns import lazy_regex
 from holdfast.guard import not_secret
-from holdfast.guard.not_secret import MARK_PATTERN, Finding, mark_of, strip_private
+from holdfast.guard.not_secret import MARK_PATTERN, Finding, is_wordlike, mark_of, strip_private
 
 # Taking one secret out can bring another to light; each round takes at least one, few texts need three.
 _COLOUR = lazy_regex(r"(\x1b\[[0-9;]*[A-Za-z])")
@@ -189,3 +190,94 @@ def forms_of(secret: str) -> Iterable[str]:
 def cleaner(redactor: Redactor) -> Callable[[str], str]:
     """The one way to a text that may be stored: without our own injected blocks, private parts and secrets."""
     return lambda text: redactor.redact(strip_private(strip_fences(text)))
+
+
+# A maintained scanner as second pass, where it is installed; its hits pass our own filter first.
+
+_SHORTEST_HIT = 12
+_BASE64_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_DIGEST_LABEL = lazy_regex(
+    r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|commit|base64)[\"']?[-:=,/ @]{1,3}[\"']?\Z"
+)
+# A run that no word, number, hash or path makes: letters of both cases and digits, or the like, close together.
+_UNEXPLAINED = lazy_regex(
+    r"(?<![\w/.+-])(?=[\w+/=.~-]{0,80}\d)(?=[\w+/=.~-]{0,80}[A-Z])(?=[\w+/=.~-]{0,80}[a-z])[\w+/=~-]{16,}(?![\w/])"
+    r"|(?i:secret|token|passw|api.?key|credential)[\w\"'\])]*\s*[:=]"
+)
+
+
+def load_scanner(cache_dir: str | None = None) -> Scanner | None:
+    """Kingfisher in process, or None where it is missing or broken.
+
+    Its rules take seconds to compile; `cache_dir` keeps them between runs. Without one nothing is written.
+    """
+    try:
+        from kingfisher_sdk import Rules
+        from kingfisher_sdk import Scanner as Kingfisher
+
+        rules = Rules(cache_dir=cache_dir) if cache_dir else Rules(cache=False)
+        return _Filtered(Kingfisher(rules, base64=False))
+    # Native code of others: whatever it raises, redaction goes on with our own rules.
+    except Exception:
+        return None
+
+
+class OnDemand:
+    """A scanner that is loaded when the first text gives reason to: most texts hold nothing it could object to."""
+
+    def __init__(self, load: Callable[[], Scanner | None]) -> None:
+        self._loaded = cache(load)
+
+    def scan(self, text: str) -> Iterable[Finding]:
+        scanner = self._loaded() if _UNEXPLAINED.search(text) else None
+        return scanner.scan(text) if scanner else ()
+
+
+class _Filtered:
+    """The scanner's hits as places in our text, without those that are known to be no secrets."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def scan(self, text: str) -> Iterable[Finding]:
+        data = text.encode("utf-8", "replace")
+        try:
+            hits = self._native.scan(data)
+            spans = sorted(
+                {(h.location["start_offset"], h.location["end_offset"]) for h in hits if h.visible}
+            )
+        except Exception:
+            return []
+        return [
+            Finding("scanner", start, end)
+            for start, end in _in_characters(data, spans)
+            if _is_credible(text, start, end)
+        ]
+
+
+def _in_characters(data: bytes, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Byte offsets of UTF-8 as positions in the text, counted on from one span to the next."""
+    at_byte = at_char = 0
+    for first, last in spans:
+        at_char += len(data[at_byte:first].decode("utf-8", "ignore"))
+        at_byte = first
+        yield at_char, at_char + len(data[first:last].decode("utf-8", "ignore"))
+
+
+def _is_credible(text: str, start: int, end: int) -> bool:
+    value = text[start:end]
+    core = value.strip("\"'` ")
+    if len(core) < _SHORTEST_HIT or any(char.isspace() for char in core):
+        return False
+    if not_secret.stands_for_nothing(core) or not_secret.is_hash_or_uuid(core) or not_secret.is_code(core):
+        return False
+    if is_wordlike(core) or not any(char.isdigit() for char in core):
+        return False
+    return not _is_part_of_data(text, start, end)
+
+
+def _is_part_of_data(text: str, start: int, end: int) -> bool:
+    """A hit in the middle of a longer run of base64 is chance; so is one in a labelled digest."""
+    ahead = text[max(0, start - 80) : start]
+    glued = not _BASE64_SIGNS.isdisjoint((ahead[-1:], text[end : end + 1]))
+    return glued or bool(_DIGEST_LABEL.search(ahead))

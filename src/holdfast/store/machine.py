@@ -70,7 +70,7 @@ class Machine:
         wanted = self.settings().scanner
         if wanted == "off" or (wanted == "auto" and not self.scanner_cache.is_dir()):
             return None
-        from holdfast.guard.scanner import OnDemand, load_scanner
+        from holdfast.guard.redact import OnDemand, load_scanner
 
         return OnDemand(lambda: load_scanner(str(self.scanner_cache)))
 
@@ -131,7 +131,7 @@ def scanner_missing_rules(machine: Machine) -> bool:
 
 def compile_rules(machine: Machine) -> None:
     """Takes seconds, once; from then on every command has the second pass."""
-    from holdfast.guard.scanner import load_scanner
+    from holdfast.guard.redact import load_scanner
 
     load_scanner(str(machine.scanner_cache))
 
