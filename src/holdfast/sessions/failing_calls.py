@@ -38,14 +38,11 @@ def await_remedy(state: Gathered, slip: Slip) -> None:
         record_slip(state, slip, "")
         return
     age_slips(state)
-    for known in state.slips:
-        if known.key == slip.key:
-            slip.vain = [*known.vain, *slip.vain]
-    state.slips = [known for known in state.slips if known.key != slip.key]
-    state.slips = [*state.slips, slip]
-    for old in state.slips[:-MOST_SLIPS]:
+    slip.vain = [*(text for known in state.slips if known.key == slip.key for text in known.vain), *slip.vain]
+    waiting = [*(known for known in state.slips if known.key != slip.key), slip]
+    for old in waiting[:-MOST_SLIPS]:
         record_slip(state, old, "")
-    state.slips = state.slips[-MOST_SLIPS:]
+    state.slips = waiting[-MOST_SLIPS:]
 
 
 def age_slips(state: Gathered) -> None:

@@ -130,16 +130,12 @@ class Reducer:
 
     def _began(self, event: Began) -> None:
         digest = self.digest
-        digest.session = event.session or digest.session
-        digest.agent = event.agent or digest.agent
-        digest.parent = event.parent or digest.parent
+        for name in ("session", "agent", "parent", "branch", "version", "provider"):
+            setattr(digest, name, getattr(event, name) or getattr(digest, name))
         digest.cwd = self.harvester.cwd = digest.cwd or event.cwd
         if event.cwd:
             below = self._relative(event.cwd)
             digest.below = "" if below == event.cwd or below.startswith(".") else below
-        digest.branch = event.branch or digest.branch
-        digest.version = event.version or digest.version
-        digest.provider = event.provider or digest.provider
         digest.headless = digest.headless or event.headless
 
     def _turn(self) -> Turn:
