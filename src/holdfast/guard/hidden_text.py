@@ -41,13 +41,28 @@ _IDEOGRAPHS = ((0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
 # Format characters by category, but drawn: number signs of Arabic and its neighbours.
 _DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 
-
 # Every character that may be hidden; most texts hold none and are done with one pass.
 _SUSPECT = lazy_regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
+)
+
+LONGEST_TARGET = 300
+_DRIVE = lazy_regex(r"[A-Za-z]:")
+# Marks by which hosts and models tell who speaks. Names of components are written with capitals.
+_TAGS = lazy_regex(
+    r"</?(?:system|assistant|human)(?:[-_][a-z]+)*(?:\s[^>]*)?>"
+    r"|</?(?:antml:)?(?:tool_(?:use|calls?|results?)|function_(?:calls?|results?)|invoke)(?:\s[^>]*)?>"
+    r"|<\|[a-z_]{2,30}\|>|\[/?INST\]"
+)
+
+_ORDERS = PrefilteredRegex(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
+    r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
+    r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",
+    2,  # re.IGNORECASE
 )
 
 
@@ -135,17 +150,6 @@ def path_text(path: str) -> str:
 
 # What a lesson must not hold: invisible text, and lines that imitate holdfast or the agent's host.
 
-LONGEST_TARGET = 300
-_DRIVE = lazy_regex(r"[A-Za-z]:")
-
-
-# Marks by which hosts and models tell who speaks. Names of components are written with capitals.
-_TAGS = lazy_regex(
-    r"</?(?:system|assistant|human)(?:[-_][a-z]+)*(?:\s[^>]*)?>"
-    r"|</?(?:antml:)?(?:tool_(?:use|calls?|results?)|function_(?:calls?|results?)|invoke)(?:\s[^>]*)?>"
-    r"|<\|[a-z_]{2,30}\|>|\[/?INST\]"
-)
-
 
 def why_refused(text: str) -> tuple[int, str] | None:
     """The line to blame and what is wrong with it; None for a text that shows all that it says, as what it is."""
@@ -169,14 +173,6 @@ def why_line_refused(line: str) -> str:
     if found := _TAGS.search(line):
         return f"it imitates a mark of the agent's host ({found[0][:40]})"
     return ""
-
-
-_ORDERS = PrefilteredRegex(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|instructions?|rules?)\b"
-    r"|\b(?:you (?:must|should|are now|need to|have to)|system prompt|as an ai|assistant)\b"
-    r"|\b(?:curl|wget|eval|base64)\b|\brm -rf\b|://|\$\(|\|\s*(?:ba)?sh\b|\b(?:now|then|instead) run\b",
-    2,  # re.IGNORECASE
-)
 
 
 def instructs(text: str) -> bool:

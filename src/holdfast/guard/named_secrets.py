@@ -14,19 +14,12 @@ _LONGEST_NAME = 80
 _LONGEST_VALUE = 20_000
 _JUDGED = 200
 
-
 # PrefilteredRegex in lower-cased text: the parts that secrets' names have in common.
 # Literals only: a set among the alternatives makes the sweep three times slower.
 _NAME_PART = lazy_regex(
     "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
     "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig".replace("?", r"\?")
 )
-
-
-def find_names(lowered: str) -> list[re.Match[str]]:
-    """All places where a secret's name may stand; one sweep serves several rules."""
-    return list(_NAME_PART.finditer(lowered))
-
 
 # From the end of a name to the beginning of its value; group 1 is the rest of the name.
 _AFTER_NAME = lazy_regex(
@@ -48,8 +41,6 @@ _AFTER_NAME = lazy_regex(
         """,
     re.VERBOSE,
 )
-
-
 # Blanks, a line break before a quote, a block scalar's mark, a wrapper's call, and the opening quote.
 _BEFORE_VALUE = lazy_regex(
     r"""
@@ -61,24 +52,53 @@ _BEFORE_VALUE = lazy_regex(
         """,
     re.VERBOSE,
 )
-
-
 # An unquoted value: to the next blank, quote or angle.
 _RUN = lazy_regex(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
-
-
 # Where an unquoted value ends before its run does: at the next name, or at a closer.
 _CUT = lazy_regex(
     r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
 )
-
-
 # A value that is itself a name with a value, which is judged on its own.
 _NAME_FIRST = lazy_regex(r"([A-Za-z_-]{3,40}+)[=:]")
-
-
 # The beginning of the name, read backwards from where its telling part starts.
 _NAME_TAIL = lazy_regex(r"[\w.-]{0,80}+")
+
+_SETTERS = words(
+    "password passwd pwd passphrase token apikey secret apitoken accesstoken bearertoken bearerauth authtoken "
+    "secretkey clientsecret credentials"
+)
+
+_LOOK_BACK = 160
+_SUBJECT = lazy_regex(
+    r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
+    r"senha|wachtwoord)s?|"
+    r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
+)
+# What leads from the subject to the value: `… for the admin account is now: "`.
+_PREDICATE = lazy_regex(
+    r"""[)"'`*]{0,3}
+        (?P<whom>[ \t]{1,3}(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied)\b
+           [^\n.:;=|"'`]{0,60}?)?
+        (?:[ \t]{1,3}
+           (?P<verb>(?:is|was|are|will\ be|should\ be|ist|lautet|est|es|war|é|(?:changed|set)\ to|became)\b
+                   |[-–—](?=\ ))
+           (?:[ \t]{1,3}(?:now|still|currently|simply|just|(?:set|changed)\ to|as\ follows|actually))?
+          |(?(whom)(?=:)|(?=[ \t]{1,3}["'`(]?[^\s])))
+        [ \t]{0,3}[:=]?[ \t\n]{0,4}[*]{0,2}["'`“‘«(]?""",
+    re.VERBOSE,
+)
+_WORD = lazy_regex(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
+_BETWEEN = lazy_regex(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
+# Which keys are secrets: many are not.
+_KEY_OF = lazy_regex(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
+
+# `password user=bob`: the next word is an assignment of its own.
+_ANOTHER_NAME = lazy_regex(r"[\w.-]{1,40}=[^=]")
+
+
+def find_names(lowered: str) -> list[re.Match[str]]:
+    """All places where a secret's name may stand; one sweep serves several rules."""
+    return list(_NAME_PART.finditer(lowered))
 
 
 class _Runs:
@@ -176,12 +196,6 @@ def _is_setter(name: str) -> bool:
     return method.startswith(("set", "with", "use", "add")) or method in _SETTERS
 
 
-_SETTERS = words(
-    "password passwd pwd passphrase token apikey secret apitoken accesstoken bearertoken bearerauth authtoken "
-    "secretkey clientsecret credentials"
-)
-
-
 def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
     """The inside of a quoted value; None without a closing quote where one would be expected."""
     quote = opening["quote"]
@@ -234,40 +248,6 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 # Secrets in plain sentences: `the password is …`, `use … as the token`.
 
-_LOOK_BACK = 160
-
-
-_SUBJECT = lazy_regex(
-    r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
-    r"senha|wachtwoord)s?|"
-    r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
-)
-
-
-# What leads from the subject to the value: `… for the admin account is now: "`.
-_PREDICATE = lazy_regex(
-    r"""[)"'`*]{0,3}
-        (?P<whom>[ \t]{1,3}(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied)\b
-           [^\n.:;=|"'`]{0,60}?)?
-        (?:[ \t]{1,3}
-           (?P<verb>(?:is|was|are|will\ be|should\ be|ist|lautet|est|es|war|é|(?:changed|set)\ to|became)\b
-                   |[-–—](?=\ ))
-           (?:[ \t]{1,3}(?:now|still|currently|simply|just|(?:set|changed)\ to|as\ follows|actually))?
-          |(?(whom)(?=:)|(?=[ \t]{1,3}["'`(]?[^\s])))
-        [ \t]{0,3}[:=]?[ \t\n]{0,4}[*]{0,2}["'`“‘«(]?""",
-    re.VERBOSE,
-)
-
-
-_WORD = lazy_regex(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
-
-
-_BETWEEN = lazy_regex(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
-
-
-# Which keys are secrets: many are not.
-_KEY_OF = lazy_regex(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
-
 
 def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> Iterator[Finding]:
     """Passwords and tokens told in plain words, before or after the word for them."""
@@ -297,10 +277,6 @@ def _is_spoken_password(value: str) -> bool:
 
 def _is_spoken_token(value: str, fewest: int = 12) -> bool:
     return len(value) >= fewest and not _ANOTHER_NAME.match(value) and is_secret(value, "secret", "option")
-
-
-# `password user=bob`: the next word is an assignment of its own.
-_ANOTHER_NAME = lazy_regex(r"[\w.-]{1,40}=[^=]")
 
 
 def _value_before(text: str, position: int, is_told: Callable[[str], bool]) -> tuple[int, int] | None:

@@ -10,28 +10,8 @@ from typing import NamedTuple
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as words
 
-# One place in a text that must not be stored, and the mark that stands there instead.
-
-
-class Finding(NamedTuple):
-    """A secret of some kind at `text[start:end]`."""
-
-    kind: str
-    start: int
-    end: int
-
-
-def mark_of(kind: str) -> str:
-    """What is written in place of a secret."""
-    return f"[redacted:{kind}]"
-
-
 # Recognises our own marks, so that redacting twice changes nothing.
 MARK_PATTERN = lazy_regex(r"\[redacted:[a-z0-9-]{1,40}\]")
-
-
-# Tells words and identifiers from random strings, by the letter pairs that words are made of.
-
 # The 230 commonest letter pairs of English prose and source code: first letter, then its followers.
 _COMMON_PAIRS = (
     "abcdgiklmnprstuvy baeilosu cacehiklorstu dadeilorsu eacdefglmnpqrstvwx faefiloru gehinrs haeio "
@@ -39,8 +19,6 @@ _COMMON_PAIRS = (
     "qu racdegikmnorstuy sacehilopstuy tacehilmoprstuy uabceilmnprst vaei waeior xpt yps ze"
 )
 _WORDS_HAVE_AT_LEAST = 0.62
-
-
 # Short letter groups that are words of the trade although no common pair makes them up.
 _ABBREVIATIONS = words(
     """
@@ -50,44 +28,7 @@ _ABBREVIATIONS = words(
     """
 )
 
-
-@cache
-def _pairs() -> frozenset[str]:
-    return frozenset(group[0] + follower for group in _COMMON_PAIRS.split() for follower in group[1:])
-
-
 _SEGMENT_PATTERN = lazy_regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-
-
-def segments(value: str) -> list[str]:
-    """The words of an identifier, or of a long value's beginning: `getUser_id2` gives get, User, id, 2."""
-    return _SEGMENT_PATTERN.findall(value[:96])
-
-
-def likeness(value: str) -> float:
-    """From 0 (random) to 1 (made of words); a value without letters or digits counts as words."""
-    common = _pairs()
-    hits = 0.0
-    total = 0.0
-    for segment in segments(value):
-        lowered = segment.lower()
-        if lowered[0].isdigit():
-            total += 1
-        elif lowered in _ABBREVIATIONS:
-            hits += 1
-            total += 1
-        elif len(lowered) == 1:
-            total += 1
-        else:
-            total += len(lowered) - 1
-            hits += sum(lowered[i : i + 2] in common for i in range(len(lowered) - 1))
-    return hits / total if total else 1.0
-
-
-def is_wordlike(value: str) -> bool:
-    """Whether a person would read this as words, an identifier or a label."""
-    return likeness(value) >= _WORDS_HAVE_AT_LEAST
-
 
 # A value made of these alone names a secret or stands for one; it is never the secret itself.
 _STAND_IN_WORDS = words(
@@ -118,12 +59,9 @@ COMMON_IN_LABELS = words(
     which while will with without wrong you your
     """
 )
-
 # Stand-ins are short; a long value is judged by its beginning.
 _LOOKED_AT = 120
 _RUN = 5  # signs that follow each other in the alphabet or in counting
-
-
 _PLACEHOLDER = lazy_regex(
     r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|"
     r"\.{3}|…|•|"
@@ -131,12 +69,8 @@ _PLACEHOLDER = lazy_regex(
     r"do[-_]not[-_]use|"
     r"not[-_]?a[-_]?(?:real|secret)|^(?:abc|def|ghi|xyz|foo|bar|123|456|789)+$|deadbeefdeadbeef|s3cr3t[-_]?(?:key|token|pass)"
 )
-
-
 # `magical_password`, `login#forgot_password`: made up for an example.
 _NAMES_ITSELF = lazy_regex(r"password|passwd|secret|token|credential|api_?key")
-
-
 # Where the value is fetched from, in the notations of shells, templates and languages.
 _REFERENCE = lazy_regex(
     r"\$\{|\$\(|\{\{|\}\}|#\{|@\{|%\{|<%|%\(\w+\)|\{\w*\}|\$\{\{|"
@@ -147,23 +81,15 @@ _REFERENCE = lazy_regex(
     r"options|opts|props|env|secrets|vars|inputs|steps|ENV|app|user|params|data|kwargs|event)"
     r"(?:\.|\?\.|\[|::|->)|^@?(?:env|getenv|secret|config|file)\("
 )
-
-
 # An expression rather than a literal: calls, indexing, dotted names, types, arrows.
 _CODE = lazy_regex(
     r"^[&*!]?[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\(|\[|<)|"
     r"^\(|^\[|^\{|^\||^=>|^->|^\w+\s*=>|^(?:new|await|lambda|function|async|func|not|if|return|yield)\s"
 )
-
-
 _DOTTED = lazy_regex(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+$")
-
-
 _REGEX_SOURCE = lazy_regex(
     r"\[\^?[^\]\s]{0,40}(?:A-Z|a-z|0-9|\\[wdsS])[^\]\s]{0,40}\]|\\\\?[wdsSWDb][+*{)\]]|\{\d{1,4},\d{0,4}\}|\(\?[:=!<iP]|\.[*+]\??(?:$|[)\\'\"])"
 )
-
-
 # Names of things: they open no door by themselves.
 _IDS = lazy_regex(
     r"(?:msg|resp|call|toolu|srvtoolu|req|rs|fc|ws|ig|cmpl|chatcmpl|run|thread|asst|file|batch|evt|cus|pi|"
@@ -182,19 +108,72 @@ _IDS = lazy_regex(
     r"[A-Za-z][\w.+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z]{2,12})+",
     re.DOTALL,
 )
-
-
 _PATH = lazy_regex(
     r"(?:~|\.{1,2})?[/\\][\w./\\ @+~-]*|[A-Za-z]:[/\\].*|[\w.@+-]+(?:[/\\][\w.@+-]+)+(?:\.\w{1,6})|"
     r"[a-z][a-z_-]{2,30}/[a-z][a-z_-]{2,30}/[\w.@+/-]*|"
     r"[\w-]+\.(?:pem|key|json|ya?ml|txt|toml|env|py|ts|js|tsx|go|rs|md|crt|cfg|conf|ini|sh|java|rb|xml|html|css|sql)"
 )
-
-
 _HEX = lazy_regex(
     r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}|"
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 )
+
+# Taking a block out may join its neighbours into another tag; past this many rounds someone is playing games.
+_MOST_ROUNDS = 10
+# As written, as HTML escapes it (also twice), and as JSON escapes it.
+_LESS = r"(?:<|&(?:amp;){0,3}(?:lt|#60|#x0*3c);|\\{1,4}u003c)"
+_GREATER = r"(?:>|&(?:amp;){0,3}(?:gt|#62|#x0*3e);|\\{1,4}u003e)"
+
+
+class Finding(NamedTuple):
+    """A secret of some kind at `text[start:end]`."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def mark_of(kind: str) -> str:
+    """What is written in place of a secret."""
+    return f"[redacted:{kind}]"
+
+
+# Tells words and identifiers from random strings, by the letter pairs that words are made of.
+
+
+@cache
+def _pairs() -> frozenset[str]:
+    return frozenset(group[0] + follower for group in _COMMON_PAIRS.split() for follower in group[1:])
+
+
+def segments(value: str) -> list[str]:
+    """The words of an identifier, or of a long value's beginning: `getUser_id2` gives get, User, id, 2."""
+    return _SEGMENT_PATTERN.findall(value[:96])
+
+
+def likeness(value: str) -> float:
+    """From 0 (random) to 1 (made of words); a value without letters or digits counts as words."""
+    common = _pairs()
+    hits = 0.0
+    total = 0.0
+    for segment in segments(value):
+        lowered = segment.lower()
+        if lowered[0].isdigit():
+            total += 1
+        elif lowered in _ABBREVIATIONS:
+            hits += 1
+            total += 1
+        elif len(lowered) == 1:
+            total += 1
+        else:
+            total += len(lowered) - 1
+            hits += sum(lowered[i : i + 2] in common for i in range(len(lowered) - 1))
+    return hits / total if total else 1.0
+
+
+def is_wordlike(value: str) -> bool:
+    """Whether a person would read this as words, an identifier or a label."""
+    return likeness(value) >= _WORDS_HAVE_AT_LEAST
 
 
 def is_hash_or_uuid(value: str) -> bool:
@@ -284,12 +263,6 @@ def stands_for_nothing(value: str) -> bool:
 
 
 # Takes out what a person marked `<private>…</private>`: it is never stored.
-
-# Taking a block out may join its neighbours into another tag; past this many rounds someone is playing games.
-_MOST_ROUNDS = 10
-# As written, as HTML escapes it (also twice), and as JSON escapes it.
-_LESS = r"(?:<|&(?:amp;){0,3}(?:lt|#60|#x0*3c);|\\{1,4}u003c)"
-_GREATER = r"(?:>|&(?:amp;){0,3}(?:gt|#62|#x0*3e);|\\{1,4}u003e)"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Secrets among the arguments of commands: `curl -u user:…`, `mysql -p…`, `--token …`, netrc lines."""
+"""Secrets that their place gives away: in addresses, headers and cookies, among a command's arguments, in code."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from holdfast.guard import not_secret
 from holdfast.guard.not_secret import Finding, is_wordlike
 from holdfast.guard.secret_values import classify, is_secret
 
-# Secrets in addresses (`scheme://user:password@host`) and in headers (Authorization, Cookie).
-
-
 # User and password of an authority; a password may hold `@`, so the last one counts.
 _USERINFO = lazy_regex(
     r"""(?P<user>[^\s/?\#@:"'`<>\\]{0,200}+)
@@ -22,6 +19,61 @@ _USERINFO = lazy_regex(
           | @ (?=[\w\[]))""",
     re.VERBOSE,
 )
+
+# What stands between the word that gives the header away and the credential.
+_SCHEME = lazy_regex(
+    r"[\"'\\]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`\\]{0,4}"
+    r"(?:basic|bearer|token|digest|apikey|api-key|key|ssws|splunk|bot|pat|negotiate)[ \t:]{1,4}"
+    r"(?:[\"'][ \t]{0,4}[+.][ \t]{0,4})?[\"'`\\]{0,2}"
+)
+_BLANKS = lazy_regex(r"[ \t:]{1,4}[\"'`\\]{0,2}")
+_CREDENTIAL = lazy_regex(r"""[^\s"'`<>\\,;)\]}]{6,8000}+""")
+
+_COOKIE_JOINT = lazy_regex(
+    r"""["'\\]{0,4}[ \t]{0,4}(?:[:=]|,(?=[ \t]{0,4}["'])|(?=[ \t]["']))[ \t]{0,4}["'\\`]{0,4}"""
+)
+
+_COOKIE_PAIR = lazy_regex(r"([^\s;=]{1,80})=([^;]+)")
+_COOKIE_ATTRIBUTES = frozenset({"path", "domain", "expires", "max-age", "samesite", "version", "priority"})
+
+_LONGEST_COMMAND = 2000
+_COMMAND = lazy_regex(
+    r"\b(?:curl|wget|https?(?= )|xh(?= )|mysql\w{0,8}|mariadb|sshpass|docker|podman|skopeo|buildah|helm|"
+    r"az(?= )|redis-cli|mongo\w{0,8}|ldap\w{1,8}|7za?(?= )|zip(?= )|unzip|openssl|htpasswd|smbclient|rpcclient|"
+    r"mosquitto_\w{3}|vault login|snyk auth|ngrok|chpasswd|net use|sqlcmd|bcp(?= )|isql|oc login)"
+)
+
+_COOKIE_OPTION = lazy_regex(r"""\s(?:-b|--cookie)[ =]?["']?([^\s"'=]{1,80}=[^"'\n]{1,4096})""")
+
+# Looked for first, being rarer than the commands' names; each begins with a literal, to be quick.
+_OPTIONS = (
+    (" -", r" -(?:[a-zA-Z]{0,6}[uUpPawkb]|-user|-proxy-user|-auth|-cookie|pass(?:in|out)?)(?![\w]{3}[\s=])"),
+    (" login ", r" login "),
+    ("authtoken ", r"authtoken "),
+    ("snyk auth ", r"snyk auth "),
+    ("net use", r"net use"),
+)
+
+# PrefilteredRegex in lower-cased text. Pairs: the second literal after it is the secret. SQL: the first one is.
+_PAIR_OPENERS = (
+    "auth=(",
+    "auth = (",
+    "auth(",
+    ".login(",
+    "credential(",
+    "credentials(",
+    "creds = (",
+    "add_user(",
+)
+_SQL_OPENERS = ("identified by ", "identified as ", "password ", "convertto-securestring ")
+_SECOND_LITERAL = lazy_regex(
+    r"""\s{0,10}[^()"'\n]{0,40}(?:\\{0,4}["'][^"'\n\\]{0,100}\\{0,4}["']|(?<=[(\s,])[\w.]{1,60})\s{0,4},\s{0,40}"""
+    r"""(?:\w{1,20}\s?[=:]\s?)?\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']"""
+)
+_FIRST_LITERAL = lazy_regex(r"""\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']""")
+
+_AWS_ID = lazy_regex(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")
+_AWS_SECRET = lazy_regex(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
 
 
 def find_in_urls(text: str) -> Iterator[Finding]:
@@ -54,20 +106,6 @@ def _is_url_password(password: str, user: str) -> bool:
     )
 
 
-# What stands between the word that gives the header away and the credential.
-_SCHEME = lazy_regex(
-    r"[\"'\\]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`\\]{0,4}"
-    r"(?:basic|bearer|token|digest|apikey|api-key|key|ssws|splunk|bot|pat|negotiate)[ \t:]{1,4}"
-    r"(?:[\"'][ \t]{0,4}[+.][ \t]{0,4})?[\"'`\\]{0,2}"
-)
-
-
-_BLANKS = lazy_regex(r"[ \t:]{1,4}[\"'`\\]{0,2}")
-
-
-_CREDENTIAL = lazy_regex(r"""[^\s"'`<>\\,;)\]}]{6,8000}+""")
-
-
 def find_schemes(text: str, lowered: str) -> Iterator[Finding]:
     """Credentials of the Authorization header, with or without its name."""
     for word, joint in (("authorization", _SCHEME), ("bearer", _BLANKS), ("basic", _BLANKS)):
@@ -96,23 +134,12 @@ def _is_basic(value: str) -> bool:
     )
 
 
-_COOKIE_JOINT = lazy_regex(
-    r"""["'\\]{0,4}[ \t]{0,4}(?:[:=]|,(?=[ \t]{0,4}["'])|(?=[ \t]["']))[ \t]{0,4}["'\\`]{0,4}"""
-)
-
-
 @cache
 def _cookie_pairs() -> re.Pattern[str]:
     name = r"""[^\s"'`<>\\;=,]{1,80}+"""
     return re.compile(
         rf"""{name}=[^\s"'`<>\\;,]{{0,4096}}+(?:;[ \t]?{name}(?:=[^"'`<>\\;\r\n]{{0,4096}}+)?){{0,60}}+"""
     )
-
-
-_COOKIE_PAIR = lazy_regex(r"([^\s;=]{1,80})=([^;]+)")
-
-
-_COOKIE_ATTRIBUTES = frozenset({"path", "domain", "expires", "max-age", "samesite", "version", "priority"})
 
 
 def find_cookies(text: str, lowered: str) -> Iterator[Finding]:
@@ -134,16 +161,6 @@ def cookie_values(pairs: str, offset: int) -> Iterator[Finding]:
             continue
         if not is_wordlike(value):
             yield Finding("cookie", offset + pair.start(2), offset + pair.end(2))
-
-
-_LONGEST_COMMAND = 2000
-
-
-_COMMAND = lazy_regex(
-    r"\b(?:curl|wget|https?(?= )|xh(?= )|mysql\w{0,8}|mariadb|sshpass|docker|podman|skopeo|buildah|helm|"
-    r"az(?= )|redis-cli|mongo\w{0,8}|ldap\w{1,8}|7za?(?= )|zip(?= )|unzip|openssl|htpasswd|smbclient|rpcclient|"
-    r"mosquitto_\w{3}|vault login|snyk auth|ngrok|chpasswd|net use|sqlcmd|bcp(?= )|isql|oc login)"
-)
 
 
 @cache
@@ -176,22 +193,9 @@ def _places() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple((re.compile(command), re.compile(place)) for command, place in rules)
 
 
-_COOKIE_OPTION = lazy_regex(r"""\s(?:-b|--cookie)[ =]?["']?([^\s"'=]{1,80}=[^"'\n]{1,4096})""")
-
-
 @cache
 def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
-
-
-# Looked for first, being rarer than the commands' names; each begins with a literal, to be quick.
-_OPTIONS = (
-    (" -", r" -(?:[a-zA-Z]{0,6}[uUpPawkb]|-user|-proxy-user|-auth|-cookie|pass(?:in|out)?)(?![\w]{3}[\s=])"),
-    (" login ", r" login "),
-    ("authtoken ", r"authtoken "),
-    ("snyk auth ", r"snyk auth "),
-    ("net use", r"net use"),
-)
 
 
 def find_in_commands(text: str, lowered: str) -> Iterator[Finding]:
@@ -283,28 +287,6 @@ def find_spaced(text: str) -> Iterator[Finding]:
 
 # Secrets that their place in code gives away: `auth=("user", "…")`, `IDENTIFIED BY '…'`, AWS pairs.
 
-# PrefilteredRegex in lower-cased text. Pairs: the second literal after it is the secret. SQL: the first one is.
-_PAIR_OPENERS = (
-    "auth=(",
-    "auth = (",
-    "auth(",
-    ".login(",
-    "credential(",
-    "credentials(",
-    "creds = (",
-    "add_user(",
-)
-_SQL_OPENERS = ("identified by ", "identified as ", "password ", "convertto-securestring ")
-
-
-_SECOND_LITERAL = lazy_regex(
-    r"""\s{0,10}[^()"'\n]{0,40}(?:\\{0,4}["'][^"'\n\\]{0,100}\\{0,4}["']|(?<=[(\s,])[\w.]{1,60})\s{0,4},\s{0,40}"""
-    r"""(?:\w{1,20}\s?[=:]\s?)?\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']"""
-)
-
-
-_FIRST_LITERAL = lazy_regex(r"""\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']""")
-
 
 def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
     """The second half of a pair of credentials in code, and passwords in SQL."""
@@ -314,12 +296,6 @@ def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
                 match = literal.match(text, found.end())
                 if match and is_secret(match["secret"], "password", "call"):
                     yield Finding("password", match.start("secret"), match.end("secret"))
-
-
-_AWS_ID = lazy_regex(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")
-
-
-_AWS_SECRET = lazy_regex(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
 
 
 def find_aws_pairs(text: str) -> Iterator[Finding]:

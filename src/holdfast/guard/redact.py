@@ -1,4 +1,4 @@
-"""Takes secrets out of a text before its first byte is written: by shape, by context, by exact value."""
+"""Removes secrets from a text before it is stored: by shape, by context, by exact value, and by a scanner if installed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,27 @@ from holdfast.guard.not_secret import MARK_PATTERN, Finding, is_wordlike, mark_o
 # Taking one secret out can bring another to light; each round takes at least one, few texts need three.
 _COLOUR = lazy_regex(r"(\x1b\[[0-9;]*[A-Za-z])")
 _MOST_ROUNDS = 12
+
+_SHORTEST = 6
+_TELLING_NAME = lazy_regex(
+    r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWORT|PWD$|_PASS$|^PASS$|_PW$|CREDENTIAL|CREDS?$|AUTH|DSN|"
+    r"_PAT$|JWT|BEARER|COOKIE|CONNECTION_?STRING|WEBHOOK|DATABASE_URL|REDIS_URL|MONGO\w*_UR[IL]|_SAS$|PRIVATE",
+)
+_HARMLESS_NAME = lazy_regex(
+    r"AUTHOR|KEYBOARD|KEYMAP|MONKEY|KEYRING|_SOCK$|_FILE$|_PATH$|_DIR$|_HOST$|_PORT$|_NAME$|_USER$|_TYPE$|"
+    r"_METHOD$|_ENABLED$|_ID$|_TTL$|_LIMIT$|_TOKENS$|PUBLIC_KEY|^OLDPWD$|^PWD$|KEYSERVER|KEY_BINDINGS|COUNT$",
+)
+
+_SHORTEST_HIT = 12
+_BASE64_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_DIGEST_LABEL = lazy_regex(
+    r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|commit|base64)[\"']?[-:=,/ @]{1,3}[\"']?\Z"
+)
+# A run that no word, number, hash or path makes: letters of both cases and digits, or the like, close together.
+_UNEXPLAINED = lazy_regex(
+    r"(?<![\w/.+-])(?=[\w+/=.~-]{0,80}\d)(?=[\w+/=.~-]{0,80}[A-Z])(?=[\w+/=.~-]{0,80}[a-z])[\w+/=~-]{16,}(?![\w/])"
+    r"|(?i:secret|token|passw|api.?key|credential)[\w\"'\])]*\s*[:=]"
+)
 
 
 class Scanner(Protocol):
@@ -133,20 +154,6 @@ def _replaced(text: str, findings: list[Finding]) -> str:
 
 # The secrets a process was started with: exact values, and the forms they take inside other text.
 
-_SHORTEST = 6
-
-
-_TELLING_NAME = lazy_regex(
-    r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWORT|PWD$|_PASS$|^PASS$|_PW$|CREDENTIAL|CREDS?$|AUTH|DSN|"
-    r"_PAT$|JWT|BEARER|COOKIE|CONNECTION_?STRING|WEBHOOK|DATABASE_URL|REDIS_URL|MONGO\w*_UR[IL]|_SAS$|PRIVATE",
-)
-
-
-_HARMLESS_NAME = lazy_regex(
-    r"AUTHOR|KEYBOARD|KEYMAP|MONKEY|KEYRING|_SOCK$|_FILE$|_PATH$|_DIR$|_HOST$|_PORT$|_NAME$|_USER$|_TYPE$|"
-    r"_METHOD$|_ENABLED$|_ID$|_TTL$|_LIMIT$|_TOKENS$|PUBLIC_KEY|^OLDPWD$|^PWD$|KEYSERVER|KEY_BINDINGS|COUNT$",
-)
-
 
 def secrets_of(environ: Mapping[str, str]) -> list[str]:
     """The values of variables whose names say secret, unless the value plainly is none; longest first."""
@@ -193,17 +200,6 @@ def cleaner(redactor: Redactor) -> Callable[[str], str]:
 
 
 # A maintained scanner as second pass, where it is installed; its hits pass our own filter first.
-
-_SHORTEST_HIT = 12
-_BASE64_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-_DIGEST_LABEL = lazy_regex(
-    r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|commit|base64)[\"']?[-:=,/ @]{1,3}[\"']?\Z"
-)
-# A run that no word, number, hash or path makes: letters of both cases and digits, or the like, close together.
-_UNEXPLAINED = lazy_regex(
-    r"(?<![\w/.+-])(?=[\w+/=.~-]{0,80}\d)(?=[\w+/=.~-]{0,80}[A-Z])(?=[\w+/=.~-]{0,80}[a-z])[\w+/=~-]{16,}(?![\w/])"
-    r"|(?i:secret|token|passw|api.?key|credential)[\w\"'\])]*\s*[:=]"
-)
 
 
 def load_scanner(cache_dir: str | None = None) -> Scanner | None:

@@ -11,8 +11,6 @@ from holdfast.core.words import word_set as words
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import is_wordlike, segments
 
-# What the name of a variable, field or option says about its value.
-
 # password: a person's, may be short and wordy. secret: a machine's, looks random. weak: only if very random.
 Strength = Literal["password", "secret", "weak"]
 
@@ -66,8 +64,22 @@ _HARMLESS_BEFORE = words(
     """
 )
 
-
 _CAMEL = lazy_regex(r"[^A-Za-z0-9\u00c0-\u024f]+")
+
+# quoted: a literal. env: a shell variable's whole word. option: a word after `--name` or `name:`.
+# bare: unquoted, may be code. call: an argument. prose: a word of a sentence.
+Style = Literal["quoted", "env", "option", "bare", "call", "prose"]
+_UNQUOTED = frozenset({"option", "bare", "prose"})
+_SENTENCE_END = ".,;:!?)]}'\"`*"
+_PROOF_LENGTH = 8
+_WEAK_LENGTH = 20
+
+_ESCAPE = lazy_regex(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
+_APP_PASSWORD = lazy_regex(r"[a-z]{4}(?: [a-z]{4}){3}")
+
+_SCHEME = lazy_regex(
+    r"(?:bearer|basic|token|apikey|api-key|key|digest|ssws|splunk|bot|flyv1|pat)[ :]+", re.IGNORECASE
+)
 
 
 @lru_cache(maxsize=2048)  # the options of commands come again and again
@@ -110,16 +122,6 @@ def _words_of(part: str) -> list[str]:
 def is_shouted(name: str) -> bool:
     """Written as environment variables are: capitals and underscores."""
     return name.isupper() and len(name) >= 3
-
-
-# quoted: a literal. env: a shell variable's whole word. option: a word after `--name` or `name:`.
-# bare: unquoted, may be code. call: an argument. prose: a word of a sentence.
-Style = Literal["quoted", "env", "option", "bare", "call", "prose"]
-_UNQUOTED = frozenset({"option", "bare", "prose"})
-
-_SENTENCE_END = ".,;:!?)]}'\"`*"
-_PROOF_LENGTH = 8
-_WEAK_LENGTH = 20
 
 
 class _Makeup:
@@ -233,12 +235,6 @@ def _is_machine_secret(value: str, style: Style) -> bool:
     return len(value) >= (12 if style in {"quoted", "env"} else 20)
 
 
-_ESCAPE = lazy_regex(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
-
-
-_APP_PASSWORD = lazy_regex(r"[a-z]{4}(?: [a-z]{4}){3}")
-
-
 def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
     """Mostly labels and messages; but app passwords come in fours, seed phrases in dozens of words."""
     words = value.split()
@@ -258,8 +254,3 @@ def without_scheme(value: str) -> int:
     """How many characters of `Bearer abc…` come before the secret."""
     match = _SCHEME.match(value)
     return match.end() if match else 0
-
-
-_SCHEME = lazy_regex(
-    r"(?:bearer|basic|token|apikey|api-key|key|digest|ssws|splunk|bot|flyv1|pat)[ :]+", re.IGNORECASE
-)

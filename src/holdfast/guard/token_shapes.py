@@ -10,6 +10,24 @@ from typing import Any, NamedTuple
 from holdfast.core.patterns import lazy_regex
 from holdfast.guard.not_secret import Finding, is_placeholder, is_wordlike
 
+_SHORT = 4_000  # characters; up to here two hundred searches for a literal take less than compiling the sweep
+_first_few = iter(range(24))  # short texts; with more of them compiling the sweep saves time
+
+_LONGEST_BEFORE = 64
+
+_LONGEST_BLOCK = 100_000
+_BEGIN = lazy_regex(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
+_END = lazy_regex(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]{0,64}")
+# One line of a block without an end: line numbers, quotes and escapes around it are part of it.
+_BODY_LINE = lazy_regex(
+    r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){0,60}+
+        (?:[A-Za-z0-9+/=]{24,20000}+|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Encryption):[^\n\\]{0,100}+)""",
+    re.VERBOSE,
+)
+_LAST_LINE = lazy_regex(
+    r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){1,60}+(?=[A-Za-z+/]*[A-Z0-9+/=])[A-Za-z0-9+/=]{5,23}+(?=$|[\s"'\\])"""
+)
+
 
 class Shape(NamedTuple):
     """A token begins with one of the `anchors` (literals) and goes on as `body`; `before` ends at the anchor.
@@ -208,10 +226,6 @@ def _tree_pattern(node: dict[str, Any]) -> str:
     return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 
-_SHORT = 4_000  # characters; up to here two hundred searches for a literal take less than compiling the sweep
-_first_few = iter(range(24))  # short texts; with more of them compiling the sweep saves time
-
-
 def _anchors_in(text: str, leading: dict[str, list[_Matcher]]) -> Iterator[re.Match[str]]:
     """Where anchors begin a word. Of a few short texts that hold no anchor at all, none needs a pattern."""
     if len(text) > _SHORT or next(_first_few, None) is None:
@@ -246,9 +260,6 @@ def find_tokens(text: str) -> Iterator[Finding]:
                     yield finding
 
 
-_LONGEST_BEFORE = 64
-
-
 def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
     match = _compiled(matcher.source).match(text, position)
     if not match:
@@ -266,27 +277,6 @@ def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
 
 
 # Private-key blocks (PEM, OpenSSH, PGP), whole or cut off, in files, listings and JSON strings.
-
-_LONGEST_BLOCK = 100_000
-
-
-_BEGIN = lazy_regex(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
-
-
-_END = lazy_regex(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]{0,64}")
-
-
-# One line of a block without an end: line numbers, quotes and escapes around it are part of it.
-_BODY_LINE = lazy_regex(
-    r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){0,60}+
-        (?:[A-Za-z0-9+/=]{24,20000}+|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Encryption):[^\n\\]{0,100}+)""",
-    re.VERBOSE,
-)
-
-
-_LAST_LINE = lazy_regex(
-    r"""(?:\\{1,4}[nrt]|[\s"'+,|>\#*;]|\d{1,6}[→:|\t]){1,60}+(?=[A-Za-z+/]*[A-Z0-9+/=])[A-Za-z0-9+/=]{5,23}+(?=$|[\s"'\\])"""
-)
 
 
 def find_private_keys(text: str) -> Iterator[Finding]:

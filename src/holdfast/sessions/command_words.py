@@ -59,6 +59,20 @@ _CARGO_TEST = lazy_regex(r"(?:test|t|nextest run)\b")
 _IDENTIFIER = lazy_regex(r"[a-z_][\w:]*")
 _TAKES_VALUE = names("-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C")
 
+_FORMATS = lazy_regex(
+    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|lint:fix|--fix|--write)(?=\s|:|$)"
+)
+_GENERATES = lazy_regex(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
+_SETS_UP = lazy_regex(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
+_RUNS = lazy_regex(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
+_RUNNERS = names(
+    "mise make just task npm pnpm yarn bun npx bunx cargo go uv poetry pdm hatch rake gradle gradlew mvn mvnw turbo nx"
+    " deno dotnet composer mix bundle hk lefthook pre-commit gofmt gofumpt goimports prettier ruff black biome rustfmt"
+    " flutter dart melos moon bazel"
+)
+_CHECKS = lazy_regex(r"\A(?!.*(?:test|spec|e2e|verify|\bci\b)).*\bcheck\b")
+_PACKAGES = lazy_regex(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
+
 
 def rule_text(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> str:
     """A simple command for a rule. Words in `keep` stay as they are; so do files when they are the point."""
@@ -202,20 +216,6 @@ def short_reason(line: str) -> str:
 
 
 # --- commands that do a job ---
-
-_FORMATS = lazy_regex(
-    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|lint:fix|--fix|--write)(?=\s|:|$)"
-)
-_GENERATES = lazy_regex(r"(?:^|[\s:/-])(?:generate|codegen|gen|schema|render)(?=\s|:|$)")
-_SETS_UP = lazy_regex(r"(?:^|[\s:/-])(?:setup|bootstrap|install|sync|ci)(?=\s|$)")
-_RUNS = lazy_regex(r"(?:^|[\s:/-])(?:dev|start|serve|preview)(?=\s|:|$)")
-_RUNNERS = names(
-    "mise make just task npm pnpm yarn bun npx bunx cargo go uv poetry pdm hatch rake gradle gradlew mvn mvnw turbo nx"
-    " deno dotnet composer mix bundle hk lefthook pre-commit gofmt gofumpt goimports prettier ruff black biome rustfmt"
-    " flutter dart melos moon bazel"
-)
-_CHECKS = lazy_regex(r"\A(?!.*(?:test|spec|e2e|verify|\bci\b)).*\bcheck\b")
-_PACKAGES = lazy_regex(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
 
 
 def purpose_of(part: Simple) -> str:

@@ -123,7 +123,6 @@ _NAMED = lazy_regex(
     r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']"
 )
 
-
 _ASIDE = lazy_regex(r"\s*\([^()]*\)\s*\Z")
 _POLITE = lazy_regex(r",? please\Z", re.IGNORECASE)
 _IN_PLACE = PrefilteredRegex(r"\b(?:those|these|this|that)\b", re.IGNORECASE)
@@ -133,6 +132,32 @@ _ORDERED = lazy_regex(
     re.IGNORECASE,
 )
 _PLAIN_VERB = {"us": "Use", "pr": "Prefer", "ke": "Keep", "fo": "Follow", "st": "Stick", "wr": "Write"}
+
+MOST = 60
+LONGEST_TEXT = 60_000
+_NUMBERED = lazy_regex(r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE)  # how tools show a file's lines
+_SPAN = lazy_regex(r"`([^`\n]{3,160})`")
+_FENCE = lazy_regex(r"\s*(?:```|~~~)")
+_PROMPT = lazy_regex(r"\s*(?:[$%>] )?")
+_REMARK = lazy_regex(r"\s+(?:#|//|--\s).*$")
+_SHOWS = frozenset(["cat", "head", "tail", "sed", "less", "bat", "nl", "type"])
+
+# Called in a wrong way; what fails on formatting, or for want of a module, was the right command.
+_MISCALLED = frozenset(["program", "task", "command", "target", "flag", "place", "usage"])
+RECENT = 4  # calls between a look and the command that it was for
+_DEFINED_IN = PrefilteredRegex(
+    r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
+    r"|[Tt]askfile\.ya?ml|[Rr]akefile|composer\.json|deno\.jsonc?|turbo\.json|nx\.json|noxfile\.py|tox\.ini"
+    r"|pyproject\.toml|CONTRIBUTING\.\w+|README\.\w+|\.github/workflows|lefthook\.ya?ml|hk\.pkl)(?=$|[\s\"'/:])",
+    words="package.json|akefile|mise|ustfile|askfile.y|composer.json|deno.json|turbo.json|nx.json|noxfile.py|tox.ini"
+    "|pyproject.toml|CONTRIBUTING.|README.|.github/workflows|lefthook.y|hk.pkl",
+)
+_LISTS = PrefilteredRegex(
+    r"\bmise (?:tasks|run\s*(?:$|[|&;2])|ls)|\b(?:npm|bun|pnpm|yarn) run\s*(?:$|[|&;2])|\bmake (?:-n|help)\b"
+    r"|\bjust (?:--list|-l)\b|\btask (?:--list|-l|-a)\b|\brake -T\b|(?:^|\s)--help\b",
+    words="mise tasks|mise run|mise ls|npm run|bun run|yarn run|make -n|make help|just -|task -|rake -T|--help",
+)
+_READING = ("cat ", "head ", "tail ", "sed ", "grep ", "rg ", "jq ", "less ", "bat ")
 
 
 def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Correction]:
@@ -205,15 +230,6 @@ def _stated(core: str) -> str:
 
 # Commands in the repository's own instructions, as a session read them: agents know these without a lesson.
 
-MOST = 60
-LONGEST_TEXT = 60_000
-_NUMBERED = lazy_regex(r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE)  # how tools show a file's lines
-_SPAN = lazy_regex(r"`([^`\n]{3,160})`")
-_FENCE = lazy_regex(r"\s*(?:```|~~~)")
-_PROMPT = lazy_regex(r"\s*(?:[$%>] )?")
-_REMARK = lazy_regex(r"\s+(?:#|//|--\s).*$")
-_SHOWS = frozenset(["cat", "head", "tail", "sed", "less", "bat", "nl", "type"])
-
 
 def is_guide(here: str) -> bool:
     """Whether a path, said from the session's directory, is of the instructions at the top of the repository."""
@@ -260,23 +276,6 @@ def _code(text: str) -> Iterator[str]:
 
 
 # Whether a session had to find the command that does a job: only then would knowing it have saved a call.
-
-# Called in a wrong way; what fails on formatting, or for want of a module, was the right command.
-_MISCALLED = frozenset(["program", "task", "command", "target", "flag", "place", "usage"])
-RECENT = 4  # calls between a look and the command that it was for
-_DEFINED_IN = PrefilteredRegex(
-    r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
-    r"|[Tt]askfile\.ya?ml|[Rr]akefile|composer\.json|deno\.jsonc?|turbo\.json|nx\.json|noxfile\.py|tox\.ini"
-    r"|pyproject\.toml|CONTRIBUTING\.\w+|README\.\w+|\.github/workflows|lefthook\.ya?ml|hk\.pkl)(?=$|[\s\"'/:])",
-    words="package.json|akefile|mise|ustfile|askfile.y|composer.json|deno.json|turbo.json|nx.json|noxfile.py|tox.ini"
-    "|pyproject.toml|CONTRIBUTING.|README.|.github/workflows|lefthook.y|hk.pkl",
-)
-_LISTS = PrefilteredRegex(
-    r"\bmise (?:tasks|run\s*(?:$|[|&;2])|ls)|\b(?:npm|bun|pnpm|yarn) run\s*(?:$|[|&;2])|\bmake (?:-n|help)\b"
-    r"|\bjust (?:--list|-l)\b|\btask (?:--list|-l|-a)\b|\brake -T\b|(?:^|\s)--help\b",
-    words="mise tasks|mise run|mise ls|npm run|bun run|yarn run|make -n|make help|just -|task -|rake -T|--help",
-)
-_READING = ("cat ", "head ", "tail ", "sed ", "grep ", "rg ", "jq ", "less ", "bat ")
 
 
 def looks_up(action: str, target: str) -> bool:

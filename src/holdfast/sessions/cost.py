@@ -30,6 +30,11 @@ Step = tuple[int, UnitPrices]
 
 DATA = Path(__file__).with_name("prices.json")
 
+MICRO = Decimal("0.000001")
+_REGION = lazy_regex(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
+_FREE = lazy_regex(r"[:_-]free$")
+_REVISION = lazy_regex(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
+
 
 class PriceTable(Struct, frozen=True):
     """`names` has, by provider and model, the place in `prices`; there, by the day they begin, the prices by step."""
@@ -67,12 +72,6 @@ def _table() -> PriceTable | None:
         return None
     beside = Path(package.origin).parent.parent
     return table if (beside / f"genai_prices-{table.version}.dist-info").is_dir() else None
-
-
-MICRO = Decimal("0.000001")
-_REGION = lazy_regex(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
-_FREE = lazy_regex(r"[:_-]free$")
-_REVISION = lazy_regex(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
 
 
 def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | None:

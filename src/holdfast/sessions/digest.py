@@ -19,12 +19,76 @@ from holdfast.model.events import Action, TodoStatus, Usage
 from holdfast.model.lesson import Correction, Stumble
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
 
-# How a text becomes one that may be stored: cleaned first, cut afterwards.
-
 Clean = Callable[[str], str]
 
 _IN_A_WORD = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 LEEWAY = 2  # raw text kept per character shown, so that a cut never falls inside a secret
+
+REPORT_LENGTH = 8000  # of an agent's message: what is worth keeping stands in its first pages
+LINE_LENGTH = 300
+MOST_OF_A_KIND = 24
+MOST_COMMITS = 40
+MOST_FAILURES = 4
+MOST_WATCHED = 40  # commands and names whose uses are counted
+_WORD = lazy_regex(r"\w{3,}")
+ALIKE = 0.7  # share of words in common from which two texts say the same
+Said = TypeVar("Said", Decision, Question, Finding, DeadEnd, OpenItem, Fact)
+
+_GATHERED_TEXTS = (
+    *(
+        "decisions",
+        "questions",
+        "question",
+        "findings",
+        "dead_ends",
+        "open_items",
+        "facts",
+        "commits",
+        "failures",
+    ),
+    *("working", "mentions", "slips", "refused", "shaky", "jobs", "corrections", "stated"),
+)
+
+MOST_NAMES = 40  # of one file
+MOST_NAMED = 1_000  # of one session
+# What stands before a name is asked after its first sign: a pattern that begins with a set is twice as fast.
+_NAME = lazy_regex(
+    r"[A-Za-z_](?<![\w\"'`=$@/\\%-].)(?:(?<=_)_?[A-Za-z]|(?<=[A-Za-z]))[A-Za-z_]{5,49}(?![\w\"'`$@\\%-])"
+)
+_SETTINGS = (
+    ".env",
+    ".json",
+    ".jsonl",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".ini",
+    ".cfg",
+    ".conf",
+    ".properties",
+    ".tfvars",
+    ".pem",
+    ".key",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".csv",
+    ".lock",
+    ".txt",
+    ".log",
+)
+
+PROMPT_LENGTH = 1500
+FINAL_LENGTH = 1500
+EVIDENCE_LENGTH = 300
+COMMAND_LENGTH = 300
+TARGET_LENGTH = 4000  # of a call without its result yet: what it proves is decided from all of it
+TITLE_LENGTH = 160
+MOST_TURNS = 2000
+MOST_COMMANDS = 200
+MOST_FILES = 1000
+MOST_TODOS = 500
+OPEN_RESPONSES = 512  # how many responses may still be repeated before their usage is settled
 
 
 def clean_and_cut(text: str, limit: int, clean: Clean) -> str:
@@ -42,19 +106,6 @@ def cut_raw(text: str, limit: int) -> str:
     """
     size = limit * LEEWAY
     return text if len(text) <= size else text[:size].rstrip(_IN_A_WORD)
-
-
-REPORT_LENGTH = 8000  # of an agent's message: what is worth keeping stands in its first pages
-LINE_LENGTH = 300
-MOST_OF_A_KIND = 24
-MOST_COMMITS = 40
-MOST_FAILURES = 4
-MOST_WATCHED = 40  # commands and names whose uses are counted
-
-_WORD = lazy_regex(r"\w{3,}")
-ALIKE = 0.7  # share of words in common from which two texts say the same
-
-Said = TypeVar("Said", Decision, Question, Finding, DeadEnd, OpenItem, Fact)
 
 
 class Failure(Struct, gc=False):
@@ -175,20 +226,6 @@ _TEXT_FIELDS: dict[type, tuple[str, ...]] = {
     Job: ("line",),
     Correction: ("text",),
 }
-_GATHERED_TEXTS = (
-    *(
-        "decisions",
-        "questions",
-        "question",
-        "findings",
-        "dead_ends",
-        "open_items",
-        "facts",
-        "commits",
-        "failures",
-    ),
-    *("working", "mentions", "slips", "refused", "shaky", "jobs", "corrections", "stated"),
-)
 
 
 def _sealed(value: Any, line: Clean) -> Any:
@@ -232,35 +269,6 @@ def is_alike(some: frozenset[str], other: frozenset[str]) -> bool:
 
 # Which names a session wrote into its files: identifiers of several words, in the order in which they came.
 
-MOST_NAMES = 40  # of one file
-MOST_NAMED = 1_000  # of one session
-# What stands before a name is asked after its first sign: a pattern that begins with a set is twice as fast.
-_NAME = lazy_regex(
-    r"[A-Za-z_](?<![\w\"'`=$@/\\%-].)(?:(?<=_)_?[A-Za-z]|(?<=[A-Za-z]))[A-Za-z_]{5,49}(?![\w\"'`$@\\%-])"
-)
-_SETTINGS = (
-    ".env",
-    ".json",
-    ".jsonl",
-    ".yaml",
-    ".yml",
-    ".toml",
-    ".ini",
-    ".cfg",
-    ".conf",
-    ".properties",
-    ".tfvars",
-    ".pem",
-    ".key",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".csv",
-    ".lock",
-    ".txt",
-    ".log",
-)
-
 
 def note_names(names: dict[str, list[str]], path: str, text: str) -> None:
     """Adds what is new in a text that was written into a file."""
@@ -295,19 +303,6 @@ def _has_several_words(name: str) -> bool:
 def _is_settings(path: str) -> bool:
     name = path.rpartition("/")[2].lower()
     return name.endswith(_SETTINGS) or name.startswith(".env") or "secret" in name or "credential" in name
-
-
-PROMPT_LENGTH = 1500
-FINAL_LENGTH = 1500
-EVIDENCE_LENGTH = 300
-COMMAND_LENGTH = 300
-TARGET_LENGTH = 4000  # of a call without its result yet: what it proves is decided from all of it
-TITLE_LENGTH = 160
-MOST_TURNS = 2000
-MOST_COMMANDS = 200
-MOST_FILES = 1000
-MOST_TODOS = 500
-OPEN_RESPONSES = 512  # how many responses may still be repeated before their usage is settled
 
 
 class Check(Struct, gc=False):

@@ -61,6 +61,76 @@ LONGEST = 140
 GAP = "…"
 _CODE_LENGTH = range(12, 71)  # shorter says nothing (`return err`), longer costs more than it tells
 
+HEEDED = "heeded"  # the finding was gone when the linter ran again
+_COMMITS = "git commit"
+_LINTING = frozenset(["lint", "format", "check"])
+_LINTS = lazy_regex(r"(?:^|[\s:/-])(?:lint|check|fix|clippy|eslint|oxlint|biome|ruff|markdownlint)\b")
+_FINDINGS = lazy_regex(
+    r"\d:\d+[: ]|:\d+ (?:error )?MD\d|\blint/\w|\b[A-Z]{1,4}\d{3,4}\b|clippy::|^\s*[x×✖⚠!] [a-z][\w-]+\(",
+    re.MULTILINE,
+)
+_CLEAN = lazy_regex(
+    r"(?i)\b(?:0|no) (?:\w+ )?(?:issues?|errors?|problems?|warnings?)\b|all checks passed|\bclean\b"
+)
+
+MOST_NAMED = 4  # commands of one line that may be what was refused
+CLIENT = "client"  # of what the agent's own client refuses, whatever the repository
+PERMISSIONS = "permissions"  # the subject of what a client's configuration refuses; a hook's are its words
+_HALF = 0.5
+_QUICK = ("ook", "locked", "LOCKED", "denied.", "specified a rule", "enied by")
+_HOOK = r"(?:\[(?P<by>.{0,600}?)\]: ?)?(?P<why>.*)"
+_SHAPES = (
+    lazy_regex(
+        rf"(?:Error: )?PreToolUse:(?P<tool>\w+) hook (?:blocking )?error(?: from command: \S+)?: ?{_HOOK}",
+        re.S,
+    ),
+    lazy_regex(r"(?:Hook )?PreToolUse:(?P<tool>\w+) (?:hook )?denied this tool\.?:?\s*(?P<why>.*)", re.S),
+    lazy_regex(rf"(?P<tool>\w+) operation blocked by hook:\s*(?:- )?{_HOOK}", re.S),
+    lazy_regex(
+        r"(?:Command|Tool(?: \w+)?) (?:was )?(?:blocked|denied)(?: by (?:an? )?(?:\w+ )?hook)?: ?(?P<why>.*)",
+        re.S,
+    ),
+    lazy_regex(
+        r"Denied by preToolUse hook(?: from \"[^\"]*\")?(?: \((?P<by>[^)]*)\))?:?\s*(?P<why>.*)", re.S
+    ),
+)
+_BY_CONFIGURATION = lazy_regex(
+    r"Permission to use (?P<tool>\w+)(?: with command .{1,2000})? has been denied\.?\s*\Z"
+    r"|The user has specified a rule which prevents you from using this specific tool call",
+    re.S,
+)
+_IN_ITS_OWN_WORDS = lazy_regex(
+    r"\W{0,4}(?:[\w-]+ ){0,3}(?:blocked|Blocked|BLOCKED)\b(?!.*\buser\b).{10,600}\Z", re.S
+)
+_BY_CLIENT = lazy_regex(
+    r"(?:<tool_use_error>)?Blocked: (?:standalone )?(?P<what>\w+)\b.*?\.\s+(?P<why>(?:To|Run|Use) .*?)"
+    r"(?:</tool_use_error>|\Z)",
+    re.S,
+)
+_ERRED = (
+    "errored",
+    "Failed with non-blocking",
+    "timed out",
+    "command not found",
+    "No such file",
+    "Traceback",
+)
+_SILENT = "No stderr output"
+_JOINS = ("&& ", "; ", "| ", "\n", "(")
+_ECHOED = lazy_regex(r"\becho\s+(['\"])(?P<why>[^'\"]{8,300})\1")
+_CALL_AGAIN = lazy_regex(r"\.? Command: .*\Z", re.S)
+_SUGGESTED = lazy_regex(
+    r"\s*\b(?:suggested command|suggestion|use instead|run instead|try instead|instead,? (?:run|use)|try)\s*:\s*"
+    r"`?(?P<command>[^\n`]{2,600})",
+    re.I,
+)
+_MARKS = lazy_regex(r"\A(?:[^\w'\"(<]+|(?:BLOCK(?:ED)?|DENIED|ERROR|Error|Blocked)\s*[:—–-]+\s*)+")
+_EXAMPLE = lazy_regex(r"\s*\((?:e\.g\.|i\.e\.|such as)[^()]*\)")
+_URL = lazy_regex(r"https?://[^\s'\"`]+")
+_SENTENCE = lazy_regex(r"(?<=[.!?])\s+")
+_WORD = lazy_regex(r"[a-z]{2,}")
+_NO_COMMANDS = names("cd echo printf true false : set export source . sleep")
+
 
 class Finding(NamedTuple):
     """A rule, what it says, and the line that it was found in where the linter shows one."""
@@ -161,18 +231,6 @@ def _shared(some: list[str], other: list[str]) -> list[str]:
 
 # A linter's findings, and whether the session fixed them: findings that stay were there before.
 
-HEEDED = "heeded"  # the finding was gone when the linter ran again
-_COMMITS = "git commit"
-_LINTING = frozenset(["lint", "format", "check"])
-_LINTS = lazy_regex(r"(?:^|[\s:/-])(?:lint|check|fix|clippy|eslint|oxlint|biome|ruff|markdownlint)\b")
-_FINDINGS = lazy_regex(
-    r"\d:\d+[: ]|:\d+ (?:error )?MD\d|\blint/\w|\b[A-Z]{1,4}\d{3,4}\b|clippy::|^\s*[x×✖⚠!] [a-z][\w-]+\(",
-    re.MULTILINE,
-)
-_CLEAN = lazy_regex(
-    r"(?i)\b(?:0|no) (?:\w+ )?(?:issues?|errors?|problems?|warnings?)\b|all checks passed|\bclean\b"
-)
-
 
 def may_lint(command: str) -> bool:
     return contains_any(command, ("lint", "check", "fix", "clippy", "commit"))
@@ -234,65 +292,6 @@ def _heed(state: Gathered, parts: tuple[Simple, ...], found: set[str]) -> None:
         linter = simple_commands(item.tried)
         if item.token not in found and linter and subject_of(linter[-1]) in ran:
             state.stumbles[item.key] = replace(item, instead=HEEDED)
-
-
-MOST_NAMED = 4  # commands of one line that may be what was refused
-CLIENT = "client"  # of what the agent's own client refuses, whatever the repository
-PERMISSIONS = "permissions"  # the subject of what a client's configuration refuses; a hook's are its words
-_HALF = 0.5
-_QUICK = ("ook", "locked", "LOCKED", "denied.", "specified a rule", "enied by")
-_HOOK = r"(?:\[(?P<by>.{0,600}?)\]: ?)?(?P<why>.*)"
-_SHAPES = (
-    lazy_regex(
-        rf"(?:Error: )?PreToolUse:(?P<tool>\w+) hook (?:blocking )?error(?: from command: \S+)?: ?{_HOOK}",
-        re.S,
-    ),
-    lazy_regex(r"(?:Hook )?PreToolUse:(?P<tool>\w+) (?:hook )?denied this tool\.?:?\s*(?P<why>.*)", re.S),
-    lazy_regex(rf"(?P<tool>\w+) operation blocked by hook:\s*(?:- )?{_HOOK}", re.S),
-    lazy_regex(
-        r"(?:Command|Tool(?: \w+)?) (?:was )?(?:blocked|denied)(?: by (?:an? )?(?:\w+ )?hook)?: ?(?P<why>.*)",
-        re.S,
-    ),
-    lazy_regex(
-        r"Denied by preToolUse hook(?: from \"[^\"]*\")?(?: \((?P<by>[^)]*)\))?:?\s*(?P<why>.*)", re.S
-    ),
-)
-_BY_CONFIGURATION = lazy_regex(
-    r"Permission to use (?P<tool>\w+)(?: with command .{1,2000})? has been denied\.?\s*\Z"
-    r"|The user has specified a rule which prevents you from using this specific tool call",
-    re.S,
-)
-_IN_ITS_OWN_WORDS = lazy_regex(
-    r"\W{0,4}(?:[\w-]+ ){0,3}(?:blocked|Blocked|BLOCKED)\b(?!.*\buser\b).{10,600}\Z", re.S
-)
-_BY_CLIENT = lazy_regex(
-    r"(?:<tool_use_error>)?Blocked: (?:standalone )?(?P<what>\w+)\b.*?\.\s+(?P<why>(?:To|Run|Use) .*?)"
-    r"(?:</tool_use_error>|\Z)",
-    re.S,
-)
-_ERRED = (
-    "errored",
-    "Failed with non-blocking",
-    "timed out",
-    "command not found",
-    "No such file",
-    "Traceback",
-)
-_SILENT = "No stderr output"
-_JOINS = ("&& ", "; ", "| ", "\n", "(")
-_ECHOED = lazy_regex(r"\becho\s+(['\"])(?P<why>[^'\"]{8,300})\1")
-_CALL_AGAIN = lazy_regex(r"\.? Command: .*\Z", re.S)
-_SUGGESTED = lazy_regex(
-    r"\s*\b(?:suggested command|suggestion|use instead|run instead|try instead|instead,? (?:run|use)|try)\s*:\s*"
-    r"`?(?P<command>[^\n`]{2,600})",
-    re.I,
-)
-_MARKS = lazy_regex(r"\A(?:[^\w'\"(<]+|(?:BLOCK(?:ED)?|DENIED|ERROR|Error|Blocked)\s*[:—–-]+\s*)+")
-_EXAMPLE = lazy_regex(r"\s*\((?:e\.g\.|i\.e\.|such as)[^()]*\)")
-_URL = lazy_regex(r"https?://[^\s'\"`]+")
-_SENTENCE = lazy_regex(r"(?<=[.!?])\s+")
-_WORD = lazy_regex(r"[a-z]{2,}")
-_NO_COMMANDS = names("cd echo printf true false : set export source . sleep")
 
 
 class Refusal(Struct, frozen=True):

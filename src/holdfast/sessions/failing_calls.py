@@ -24,13 +24,57 @@ from holdfast.sessions.digest import Gathered, Slip, cut_raw_line
 from holdfast.sessions.failure_wording import Sign, line_of, signs_in
 from holdfast.sessions.remedies import same_file
 
-# Slips that wait for a remedy, and what is kept when it came or the wait is over.
-
 PATIENCE = 8  # calls after which a slip no longer waits
 # What no edit mends waits longer: for the program by its name, or for the version that runs it.
 LONGER = {"program": 40, "engine": 400}
 MOST_SLIPS = 6
 MOST_STUMBLES = 40
+
+MOST_EXPERIENCED_STUMBLES = 40
+MOST_EXPERIENCED_COMMANDS = 40
+MOST_CORRECTIONS = 12
+MOST_STATED = 40
+
+SOFT = frozenset(
+    ["program", "task", "command", "flag", "glob", "unmatched", "place", "path"]
+)  # told even where a pipe hides them
+_NAMED = frozenset(["task", "command", "flag"])
+_SHELL = names(
+    "echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep"
+    " export set source"
+)
+_ASKS_WHAT_IS_THERE = names("ls rm cat head tail wc test [ [[ for stat du file")
+_CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
+# Of a single test the runner says it as well: that is no call that took long.
+_TIMED_OUT = lazy_regex(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
+_TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
+_MANIFESTS = (
+    ("module", ("go",)),
+    ("go.mod", ("go",)),
+    ("Cargo.toml", ("cargo",)),
+    ("package.json", ("npm", "pnpm", "yarn", "bun")),
+)
+# A program that the work itself builds: its options are what is being worked on.
+_BUILT_HERE = lazy_regex(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
+_RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
+_INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
+_KNOWN_TOOLS = names(
+    "pytest ruff mypy pyright black isort flake8 pylint pre-commit coverage tox nox mkdocs alembic"
+)
+_RUN_THROUGH = names("mise npx bunx pnpm uv poetry")
+# What a build leaves behind is there after the next build.
+_BUILT = lazy_regex(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
+_SCRIPT = lazy_regex(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
+_NUMBERS = lazy_regex(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
+
+LISTING, MOST_LINES = 4000, 60  # of an output that lists files
+_MISSING = PrefilteredRegex(
+    r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE
+)
+_MISSING_PATH = lazy_regex(r"(?:Path|File|Directory) does not exist: (\S+?)\.?(?:</|[\s,]|$)", re.MULTILINE)
+_MEANT = lazy_regex(r"Did you mean (\S+?)\?")
+_TOO_LARGE = lazy_regex(r"exceeds maximum allowed (?:tokens|size)")
+_LISTED = lazy_regex(r"[\w.@+/-]+/[\w.@+-]+")
 
 
 def await_remedy(state: Gathered, slip: Slip) -> None:
@@ -108,12 +152,6 @@ def _stumble(slip: Slip, instead: str) -> Stumble:
     )  # fmt: skip
 
 
-MOST_EXPERIENCED_STUMBLES = 40
-MOST_EXPERIENCED_COMMANDS = 40
-MOST_CORRECTIONS = 12
-MOST_STATED = 40
-
-
 def experience_of(main: Sequence[Gathered], all_of_them: Sequence[Gathered]) -> Experience:
     """A person's words come from the main transcripts, what calls proved from all."""
     stumbles: dict[str, Stumble] = {}
@@ -147,39 +185,6 @@ def experience_of(main: Sequence[Gathered], all_of_them: Sequence[Gathered]) -> 
         corrections=tuple(said.values())[:MOST_CORRECTIONS],
         stated=tuple(stated)[:MOST_STATED],
     )
-
-
-SOFT = frozenset(
-    ["program", "task", "command", "flag", "glob", "unmatched", "place", "path"]
-)  # told even where a pipe hides them
-_NAMED = frozenset(["task", "command", "flag"])
-_SHELL = names(
-    "echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep"
-    " export set source"
-)
-_ASKS_WHAT_IS_THERE = names("ls rm cat head tail wc test [ [[ for stat du file")
-_CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
-# Of a single test the runner says it as well: that is no call that took long.
-_TIMED_OUT = lazy_regex(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
-_TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
-_MANIFESTS = (
-    ("module", ("go",)),
-    ("go.mod", ("go",)),
-    ("Cargo.toml", ("cargo",)),
-    ("package.json", ("npm", "pnpm", "yarn", "bun")),
-)
-# A program that the work itself builds: its options are what is being worked on.
-_BUILT_HERE = lazy_regex(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
-_RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
-_INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
-_KNOWN_TOOLS = names(
-    "pytest ruff mypy pyright black isort flake8 pylint pre-commit coverage tox nox mkdocs alembic"
-)
-_RUN_THROUGH = names("mise npx bunx pnpm uv poetry")
-# What a build leaves behind is there after the next build.
-_BUILT = lazy_regex(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
-_SCRIPT = lazy_regex(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
-_NUMBERS = lazy_regex(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
 
 
 def slip_of(command: str, output: str, at: float | None, only: frozenset[str] | None = None) -> Slip | None:
@@ -382,15 +387,6 @@ def path_slip(path: str, line: str, at: float | None) -> Slip | None:
 
 
 # Files that were looked for where they are not: the wait for them to turn up elsewhere.
-
-LISTING, MOST_LINES = 4000, 60  # of an output that lists files
-_MISSING = PrefilteredRegex(
-    r"(?:File|Path|Directory) does not exist|does not exist\.|no such file", re.IGNORECASE
-)
-_MISSING_PATH = lazy_regex(r"(?:Path|File|Directory) does not exist: (\S+?)\.?(?:</|[\s,]|$)", re.MULTILINE)
-_MEANT = lazy_regex(r"Did you mean (\S+?)\?")
-_TOO_LARGE = lazy_regex(r"exceeds maximum allowed (?:tokens|size)")
-_LISTED = lazy_regex(r"[\w.@+/-]+/[\w.@+-]+")
 
 
 def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: float | None) -> None:

@@ -18,16 +18,6 @@ LONGEST_LINE = 240
 _Q = "['\"`‘’“”]?"
 _NAME = r"(?P<name>[\w@][\w@:./+-]*)"
 
-
-class Sign(Struct, frozen=True):
-    """The cause of a failure, the name in question, and the words of the tool that say so: no more of its line than
-    the sign itself, up to the name: the rest of an output may be any text."""
-
-    cause: str
-    name: str
-    line: str
-
-
 _SIGNS: tuple[tuple[str, int, str], ...] = (
     ("managed", re.I, r"(?P<why>externally[- ]managed[- ]environment)"),
     (
@@ -231,6 +221,15 @@ _NOT_LEARNABLE = PrefilteredRegex(
 )
 _BY_SHELL = lazy_regex(r"^(?:\(eval\)|zsh)(?::\d+)?: ?(?:no matches found: |=\S* not found$)", re.MULTILINE)
 _ECHO = lazy_regex(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
+
+
+class Sign(Struct, frozen=True):
+    """The cause of a failure, the name in question, and the words of the tool that say so: no more of its line than
+    the sign itself, up to the name: the rest of an output may be any text."""
+
+    cause: str
+    name: str
+    line: str
 
 
 @cache  # compiled when first needed: most sessions need few of them, and compiling all costs more than reading one

@@ -91,6 +91,39 @@ _JOINED = lazy_regex(r"&&|\|\||;")  # several commands: which of them failed or 
 _PREFIX = lazy_regex(r"\A(?:(?:\w+=\S*|sudo|time|env|command|timeout\s+\S+)\s+)+")
 _ECHO = lazy_regex(r"Exit code \d|[$>+] |#|-{3}|={3}")
 
+_CATEGORY = {"test": FactCategory.TESTING, "build": FactCategory.BUILD}
+_DOES = {"test": "runs the tests", "build": "builds", "lint": "lints", "types": "checks types"}
+_PROOF = lazy_regex(
+    r"(?:ok\s+\S+.*|PASS(?:ED)?|.*\b\d+ pass(?:ed|ing)\b.*|test result: ok.*|OK(?: \(.*\))?"
+    r"|.*\b0 (?:failures|failed|errors|issues"
+    r"|problems|warnings)\b.*|BUILD SUCCESS\w*.*|Success: no issues.*|All checks passed!?"
+    r"|.*\bFinished\b.*|[Ll]int passed.*"
+    r"|.*\b[Bb]uil[dt] (?:succeeded|completed?|in)\b.*|✓ .*|Done in .*)",
+)
+_ONE_TEST = lazy_regex(
+    r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|--testPathPatterns?|-Dtest|--tests|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
+    r"|nextest\s+run)\s+[a-z]\w*|\.bats\b|[\w/]+_test\.\w+|\.(?:test|spec)\.\w+"
+)
+_VERSION_ASKED = lazy_regex(
+    r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z"
+)
+_VERSION = lazy_regex(r"\bv?\d+\.\d+(?:\.\d+)*\b")
+_CALLS = lazy_regex(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
+_ELSEWHERE = ("/tmp/", "/var/folders/", "mktemp", "TMPDIR")
+_SCRATCH = (
+    *_ELSEWHERE,
+    "/Temp/",
+    "\\Temp\\",
+    "scratchpad",
+)  # agents' temporary files, named by a session's id
+_READABLE = lazy_regex(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
+_URL = lazy_regex(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
+_ID = lazy_regex(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_COMMITTED = lazy_regex(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
+_HERE_DOCUMENT = lazy_regex(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
+_MESSAGE = lazy_regex(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
+_NO_OUTPUT = "exit code 0, no output"
+
 
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
     if state.failures:
@@ -226,40 +259,6 @@ def line_at(text: str, position: int) -> str:
     """The line of a text that a match stands in, unless it only echoes the call."""
     line = " ".join(line_around(text, position).split()).lstrip("^~ ")
     return "" if _ECHO.match(line) else line
-
-
-_CATEGORY = {"test": FactCategory.TESTING, "build": FactCategory.BUILD}
-_DOES = {"test": "runs the tests", "build": "builds", "lint": "lints", "types": "checks types"}
-_PROOF = lazy_regex(
-    r"(?:ok\s+\S+.*|PASS(?:ED)?|.*\b\d+ pass(?:ed|ing)\b.*|test result: ok.*|OK(?: \(.*\))?"
-    r"|.*\b0 (?:failures|failed|errors|issues"
-    r"|problems|warnings)\b.*|BUILD SUCCESS\w*.*|Success: no issues.*|All checks passed!?"
-    r"|.*\bFinished\b.*|[Ll]int passed.*"
-    r"|.*\b[Bb]uil[dt] (?:succeeded|completed?|in)\b.*|✓ .*|Done in .*)",
-)
-_ONE_TEST = lazy_regex(
-    r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|--testPathPatterns?|-Dtest|--tests|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
-    r"|nextest\s+run)\s+[a-z]\w*|\.bats\b|[\w/]+_test\.\w+|\.(?:test|spec)\.\w+"
-)
-_VERSION_ASKED = lazy_regex(
-    r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z"
-)
-_VERSION = lazy_regex(r"\bv?\d+\.\d+(?:\.\d+)*\b")
-_CALLS = lazy_regex(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
-_ELSEWHERE = ("/tmp/", "/var/folders/", "mktemp", "TMPDIR")
-_SCRATCH = (
-    *_ELSEWHERE,
-    "/Temp/",
-    "\\Temp\\",
-    "scratchpad",
-)  # agents' temporary files, named by a session's id
-_READABLE = lazy_regex(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
-_URL = lazy_regex(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
-_ID = lazy_regex(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_COMMITTED = lazy_regex(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
-_HERE_DOCUMENT = lazy_regex(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
-_MESSAGE = lazy_regex(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
-_NO_OUTPUT = "exit code 0, no output"
 
 
 def watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:

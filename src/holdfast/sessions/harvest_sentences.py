@@ -123,6 +123,141 @@ PLAN_TO_DO = lazy_regex(r"\s*(?:please )?implement (?:the following|this) plan:?
 _BODY_REASON = lazy_regex(r"\b(?:because|so that|since|in order to|to avoid|otherwise)\b")
 _TRAILER = lazy_regex(r"[A-Z][\w-]+: |🤖|Generated with")
 
+_FINDINGS = lazy_regex(
+    r"(?:(?:key|main|important|notable|other)\s+)?(?:findings?|root causes?|discover(?:y|ies)|insights?"
+    r"|gotchas?"
+    r"|caveats?|lessons?(?: learned)?|learnings?|surprises?|limitations?|what (?:i|we) (?:found"
+    r"|learned))(?:\s+\w+)?"
+    r"|(?:the )?(?:real |core )?(?:cause|bug|problem|issue)"
+)
+_FOUND = PrefilteredRegex(
+    r"\b(?:root cause|culprit|underlying (?:issue|problem|cause))\b.*\b(?:is|was|were|are)\b"
+    r"|\A(?:The )?(?:\w+ )?(?:issue|problem|bug|reason|failure|failures|error|cause)\b[^.]{0,60}\b(?:is"
+    r"|was|were|are|comes? from)\b"
+    r"|\b(?:turns|turned) out\b|\ANote(?: that\b|:)|\b(?:surprisingly|unexpectedly|counterintuitively"
+    r"|silently)\b"
+    r"|\A(?:Gotcha|Caveat|Important|Warning):"
+    r"|\b(?:does not|doesn['’]t|did not|cannot|can['’]t) (?:support|accept|allow|handle|respect"
+    r"|work with|preserve|propagate)\b"
+    r"|\bonly (?:works|runs|fires|applies) (?:when|if|on|in|for|with)\b",
+    re.IGNORECASE,
+)
+_BLAMES = lazy_regex(
+    r"\b(?:not|never|fails?|failed|cannot|\w+n['’]t|actually)\b[^.;]{0,120}\bbecause\b", re.IGNORECASE
+)
+# Looked for first, because most sentences have none of them and a pattern costs more than a word.
+_FOUND_WORDS = (
+    "root cause", "Root cause", "Cause", "culprit", "underlying",
+    "ssue", "roblem", "bug", "Bug", "reason", "ailure", "rror", "turn", "Turn",
+    "Note", "ilently", "urprising", "nexpected", "ounterint", "Gotcha", "Caveat", "Important", "Warning",
+    " support", " accept", " allow", " handle", " respect", " work with", " preserve", " propagate", "only works",
+    "only runs", "only fires", "only applies",
+)  # fmt: skip
+_TRIED_WORDS = ("tried", "ttempt", "nitial", "pproach")
+_ERRORS = lazy_regex(
+    r"errors?(?: encountered)?(?: and (?:fixes|solutions|resolutions?))?|problems? (?:encountered|solved)"
+)
+_BECAUSE = PrefilteredRegex(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
+_LEAD_IN = lazy_regex(
+    r"\A(?:Note(?: that|:)|Important:|It turns out(?: that)?|Turns out(?: that)?,?)\s+", re.IGNORECASE
+)
+# A title or a place alone says nothing; what an agent did, or has just repaired, is history.
+_SAYS = lazy_regex(
+    r"\b(?:is|are|was|were|has|have|had|can|cannot|will|must|should|[a-z]+n['’]t|[a-z]{2,}(?:s|ed))\b"
+)
+_NO_NEWS = lazy_regex(
+    r"\bI\b|\b[Ww]e (?:just|were|had|did|fixed|added|updated)\b|\b(?:now|is|are|been) (?:now )?(?:fixed"
+    r"|resolved|works|passes)\b"
+    r"|\bis (?:at|in|on) \S+:\d[\d-]*\W*\Z|\A(?:Before|After|Fix|Fixed|Added|Removed|Updated):?\s"
+    r"|\A\(?#?\d+\)?(?:\s*[:–—.✅❌⚠]|\s+-\s)"
+    r"|\A`?[0-9a-f]{7,40}`?\s|\A(?:The )?(?:comment|recent)\b"
+    r"|\A(?:Error|Impact|Status|Solution|Result|Severity|File|Files|Location|Example)s?:"
+    r"|\A(?:Returns|Did|Does|Was|Is|Are|Has|Had|Not|Actually|(?!Discovered|Required|Unused|Shared"
+    r"|Nested)[A-Z][a-z]+ed)\b"
+)
+_GUESSES = PrefilteredRegex(
+    r"\A(?:(?:The|A|One) )?(?:[\w-]+ ){0,3}(?:issue|problem|bug|cause|reason|error|failure|culprit)s?\b[^.;]{0,40}"
+    r"\b(?:might|may|could|seems?|appears?|probably|likely|possibly|perhaps)\b"
+    r"|\b(?:might|may|could) be (?:related|caused|due)\b",
+    re.IGNORECASE,
+)
+_OWN_TOOLS = PrefilteredRegex(
+    r"has not been read|must be read|old_string|string to replace|file has been modified|sandbox"
+    r"|permission prompt"
+    r"|\b(?:Edit|Write|Read|Grep|Glob|Bash) tool\b",
+    re.IGNORECASE,
+)
+_IN_VAIN = lazy_regex(
+    r"\A(?P<tried>.{12,140}?)[,;.]?\s+(?:but\s+)?(?P<failed>(?:(?:it|that|this|which)\s+)?(?:did(?: not"
+    r"|n['’]t)|does(?: not|n['’]t)"
+    r"|failed|fails|broke|breaks|was rejected|caused|could(?: not|n['’]t))\b.{0,120}?)"
+    r"[,;.]?\s+(?:so|instead)\b,?\s*(?P<instead>.{12,140})\Z"
+)
+_TRIED = PrefilteredRegex(
+    r"\b(?:tried|attempted|first attempt|initial(?:ly)? (?:attempt|approach|tried|used)|approach)\b",
+    re.IGNORECASE,
+)
+_OPEN = lazy_regex(
+    r"(?:(?:suggested|recommended|possible|potential|optional|immediate|the|any|your"
+    r"|still)\s+){0,2}(?:next steps?|remaining(?:\s+\w+){0,2}"
+    r"|to-?dos?|follow[- ]?ups?(?:\s+\w+)?|pending(?:\s+\w+)?|still (?:to do|open|missing|needed)"
+    r"|not (?:yet )?(?:done|implemented|covered)"
+    r"|open (?:items?|issues?|tasks?)|left to do|outstanding(?:\s+\w+)?|what['’]?s (?:left|next|missing)"
+    r"|deferred"
+    r"|known (?:issues?|limitations|gaps)|future work|remaining)"
+)
+_NOTHING_LEFT = PrefilteredRegex(
+    r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific)"
+    r"|all (?:tasks|done|items|complete))\b",
+    re.IGNORECASE,
+)
+_NOT_AN_ITEM = PrefilteredRegex(
+    r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
+    r"|i can|happy to"
+    r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
+    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W)"
+    r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
+    re.IGNORECASE,
+)
+_REPORTS = lazy_regex(  # that something was seen to, in the midst of what is left
+    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b", re.IGNORECASE
+)
+_CHORE = lazy_regex(
+    r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
+    r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
+    re.IGNORECASE,
+)
+_CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
+_NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
+_PLAIN_WORD = lazy_regex(r"[^\W_]+")
+# What every piece of work ends with, whatever it is about. A to-do that names anything else is no ceremony.
+_OF_ANY_WORK = frozenset(
+    re.findall(
+        r"\w+",
+        """a all and any branch build changes check checks ci commit coverage create draft end final finally focused
+        for format full gate gates github green install it lint linter linting live local main mark merge on open
+        origin package pass pr prs pull push quality ready rebase relevant remote request rerun review run squash
+        suite summary targeted test testing tests the then to type typecheck typechecks validate validation
+        verification verify wait with work""",
+    )
+)
+_POLITE = PrefilteredRegex(
+    r"would you (?:like|prefer i)|want me to|shall i"
+    r"|should i\b(?! (?:treat|assume|use|keep|apply|support|store|limit|include|allow)\b)"
+    r"|do you want me|let me know|anything else|does (?:this"
+    r"|that|it)\b"
+    r"|is (?:this|that|it)\b|are you (?:ready|ok)|what would you|how would you like|which would you like"
+    r"|sound good|make sense"
+    r"|something|anything|you['’]re (?:working|trying|looking)|are you (?:trying|looking|asking)|your (?:preference"
+    r"|thoughts|actual)"
+    r"|can you|could you|what do you think|any (?:other|preference)|okay\?|ok\?|right\?",
+    re.IGNORECASE,
+)
+_ASKS = PrefilteredRegex(
+    r"\b(?:which|what|want to|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b",
+    re.IGNORECASE,
+)
+
 
 def decisions_in_answer(event: Asked) -> Iterator[Decision]:
     """A question that a person answered settles something, unless it only asked how to go on."""
@@ -256,144 +391,6 @@ def decisions_in_commit(subject: str, body: str, at: float | None) -> Iterator[D
         if sentence != subject and _BODY_REASON.search(sentence) and SHORTEST <= len(sentence) <= LONGEST:
             yield Decision(text=subject, rationale=sentence.lstrip("- "), by="agent", at=at)
             return
-
-
-_FINDINGS = lazy_regex(
-    r"(?:(?:key|main|important|notable|other)\s+)?(?:findings?|root causes?|discover(?:y|ies)|insights?"
-    r"|gotchas?"
-    r"|caveats?|lessons?(?: learned)?|learnings?|surprises?|limitations?|what (?:i|we) (?:found"
-    r"|learned))(?:\s+\w+)?"
-    r"|(?:the )?(?:real |core )?(?:cause|bug|problem|issue)"
-)
-_FOUND = PrefilteredRegex(
-    r"\b(?:root cause|culprit|underlying (?:issue|problem|cause))\b.*\b(?:is|was|were|are)\b"
-    r"|\A(?:The )?(?:\w+ )?(?:issue|problem|bug|reason|failure|failures|error|cause)\b[^.]{0,60}\b(?:is"
-    r"|was|were|are|comes? from)\b"
-    r"|\b(?:turns|turned) out\b|\ANote(?: that\b|:)|\b(?:surprisingly|unexpectedly|counterintuitively"
-    r"|silently)\b"
-    r"|\A(?:Gotcha|Caveat|Important|Warning):"
-    r"|\b(?:does not|doesn['’]t|did not|cannot|can['’]t) (?:support|accept|allow|handle|respect"
-    r"|work with|preserve|propagate)\b"
-    r"|\bonly (?:works|runs|fires|applies) (?:when|if|on|in|for|with)\b",
-    re.IGNORECASE,
-)
-_BLAMES = lazy_regex(
-    r"\b(?:not|never|fails?|failed|cannot|\w+n['’]t|actually)\b[^.;]{0,120}\bbecause\b", re.IGNORECASE
-)
-# Looked for first, because most sentences have none of them and a pattern costs more than a word.
-_FOUND_WORDS = (
-    "root cause", "Root cause", "Cause", "culprit", "underlying",
-    "ssue", "roblem", "bug", "Bug", "reason", "ailure", "rror", "turn", "Turn",
-    "Note", "ilently", "urprising", "nexpected", "ounterint", "Gotcha", "Caveat", "Important", "Warning",
-    " support", " accept", " allow", " handle", " respect", " work with", " preserve", " propagate", "only works",
-    "only runs", "only fires", "only applies",
-)  # fmt: skip
-_TRIED_WORDS = ("tried", "ttempt", "nitial", "pproach")
-_ERRORS = lazy_regex(
-    r"errors?(?: encountered)?(?: and (?:fixes|solutions|resolutions?))?|problems? (?:encountered|solved)"
-)
-_BECAUSE = PrefilteredRegex(r"\b(?:because|due to|since|caused by)\b", re.IGNORECASE)
-_LEAD_IN = lazy_regex(
-    r"\A(?:Note(?: that|:)|Important:|It turns out(?: that)?|Turns out(?: that)?,?)\s+", re.IGNORECASE
-)
-# A title or a place alone says nothing; what an agent did, or has just repaired, is history.
-_SAYS = lazy_regex(
-    r"\b(?:is|are|was|were|has|have|had|can|cannot|will|must|should|[a-z]+n['’]t|[a-z]{2,}(?:s|ed))\b"
-)
-_NO_NEWS = lazy_regex(
-    r"\bI\b|\b[Ww]e (?:just|were|had|did|fixed|added|updated)\b|\b(?:now|is|are|been) (?:now )?(?:fixed"
-    r"|resolved|works|passes)\b"
-    r"|\bis (?:at|in|on) \S+:\d[\d-]*\W*\Z|\A(?:Before|After|Fix|Fixed|Added|Removed|Updated):?\s"
-    r"|\A\(?#?\d+\)?(?:\s*[:–—.✅❌⚠]|\s+-\s)"
-    r"|\A`?[0-9a-f]{7,40}`?\s|\A(?:The )?(?:comment|recent)\b"
-    r"|\A(?:Error|Impact|Status|Solution|Result|Severity|File|Files|Location|Example)s?:"
-    r"|\A(?:Returns|Did|Does|Was|Is|Are|Has|Had|Not|Actually|(?!Discovered|Required|Unused|Shared"
-    r"|Nested)[A-Z][a-z]+ed)\b"
-)
-_GUESSES = PrefilteredRegex(
-    r"\A(?:(?:The|A|One) )?(?:[\w-]+ ){0,3}(?:issue|problem|bug|cause|reason|error|failure|culprit)s?\b[^.;]{0,40}"
-    r"\b(?:might|may|could|seems?|appears?|probably|likely|possibly|perhaps)\b"
-    r"|\b(?:might|may|could) be (?:related|caused|due)\b",
-    re.IGNORECASE,
-)
-_OWN_TOOLS = PrefilteredRegex(
-    r"has not been read|must be read|old_string|string to replace|file has been modified|sandbox"
-    r"|permission prompt"
-    r"|\b(?:Edit|Write|Read|Grep|Glob|Bash) tool\b",
-    re.IGNORECASE,
-)
-
-_IN_VAIN = lazy_regex(
-    r"\A(?P<tried>.{12,140}?)[,;.]?\s+(?:but\s+)?(?P<failed>(?:(?:it|that|this|which)\s+)?(?:did(?: not"
-    r"|n['’]t)|does(?: not|n['’]t)"
-    r"|failed|fails|broke|breaks|was rejected|caused|could(?: not|n['’]t))\b.{0,120}?)"
-    r"[,;.]?\s+(?:so|instead)\b,?\s*(?P<instead>.{12,140})\Z"
-)
-_TRIED = PrefilteredRegex(
-    r"\b(?:tried|attempted|first attempt|initial(?:ly)? (?:attempt|approach|tried|used)|approach)\b",
-    re.IGNORECASE,
-)
-
-_OPEN = lazy_regex(
-    r"(?:(?:suggested|recommended|possible|potential|optional|immediate|the|any|your"
-    r"|still)\s+){0,2}(?:next steps?|remaining(?:\s+\w+){0,2}"
-    r"|to-?dos?|follow[- ]?ups?(?:\s+\w+)?|pending(?:\s+\w+)?|still (?:to do|open|missing|needed)"
-    r"|not (?:yet )?(?:done|implemented|covered)"
-    r"|open (?:items?|issues?|tasks?)|left to do|outstanding(?:\s+\w+)?|what['’]?s (?:left|next|missing)"
-    r"|deferred"
-    r"|known (?:issues?|limitations|gaps)|future work|remaining)"
-)
-_NOTHING_LEFT = PrefilteredRegex(
-    r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific)"
-    r"|all (?:tasks|done|items|complete))\b",
-    re.IGNORECASE,
-)
-_NOT_AN_ITEM = PrefilteredRegex(
-    r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
-    r"|i can|happy to"
-    r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
-    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W)"
-    r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
-    re.IGNORECASE,
-)
-_REPORTS = lazy_regex(  # that something was seen to, in the midst of what is left
-    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b", re.IGNORECASE
-)
-_CHORE = lazy_regex(
-    r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
-    r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
-    re.IGNORECASE,
-)
-_CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
-_NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
-_PLAIN_WORD = lazy_regex(r"[^\W_]+")
-# What every piece of work ends with, whatever it is about. A to-do that names anything else is no ceremony.
-_OF_ANY_WORK = frozenset(
-    re.findall(
-        r"\w+",
-        """a all and any branch build changes check checks ci commit coverage create draft end final finally focused
-        for format full gate gates github green install it lint linter linting live local main mark merge on open
-        origin package pass pr prs pull push quality ready rebase relevant remote request rerun review run squash
-        suite summary targeted test testing tests the then to type typecheck typechecks validate validation
-        verification verify wait with work""",
-    )
-)
-_POLITE = PrefilteredRegex(
-    r"would you (?:like|prefer i)|want me to|shall i"
-    r"|should i\b(?! (?:treat|assume|use|keep|apply|support|store|limit|include|allow)\b)"
-    r"|do you want me|let me know|anything else|does (?:this"
-    r"|that|it)\b"
-    r"|is (?:this|that|it)\b|are you (?:ready|ok)|what would you|how would you like|which would you like"
-    r"|sound good|make sense"
-    r"|something|anything|you['’]re (?:working|trying|looking)|are you (?:trying|looking|asking)|your (?:preference"
-    r"|thoughts|actual)"
-    r"|can you|could you|what do you think|any (?:other|preference)|okay\?|ok\?|right\?",
-    re.IGNORECASE,
-)
-_ASKS = PrefilteredRegex(
-    r"\b(?:which|what|want to|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b",
-    re.IGNORECASE,
-)
 
 
 def findings(said: Iterable[Statement], at: float | None) -> Iterator[Finding]:

@@ -23,17 +23,6 @@ from holdfast.core.stopwords import (
 )
 from holdfast.sessions.prose import prose_of
 
-# A line of prose to words: identifiers, paths and addresses taken apart, blobs dropped, any script.
-
-
-class Word(NamedTuple):
-    """One lower-case word. `said` is false when it came out of a path or an address."""
-
-    text: str
-    said: bool = True
-    acronym: bool = False
-
-
 _LONGEST = 40
 _UNLIKE_BLOBS = 14  # what is shorter and has no digit is never taken for encoded data
 _EDGE = " \t\"'`“”‘’«»()[]{}<>,;:!?…*|^=&%$。，、；：！？「」『』（）【】《》·—–"
@@ -77,6 +66,29 @@ _POINTS = lazy_regex(r"[\u0591-\u05c7\u064b-\u0652\ufe00-\ufe0f]")
 # Digits inside or many of them, one sign repeated, no vowel in a long word: a blob, not a word.
 _ODD = lazy_regex(r"\d\D+\d|\d{4}|^[a-z]\d+$|^(.)\1+$|^[b-df-hj-np-tv-xz]{6,}$|^[a-z]{0,2}\d+[a-z]+$")
 _ALTERNATIVES = lazy_regex(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
+
+_SENTENCE_END = lazy_regex(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\s+->\s+")
+_HEADING = lazy_regex(r"^#{1,3}\s+")
+_SENTENCES = 400
+_TITLE_WORDS = 3
+_LABELS = {"option", "plan", "step", "phase", "point", "item", "choice", "part", "appendix", "section", "b"}
+_LANGUAGE_BEFORE = {"in", "using", "from", "with", "of"}
+_GO_BEFORE = {"to", "let", "lets", "we", "i", "you", "they", "it", "should", "can", "will", "would", "could"}
+
+_GO_AFTER = {"through", "with", "ahead", "back", "over", "deeper", "forward", "wrong", "away"}
+_GO_AFTER_START = _GO_AFTER | {"to", "into", "on", "for", "and", "in", "find", "look", "see", "get", "check"}
+_FORBIDDEN = lazy_regex(r"[\s/\\|\x00-\x1f\x7f]")
+
+
+# A line of prose to words: identifiers, paths and addresses taken apart, blobs dropped, any script.
+
+
+class Word(NamedTuple):
+    """One lower-case word. `said` is false when it came out of a path or an address."""
+
+    text: str
+    said: bool = True
+    acronym: bool = False
 
 
 def words_of(line: str) -> Iterator[Word]:
@@ -221,18 +233,7 @@ def _kept(text: str, is_acronym: bool) -> Iterator[Word]:
         yield Word(text, acronym=is_acronym)
 
 
-_SENTENCE_END = lazy_regex(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\s+->\s+")
-_HEADING = lazy_regex(r"^#{1,3}\s+")
-_SENTENCES = 400
-_TITLE_WORDS = 3
-
-_LABELS = {"option", "plan", "step", "phase", "point", "item", "choice", "part", "appendix", "section", "b"}
-_LANGUAGE_BEFORE = {"in", "using", "from", "with", "of"}
-_GO_BEFORE = {"to", "let", "lets", "we", "i", "you", "they", "it", "should", "can", "will", "would", "could"}
 _GO_BEFORE |= {"must", "gonna", "then", "and", "don", "not", "did", "ll"}
-_GO_AFTER = {"through", "with", "ahead", "back", "over", "deeper", "forward", "wrong", "away"}
-_GO_AFTER_START = _GO_AFTER | {"to", "into", "on", "for", "and", "in", "find", "look", "see", "get", "check"}
-_FORBIDDEN = lazy_regex(r"[\s/\\|\x00-\x1f\x7f]")
 
 
 class _Candidate(Struct):

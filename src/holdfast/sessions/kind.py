@@ -23,14 +23,6 @@ from holdfast.sessions.kind_words import (
 )
 from holdfast.sessions.prose import prose_of
 
-
-class KindJudgement(NamedTuple):
-    """The kind, and the reason in words."""
-
-    kind: Kind
-    reason: str
-
-
 _PREFIX = lazy_regex(
     r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE
 )
@@ -44,7 +36,6 @@ _WHOLE_CHARS = 2000
 _FOREIGN = tuple((kind, "asks for it in the user's language", pattern) for kind, pattern in OTHER_LANGUAGES)
 _QUOTED = lazy_regex(r"`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”")
 _WHY = PrefilteredRegex(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
-
 _DOC_FILE = PrefilteredRegex(
     r"\.(?:mdx?|rst|adoc|txt)$|^(?:readme|license|licence|copying|changelog|authors|notice|contributing)",
     re.I,
@@ -65,6 +56,15 @@ _CONFIG_FILE = PrefilteredRegex(
     r"[\w.-]*\.config\.[cm]?[jt]s|pom\.xml|build\.gradle\S*|cmakelists\.txt|requirements[^/]*\.txt)$",
     re.I,
 )
+
+
+class KindJudgement(NamedTuple):
+    """The kind, and the reason in words."""
+
+    kind: Kind
+    reason: str
+
+
 _BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
     (Kind.TEST, "only test files were edited", lambda path: bool(_TEST_FILE.search(path))),
     (Kind.DOCS, "only documents were edited", lambda path: _is_document(path)),

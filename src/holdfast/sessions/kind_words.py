@@ -91,6 +91,52 @@ _MAKE = (
     r"need|build|backfill|cover|draft|have|do)"
 )
 
+QUESTION = PrefilteredRegex(
+    r"^\W*(?:so |ok(?:ay)? |hey |hi |and |but |hmm\w* |claude )*(?:why|how|what|"
+    r"what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|which|who|is|"
+    r"are|was|were|does|do (?:we|you|i|they|the|these|all)|did|has|explain|"
+    r"investigate|explore|understand|analy[sz]e|research|compare|brainstorm|describe|"
+    r"summari[sz]e|walk me|trace|thoughts on|evaluate|assess|tell me|"
+    r"show me|look (?:at|into|through)|check (?:if|whether|what|how|when|why)|"
+    r"find out|figure out|can it be|could it be|search|read|diagnose|propose|"
+    r"audit|review|explica|erkläre?|explique)\b"
+    r"|\b(?:help me understand|tell me|let me know (?:if|what|whether)|what['’]?s the reason|"
+    r"can you (?:check|tell|explain|read|see|find|look into|re-?check)|"
+    r"double check|is there (?:a|any)|are there|what happens|genuine question|"
+    r"any (?:idea|thoughts)|do (?:we|you) (?:have|know)|investigate|why (?:is|"
+    r"are|does|do|did|was|would))\b|\?\s*$",
+    re.IGNORECASE,
+)
+# Opens a question outright; a verb further on is then what the question is about, unless it is requested.
+PURE_QUESTION = PrefilteredRegex(
+    r"^\W*(?:q: *|so |and |but |hmm\w* |(?:on|in|at|for) )*(?:why|how|what(?! (?:i|"
+    r"we)\b| i['’])|what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|"
+    r"which|who|is|are|was|were|does|do (?:we|you|i|they)|did|has|"
+    r"investigate|review|check|explain|compare|analy[sz]e|describe|explore)\b",
+    re.IGNORECASE,
+)
+REQUEST = PrefilteredRegex(
+    r"(?:\b(?:can|could|should|would) (?:we|you)|\blet['’]?s|\blets|\bplease|"
+    r"\bwe should|\b(?:want|like|need) (?:us |you )?to|\bsuggest we)\b.{0,60}",
+    re.IGNORECASE,
+)
+# Politeness before the verb.
+POLITE = lazy_regex(
+    r"^(?:[\s,.]*(?:(?:can|could|would|will) (?:you|we)|please|pls|let['’]?s|"
+    r"lets|i(?:['’]d| would)? (?:want|like|need)(?: you| us)?(?: to)?|"
+    r"we (?:need|should|want)(?: to)?|help me|now|ok(?:ay)?|hey|hi|then|just|also|first|claude)\b[\s,.-]*)+",
+    re.IGNORECASE,
+)
+# Running things changes nothing in the checkout that would have a kind of its own.
+OPERATION = PrefilteredRegex(
+    r"^\W*(?:run|start|execute|launch|push|commit|merge|rebase|pull|fetch|checkout|"
+    r"check out|switch to|open|publish|deploy|release|stop|restart|install|"
+    r"create (?:me )?(?:a |the )?(?:draft )?(?:pr|pull request|branch|issue|commit|worktree)|"
+    r"(?:git|give|write|generate) me (?:a |the )?(?:commit|summary|pr)|use the \S+(?: \S+)? skill)\b|"
+    r"\b(?:delete|remove|clean up) (?:\w+ ){0,3}?branch(?:es)?\b",
+    re.IGNORECASE,
+)
+
 
 def _said(words: str, pattern: str) -> PrefilteredRegex:
     """A way to ask; every match contains one of the words. '' where they would be too many or too common."""
@@ -258,6 +304,7 @@ STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     ),
 )
 
+
 # Weak: says that something shall change; what was edited may know better.
 WEAK: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     (
@@ -284,53 +331,6 @@ WEAK: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     ),
 )
 
-QUESTION = PrefilteredRegex(
-    r"^\W*(?:so |ok(?:ay)? |hey |hi |and |but |hmm\w* |claude )*(?:why|how|what|"
-    r"what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|which|who|is|"
-    r"are|was|were|does|do (?:we|you|i|they|the|these|all)|did|has|explain|"
-    r"investigate|explore|understand|analy[sz]e|research|compare|brainstorm|describe|"
-    r"summari[sz]e|walk me|trace|thoughts on|evaluate|assess|tell me|"
-    r"show me|look (?:at|into|through)|check (?:if|whether|what|how|when|why)|"
-    r"find out|figure out|can it be|could it be|search|read|diagnose|propose|"
-    r"audit|review|explica|erkläre?|explique)\b"
-    r"|\b(?:help me understand|tell me|let me know (?:if|what|whether)|what['’]?s the reason|"
-    r"can you (?:check|tell|explain|read|see|find|look into|re-?check)|"
-    r"double check|is there (?:a|any)|are there|what happens|genuine question|"
-    r"any (?:idea|thoughts)|do (?:we|you) (?:have|know)|investigate|why (?:is|"
-    r"are|does|do|did|was|would))\b|\?\s*$",
-    re.IGNORECASE,
-)
-
-# Opens a question outright; a verb further on is then what the question is about, unless it is requested.
-PURE_QUESTION = PrefilteredRegex(
-    r"^\W*(?:q: *|so |and |but |hmm\w* |(?:on|in|at|for) )*(?:why|how|what(?! (?:i|"
-    r"we)\b| i['’])|what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|"
-    r"which|who|is|are|was|were|does|do (?:we|you|i|they)|did|has|"
-    r"investigate|review|check|explain|compare|analy[sz]e|describe|explore)\b",
-    re.IGNORECASE,
-)
-REQUEST = PrefilteredRegex(
-    r"(?:\b(?:can|could|should|would) (?:we|you)|\blet['’]?s|\blets|\bplease|"
-    r"\bwe should|\b(?:want|like|need) (?:us |you )?to|\bsuggest we)\b.{0,60}",
-    re.IGNORECASE,
-)
-# Politeness before the verb.
-POLITE = lazy_regex(
-    r"^(?:[\s,.]*(?:(?:can|could|would|will) (?:you|we)|please|pls|let['’]?s|"
-    r"lets|i(?:['’]d| would)? (?:want|like|need)(?: you| us)?(?: to)?|"
-    r"we (?:need|should|want)(?: to)?|help me|now|ok(?:ay)?|hey|hi|then|just|also|first|claude)\b[\s,.-]*)+",
-    re.IGNORECASE,
-)
-
-# Running things changes nothing in the checkout that would have a kind of its own.
-OPERATION = PrefilteredRegex(
-    r"^\W*(?:run|start|execute|launch|push|commit|merge|rebase|pull|fetch|checkout|"
-    r"check out|switch to|open|publish|deploy|release|stop|restart|install|"
-    r"create (?:me )?(?:a |the )?(?:draft )?(?:pr|pull request|branch|issue|commit|worktree)|"
-    r"(?:git|give|write|generate) me (?:a |the )?(?:commit|summary|pr)|use the \S+(?: \S+)? skill)\b|"
-    r"\b(?:delete|remove|clean up) (?:\w+ ){0,3}?branch(?:es)?\b",
-    re.IGNORECASE,
-)
 
 # Languages that the patterns above cannot read: verbs and nouns that ask for a kind.
 OTHER_LANGUAGES: tuple[tuple[Kind, PrefilteredRegex], ...] = (

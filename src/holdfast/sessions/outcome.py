@@ -77,6 +77,16 @@ _ONLY_PRAISE = PrefilteredRegex(
 
 Status = Literal["done", "failed", "skipped", "unknown"]
 
+MOST_SPANS = 10_000  # years of work; more are a clock gone mad
+IDLE_SECONDS = 300.0  # a longer silence is a break; it counts as this much
+
+_QUESTION = PrefilteredRegex(
+    r"\?|^\W*(?:what|who|when|where|which|why|how|is|are|do|does|did|can|could|would|should|explain|tell me|show me"
+    r"|was|wie|warum|qu[eé]|cómo|pourquoi|comment)\b",
+    re.IGNORECASE,
+)
+_GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
+
 
 class Verdict(Struct, frozen=True):
     status: Status
@@ -206,9 +216,6 @@ def _first_line(text: str) -> str:
 
 # How long and how hard: active time without idle gaps, and complexity from what was really done.
 
-MOST_SPANS = 10_000  # years of work; more are a clock gone mad
-IDLE_SECONDS = 300.0  # a longer silence is a break; it counts as this much
-
 
 def add_to_spans(spans: list[tuple[float, float]], at: float) -> None:
     """Adds a moment to the activity spans of one transcript, kept in order and as few as possible."""
@@ -255,14 +262,6 @@ def complexity_of(*, tool_calls: int, edited_files: int, tasks: int) -> Complexi
     if tool_calls > 8 or edited_files > 1 or tasks > 1:
         return Complexity.SIMPLE
     return Complexity.TRIVIAL
-
-
-_QUESTION = PrefilteredRegex(
-    r"\?|^\W*(?:what|who|when|where|which|why|how|is|are|do|does|did|can|could|would|should|explain|tell me|show me"
-    r"|was|wie|warum|qu[eé]|cómo|pourquoi|comment)\b",
-    re.IGNORECASE,
-)
-_GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
 
 
 def outcome_of(

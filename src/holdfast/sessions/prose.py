@@ -15,14 +15,6 @@ from holdfast.core.stopwords import FILLER
 
 LOOK_AT = 20_000  # characters; a goal is said at the beginning
 
-
-class Prose(NamedTuple):
-    """Lines a person wrote, and lines of tool output that name an error (a last resort)."""
-
-    lines: tuple[str, ...]
-    complaints: tuple[str, ...]
-
-
 _HOST_TAGS = lazy_regex(
     r"system[-_]?\w*|command-(?:name|message|contents)|local-command-\w+|bash-\w+|ide_\w+|user-prompt-submit-hook|"
     r"(?:environment|additional)_context|user_instructions|instructions|skill|task-notification|attached_files|"
@@ -54,7 +46,6 @@ _TOLD_WORDS = ("passw", "passphrase", "secret", "token", "key")
 _FENCE = lazy_regex(r"^\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
 _QUOTE = lazy_regex(r"^(?:>\s?)+")
 _HOLDFAST = lazy_regex(r"^\[(/?)holdfast\b[^\]\n]*\]$")
-
 _TRACE_HEAD = PrefilteredRegex(
     r"traceback \(most recent call last\)|^stack(?: ?trace| backtrace)?:|^goroutine \d+|^thread '",
     re.I,
@@ -103,6 +94,64 @@ _UNUSUAL = lazy_regex(r"[^ -~\n]")
 _COMPLAINT = PrefilteredRegex(
     r"error|fail|exception|panic|fatal|cannot|could not|denied|not found|timed? ?out", re.IGNORECASE
 )
+
+SHORTEST, LONGEST = 24, 280  # of a sentence that says something, and says it at a glance
+SHORTEST_ITEM = 16  # of a point on a list
+_CODE_FENCE = ("```", "~~~")
+_HEADING = lazy_regex(r"#{1,6}\s+(.+)")
+_LABEL = lazy_regex(r"(?:\*\*|__)([^*_\n]{3,60}?):?(?:\*\*|__):?\s*(.*)")
+_NUMBERED_HEADING = lazy_regex(r"(?:\d+\.\s+)?([A-Z][\w'’/& -]{2,50}):")
+_ITEM = lazy_regex(r"(\s*)(?:[-*•+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
+# What stands before the blank is asked after it: a pattern that begins with a set is several times as fast.
+_SENTENCE_END = lazy_regex(
+    r"\s(?<=[.!?].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)\s*(?=[A-Z`\"'(*_])", re.DOTALL
+)
+_LINK = lazy_regex(r"\[([^\[\]\n]{1,200})\]\([^)\s]{1,500}\)")
+_BOLD = lazy_regex(r"\*\*|__(?=\S)|(?<=\S)__(?!\w)")
+_LEADING = lazy_regex(r"\A(?:[^\w`\"'(/.$@<-]|-\s)+")
+_POINTS_BACK = PrefilteredRegex(
+    r"(?:this|that|these|those|it|it['’]s|its|they|them|their|he|she|here|there|then|also|but|and|so"
+    r"|both|now"
+    r"|next|first|second|third|finally|however|therefore|thus|otherwise|which|same|such|all of|each of"
+    r"|another"
+    r"|one of|as (?:you|mentioned|shown|noted|expected)|done|great|perfect|good|yes|no|ok|okay|sure|sorry"
+    r"|you(?:['’]re|r| are)?|i['’]m|i['’]ll|i['’]ve|i will|let['’]s|let me|looking at|based on"
+    r"|the (?:same|other|first"
+    r"|second|third|latter|former|rest|user|fix|change|changes|diff|code|file|plan|output|result|summary"
+    r"|answer))\b",
+    re.IGNORECASE,
+)
+_ONLY_INSIDE = PrefilteredRegex(
+    r"\b(?:above|below|the following|as follows|see (?:here|the)|this (?:file|function|line|change|fix"
+    r"|commit|pr"
+    r"|test|code|approach|issue|bug|session|conversation|section|method|one|case|plan|task|branch|diff|repo"
+    r"|error|works|means|is|was|will)|these"
+    r"|as (?:shown|mentioned|discussed|you)|earlier|previously|in my (?:last|previous)|you(?:['’]re"
+    r"| are) right"
+    r"|let me|i['’]ll|i will|i['’]m (?:going|now)|would you|shall i|do you want|let me know"
+    r"|feel free|happy to"
+    r"|your (?:question|request|message|feedback|comment|concern)|the (?:conversation|reviewer|assistant)"
+    r"|user (?:asked|requested|wants?|wanted|said|approved|confirmed|then)|line \d+|lines \d+|step \d+"
+    r"|(?:option|approach|issue|item|point|finding|fix|bug) #?\d+)\b",
+    re.IGNORECASE,
+)
+_ANCHOR = lazy_regex(
+    r"`[^`\n]+`|\w[\w-]*[./_]\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9]{1,}\b|(?:^"
+    r"|\s)--?\w|\d"
+    r"|\"[^\"\n]{2,}\""
+)
+_PLAIN_WORD = lazy_regex(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
+_CONTENT = lazy_regex(r"[^\W\d_]{4,}")
+_DEICTIC = PrefilteredRegex(
+    r"\b(?:this|these|those|it|them|that(?! \w+ (?:is|are|can))|here|one|above|below)\b", re.IGNORECASE
+)
+
+
+class Prose(NamedTuple):
+    """Lines a person wrote, and lines of tool output that name an error (a last resort)."""
+
+    lines: tuple[str, ...]
+    complaints: tuple[str, ...]
 
 
 def unwrap_prompt(prompt: str) -> str:
@@ -250,60 +299,6 @@ def _looks_pasted(line: str) -> bool:
         or line.endswith((";", "{"))
         or ("=>" in line and _ARROW_AT_END.search(line))
     )
-
-
-SHORTEST, LONGEST = 24, 280  # of a sentence that says something, and says it at a glance
-SHORTEST_ITEM = 16  # of a point on a list
-
-_CODE_FENCE = ("```", "~~~")
-_HEADING = lazy_regex(r"#{1,6}\s+(.+)")
-_LABEL = lazy_regex(r"(?:\*\*|__)([^*_\n]{3,60}?):?(?:\*\*|__):?\s*(.*)")
-_NUMBERED_HEADING = lazy_regex(r"(?:\d+\.\s+)?([A-Z][\w'’/& -]{2,50}):")
-_ITEM = lazy_regex(r"(\s*)(?:[-*•+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
-# What stands before the blank is asked after it: a pattern that begins with a set is several times as fast.
-_SENTENCE_END = lazy_regex(
-    r"\s(?<=[.!?].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)\s*(?=[A-Z`\"'(*_])", re.DOTALL
-)
-_LINK = lazy_regex(r"\[([^\[\]\n]{1,200})\]\([^)\s]{1,500}\)")
-_BOLD = lazy_regex(r"\*\*|__(?=\S)|(?<=\S)__(?!\w)")
-_LEADING = lazy_regex(r"\A(?:[^\w`\"'(/.$@<-]|-\s)+")
-
-_POINTS_BACK = PrefilteredRegex(
-    r"(?:this|that|these|those|it|it['’]s|its|they|them|their|he|she|here|there|then|also|but|and|so"
-    r"|both|now"
-    r"|next|first|second|third|finally|however|therefore|thus|otherwise|which|same|such|all of|each of"
-    r"|another"
-    r"|one of|as (?:you|mentioned|shown|noted|expected)|done|great|perfect|good|yes|no|ok|okay|sure|sorry"
-    r"|you(?:['’]re|r| are)?|i['’]m|i['’]ll|i['’]ve|i will|let['’]s|let me|looking at|based on"
-    r"|the (?:same|other|first"
-    r"|second|third|latter|former|rest|user|fix|change|changes|diff|code|file|plan|output|result|summary"
-    r"|answer))\b",
-    re.IGNORECASE,
-)
-_ONLY_INSIDE = PrefilteredRegex(
-    r"\b(?:above|below|the following|as follows|see (?:here|the)|this (?:file|function|line|change|fix"
-    r"|commit|pr"
-    r"|test|code|approach|issue|bug|session|conversation|section|method|one|case|plan|task|branch|diff|repo"
-    r"|error|works|means|is|was|will)|these"
-    r"|as (?:shown|mentioned|discussed|you)|earlier|previously|in my (?:last|previous)|you(?:['’]re"
-    r"| are) right"
-    r"|let me|i['’]ll|i will|i['’]m (?:going|now)|would you|shall i|do you want|let me know"
-    r"|feel free|happy to"
-    r"|your (?:question|request|message|feedback|comment|concern)|the (?:conversation|reviewer|assistant)"
-    r"|user (?:asked|requested|wants?|wanted|said|approved|confirmed|then)|line \d+|lines \d+|step \d+"
-    r"|(?:option|approach|issue|item|point|finding|fix|bug) #?\d+)\b",
-    re.IGNORECASE,
-)
-_ANCHOR = lazy_regex(
-    r"`[^`\n]+`|\w[\w-]*[./_]\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9]{1,}\b|(?:^"
-    r"|\s)--?\w|\d"
-    r"|\"[^\"\n]{2,}\""
-)
-_PLAIN_WORD = lazy_regex(r"[a-z]+(?:['’][a-z]+)?(?=[.,;:!]?(?:\s|\Z))")
-_CONTENT = lazy_regex(r"[^\W\d_]{4,}")
-_DEICTIC = PrefilteredRegex(
-    r"\b(?:this|these|those|it|them|that(?! \w+ (?:is|are|can))|here|one|above|below)\b", re.IGNORECASE
-)
 
 
 class Statement(Struct, frozen=True, gc=False):

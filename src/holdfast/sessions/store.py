@@ -42,6 +42,8 @@ CREATE TABLE IF NOT EXISTS session (
     id TEXT PRIMARY KEY, started REAL, record BLOB NOT NULL) WITHOUT ROWID;
 """
 
+R = TypeVar("R")
+
 
 class Stamp(Struct, frozen=True):
     """What tells cheaply whether a file changed."""
@@ -76,7 +78,6 @@ class _OnlyDeadEnds(Struct, frozen=True):
     harvest: _DeadEnds = _DeadEnds()
 
 
-R = TypeVar("R")
 _kept: ContextVar[CaptureStore | None] = ContextVar("kept", default=None)
 
 

@@ -43,8 +43,6 @@ from holdfast.sessions.failing_calls import (
 from holdfast.sessions.failure_wording import excerpt, said_by_shell, signs_in
 from holdfast.sessions.remedies import remedy, same_file
 
-# How a remedy is written in a rule: what took the place of what failed, and no more of the call than that.
-
 _SWITCHES = names("use shell exec x run env")
 _MANAGERS = names(
     "nvm fnm n volta mise asdf rtx nodenv rbenv pyenv chruby sdk jenv goenv direnv nix proto vfox"
@@ -61,6 +59,30 @@ _ENDS_BY_ITSELF = frozenset(
     ["test", "one test", "build", "lint", "types", "check", "format", "generate", "setup"]
 )
 _TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo")
+
+MOST_JOBS = 60
+MOST_PARTS = 6  # of a line: a longer one is a script
+MOST_IN_VAIN = 4
+# What no edit of the code mends: the call itself was wrong.
+OF_THE_CALL = frozenset(["flag", "command", "glob"])
+SHORT = 400  # an output that a masked failure may be told by
+UNMATCHED = frozenset(["unmatched"])
+SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
+_FAILED_TEST = lazy_regex(
+    r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
+)
+_SAYS_IT_FAILED = PrefilteredRegex(  # where a pipe, or what follows, hides it
+    r"^(?:error|fatal|npm err!|npm error)\b|: command not found\b|\bcommand not found: |\bno matching distribution\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TEST_COUNTS = lazy_regex(
+    r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
+)  # a linter marks its finds with a cross too
+_OTHER_JOB = PrefilteredRegex(
+    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
+    r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
+    words="fmt|format|gofumpt|goimports|prettier|gen|setup|bootstrap|install|sync|dev|start|serve|--fix|--write",
+)
 
 
 def remedy_text(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
@@ -190,31 +212,6 @@ def _sourced(before: Sequence[Simple]) -> str:
         if one.words[0] in (".", "source") and len(one.words) > 1 and "nvm.sh" in one.words[1]:
             return ". ~/.nvm/nvm.sh && "
     return ""
-
-
-MOST_JOBS = 60
-MOST_PARTS = 6  # of a line: a longer one is a script
-MOST_IN_VAIN = 4
-# What no edit of the code mends: the call itself was wrong.
-OF_THE_CALL = frozenset(["flag", "command", "glob"])
-SHORT = 400  # an output that a masked failure may be told by
-UNMATCHED = frozenset(["unmatched"])
-SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
-_FAILED_TEST = lazy_regex(
-    r"^\s*--- FAIL: (\w+)|^FAILED (\S+::\S+)|^\s*[✗✕×] (\S.{3,60}?)(?: \d+ ?ms)?$", re.MULTILINE
-)
-_SAYS_IT_FAILED = PrefilteredRegex(  # where a pipe, or what follows, hides it
-    r"^(?:error|fatal|npm err!|npm error)\b|: command not found\b|\bcommand not found: |\bno matching distribution\b",
-    re.MULTILINE | re.IGNORECASE,
-)
-_TEST_COUNTS = lazy_regex(
-    r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
-)  # a linter marks its finds with a cross too
-_OTHER_JOB = PrefilteredRegex(
-    r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
-    r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
-    words="fmt|format|gofumpt|goimports|prettier|gen|setup|bootstrap|install|sync|dev|start|serve|--fix|--write",
-)
 
 
 def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, at: float | None) -> None:
