@@ -1,4 +1,4 @@
-"""Removes secrets from a text before it is stored: by shape, by context, by exact value, and by a scanner if installed."""
+"""Removes secrets from a text before it is stored: by shape, by context, by exact value, by an installed scanner."""
 
 from __future__ import annotations
 
