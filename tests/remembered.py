@@ -11,8 +11,9 @@ from holdfast.memory.current import Current, CurrentFile, NextStep
 from holdfast.memory.reference import KeptFact, Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import Decision, Fact, Finding, LogEntry, OpenItem, Question
-from holdfast.store.bundle import CAPTURE, canonical_files
+from holdfast.store.bundle import canonical_files
 from holdfast.store.machine import Machine
+from holdfast.store.memory_files import CAPTURE
 from holdfast.store.project import Project
 
 AT = 1_767_621_720.0

@@ -10,7 +10,7 @@ from tests.command import Holdfast
 
 import holdfast as package
 from holdfast.core.errors import FormatTooNew
-from holdfast.flows.doctor import Step, upgrade
+from holdfast.flows.doctor import UpgradeStep, upgrade
 from holdfast.store.machine import Machine
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
@@ -97,8 +97,8 @@ def test_an_upgrade_shows_its_steps_backs_up_and_then_runs_them(
     project = Machine(cwd=repo).project()
     ran: list[int] = []
     steps = {
-        1: Step("rename the log", lambda _: ran.append(1)),
-        2: Step("split the index", lambda _: ran.append(2)),
+        1: UpgradeStep("rename the log", lambda _: ran.append(1)),
+        2: UpgradeStep("split the index", lambda _: ran.append(2)),
     }
     shown = upgrade(project, dry_run=True, steps=steps, target=3)
     assert shown.steps == ("rename the log", "split the index") and shown.backup is None and ran == []
@@ -124,7 +124,9 @@ def test_an_upgrade_that_breaks_off_goes_on_from_the_last_whole_step(
         raise OSError("power cut")
 
     with pytest.raises(OSError, match="power cut"):
-        upgrade(project, steps={1: Step("a", lambda _: ran.append(1)), 2: Step("b", fail)}, target=3)
-    steps = {1: Step("a", lambda _: ran.append(1)), 2: Step("b", lambda _: ran.append(2))}
+        upgrade(
+            project, steps={1: UpgradeStep("a", lambda _: ran.append(1)), 2: UpgradeStep("b", fail)}, target=3
+        )
+    steps = {1: UpgradeStep("a", lambda _: ran.append(1)), 2: UpgradeStep("b", lambda _: ran.append(2))}
     upgrade(project, steps=steps, target=3)
     assert ran == [1, 2]

@@ -16,7 +16,7 @@ from tests.hooks.enabled import SESSION, Enabled
 from holdfast.core.errors import StoreError
 from holdfast.flows import capture as capturing
 from holdfast.flows.capture import DIED, MOST_TRIES, WAITS_S, capture
-from holdfast.flows.doctor import Finding, examine, repair
+from holdfast.flows.doctor import CheckResult, examine, repair
 from holdfast.hooks import trace
 from holdfast.store import inbox
 
@@ -59,7 +59,7 @@ def clock(enabled: Enabled) -> list[float]:
     return offset
 
 
-def findings(enabled: Enabled) -> list[Finding]:
+def findings(enabled: Enabled) -> list[CheckResult]:
     return [finding for finding in examine(enabled.machine, enabled.project) if finding.check == "sessions"]
 
 
@@ -109,7 +109,7 @@ def test_what_can_be_read_by_then_is(
     clock[0] += WAITS_S[0] + 1
     capture(enabled.machine, enabled.project)
     assert rows_of(enabled) == [SESSION] and findings(enabled) == []
-    assert list(inbox.folder(enabled.memory).iterdir()) == []
+    assert list(inbox.quarantine(enabled.memory).iterdir()) == []
 
 
 def test_the_others_are_read_meanwhile(
@@ -132,7 +132,7 @@ def test_a_session_that_goes_on_is_not_tried_at_every_stop_and_nothing_of_it_pil
         leave(enabled, "Stop", UNKNOWN, os.getpid())
         capture(enabled.machine, enabled.project)
     assert reader.tries == 1
-    letters = inbox.letters_of(enabled.memory, "claude-code", SESSION)
+    letters = inbox.quarantined(enabled.memory, "claude-code", SESSION)
     assert 1 <= len(letters) <= 2 and letters[0].transcript == str(transcript)
     reader.error = None
     clock[0] += WAITS_S[0] + 1
@@ -200,7 +200,7 @@ def test_what_lies_outside_of_a_session_is_tried_at_every_capture(
 def test_a_torn_note_is_no_note(enabled: Enabled, transcript: Path, reader: Reader) -> None:
     leave(enabled, "SessionEnd", transcript)
     capture(enabled.machine, enabled.project)
-    (note,) = inbox.folder(enabled.memory).glob("*.fault")
+    (note,) = inbox.quarantine(enabled.memory).glob("*.fault")
     note.write_bytes(b"{torn")
     reader.error = None
     assert findings(enabled) == []
@@ -216,4 +216,4 @@ def test_what_was_set_aside_is_forgotten_with_its_session(
     leave(enabled, "SessionEnd", transcript)
     capture(enabled.machine, enabled.project)
     holdfast("forget", "--session", SESSION, "--yes", cwd=enabled.root, check=0)
-    assert list(inbox.folder(enabled.memory).iterdir()) == []
+    assert list(inbox.quarantine(enabled.memory).iterdir()) == []

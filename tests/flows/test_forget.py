@@ -37,7 +37,7 @@ def memory(repo: Path, home: Path) -> Remembered:
 
 def forget(
     memory: Remembered, sessions: tuple[str, ...] = (), ids: tuple[str, ...] = (), texts: tuple[str, ...] = ()
-) -> forgetting.Report:
+) -> forgetting.ForgetReport:
     machine = Machine(cwd=memory.root)
     return forgetting.forget(
         machine, memory.project, forgetting.resolve(memory.project, sessions, ids, texts)

@@ -10,8 +10,8 @@ import pytest
 from holdfast.lessons.fingerprint import Changed, Same, take
 from holdfast.lessons.states import check_fingerprints, known_stamps
 from holdfast.model.lesson import Fingerprint
-from holdfast.store.bundle import belongs
 from holdfast.store.machine import Machine
+from holdfast.store.memory_files import kind_of
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_stamps_are_kept_where_there_is_a_memory_and_nowhere_else(machine: Machi
     check_fingerprints(machine, project, wanted[:1])
     assert set(known_stamps(project)) == {"Makefile", "package.json#scripts.test"}
     (kept,) = project.memory.glob("stamps-*.json")
-    assert not belongs(kept.name)
+    assert not kind_of(kept.name).exported
     (project.root / "package.json").write_text('{"scripts": {"test": "jest"}}', encoding="utf-8")
     found = check_fingerprints(machine, project, wanted).verdicts[1]
     assert isinstance(found, Changed)

@@ -34,7 +34,7 @@ from holdfast.ledger.rows import read_ledger, rows
 from holdfast.memory.read import or_nothing
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.store import CaptureStore
-from holdfast.store.inbox import Envelope, by_session, envelopes
+from holdfast.store.inbox import Envelope, last_envelopes
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -135,8 +135,7 @@ DAY_S = 24 * 60 * 60
 
 def going_on(machine: Machine, project: Project) -> list[str]:
     """Sessions of which hooks have left word, and not that they are over."""
-    letters, _ = envelopes(project.memory / "inbox")
-    lasts = [group[-1] for group in by_session(letters)]
+    lasts = last_envelopes(project.memory)
     return [last.session for last in lasts if last.event != "SessionEnd" and _alive(machine, last)]
 
 

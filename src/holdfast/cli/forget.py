@@ -62,7 +62,7 @@ def run(options: Namespace, machine: Machine) -> int:
     return 0
 
 
-def _as_json(report: app.Report, *, dry_run: bool) -> dict[str, Any]:
+def _as_json(report: app.ForgetReport, *, dry_run: bool) -> dict[str, Any]:
     wanted = report.wanted
     return {
         "removed": report.removed,
@@ -75,7 +75,7 @@ def _as_json(report: app.Report, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _show_removed(report: app.Report, title: str) -> None:
+def _show_removed(report: app.ForgetReport, title: str) -> None:
     if not report.removed:
         output.line(f"{title}: nothing, no file of this project's memory holds it.")
         return
@@ -83,7 +83,7 @@ def _show_removed(report: app.Report, title: str) -> None:
     output.show(Table([Column(title, flexible=True), Column("places", align="right")], rows))
 
 
-def _show_still_held(report: app.Report) -> None:
+def _show_still_held(report: app.ForgetReport) -> None:
     if report.to_commit:
         shared = sorted(path for path in report.removed if path.startswith(".holdfast/"))
         output.line(f"What is shared changes: commit {', '.join(shared)}.")

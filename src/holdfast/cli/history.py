@@ -7,7 +7,7 @@ from datetime import datetime
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.cli.output import Column, Table
-from holdfast.flows.undo import Changed, change_and_diff, changes_of, files_with_versions
+from holdfast.flows.undo import FileChange, change_and_diff, changes_of, files_with_versions
 
 SHOWN = 20
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and
@@ -80,7 +80,7 @@ def _show_files(machine: Machine, last: int | None, *, as_json: bool) -> None:
             output.note(f"and {more} more file{'s' if more != 1 else ''}: holdfast history -n {len(every)}")
 
 
-def _show(changes: list[Changed]) -> None:
+def _show(changes: list[FileChange]) -> None:
     columns = [Column("N", "right"), Column("When"), Column("Lines"), Column("By", flexible=True)]
     rows = [
         [str(change.n), moment(change.at), lines(change.added, change.removed), why(change.reason)]
@@ -89,7 +89,7 @@ def _show(changes: list[Changed]) -> None:
     output.show(Table(columns, rows))
 
 
-def _as_json(change: Changed) -> dict[str, object]:
+def _as_json(change: FileChange) -> dict[str, object]:
     return {
         "n": change.n,
         "file": change.file,

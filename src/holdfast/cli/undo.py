@@ -8,7 +8,8 @@ from holdfast.cli.history import lines, moment, why
 from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.cli.output import Column, Table, counted
 from holdfast.core.errors import StoreError, UsageError
-from holdfast.flows.undo import UNDO, Undone, undo, undo_personal
+from holdfast.flows.undo import Undone, undo, undo_personal
+from holdfast.store.versions import UNDO
 
 DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
 and lessons: all files that one command or capture changed, or none. With FILE only that one. What would go is shown

@@ -1,9 +1,10 @@
-"""A project's memory as one archive, and such an archive taken in: elsewhere, merged, or in the place of another."""
+"""Exports a project's memory as one archive, restores such an archive, and purges a memory."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -20,17 +21,18 @@ from holdfast.flows.union import REASON, Added, Union
 from holdfast.ledger.store import LedgerStore, missing_rows
 from holdfast.memory.store import MemoryStore
 from holdfast.store.bundle import (
-    CAPTURE,
     FORMAT,
     MEMORY,
     SHARED_LEDGER,
     Manifest,
+    already_exists,
     canonical_files,
     check_bundle,
     unpack_bundle,
     write_bundle,
 )
 from holdfast.store.machine import Machine
+from holdfast.store.memory_files import CAPTURE
 from holdfast.store.project import FORMAT as MEMORY_FORMAT
 from holdfast.store.project import Project, require_format
 from holdfast.store.versions import new_group
@@ -39,7 +41,7 @@ Mode = Literal["new", "merge", "replace"]
 
 
 class Exported(Struct, frozen=True, kw_only=True):
-    """An archive that was written, or with `done` false would be. `bytes` are those of its files, unpacked."""
+    """An archive that was written, or with `done` false would be. `bytes` counts its files, unpacked."""
 
     path: str
     title: str
@@ -51,7 +53,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 class Restored(Struct, frozen=True, kw_only=True):
-    """What an archive held and what became of it. `added` counts what a merge brought, None otherwise."""
+    """What an archive held, and what happened to it. `added` counts what a merge brought, None otherwise."""
 
     path: str
     title: str
@@ -65,9 +67,6 @@ class Restored(Struct, frozen=True, kw_only=True):
     done: bool
 
 
-# --- out -----------------------------------------------------------------------------------------------
-
-
 def export(
     machine: Machine,
     project: Project,
@@ -77,24 +76,35 @@ def export(
     force: bool = False,
     dry_run: bool = False,
 ) -> Exported:
-    """Without a target: a file named after project and day in the current directory."""
-    _require_memory(project)
+    """Writes one archive; without a target into `~/.holdfast/exports`, named after project and day."""
+    folders.recover(project.memory)
+    if not project.memory.is_dir() or transplant.is_empty(project):
+        raise NotFound(
+            "nothing is kept for this project yet", where=str(project.root), fix="Run holdfast import first"
+        )
+    require_format(project)
     path = _target(machine, project, target)
-    if not dry_run:
-        return _export(machine, project, path, version, force=force)
-    if not force and os.path.lexists(path):
-        raise StoreError("is there already", where=str(path), fix="Name another file, or say --force")
-    found = canonical_files(project.memory)
-    size = sum((project.memory / name).stat().st_size for name in found.files)
-    return Exported(
-        path=str(path),
-        title=project.title,
-        files=len(found.files),
-        bytes=size,
-        size=None,
-        left_out=found.left_out,
-        done=False,
-    )
+    if dry_run:
+        if not force and os.path.lexists(path):
+            raise already_exists(path)
+        listing = canonical_files(project.memory)
+        return Exported(
+            path=str(path),
+            title=project.title,
+            files=len(listing.files),
+            bytes=_size(project, listing.files),
+            size=None,
+            left_out=listing.left_out,
+            done=False,
+        )
+    if path.parent == machine.home / "exports":
+        files.make_private(path.parent)
+    with transplant.quiet(project), folders.staging(project.memory) as work:
+        return _write(machine, project, path, version, transplant.take(project, work), force=force)
+
+
+def _size(project: Project, names: Iterable[str]) -> int:
+    return sum((project.memory / name).stat().st_size for name in names)
 
 
 def _target(machine: Machine, project: Project, target: str | None) -> Path:
@@ -108,13 +118,6 @@ def _target(machine: Machine, project: Project, target: str | None) -> Path:
     if not path.parent.is_dir():
         raise NotFound("there is no such folder", where=str(path.parent), fix="Make it first")
     return path
-
-
-def _export(machine: Machine, project: Project, path: Path, version: str, *, force: bool) -> Exported:
-    if path.parent == machine.home / "exports":
-        files.make_private(path.parent)
-    with transplant.quiet(project), folders.staging(project.memory) as work:
-        return _write(machine, project, path, version, transplant.take(project, work), force=force)
 
 
 def _write(
@@ -141,7 +144,7 @@ def _write(
 
 
 def back_up(machine: Machine, project: Project, version: str, taken: Taken) -> str:
-    """An archive under `~/.holdfast/backups` that nothing overwrites, of all that is about to go."""
+    """Writes what is about to go into an archive under `~/.holdfast/backups` that nothing overwrites."""
     if lost := [name for name, _ in taken.left_out if name != CAPTURE]:
         where = str(project.memory / lost[0])
         fix = "Move it away, and run the command again"
@@ -153,22 +156,13 @@ def back_up(machine: Machine, project: Project, version: str, taken: Taken) -> s
     return _write(machine, project, path, version, taken).path
 
 
-def _require_memory(project: Project) -> None:
-    folders.recover(project.memory)
-    if not project.memory.is_dir() or transplant.is_empty(project):
-        raise NotFound(
-            "nothing is kept for this project yet", where=str(project.root), fix="Run holdfast import first"
-        )
-    require_format(project)
-
-
-# --- in ------------------------------------------------------------------------------------------------
+# --- restore ---------------------------------------------------------------------------------------------
 
 
 def restore(
     machine: Machine, project: Project, file: str, version: str, mode: Mode, *, dry_run: bool = False
 ) -> Restored:
-    """Nothing is written before the whole archive was read and found to be what it says."""
+    """Restores an archive. Nothing is written before the whole archive was read and checked."""
     path = machine.cwd / Path(file).expanduser()
     manifest = check_bundle(path)
     _require_room(project, manifest)
@@ -217,7 +211,7 @@ def _require_room(project: Project, manifest: Manifest) -> None:
 
 
 class _Restoring:
-    """One archive on its way into one project."""
+    """Restores one archive into one project."""
 
     def __init__(
         self,
@@ -236,17 +230,21 @@ class _Restoring:
         self.backup: str | None = None
 
     def build(self, stage: Path, before: Taken | None) -> bool:
-        """Makes the new memory in `stage/memory`; False when there is nothing to be put in place."""
+        """Makes the new memory in `stage/memory`; False when there is nothing to put in place."""
         incoming = stage / "incoming"
         unpack_bundle(self.path, self.manifest, incoming)
         files.make_private(incoming / "memory")
-        self._require_own_database(incoming / "memory" / CAPTURE)
+        database = incoming / "memory" / CAPTURE
+        if database.exists() and (problem := transplant.why_not_capture(database)):
+            raise StoreError(
+                f"its {CAPTURE} cannot be used: {problem}", where=str(self.path), fix="Nothing was changed"
+            )
         if self.mode == "merge" and before is not None:
             return self._merge(stage, incoming, before)
         self._add_shared_rows(incoming)
-        if before is not None and any(is_memory(source.path) for source in before.sources):
+        if before is not None and _holds_memory(before):
             self.backup = back_up(self.machine, self.project, self.version, before)
-        transplant.adopt(incoming, stage)
+        folders.put(incoming / "memory", stage / "memory")
         return not self.dry_run
 
     def _merge(self, stage: Path, incoming: Path, before: Taken) -> bool:
@@ -260,14 +258,8 @@ class _Restoring:
             rewrite_current(MemoryStore(here, title, lambda: now, group), {}, now, REASON)
         return bool(self.added.total) and not self.dry_run
 
-    def _require_own_database(self, database: Path) -> None:
-        if database.exists() and (problem := transplant.why_not_capture(database)):
-            raise StoreError(
-                f"its {CAPTURE} cannot be used: {problem}", where=str(self.path), fix="Nothing was changed"
-            )
-
     def _add_shared_rows(self, incoming: Path) -> None:
-        """Rows that came through the other repository's git, unless this one has them too."""
+        """Adds rows that the other repository shared through git, unless this one has them too."""
         shared = LedgerStore(incoming / SHARED_LEDGER, incoming / "shared.lock").read().entries
         own = LedgerStore(incoming / "memory" / "ledger.md", incoming / "ledger.lock")
         window = self.project.window_ledger
@@ -275,15 +267,17 @@ class _Restoring:
         own.append(missing_rows(shared, [*own.read().entries, *here]))
 
 
-def is_memory(path: str) -> bool:
-    return path.startswith(MEMORY) and path != f"{MEMORY}name"
+def _holds_memory(taken: Taken) -> bool:
+    """Whether there is more than the name that every prepared memory has."""
+    paths = {source.path for source in taken.sources}
+    return any(path.startswith(MEMORY) for path in paths - {f"{MEMORY}name"})
 
 
-# Removes a project's memory from this machine: shown first, backed up first.
+# --- purge -----------------------------------------------------------------------------------------------
 
 
 class Purged(Struct, frozen=True, kw_only=True):
-    """What is removed with a memory, and where its backup lies."""
+    """What goes with a memory, and where its backup is."""
 
     memory: str
     files: int
@@ -297,12 +291,11 @@ def plan_purge(project: Project) -> Purged | None:
     """What `purge` would remove; None when there is nothing."""
     if not project.memory.is_dir():
         return None
-    found = canonical_files(project.memory).files
-    size = sum((project.memory / name).stat().st_size for name in found)
+    names = canonical_files(project.memory).files
     return Purged(
         memory=str(project.memory),
-        files=len(found),
-        bytes=size,
+        files=len(names),
+        bytes=_size(project, names),
         shown=tuple(str(path) for path in transplant.shown_of(project)),
         backup=None,
         done=False,
@@ -317,7 +310,7 @@ def purge(machine: Machine, project: Project, version: str, *, backup: bool = Tr
     kept: list[str] = []
 
     def keep(taken: Taken) -> None:
-        if any(is_memory(source.path) for source in taken.sources) or taken.left_out:
+        if _holds_memory(taken) or taken.left_out:
             kept.append(back_up(machine, project, version, taken))
 
     transplant.remove_memory(project, keep if backup else None)

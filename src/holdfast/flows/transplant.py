@@ -1,4 +1,4 @@
-"""Takes a whole memory out, and puts one in its place: consistent, and old or new whatever happens meanwhile."""
+"""Takes a consistent copy of a whole memory, and swaps or removes a memory in one step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from holdfast.core import files, folders
 from holdfast.core.errors import StoreError
 from holdfast.core.sync_folders import sync_directory
 from holdfast.sessions.store import CAPTURE_FORMAT, CaptureStore
-from holdfast.store.bundle import CAPTURE, MACHINE_FILES, MEMORY, SHARED_LEDGER, Source, canonical_files
+from holdfast.store.bundle import MEMORY, SHARED_LEDGER, Source, canonical_files
+from holdfast.store.memory_files import CAPTURE, MACHINE_FILES
 from holdfast.store.project import FORMAT, IGNORE_ALL, UNION_MERGE, Project, worktrees
 
-# In the order in which the program takes them where it takes several.
+# Locks, in the order in which the program takes them where it takes several.
 _WRITERS = ("import", "memory", "projects", "ledger-shared", "ledger")
 _ALL = ("capture", *_WRITERS, "switches")
 _PATIENCE_S = 120.0
@@ -29,7 +30,7 @@ _INDEXES = frozenset({"source_of_session", "source_of_own"})
 
 
 class Taken(Struct, frozen=True):
-    """A memory at one moment. `left_out` says what could not be taken along, and why."""
+    """A memory at one moment. `left_out` names what could not be copied, and why."""
 
     sources: tuple[Source, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -37,7 +38,7 @@ class Taken(Struct, frozen=True):
 
 @contextmanager
 def quiet(project: Project, *, wholly: bool = False) -> Iterator[None]:
-    """Nobody of ours writes this memory meanwhile; `wholly`: nor looks for work in it."""
+    """Holds the locks of all that write this memory; `wholly`: also those of captures and switches."""
     with ExitStack() as stack:
         for name in _ALL if wholly else _WRITERS:
             stack.enter_context(files.lock(project.lock(name), timeout=_PATIENCE_S))
@@ -45,7 +46,7 @@ def quiet(project: Project, *, wholly: bool = False) -> Iterator[None]:
 
 
 def is_empty(project: Project) -> bool:
-    """Whether nothing is kept yet: at most what every prepared project has."""
+    """Whether nothing is kept yet beyond what every prepared project has."""
     found = set(canonical_files(project.memory).files) - {"name"}
     if found == {CAPTURE}:
         return CaptureStore.glimpse(project.capture, lambda store: not store.records(1), False)
@@ -53,7 +54,7 @@ def is_empty(project: Project) -> bool:
 
 
 def take(project: Project, work: Path) -> Taken:
-    """Every file of the memory. The caller has made it `quiet`; `work` is a folder for what must be copied first."""
+    """Every file of the memory. The caller has made it `quiet`; `work` is a folder for the copy of the database."""
     listing = canonical_files(project.memory)
     left_out = list(listing.left_out)
     sources: list[Source] = []
@@ -73,7 +74,7 @@ def take(project: Project, work: Path) -> Taken:
 
 
 def _snapshot(database: Path, target: Path) -> str:
-    """A consistent copy of a database that others may have open; '' or what is wrong with it."""
+    """Copies a database that others may have open; returns '' or what is wrong with it."""
     with files.explained(target, "write"):
         files.open_new(target, 0o600).close()
     try:
@@ -94,7 +95,7 @@ def _snapshot(database: Path, target: Path) -> str:
 
 
 def why_not_capture(database: Path) -> str:
-    """What keeps a database from being ours: damage, another format, or anything in it that is not of our schema."""
+    """Why a database cannot be used: damage, another format, or anything in it that is not of our schema."""
     try:
         with closing(sqlite3.connect(database)) as db:
             db.execute("PRAGMA trusted_schema=OFF")
@@ -117,10 +118,10 @@ def why_not_capture(database: Path) -> str:
 
 
 def put(project: Project, build: Callable[[Path, Taken | None], bool], *, look: Callable[[], None]) -> bool:
-    """Puts what `build` makes of a new folder in the place of the memory.
+    """Replaces the memory by the folder `memory` that `build` makes in a new folder.
 
-    `build` gets the folder and the memory as it is, None where there is none; False from it changes nothing.
-    `look` is asked under the locks whether all is still as the caller saw it.
+    `build` gets that folder and the memory as it is, None where there is none; when it returns False nothing changes.
+    `look` checks under the locks that all is still as the caller saw it.
     """
     folders.recover(project.memory)
     if not project.memory.is_dir():
@@ -137,59 +138,47 @@ def put(project: Project, build: Callable[[Path, Taken | None], bool], *, look: 
         folders.sweep(project.memory)
         with folders.staging(project.memory) as stage:
             look()
-            return _build_and_swap(project, stage, build)
-
-
-def adopt(incoming: Path, stage: Path) -> None:
-    """What was unpacked becomes the new memory."""
-    with files.explained(stage, "write"):
-        os.rename(incoming / "memory", stage / "memory")
-
-
-def _build_and_swap(project: Project, stage: Path, build: Callable[[Path, Taken | None], bool]) -> bool:
-    new = stage / "memory"
-    before = take(project, stage / "work")
-    if not build(stage, before):
-        return False
-    _carry(project, new)
-    _finish(project, new)
-    require_same(project, before)
-    old = folders.swap(new, project.memory)
-    _late_letters(old, project.memory)
-    folders.remove(old)
+            before = take(project, stage / "work")
+            if not build(stage, before):
+                return False
+            _copy_machine_files(project.memory, stage / "memory")
+            _finish(project, stage / "memory")
+            require_same(project, before)
+            old = folders.swap(stage / "memory", project.memory)
+            _move_envelopes(old, project.memory)
+            folders.remove(old)
     return True
 
 
-def _carry(project: Project, new: Path) -> None:
-    """What belongs to this machine stays here: switches, letters of hooks, what sessions were told."""
-    for name in MACHINE_FILES:
-        if (data := files.read(project.memory / name)) is not None:
-            _write(new / name, data)
-    _late_letters(project.memory, new, copy=True)
+def _copy_machine_files(old: Path, new: Path) -> None:
+    """What belongs to this machine stays here: switches, envelopes of hooks, what sessions were told."""
+    data = {name: files.read(old / name) for name in MACHINE_FILES}
+    write_sources(new, [Source(name, content) for name, content in data.items() if content is not None])
+    _move_envelopes(old, new, move=shutil.copy)
 
 
-def _late_letters(old: Path, new: Path, *, copy: bool = False) -> None:
-    """Hooks take no lock: what they post while folders change places is brought after."""
+def _move_envelopes(old: Path, new: Path, move: Callable[[Path, Path], object] = os.rename) -> None:
+    """Hooks take no lock, so the envelopes that they post while folders change places follow afterwards."""
     with contextlib.suppress(OSError):
-        for letter in sorted((old / "inbox").glob("*.json")):
-            target = new / "inbox" / letter.name
+        for envelope in sorted((old / "inbox").glob("*.json")):
+            target = new / "inbox" / envelope.name
             if not os.path.lexists(target):
                 files.make_private(target.parent)
-                (shutil.copy if copy else os.rename)(letter, target)
+                move(envelope, target)
 
 
 def _finish(project: Project, new: Path) -> None:
     files.make_private(new)
     os.chmod(new, 0o700)
-    folders.remove(new / "locks")  # those that were used to make it
+    folders.remove(new / "locks")  # those that building it needed
     if not (new / "format").exists():
-        _write(new / "format", f"{FORMAT}\n".encode())
+        write_sources(new, [Source("format", f"{FORMAT}\n".encode())])
     for folder, _, _ in os.walk(new):
         sync_directory(Path(folder))
 
 
 def require_same(project: Project, before: Taken) -> None:
-    """Who edits by hand knows no lock; what they wrote meanwhile is not thrown away."""
+    """Raises Conflict when a person, who takes no lock, has edited a file meanwhile."""
     known: Mapping[str, bytes | Path] = {source.path: source.data for source in before.sources}
     for name in canonical_files(project.memory).files:
         if name != CAPTURE and files.read(project.memory / name) != known.get(MEMORY + name):
@@ -198,8 +187,8 @@ def require_same(project: Project, before: Taken) -> None:
             )
 
 
-def write_sources(folder: Path, sources: tuple[Source, ...]) -> None:
-    """The memory as it was taken, into a new folder."""
+def write_sources(folder: Path, sources: Iterable[Source]) -> None:
+    """Writes files that were copied before into a new folder."""
     for source in sources:
         path = folder / source.path
         with source.stream() as data, files.explained(path, "write"), files.open_new(path) as target:
@@ -207,25 +196,18 @@ def write_sources(folder: Path, sources: tuple[Source, ...]) -> None:
             files.finish(target)
 
 
-def _write(path: Path, data: bytes) -> None:
-    with files.explained(path, "write"), files.open_new(path) as file:
-        file.write(data)
-        files.finish(file)
-
-
 def at(project: Project, memory: Path) -> Project:
-    """The same project with its memory elsewhere, and no window that anything could be written through."""
+    """The same project with its memory elsewhere, and a window that leads nowhere."""
     return replace(
         project, memory=memory, window=memory.parent / "window", identity_file=memory.parent / "id"
     )
 
 
-# Removes a project's memory and what its work trees show of it; what git has, and what others put there,
-# stays.
+# --- removing --------------------------------------------------------------------------------------------
 
 
 def remove_memory(project: Project, keep: Callable[[Taken], None] | None = None) -> None:
-    """At once: it steps out of its place whole, and is deleted there. `keep` may make a copy of it first."""
+    """Moves the memory out of its place in one step, then deletes it. `keep` may back it up first."""
     with quiet(project, wholly=True):
         folders.sweep(project.memory)
         with folders.staging(project.memory) as stage:
@@ -239,13 +221,16 @@ def remove_memory(project: Project, keep: Callable[[Taken], None] | None = None)
 
 
 def shown_of(project: Project) -> list[Path]:
-    """What the work trees of a project show of its memory: links, our git rules, and the project's id."""
-    found = [
+    """What the work trees of a project show of its memory: links, our git rules, and the project's id.
+
+    Files that git has, or that others put there, are not among them.
+    """
+    shown = [
         path for root in (project.root, *worktrees(project)) for path in _ours_in(project, root / ".holdfast")
     ]
-    if _says(project.identity_file, f"{project.memory.name}\n"):
-        found.append(project.identity_file)
-    return found
+    if _holds(project.identity_file, f"{project.memory.name}\n"):
+        shown.append(project.identity_file)
+    return shown
 
 
 def remove_shown(project: Project) -> None:
@@ -262,7 +247,7 @@ def _ours_in(project: Project, window: Path) -> Iterator[Path]:
         return
     local = window / "local"
     linked = local.is_symlink() and Path(os.readlink(local)) == project.memory
-    if linked or _says(local, f"{project.memory}\n"):
+    if linked or _holds(local, f"{project.memory}\n"):
         yield local
     ledger = window / "ledger.md"
     if ledger.is_symlink() and Path(os.readlink(ledger)) == Path("local") / "ledger.md":
@@ -270,9 +255,9 @@ def _ours_in(project: Project, window: Path) -> Iterator[Path]:
     elif os.path.lexists(ledger):
         return  # shared in git: its rules stay with it
     for name, text in ((".gitignore", IGNORE_ALL), (".gitattributes", UNION_MERGE)):
-        if _says(window / name, text):
+        if _holds(window / name, text):
             yield window / name
 
 
-def _says(path: Path, text: str) -> bool:
+def _holds(path: Path, text: str) -> bool:
     return not path.is_symlink() and path.is_file() and files.read(path) == text.encode()

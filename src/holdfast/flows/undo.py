@@ -1,4 +1,4 @@
-"""The versions of the files that change: which there are, what a change did, and the way back."""
+"""The versions of files that change: lists them, shows what a change did, and takes changes back."""
 
 from __future__ import annotations
 
@@ -19,19 +19,7 @@ from holdfast.lessons.states import lesson_store
 from holdfast.memory.store import MemoryStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
-from holdfast.store.versions import UNDO, UNSAVED, Change, Step, new_group
-
-__all__ = [
-    "UNDO",
-    "Changed",
-    "FileVersions",
-    "Undone",
-    "change_and_diff",
-    "changes_of",
-    "files_with_versions",
-    "undo",
-    "undo_personal",
-]
+from holdfast.store.versions import UNSAVED, Change, Step, new_group
 
 
 class FileVersions(Struct, frozen=True, kw_only=True):
@@ -43,27 +31,27 @@ class FileVersions(Struct, frozen=True, kw_only=True):
     last_reason: str
 
 
-class Changed(Struct, frozen=True, kw_only=True):
-    """One change of a file. `added` and `removed` are lines, None where a version is no longer there."""
+class FileChange(Struct, frozen=True, kw_only=True):
+    """One change of a file. `added` and `removed` count lines, None where a version is no longer there."""
 
     n: int
     file: str
     at: datetime
     reason: str
     group: str
-    added: int | None
-    removed: int | None
+    added: int | None = None
+    removed: int | None = None
 
 
 class Undone(Struct, frozen=True, kw_only=True):
-    """What became of one file. `changes` are those that were taken back, the newest first."""
+    """One file that was taken back. `changes` are those that were taken back, the newest first."""
 
     file: str
-    changes: tuple[Changed, ...]
-    added: int
-    removed: int
-    diff: str
-    gone: bool  # the file itself is taken back: it had not been there before
+    changes: tuple[FileChange, ...] = ()
+    added: int = 0
+    removed: int = 0
+    diff: str = ""
+    gone: bool  # the file itself is removed: it did not exist before
 
 
 def files_with_versions(machine: Machine, project: Project) -> list[FileVersions]:
@@ -74,63 +62,48 @@ def files_with_versions(machine: Machine, project: Project) -> list[FileVersions
     for name, changes in by_file.items():
         changes[:0] = filter(None, [store.unsaved(name)])
     return [
-        FileVersions(file=name, changes=len(found), last_at=_moment(found[0].at), last_reason=found[0].reason)
-        for name, found in by_file.items()
+        FileVersions(
+            file=name, changes=len(changes), last_at=_time(changes[0]), last_reason=changes[0].reason
+        )
+        for name, changes in by_file.items()
     ]
 
 
-def changes_of(machine: Machine, project: Project, file: str, last: int | None = None) -> list[Changed]:
-    """Newest first."""
+def changes_of(machine: Machine, project: Project, file: str, last: int | None = None) -> list[FileChange]:
+    """The changes of a file, newest first."""
     store = memory_of(machine, project)
-    named = _named(machine, file)
-    found = [*filter(None, [store.unsaved(named)]), *store.history(named)]
-    return [_changed(store, change) for change in (found[:last] if last else found)]
+    name = _file_name(machine, file)
+    changes = [*filter(None, [store.unsaved(name)]), *store.history(name)]
+    return [_counted(store, change) for change in (changes[:last] if last else changes)]
 
 
-def change_and_diff(machine: Machine, project: Project, n: int, file: str | None) -> tuple[Changed, str]:
+def change_and_diff(machine: Machine, project: Project, n: int, file: str | None) -> tuple[FileChange, str]:
     store = memory_of(machine, project)
-    change = _unsaved(machine, store, n, file) or _numbered(machine, store, n, file)
-    before, after = _contents(store, change)
-    return _changed(store, change), unified(before, after, change.file)
+    change = store.unsaved(_file_name(machine, file)) if file is not None else None
+    if change is None or change.n != n:
+        change = _change_by_number(machine, store, n, file)
+    return _counted(store, change), unified(*_contents(store, change), change.file)
 
 
 def undo(
     machine: Machine, project: Project, file: str | None, *, to: int | None = None, dry_run: bool = False
 ) -> list[Undone]:
-    """Takes back the last change of ours with all that was done in the same go, or goes to one version of a file."""
+    """Takes back the last change of ours with all of its group, or goes to one version of a file."""
     store = memory_of(machine, project)
     dry_run = dry_run or not project.memory.is_dir()
     if not dry_run:
         project.prepare()
     if to is not None:
-        done = _go_to(machine, project, store, _numbered(machine, store, to, file), dry_run=dry_run)
+        undone = _go_to(store, _change_by_number(machine, store, to, file), dry_run=dry_run)
     else:
-        named = _named(machine, file) if file is not None else None
-        steps = store.steps_back(named) if dry_run else store.undo(named)
-        done = [_undone(store, step.file, step.now, step.then, step.changes) for step in steps]
+        name = _file_name(machine, file) if file is not None else None
+        steps = store.steps_back(name) if dry_run else store.undo(name)
+        undone = [_undone(store, step) for step in steps]
         if not dry_run:
-            done += _shared_as_before(machine, project, steps)
-    if done and not dry_run:
+            undone += _restore_sharing(machine, project, steps)
+    if undone and not dry_run:
         refresh(machine, project)
-    return done
-
-
-def _shared_as_before(machine: Machine, project: Project, steps: Sequence[Step]) -> list[Undone]:
-    """Lessons lie in git, which keeps their versions: what was chosen then says which of them belong there."""
-    step = next((step for step in steps if step.file == f"lessons/{CHOICES}"), None)
-    if step is None:
-        return []
-    from holdfast.flows.lesson_sharing import share_as_before
-
-    path = project.memory / "lessons" / CHOICES
-    was, now = (decode_choices(data, path) for data in (step.now, step.then))
-    gone, again = share_as_before(machine, project, was, now)
-    return [
-        Undone(
-            file=f".holdfast/lessons/{name}.md", changes=(), added=0, removed=0, diff="", gone=name in gone
-        )
-        for name in (*gone, *again)
-    ]
+    return undone
 
 
 def undo_personal(machine: Machine, project: Project, *, dry_run: bool = False) -> list[Undone]:
@@ -139,100 +112,85 @@ def undo_personal(machine: Machine, project: Project, *, dry_run: bool = False) 
     steps = store.personal_steps_back() if dry_run else store.undo_personal()
     if steps and not dry_run:
         refresh(machine, project)
-    return [
-        Undone(
-            file=f"~/.holdfast/{step.file}",
-            changes=tuple(_plainly(change) for change in step.changes),
-            added=count(step.now, step.then)[0],
-            removed=count(step.now, step.then)[1],
-            diff=unified(step.now, step.then, step.file),
-            gone=step.then is None,
-        )
-        for step in steps
-    ]
+    return [replace(_undone(None, step), file=f"~/.holdfast/{step.file}") for step in steps]
 
 
-def _plainly(change: Change) -> Changed:
-    return Changed(
-        n=change.n,
-        file=change.file,
-        at=_moment(change.at),
-        reason=change.reason,
-        group=change.group,
-        added=None,
-        removed=None,
-    )
-
-
-def _go_to(
-    machine: Machine, project: Project, store: MemoryStore, change: Change, *, dry_run: bool
-) -> list[Undone]:
+def _go_to(store: MemoryStore, change: Change, *, dry_run: bool) -> list[Undone]:
     now, then = store.bytes_of(change.file), store.content(change.file, change.n)
     if now == then:
         return []
     if not dry_run:
         store.restore(change.file, change.n)
     newer = tuple(later for later in store.history(change.file) if later.n > change.n)
-    return [_undone(store, change.file, now, then, newer)]
+    return [_undone(store, Step(file=change.file, now=now, then=then, changes=newer))]
 
 
-def _numbered(machine: Machine, store: MemoryStore, n: int, file: str | None) -> Change:
+def _restore_sharing(machine: Machine, project: Project, steps: Sequence[Step]) -> list[Undone]:
+    """Git keeps the versions of shared lessons: the choices of then say which of them belong there."""
+    step = next((step for step in steps if step.file == f"lessons/{CHOICES}"), None)
+    if step is None:
+        return []
+    from holdfast.flows.lesson_sharing import share_as_before
+
+    path = project.memory / "lessons" / CHOICES
+    was, now = (decode_choices(data, path) for data in (step.now, step.then))
+    gone, again = share_as_before(machine, project, was, now)
+    return [Undone(file=f".holdfast/lessons/{name}.md", gone=name in gone) for name in (*gone, *again)]
+
+
+def _change_by_number(machine: Machine, store: MemoryStore, n: int, file: str | None) -> Change:
     """A change by its number, which no other change has."""
-    named = _named(machine, file) if file is not None else None
-    for change in store.history(named):
+    name = _file_name(machine, file) if file is not None else None
+    for change in store.history(name):
         if change.n == n:
             return change
-    which = store.shown_name(named) if named is not None else "this project"
-    fix = f"holdfast history {file or 'FILE'} lists them"
-    raise NotFound(f"{which} has no version {n}", fix=fix)
+    which = store.shown_name(name) if name is not None else "this project"
+    raise NotFound(f"{which} has no version {n}", fix=f"holdfast history {file or 'FILE'} lists them")
 
 
-def _unsaved(machine: Machine, store: MemoryStore, n: int, file: str | None) -> Change | None:
-    """What somebody wrote since, where it is listed with this number."""
-    change = store.unsaved(_named(machine, file)) if file is not None else None
-    return change if change is not None and change.n == n else None
-
-
-def _named(machine: Machine, file: str) -> str:
-    """A file as the store knows it: by its name, or by a path from where the person stands."""
+def _file_name(machine: Machine, file: str) -> str:
+    """A file as the store knows it: by its name, or by a path from the current directory."""
     if not file.strip() or "\0" in file:
         raise UsageError("the name of a file is empty", fix="Name one, such as current.md")
-    return (
-        os.path.join(machine.cwd, file)
-        if os.sep in file and os.path.exists(os.path.join(machine.cwd, file))
-        else file
+    path = os.path.join(machine.cwd, file)
+    return path if os.sep in file and os.path.exists(path) else file
+
+
+def _undone(store: MemoryStore | None, step: Step) -> Undone:
+    added, removed = count(step.now, step.then)
+    return Undone(
+        file=step.file,
+        changes=tuple(_counted(store, change) for change in step.changes),
+        added=added,
+        removed=removed,
+        diff=unified(step.now, step.then, step.file),
+        gone=step.then is None,
     )
 
 
-def _changed(store: MemoryStore, change: Change) -> Changed:
-    plain = _plainly(change)
+def _counted(store: MemoryStore | None, change: Change) -> FileChange:
+    """A change with its lines counted, where the store still has both versions."""
+    added = removed = None
     with suppress(HoldfastError):  # a version that is no longer whole is still listed
-        added, removed = count(*_contents(store, change))
-        return replace(plain, added=added, removed=removed)
-    return plain
-
-
-def _undone(
-    store: MemoryStore, file: str, now: bytes | None, then: bytes | None, changes: tuple[Change, ...]
-) -> Undone:
-    added, removed = count(now, then)
-    return Undone(
-        file=file,
-        changes=tuple(_changed(store, change) for change in changes),
+        added, removed = count(*_contents(store, change)) if store is not None else (None, None)
+    return FileChange(
+        n=change.n,
+        file=change.file,
+        at=_time(change),
+        reason=change.reason,
+        group=change.group,
         added=added,
         removed=removed,
-        diff=unified(now, then, file),
-        gone=then is None,
     )
 
 
 def _contents(store: MemoryStore, change: Change) -> tuple[bytes | None, bytes | None]:
-    def of(digest: str | None) -> bytes | None:
+    def content(digest: str | None) -> bytes | None:
         return None if digest is None else store.versions.content(digest)
 
-    after = store.bytes_of(change.file) if change.reason == UNSAVED else of(change.after)
-    return of(change.before), after
+    after = store.bytes_of(change.file) if change.reason == UNSAVED else content(change.after)
+    return content(change.before), after
 
 
-def _moment(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)
+def _time(change: Change) -> datetime:
+    return datetime.fromtimestamp(change.at, UTC)

@@ -1,13 +1,14 @@
-"""Adds to a memory what another one knows more: nothing that is here changes its words, and nothing is lost.
+"""Merges another memory into this one: adds what is missing, and leaves what is here as it is.
 
-What was forgotten or taken out here does not come back with what comes from elsewhere.
+What was forgotten or dismissed here does not come back with the other memory.
 """
 
 from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,21 +19,21 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import NameRefused, NotALesson
 from holdfast.core.names import safe_name
-from holdfast.ledger.markdown import LedgerFile
 from holdfast.ledger.store import LedgerStore, missing_rows
 from holdfast.lessons.proposals import allowed
 from holdfast.lessons.store import LessonStore, read_file
 from holdfast.memory.current import Current, CurrentFile
+from holdfast.memory.read import known_projects
 from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
-from holdfast.model.memory import Question
+from holdfast.model.memory import Decision, Fact, Question
 from holdfast.sessions.store import CaptureStore
-from holdfast.store.bundle import CAPTURE, canonical_files
+from holdfast.store.bundle import canonical_files
 from holdfast.store.denied import Denied
 from holdfast.store.line_grammar import Problem
+from holdfast.store.memory_files import CAPTURE, kind_of
 from holdfast.store.project import Project
-from holdfast.store.versions import is_lesson
 
 REASON = "restore --merge"
 T = TypeVar("T")
@@ -60,49 +61,44 @@ class Added(Struct, kw_only=True):
 
 
 class Union:
-    """One memory into another. Both are copies that nobody else writes; `here` is the one that grows."""
+    """Merges `there` into `here`. Both are copies that no other process writes."""
 
     def __init__(self, here: Project, there: Project, titles: tuple[str, str], group: str, at: float) -> None:
         self.here, self.there = here, there
         self._title_here, self._title_there = titles
-        self._group = group
-        self._at = at
+        self._group, self._at = group, at
         self.added = Added()
         self._denied = Denied(here.memory)
-        self._no_ids, self._no_sessions = set(self._denied.ids), set(self._denied.sessions)
+        self._forgotten = set(self._denied.sessions)
 
     def run(self, shared: Sequence[Path]) -> Added:
-        """`shared` are ledgers of repositories: the other one's, whose rows come in, and ours, whose are here."""
+        """`shared` are the ledgers of the repositories: the other one's, whose rows come in, and this one's."""
         self._add_rows(shared)
         self._add_lines()
-        for name in _projects(self.there):
-            self._add_project(name)
+        for name in known_projects(self.there):
+            with contextlib.suppress(NameRefused):
+                self._add_project(safe_name(name))
         self._add_current()
         self._add_records()
         self._add_files()
         return self.added
 
-    # --- rows and lines --------------------------------------------------------------------------------
-
     def _add_rows(self, shared: Sequence[Path]) -> None:
-        store = _ledger_of(self.here)
-        known, new = store.read(), _ledger_of(self.there).read()
-        theirs, *ours = [LedgerStore(path, path.with_suffix(".lock")).read() for path in shared]
-        there = [*known.entries, *(entry for ledger in ours for entry in ledger.entries)]
-        self._no_sessions |= {entry.session for entry in there if entry.forgotten}
-        rows = missing_rows([*new.entries, *missing_rows(theirs.entries, new.entries)], there)
-        rows = [row for row in rows if row.session not in self._no_sessions]
+        store, new = (LedgerStore(side.ledger, side.lock("ledger")) for side in (self.here, self.there))
+        theirs, ours = (LedgerStore(path, path.with_suffix(".lock")).read() for path in shared)
+        known = [*store.read().entries, *ours.entries]
+        self._forgotten |= {entry.session for entry in known if entry.forgotten}
+        read = new.read()
+        rows = missing_rows([*read.entries, *missing_rows(theirs.entries, read.entries)], known)
+        rows = [row for row in rows if row.session not in self._forgotten]
         store.append(rows)
         self.added.rows = len(rows)
-        self._report(new, theirs)
-        # forgotten there: it is not taken from there either
-        self._no_sessions |= {row.session for row in rows if row.forgotten}
-
-    def _report(self, *ledgers: LedgerFile) -> None:
-        self.added.problems += [problem.message for ledger in ledgers for problem in ledger.problems]
+        self.added.problems += [problem.message for problem in (*read.problems, *theirs.problems)]
+        # Forgotten in the other memory: nothing else of it is taken either.
+        self._forgotten |= {row.session for row in rows if row.forgotten}
 
     def _add_lines(self) -> None:
-        """Lists of one line for each thing, such as what was dismissed: the lines that are missing."""
+        """Adds missing lines to the lists of one line for each thing, such as what was dismissed."""
         for path in sorted(self.there.memory.glob("*.jsonl")):
             target = self.here.memory / path.name
             if target.exists():
@@ -121,9 +117,12 @@ class Union:
         ours = self._store(self._title_here if name == self._title_there else name)
         entries = theirs.entries()
         self._warn(entries.problems)
-        known = {entry.session for entry in ours.entries().entries} | self._no_sessions
-        found = [entry for entry in entries.entries if entry.session not in known and entry.at is not None]
-        new = [self._denied.left_of(self._stripped(entry)) for entry in found]
+        known = {entry.session for entry in ours.entries().entries} | self._forgotten
+        new = [
+            self._denied.left_of(self._strip(entry))
+            for entry in entries.entries
+            if entry.session not in known and entry.at is not None
+        ]
         if new:
             ours.record(*new)
         self.added.sessions += len(new)
@@ -133,130 +132,111 @@ class Union:
     def _add_facts(self, theirs: MemoryStore, ours: MemoryStore) -> None:
         file = theirs.facts()
         self._warn(file.problems)
-        out = ours.dismissed() | self._no_ids
-        now = ours.facts().reference
-        known = {fact.id for kept in now.facts for fact in (kept.fact, *kept.was)}
-        decided = {decision.id for decision in now.decisions}
-        theirs_now = self._stripped(file.reference)
-        facts = [
-            kept
-            for kept in theirs_now.facts
-            if kept.fact.id not in known | out and self._denied.lets(kept.fact)
-        ]
-        decisions = [
-            one for one in theirs_now.decisions if one.id not in decided | out and self._denied.lets(one)
-        ]
+        new, now = self._strip(file.reference), ours.facts().reference
+        known = {item.id for kept in now.facts for item in (kept.fact, *kept.was)}
+        known |= {decision.id for decision in now.decisions} | self._unwanted(ours)
+        facts = [kept for kept in new.facts if self._is_new(kept.fact, known)]
+        decisions = [decision for decision in new.decisions if self._is_new(decision, known)]
+
+        def merged(reference: Reference) -> Reference:
+            return Reference(facts=(*reference.facts, *facts), decisions=(*reference.decisions, *decisions))
+
         if facts or decisions:
-
-            def with_more(reference: Reference) -> Reference:
-                return Reference(
-                    facts=(*reference.facts, *facts), decisions=(*reference.decisions, *decisions)
-                )
-
-            ours.change_facts(with_more, REASON)
+            ours.change_facts(merged, REASON)
         self.added.facts += len(facts)
         self.added.decisions += len(decisions)
 
     def _add_questions(self, theirs: MemoryStore, ours: MemoryStore) -> None:
         file = theirs.questions()
         self._warn(file.problems)
-        out = ours.dismissed() | self._no_ids
         known = {question.id: question for question in ours.questions().questions}
-        asked = [one for one in map(self._stripped, file.questions) if self._denied.lets(one)]
-        new = [one for one in asked if one.id not in known.keys() | out]
-        answered = {one.id: one for one in asked if one.answer and one.id in known and known[one.id].open}
+        asked = [question for question in map(self._strip, file.questions) if self._denied.lets(question)]
+        new = [question for question in asked if question.id not in known.keys() | self._unwanted(ours)]
+        answered = {
+            question.id: question
+            for question in asked
+            if question.answer and question.id in known and known[question.id].open
+        }
 
-        def with_more(questions: tuple[Question, ...]) -> Iterable[Question]:
+        def merged(questions: tuple[Question, ...]) -> Iterable[Question]:
             for question in questions:
-                told = answered.get(question.id)
-                yield (
-                    question
-                    if told is None
-                    else replace(question, answer=told.answer, by=told.by, answered_at=told.answered_at)
-                )
+                answer = answered.get(question.id, question)
+                yield replace(question, answer=answer.answer, by=answer.by, answered_at=answer.answered_at)
             yield from new
 
         if new or answered:
-            ours.change_questions(with_more, REASON)
+            ours.change_questions(merged, REASON)
         self.added.questions += len(new)
         self.added.answers += len(answered)
 
-    # --- the state -------------------------------------------------------------------------------------
-
     def _add_current(self) -> None:
-        """Next steps and to-dos that are missing; everything else of the state is this memory's own."""
+        """Adds missing next steps and to-dos; the rest of the state is this memory's own."""
         theirs = MemoryStore(self.there, self._title_there).current()
         self._warn(theirs.problems)
         ours = self._store(self._title_here)
         if not files.read(ours.current_file):
-            return  # there is none: the file itself is taken
+            return  # `_add_files` takes the whole file
         file = ours.current()
-        out = ours.dismissed() | self._no_ids
         steps = {(step.branch, step.text) for step in file.current.next}
-        items = {item.id for item in (*file.current.todo, *file.ticked)} | out
-        gone = self._no_sessions
+        items = {item.id for item in (*file.current.todo, *file.ticked)} | self._unwanted(ours)
         next_ = [
-            self._stripped(step)
+            self._strip(step)
             for step in theirs.current.next
-            if (step.branch, step.text) not in steps and step.session not in gone
+            if (step.branch, step.text) not in steps and step.session not in self._forgotten
         ]
         todo = [
-            self._stripped(item)
+            self._strip(item)
             for item in theirs.current.todo
-            if item.id not in items and item.session not in gone
+            if item.id not in items and item.session not in self._forgotten
         ]
 
-        def with_more(read: CurrentFile) -> Current:
+        def merged(read: CurrentFile) -> Current:
             now = read.current
             return replace(now, next=(*now.next, *next_), todo=(*now.todo, *todo))
 
         if next_ or todo:
-            ours.change_current(with_more, REASON)
+            ours.change_current(merged, REASON)
         self.added.next, self.added.todo = len(next_), len(todo)
 
-    # --- the rest --------------------------------------------------------------------------------------
+    # --- records and files -----------------------------------------------------------------------------
 
     def _add_records(self) -> None:
-        """What is known of sessions beyond their rows. How far transcripts were read there means nothing here."""
+        """Adds what is known of sessions beyond their rows; cursors into the other machine's transcripts stay out."""
         none: list[DistilledSession] = []
         records = CaptureStore.glimpse(self.there.capture, lambda store: store.all_records(), none)
         if not records:
             return
-        store = CaptureStore(self.here.capture)
-        try:
-            with store.transaction():
-                for record in records:
-                    if record.session not in self._no_sessions and store.record(record.session) is None:
-                        store.put_record(self._stripped(record))
-                        self.added.records += 1
-        finally:
-            store.close()
+        with closing(CaptureStore(self.here.capture)) as store, store.transaction():
+            for record in records:
+                if record.session not in self._forgotten and store.record(record.session) is None:
+                    store.put_record(self._strip(record))
+                    self.added.records += 1
 
     def _add_files(self) -> None:
-        """Files that are not here at all; versions are those of the files there, and stay there."""
+        """Copies files that are missing here. Versions belong to the files there, and stay there."""
         for name in canonical_files(self.there.memory).files:
             top, _, rest = name.partition("/")
             managed = top == "projects" and (name.endswith(_MANAGED) or "/archive/" in name)
             if name in ("name", "ledger.md", CAPTURE) or top == "history" or managed:
                 continue
+            target = self.here.memory / name
             if rest and top == "projects":
                 project, _, inner = rest.partition("/")
                 own = self._title_here if project == self._title_there else project
                 target = self.here.memory / "projects" / own / inner
+            if target.exists() or self._is_unwanted_lesson(name):
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if name.endswith(".md") and self._denied.texts:
+                text = (self.there.memory / name).read_text("utf-8", "surrogateescape")
+                target.write_text(self._denied.strip(text), "utf-8", "surrogateescape")
             else:
-                target = self.here.memory / name
-            if not target.exists() and not self._is_kept_away(name):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if name.endswith(".md") and self._denied.texts:
-                    text = (self.there.memory / name).read_text("utf-8", "surrogateescape")
-                    target.write_text(self._denied.strip(text), "utf-8", "surrogateescape")
-                else:
-                    shutil.copyfile(self.there.memory / name, target)
-                self.added.files += 1
+                shutil.copyfile(self.there.memory / name, target)
+            self.added.files += 1
 
-    def _is_kept_away(self, name: str) -> bool:
-        """A lesson that was rejected or forgotten here."""
-        if not is_lesson(name) or not name.endswith(".md"):
+    def _is_unwanted_lesson(self, name: str) -> bool:
+        """Whether it is a lesson that was rejected or forgotten here."""
+        if kind_of(name).forget != "lesson" or not name.endswith(".md"):
             return False
         try:
             lesson = read_file(self.there.memory / name, name).lesson
@@ -265,11 +245,19 @@ class Union:
         rejected = set(LessonStore(self.here).choices().rejected_rules())
         return rejected.issuperset(lesson.rules) or allowed(lesson, self._denied).rules != lesson.rules
 
-    def _stripped(self, value: T) -> T:
-        """Whatever comes in, without texts that were forgotten here."""
+    # --- what may come in ------------------------------------------------------------------------------
+
+    def _is_new(self, item: Fact | Decision, known: Collection[str]) -> bool:
+        return item.id not in known and self._denied.lets(item)
+
+    def _unwanted(self, ours: MemoryStore) -> frozenset[str]:
+        return self._denied.ids | ours.dismissed()
+
+    def _strip(self, value: T) -> T:
+        """The value without texts that were forgotten here."""
         if not self._denied.texts:
             return value
-        return msgspec.convert(_walk(msgspec.to_builtins(value), self._denied.strip), type(value))
+        return msgspec.convert(_map_texts(msgspec.to_builtins(value), self._denied.strip), type(value))
 
     def _store(self, name: str) -> MemoryStore:
         return MemoryStore(self.here, name, clock=lambda: self._at, group=self._group)
@@ -278,22 +266,9 @@ class Union:
         self.added.problems += [problem.message for problem in problems]
 
 
-def _walk(value: Any, strip: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return strip(value)
+        return change(value)
     if isinstance(value, dict):
-        return {key: _walk(item, strip) for key, item in value.items()}
-    return [_walk(item, strip) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _ledger_of(project: Project) -> LedgerStore:
-    return LedgerStore(project.ledger, project.lock("ledger"))
-
-
-def _projects(project: Project) -> list[str]:
-    folder = project.memory / "projects"
-    found: list[str] = []
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        with contextlib.suppress(NameRefused):
-            found.append(safe_name(path.name))
-    return found
+        return {key: _map_texts(item, change) for key, item in value.items()}
+    return [_map_texts(item, change) for item in value] if isinstance(value, list | tuple) else value

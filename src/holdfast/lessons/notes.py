@@ -20,7 +20,7 @@ from holdfast.model.lesson import Fingerprint, Lesson
 from holdfast.store.project import Project
 from holdfast.store.removal import Removal
 from holdfast.store.trust import Trust
-from holdfast.store.versions import Versions, is_lesson
+from holdfast.store.versions import Versions
 
 FORMAT = 1
 CHOICES = "choices.json"
@@ -237,9 +237,6 @@ class LessonForgetting:
         self.project = project
         self.removal = removal
         self._home = project.memory.parent.parent
-
-    def is_mine(self, shown: str) -> bool:
-        return is_lesson(shown) or shown == f"lessons/{RECORD}"
 
     def edit(self, shown: str, data: bytes) -> bytes:
         """A lesson, or what was chosen, without what is forgotten; nothing when nothing is left."""

@@ -1,7 +1,7 @@
 """One archive for a whole memory: a tar in gzip whose first member, manifest.json, names and hashes all others.
 
-What comes in is somebody else's file. It is read to its end and compared with its manifest before anything is
-written; the reader is never let further than the manifest allows, so nothing unpacks to more than it says.
+An archive may come from anyone. It is read to its end and compared with its manifest before anything is written,
+and the reader never goes further than the manifest allows, so nothing unpacks to more than it says.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import os
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 
 import msgspec
@@ -28,77 +28,8 @@ from holdfast.core.names import safe_name
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_directory
 from holdfast.guard.hidden_text import has_hidden
+from holdfast.store.memory_files import kind_of, walk_memory
 from holdfast.store.project import FORMAT as MEMORY_FORMAT
-
-# Which files of a memory are the memory itself: all but what is derived, bound to this machine or in passing.
-
-CAPTURE = "capture.db"
-# Bound to this machine: what hooks may do here, what they left and said, where the work tree lies.
-MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
-MACHINE_FOLDERS = ("inbox", "locks")
-_DERIVED_FILES = lazy_regex(
-    r"(?:resume|index)\.json|hot\.words|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json"
-)
-_DERIVED = (".npy", ".vec", ".tmp", "-wal", "-shm", "-journal")
-_LONGEST_NAME = 255
-_LONGEST_PATH = 1000
-
-
-class Listing(Struct, frozen=True):
-    """Paths from the top of the memory, in order; and what stands there and cannot be taken along, with the reason."""
-
-    files: tuple[str, ...]
-    left_out: tuple[tuple[str, str], ...]
-
-
-def belongs(path: str) -> bool:
-    """Whether a file at this place is part of the memory. By exclusion: what a later version adds belongs to it."""
-    top, _, rest = path.partition("/")
-    if top in MACHINE_FOLDERS or (not rest and (path in MACHINE_FILES or _DERIVED_FILES.fullmatch(path))):
-        return False
-    return path == CAPTURE or not path.endswith((".db", *_DERIVED))
-
-
-def why_not(path: str) -> str:
-    """Why a path cannot be one of a memory's files; '' when it can."""
-    parts = path.split("/")
-    if any(part in ("", ".", "..") for part in parts) or "\\" in path:
-        return "it leads elsewhere"
-    if not path.isprintable() or has_hidden(path):
-        return "its name holds hidden characters"
-    if os.name == "nt" and ":" in path:
-        return "a colon makes it a drive or a stream"
-    if len(path) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts):
-        return "its name is too long"
-    return ""
-
-
-def canonical_files(memory: Path) -> Listing:
-    files: list[str] = []
-    left_out: list[tuple[str, str]] = []
-    for folder, folders, names in os.walk(memory):
-        for name in sorted(folders):
-            if os.path.islink(os.path.join(folder, name)):
-                names.append(name)
-        for name in names:
-            path = os.path.join(folder, name)
-            shown = Path(path).relative_to(memory).as_posix()
-            if not belongs(shown):
-                continue
-            reason = _why_not_file(path) or why_not(shown)
-            (left_out.append((shown, reason)) if reason else files.append(shown))
-    return Listing(tuple(sorted(files)), tuple(sorted(left_out)))
-
-
-def _why_not_file(path: str) -> str:
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError as error:
-        return (error.strerror or "it cannot be read").lower()
-    if stat.S_ISLNK(mode):
-        return "it is a link"
-    return "" if stat.S_ISREG(mode) else "it is no regular file"
-
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -113,6 +44,8 @@ _HEADERS = 64 << 10  # what may stand between two members, and after the last
 PIECE = 1 << 18
 _VERSION = lazy_regex(r"[0-9A-Za-z.+!-]{1,40}")
 _SHA256 = lazy_regex(r"[0-9a-f]{64}")
+_LONGEST_NAME = 255
+_LONGEST_PATH = 1000
 _DAMAGED = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, UnicodeError)
 
 
@@ -137,20 +70,61 @@ class Manifest(Struct, frozen=True, kw_only=True):
         return sum(member.size for member in self.members)
 
 
+class Listing(Struct, frozen=True):
+    """Paths from the top of a memory, in order; `left_out` are those that cannot be exported, with the reason."""
+
+    files: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def canonical_files(memory: Path) -> Listing:
+    """The files of a memory that cannot be made again, so that an export takes them along."""
+    exported: list[str] = []
+    left_out: list[tuple[str, str]] = []
+    for path, shown in walk_memory(memory):
+        if kind_of(shown).exported and (path.is_symlink() or not path.is_dir()):
+            reason = _why_not_file(path) or _why_not_path(shown)
+            (left_out.append((shown, reason)) if reason else exported.append(shown))
+    return Listing(tuple(sorted(exported)), tuple(sorted(left_out)))
+
+
+def _why_not_file(path: Path) -> str:
+    try:
+        mode = path.lstat().st_mode
+    except OSError as error:
+        return (error.strerror or "it cannot be read").lower()
+    if stat.S_ISLNK(mode):
+        return "it is a link"
+    return "" if stat.S_ISREG(mode) else "it is no regular file"
+
+
+def _why_not_path(path: str) -> str:
+    """Why a path cannot be that of a memory's file; '' when it can."""
+    parts = path.split("/")
+    if any(part in ("", ".", "..") for part in parts) or "\\" in path:
+        return "it leads elsewhere"
+    if not path.isprintable() or has_hidden(path):
+        return "its name holds hidden characters"
+    if os.name == "nt" and ":" in path:
+        return "a colon makes it a drive or a stream"
+    if len(path) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts):
+        return "its name is too long"
+    return ""
+
+
 def check_bundle(path: Path) -> Manifest:
-    """The manifest of an archive in which everything is as it says; StoreError for any other. Writes nothing."""
+    """The manifest of a sound archive; StoreError for any other. Writes nothing."""
     return _read(path, None)
 
 
 def unpack_bundle(path: Path, manifest: Manifest, folder: Path) -> None:
-    """Writes the members of an archive that was checked into a new folder, and checks them once more."""
-
+    """Writes the members of a checked archive into a new folder, and checks them once more."""
     if _read(path, folder) != manifest:
         raise _refused(path, "it was changed while it was read")
 
 
 def _read(path: Path, folder: Path | None) -> Manifest:
-    """Reads an archive to its end; its members go into a folder, if there is one."""
+    """Reads an archive to its end; with a folder, its members go there."""
     opened = files.open_to_read(path)
     if opened is None:
         raise StoreError("there is no such file", where=str(path), fix="Name an archive of holdfast export")
@@ -161,16 +135,12 @@ def _read(path: Path, folder: Path | None) -> Manifest:
             with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:") as archive:
                 return _read_members(path, archive, stream, size, folder)
         except _DAMAGED as error:
-            what = str(error).partition("\n")[0] or type(error).__name__
-            raise _refused(path, f"it is damaged, or no archive of holdfast ({what})") from error
+            cause = str(error).partition("\n")[0] or type(error).__name__
+            raise _refused(path, f"it is damaged, or no archive of holdfast ({cause})") from error
 
 
 def _read_members(
-    path: Path,
-    archive: tarfile.TarFile,
-    stream: _Bounded,
-    size: int,
-    folder: Path | None,
+    path: Path, archive: tarfile.TarFile, stream: _Bounded, size: int, folder: Path | None
 ) -> Manifest:
     first = archive.next()
     if first is None or first.name != MANIFEST or first.size > _MOST_MANIFEST:
@@ -188,8 +158,8 @@ def _read_members(
         _require_plain(path, entry)
         stream.allow(entry.size)
         pieces = _pieces(path, archive, entry)
-        hashed = _hash(pieces) if folder is None else _copy(pieces, folder / member.path)
-        if hashed != member.sha256:
+        digest = _hash(pieces) if folder is None else _unpack(pieces, folder / member.path)
+        if digest != member.sha256:
             raise _refused(path, f"{member.path} is not what it was when it was exported")
     if archive.next() is not None:
         raise _refused(path, f"it holds more than its {MANIFEST} says")
@@ -210,21 +180,19 @@ def _pieces(path: Path, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Ite
         yield piece
 
 
-def _hash(pieces: Iterator[bytes]) -> str:
-    hashed = sha256()
+def _hash(pieces: Iterable[bytes], write: Callable[[bytes], object] = len) -> str:
+    digest = sha256()
     for piece in pieces:
-        hashed.update(piece)
-    return hashed.hexdigest()
+        digest.update(piece)
+        write(piece)
+    return digest.hexdigest()
 
 
-def _copy(pieces: Iterator[bytes], target: Path) -> str:
-    hashed = sha256()
+def _unpack(pieces: Iterable[bytes], target: Path) -> str:
     with files.explained(target, "write"), files.open_new(target) as file:
-        for piece in pieces:
-            hashed.update(piece)
-            file.write(piece)
+        digest = _hash(pieces, file.write)
         files.finish(file)
-    return hashed.hexdigest()
+    return digest
 
 
 def _parse_manifest(path: Path, data: bytes) -> Manifest:
@@ -245,7 +213,7 @@ def _parse_manifest(path: Path, data: bytes) -> Manifest:
 
 
 def _check_manifest(path: Path, manifest: Manifest, size: int) -> None:
-    """Everything that is said here is a stranger's word until it is looked at."""
+    """Refuses a manifest that no export could have written."""
     if manifest.memory_format > MEMORY_FORMAT:
         raise FormatTooNew(
             f"its memory has format {manifest.memory_format}, and this holdfast knows {MEMORY_FORMAT}",
@@ -275,17 +243,13 @@ def _check_paths(path: Path, names: Sequence[str]) -> None:
         raise _refused(path, "it names a file twice")
     for name in names:
         inner = name.removeprefix(MEMORY)
-        reason = why_not(name)
-        if not reason and name != SHARED_LEDGER and (inner == name or not belongs(inner)):
+        reason = _why_not_path(name)
+        if not reason and name != SHARED_LEDGER and (inner == name or not kind_of(inner).exported):
             reason = "no export writes it"
-        if not reason and any(name[:end] in known for end in _slashes(name)):
+        if not reason and any(str(folder) in known for folder in PurePosixPath(name).parents):
             reason = "a file stands where its folder should be"
         if reason:
             raise _refused(path, f"it holds {name[:100]!a}: {reason}")
-
-
-def _slashes(name: str) -> list[int]:
-    return [place for place, char in enumerate(name) if char == "/"]
 
 
 def _refused(path: Path, problem: str) -> StoreError:
@@ -293,7 +257,7 @@ def _refused(path: Path, problem: str) -> StoreError:
 
 
 class _Bounded(io.RawIOBase):
-    """What is unpacked of an archive, read forward only and no further than allowed."""
+    """The unpacked bytes of an archive, read forward only and no further than allowed."""
 
     def __init__(self, path: Path, stream: gzip.GzipFile) -> None:
         self._path = path
@@ -301,11 +265,11 @@ class _Bounded(io.RawIOBase):
         self._end = _HEADERS
 
     def allow(self, size: int) -> None:
-        """A member of this size follows; after it there is room for the next header."""
+        """Allows a member of this size, and room for the header after it."""
         self._end = self._stream.tell() + size + _HEADERS
 
     def drain(self) -> None:
-        """To the end, where gzip keeps the checksum."""
+        """Reads to the end, where gzip checks its checksum."""
         while self.read(tarfile.BLOCKSIZE):
             pass
 
@@ -322,31 +286,20 @@ class _Bounded(io.RawIOBase):
     def tell(self) -> int:
         return self._stream.tell()
 
-    def readable(self) -> bool:
-        return True
-
     def seekable(self) -> bool:
         return True
 
 
-# Writes the archive of a whole memory: whole or not at all, and read back before it takes its place.
-
-
 class Source(Struct, frozen=True):
-    """A member to be written: its bytes, or the file that holds them."""
+    """A member to write: its bytes, or the file that holds them."""
 
     path: str
     data: bytes | Path
 
     def member(self) -> Member:
-        if isinstance(self.data, bytes):
-            return Member(self.path, len(self.data), sha256(self.data).hexdigest())
-        size, hashed = 0, sha256()
         with self.stream() as file:
-            while piece := file.read(PIECE):
-                size += len(piece)
-                hashed.update(piece)
-        return Member(self.path, size, hashed.hexdigest())
+            digest = _hash(iter(lambda: file.read(PIECE), b""))
+            return Member(self.path, file.tell(), digest)
 
     def stream(self) -> BinaryIO:
         if isinstance(self.data, bytes):
@@ -358,12 +311,12 @@ class Source(Struct, frozen=True):
 
 
 def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, force: bool) -> int:
-    """Writes an archive that only its owner can read, whole or not at all; its size.
+    """Writes an archive that only its owner can read, whole or not at all, and returns its size.
 
-    It is read back before it takes its place: what cannot be restored is not worth keeping.
+    It is read back before it takes its place: an archive that cannot be restored is not worth keeping.
     """
     if not force and os.path.lexists(path):
-        raise _in_the_way(path)
+        raise already_exists(path)
     temporary = path.with_name(f".holdfast-{path.name[:200]}-{os.urandom(4).hex()}.tmp")
     try:
         with files.explained(path, "write"):
@@ -372,7 +325,7 @@ def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, f
                 files.finish(file)
                 size = file.tell()
             check_bundle(temporary)
-            _put(temporary, path, force=force)
+            _move_into_place(temporary, path, force=force)
             sync_directory(path.parent)
     finally:
         with contextlib.suppress(OSError):
@@ -381,7 +334,7 @@ def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, f
 
 
 def _write(file: BinaryIO, manifest: Manifest, sources: Sequence[Source]) -> None:
-    """The same bytes for the same memory and moment: no times, owners or names of this machine."""
+    """Gives the same bytes for the same memory and moment: no times, owners or names of this machine."""
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
@@ -396,17 +349,17 @@ def _write(file: BinaryIO, manifest: Manifest, sources: Sequence[Source]) -> Non
                 archive.addfile(entry, data)
 
 
-def _put(temporary: Path, path: Path, *, force: bool) -> None:
+def _move_into_place(temporary: Path, path: Path, *, force: bool) -> None:
     if force:
         os.replace(temporary, path)
         return
     try:
         os.link(temporary, path)  # unlike a rename, never over something
     except FileExistsError:
-        raise _in_the_way(path) from None
+        raise already_exists(path) from None
     except OSError:  # a file system without such links
         os.replace(temporary, path)
 
 
-def _in_the_way(path: Path) -> StoreError:
+def already_exists(path: Path) -> StoreError:
     return StoreError("is there already", where=str(path), fix="Name another file, or say --force")

@@ -1,7 +1,8 @@
 """Envelopes that hooks leave in a project's memory: which session has something new to read.
 
-`hooks/trace.py` writes them. They are named `<session>.<time>-<process>.json` and never rewritten, so whoever
-read one may remove it without losing a newer one.
+`hooks/trace.py` writes them. They are named `<session>.<time>-<process>.json` and never rewritten, so one that was
+read may be removed without losing a newer one. Envelopes of sessions that could not be read wait in a quarantine, with
+a note on what went wrong.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ SMALL = 64 * 1024
 _STALE_S = 60.0  # a temporary file as old as this belongs to a hook that is dead
 
 
-class _Written(Struct, frozen=True, kw_only=True):
-    """`process` is the host's, 0 where it is not known; `headless` whether nobody sat before it, None likewise."""
+class _EnvelopeFile(Struct, frozen=True, kw_only=True):
+    """`process` is the host's, 0 where it is unknown; `headless` is None where it is unknown."""
 
     host: str = ""
     event: str = ""
@@ -35,34 +36,52 @@ class _Written(Struct, frozen=True, kw_only=True):
     headless: bool | None = None
 
 
-class Envelope(_Written, frozen=True, kw_only=True):
+class Envelope(_EnvelopeFile, frozen=True, kw_only=True):
     path: Path
 
 
+class Fault(Struct, frozen=True, kw_only=True):
+    """A session that is being read, or could not be. An empty `problem` means that the reader died.
+
+    `version` is the holdfast that failed, where it could still say so: another one may succeed.
+    """
+
+    host: str
+    session: str
+    tries: int
+    at: float
+    version: str = ""
+    problem: str = ""
+
+
 def envelopes(inbox: Path) -> tuple[list[Envelope], list[Path]]:
-    """Those that can be read, oldest first, and the files that are none."""
-    found: list[Envelope] = []
+    """The envelopes of a folder, oldest first, and the files that are none."""
+    readable: list[Envelope] = []
     broken: list[Path] = []
     for path in _files(inbox):
         try:
             if path.is_symlink() or path.stat().st_size > SMALL:
                 raise ValueError("not written by a hook")
-            written = msgspec.json.decode(path.read_bytes(), type=_Written)
+            written = msgspec.json.decode(path.read_bytes(), type=_EnvelopeFile)
+            readable.append(Envelope(path=path, **msgspec.structs.asdict(written)))
         except FileNotFoundError:
             continue
         except (OSError, ValueError, msgspec.MsgspecError):
             broken.append(path)
-            continue
-        found.append(Envelope(path=path, **msgspec.structs.asdict(written)))
-    return sorted(found, key=lambda envelope: envelope.time), broken
+    return sorted(readable, key=lambda envelope: envelope.time), broken
 
 
-def by_session(letters: Sequence[Envelope]) -> list[list[Envelope]]:
-    """Those of each session, in the order in which they came."""
+def by_session(envelopes: Sequence[Envelope]) -> list[list[Envelope]]:
+    """The envelopes of each session, oldest first."""
     groups: dict[tuple[str, str], list[Envelope]] = {}
-    for letter in letters:
-        groups.setdefault((letter.host, letter.session), []).append(letter)
+    for envelope in envelopes:
+        groups.setdefault((envelope.host, envelope.session), []).append(envelope)
     return list(groups.values())
+
+
+def last_envelopes(memory: Path) -> list[Envelope]:
+    """The newest envelope of each session in the inbox."""
+    return [group[-1] for group in by_session(envelopes(memory / "inbox")[0])]
 
 
 def _files(inbox: Path) -> list[Path]:
@@ -80,12 +99,12 @@ def remove(paths: Iterable[Path]) -> None:
 
 
 def sweep(inbox: Path, now: float | None = None) -> None:
-    """Removes what hooks that were killed in the middle of writing left behind."""
+    """Removes temporary files of hooks that were killed while writing."""
     sweep_aged(inbox, _STALE_S, now, "*.tmp")
 
 
 def sweep_aged(folder: Path, age_s: float, now: float | None = None, names: str = "*") -> None:
-    """Removes small notes of hooks that nobody will ask for any more."""
+    """Removes small notes of hooks that are too old to be of use."""
     now = time.time() if now is None else now
     with contextlib.suppress(OSError):
         for path in folder.glob(names):
@@ -93,98 +112,83 @@ def sweep_aged(folder: Path, age_s: float, now: float | None = None, names: str 
                 remove([path])
 
 
-# Sessions whose reading failed: what went wrong, and their envelopes, out of the way until the next try.
+# --- quarantine ------------------------------------------------------------------------------------------
 
 
-class Fault(Struct, frozen=True, kw_only=True):
-    """A session that was tried to be read. `problem` is '' while it is being read: whoever finds that, found it dead.
-
-    `version` is the holdfast that failed, where it could still say so: another one may be able to.
-    """
-
-    host: str
-    session: str
-    tries: int
-    at: float
-    version: str = ""
-    problem: str = ""
-
-
-def folder(memory: Path) -> Path:
+def quarantine(memory: Path) -> Path:
     return memory / "inbox" / "aside"
 
 
 def faults(memory: Path) -> list[Fault]:
-    found = []
+    paths: list[Path] = []
     with contextlib.suppress(OSError):
-        for path in sorted(folder(memory).glob("*.fault")):
-            if (fault := _read(path)) is not None:
-                found.append(fault)
-    return found
+        paths = sorted(quarantine(memory).glob("*.fault"))
+    return [fault for path in paths if (fault := _read_fault(path)) is not None]
 
 
 def fault_of(memory: Path, host: str, session: str) -> Fault | None:
-    return _read(_path(memory, host, session))
+    return _read_fault(_fault_path(memory, host, session))
 
 
-def note(memory: Path, fault: Fault) -> None:
-    """By rename and not synced to the disk: where it is lost, one more try is made."""
-    path = _path(memory, fault.host, fault.session)
+def faults_of(memory: Path, sessions: Container[str]) -> list[Path]:
+    """The notes on these sessions, as files."""
+    return [
+        _fault_path(memory, fault.host, fault.session)
+        for fault in faults(memory)
+        if fault.session in sessions
+    ]
+
+
+def note_fault(memory: Path, fault: Fault) -> None:
+    """Written by rename and not synced to the disk: where it is lost, one more try is made."""
+    path = _fault_path(memory, fault.host, fault.session)
     files.make_private(path.parent)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     temporary.write_bytes(msgspec.json.encode(fault))
     os.replace(temporary, path)
 
 
-def clear(memory: Path, host: str, session: str) -> None:
-    remove([_path(memory, host, session), *(letter.path for letter in letters_of(memory, host, session))])
-
-
 def forget_fault(memory: Path, fault: Fault) -> None:
-    remove([_path(memory, fault.host, fault.session)])
+    remove([_fault_path(memory, fault.host, fault.session)])
 
 
-def letters_of(memory: Path, host: str, session: str) -> list[Envelope]:
-    found, _ = envelopes(folder(memory))
-    return [letter for letter in found if (letter.host, letter.session) == (host, session)]
+def clear_session(memory: Path, host: str, session: str) -> None:
+    """Removes the note on a session and its envelopes from the quarantine."""
+    waiting = [envelope.path for envelope in quarantined(memory, host, session)]
+    remove([_fault_path(memory, host, session), *waiting])
 
 
-def put_aside(memory: Path, letters: Iterable[Envelope]) -> None:
-    """The newest is enough, and the newest that says where the transcript is."""
-    found = list(letters)
-    files.make_private(folder(memory))
-    for letter in found:
+def quarantined(memory: Path, host: str, session: str) -> list[Envelope]:
+    every = envelopes(quarantine(memory))[0]
+    return [envelope for envelope in every if (envelope.host, envelope.session) == (host, session)]
+
+
+def put_aside(memory: Path, group: Sequence[Envelope]) -> None:
+    """Moves a session's envelopes to the quarantine: the newest, and the newest that names a transcript."""
+    files.make_private(quarantine(memory))
+    for envelope in group:
         with contextlib.suppress(OSError):
-            os.replace(letter.path, folder(memory) / letter.path.name)
-    for one in {(letter.host, letter.session) for letter in found}:
-        every = letters_of(memory, *one)
-        kept = {every[-1].path} if every else set()
-        kept |= {letter.path for letter in [letter for letter in every if letter.transcript][-1:]}
-        remove(letter.path for letter in every if letter.path not in kept)
+            os.replace(envelope.path, quarantine(memory) / envelope.path.name)
+    every = quarantined(memory, group[-1].host, group[-1].session)
+    with_transcript = [envelope for envelope in every if envelope.transcript]
+    kept = {envelope.path for envelope in (*every[-1:], *with_transcript[-1:])}
+    remove(envelope.path for envelope in every if envelope.path not in kept)
 
 
 def take_back(memory: Path, host: str, session: str) -> None:
-    """Into the inbox again, where the next capture finds them."""
-    for letter in letters_of(memory, host, session):
+    """Moves a session's envelopes back into the inbox, for the next capture."""
+    for envelope in quarantined(memory, host, session):
         with contextlib.suppress(OSError):
-            os.replace(letter.path, memory / "inbox" / letter.path.name)
+            os.replace(envelope.path, memory / "inbox" / envelope.path.name)
 
 
-def faults_of(memory: Path, sessions: Container[str]) -> list[Path]:
-    """The notes on these sessions, as files."""
-    return [_path(memory, fault.host, fault.session) for fault in faults(memory) if fault.session in sessions]
-
-
-def _path(memory: Path, host: str, session: str) -> Path:
+def _fault_path(memory: Path, host: str, session: str) -> Path:
     number = blake2b(f"{host}\n{session}".encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return folder(memory) / f"{number}.fault"
+    return quarantine(memory) / f"{number}.fault"
 
 
-def _read(path: Path) -> Fault | None:
-    data = None
-    with contextlib.suppress(OSError):
-        data = path.read_bytes() if path.is_file() and not path.is_symlink() else None
-    try:
-        return msgspec.json.decode(data, type=Fault) if data else None
-    except msgspec.MsgspecError:
-        return None
+def _read_fault(path: Path) -> Fault | None:
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        if path.is_file() and not path.is_symlink():
+            return msgspec.json.decode(path.read_bytes(), type=Fault)
+    return None

@@ -1,0 +1,58 @@
+"""What each file of a memory is: whether an export takes it along, and what `forget` does with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+CAPTURE = "capture.db"
+# Bound to this machine: what hooks may do, what they wrote, and where the work tree lies.
+MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
+
+Treatment = Literal["keep", "remove", "injections", "errors", "log", "lesson", "markdown", "text"]
+
+
+class FileKind(Struct, frozen=True):
+    """`forget` names the treatment: `keep` and `remove` never look inside, the others edit the content."""
+
+    pattern: str
+    exported: bool
+    forget: Treatment
+
+
+# The first pattern that fits counts. By exclusion: a file that a later version adds is exported and searched.
+_KINDS = (
+    FileKind(r"(?:inbox|locks)(?:/.*)?|root|format|switches\.json", False, "keep"),
+    FileKind(r"why\.jsonl(?:\.1)?", False, "injections"),
+    FileKind(r"hook\.log(?:\.1)?", False, "errors"),
+    FileKind(r"(?:resume|index)\.json|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json", False, "remove"),
+    FileKind(r"index\.db(?:-wal|-shm|-journal)?|[^/]+\.(?:npy|vec)", False, "remove"),
+    FileKind(r"capture\.db", True, "keep"),
+    FileKind(r".*\.db(?:-wal|-shm|-journal)?|(?:.*/)?\.holdfast-.*\.tmp", False, "keep"),
+    FileKind(r"hot\.words|.*(?:\.npy|\.vec|\.tmp|-wal|-shm|-journal)", False, "text"),
+    # Names that the program lives by, and the lists that keep what was forgotten away.
+    FileKind(r"name|projects\.json|ledger\.md|(?:dismissed|denied)\.jsonl|history/.*", True, "keep"),
+    FileKind(r"projects/[^/]+/(?:log|archive/(?:\d{4}-\d\d|undated))\.md", True, "log"),
+    FileKind(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json|record\.json)", True, "lesson"),
+    FileKind(r"(?:.*/)?(?:current|style|reference|open-questions)\.md", True, "markdown"),
+    FileKind(r".*", True, "text"),
+)
+
+
+def kind_of(path: str) -> FileKind:
+    """What a path is; it counts from the top of the memory."""
+    return next(kind for kind in _KINDS if re.fullmatch(kind.pattern, path, re.DOTALL))
+
+
+def walk_memory(memory: Path) -> Iterator[tuple[Path, str]]:
+    """Every file, folder and link of a memory in a stable order, with its path from the top. No link is followed."""
+    for directory, folders, names in os.walk(memory):
+        folders.sort()
+        for name in sorted([*names, *folders]):
+            path = Path(directory, name)
+            yield path, path.relative_to(memory).as_posix()
