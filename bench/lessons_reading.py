@@ -23,20 +23,20 @@ from pathlib import Path
 
 from holdfast.briefing.learning import offered
 from holdfast.core.errors import TranscriptError
-from holdfast.flows.find_transcripts import Found, Search, importers_for, named
-from holdfast.flows.import_sessions import import_found
+from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch, importers_for, search_paths
+from holdfast.flows.import_sessions import import_sources
 from holdfast.flows.lessons import read_lessons
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 
 
-def in_order(corpus: Path, first: int) -> list[Found]:
+def in_order(corpus: Path, first: int) -> list[SessionSource]:
     """The first transcripts by when each began, as its own importer reads it; subagents go with their session."""
     files = [path for path in corpus.rglob("*") if path.is_file() and "subagents" not in path.parts]
-    found: list[Found] = []
+    found: list[SessionSource] = []
     for path in files:
         with contextlib.suppress(TranscriptError):  # not a transcript
-            found += named([path], importers_for(None)).found
+            found += search_paths([path], importers_for(None)).sources
     begun = sorted(found, key=lambda one: (one.glance.started or float("inf"), one.path.name))
     return begun[:first]
 
@@ -51,7 +51,7 @@ def read(corpus: Path, first: int, checkout: Path | None = None) -> Iterator[dic
         machine = Machine(env={"HOME": scratch, "HOLDFAST_HOME": f"{scratch}/home"}, cwd=work)
         project = machine.project()
         for one in in_order(corpus, first):
-            import_found(machine, project, Search([one], [], []))
+            import_sources(machine, project, TranscriptSearch([one], [], []))
         files = _files(project.capture)
         seen = read_lessons(machine, project).lessons
         for one in seen:

@@ -34,8 +34,8 @@ class Reader:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.error: BaseException | None = ValueError(f"no cell for {SECRET}")
         self.tries = 0
-        self._located = capturing.located
-        monkeypatch.setattr(capturing, "located", self._read)
+        self._located = capturing.locate_session
+        monkeypatch.setattr(capturing, "locate_session", self._read)
 
     def _read(self, machine: Any, project: Any, host: str, session: str, path: str) -> Any:
         if session == SESSION:

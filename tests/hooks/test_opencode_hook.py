@@ -16,7 +16,7 @@ from tests.hooks.enabled import LINES, Enabled, hook_command
 from tests.patience import wait_until
 
 from holdfast.flows.capture import capture
-from holdfast.flows.find_transcripts import located
+from holdfast.flows.find_transcripts import locate_session
 from holdfast.flows.status import latest_record
 from holdfast.hooks import trace
 from holdfast.ledger.rows import read_ledger, rows
@@ -107,7 +107,7 @@ def test_exactly_the_session_that_ended_gets_its_row_with_its_subagents(enabled:
     assert row.tokens is not None and row.tokens.input == 900, (
         "three answers of its own and three of each subagent"
     )
-    found = located(enabled.machine, enabled.project, "opencode", SESSION, "")
+    found = locate_session(enabled.machine, enabled.project, "opencode", SESSION, "")
     assert [item.glance.part for item in found] == [SESSION, "ses_sub", "ses_deep"]
 
 

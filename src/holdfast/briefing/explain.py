@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from holdfast.core.errors import NotFound
 from holdfast.model.line import Line
-from holdfast.store.json_lines import read_json_lines
+from holdfast.store.json_files import read_json_lines
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import is_known, switches_of

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-import msgspec
 from msgspec import Struct
 
 from holdfast.core import files
-from holdfast.core.errors import NameRefused, StoreError, UsageError
+from holdfast.core.errors import NameRefused, UsageError
 from holdfast.core.names import safe_name
 from holdfast.guard.hidden_text import has_hidden
 from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession, FileTouch
+from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 from holdfast.store.versions import new_group
@@ -144,8 +144,7 @@ def use(project: Project, branch: str, name: str) -> None:
         chosen.pop(branch, None)
         if name and name != project.title:
             chosen[branch] = safe_name(name)
-        data = msgspec.json.format(msgspec.json.encode({"branches": chosen}), indent=2) + b"\n"
-        files.replace_held(held, path, data, files.digest(before))
+        files.replace_held(held, path, encode_json({"branches": chosen}), files.digest(before))
 
 
 def _chosen(project: Project) -> dict[str, str]:
@@ -161,12 +160,5 @@ class _Written(Struct):
 
 
 def _decode(path: Path, data: bytes | None) -> dict[str, str]:
-    if data is None:
-        return {}
-    try:
-        chosen = msgspec.json.decode(data, type=_Written).branches
-    except msgspec.MsgspecError as error:
-        raise StoreError(
-            f"cannot be read: {error}", where=str(path), fix="Correct it, or delete it"
-        ) from error
+    chosen = decode_json(data, _Written, path, "Correct it, or delete it").branches
     return {branch: safe_name(name) for branch, name in chosen.items()}

@@ -18,10 +18,10 @@ from holdfast.cli.install import as_json, planned, show
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place, short_duration
 from holdfast.core.errors import UsageError
-from holdfast.flows.find_transcripts import Found, Search
+from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, rewire
-from holdfast.flows.import_sessions import ImportReport, import_found, recorded_here, unread
-from holdfast.flows.set_up import Known, begin
+from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
+from holdfast.flows.set_up import SetUp, begin
 from holdfast.store.project import Project
 
 DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
@@ -42,7 +42,7 @@ class Done(Struct, frozen=True, kw_only=True):
 
     imported: ImportReport | None
     took_s: float  # to read them
-    known: Known
+    known: SetUp
     plans: list[Plan]
     before: list[str]  # agents that were wired already, where this time none was asked for
 
@@ -107,7 +107,7 @@ def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list
     return planned(machine, project, list(agents), options.scope, bool(named), tools=not options.no_mcp)
 
 
-def _show_waiting(waiting: Sequence[Found]) -> None:
+def _show_waiting(waiting: Sequence[SessionSource]) -> None:
     """How much is about to be read: a person who has worked here for a year may want to get a coffee."""
     if not waiting:
         return
@@ -138,14 +138,14 @@ def _show_plans(plans: list[Plan], options: Namespace) -> None:
 
 
 def _do(
-    options: Namespace, machine: Machine, project: Project, plans: list[Plan], search: Search | None
+    options: Namespace, machine: Machine, project: Project, plans: list[Plan], search: TranscriptSearch | None
 ) -> Done:
     """Reads first: hooks that come alive find everything in its place."""
     show_progress = not options.json and sys.stderr.isatty()
     imported, began, took = None, machine.now(), 0.0
     if search is not None:
         with progress_bar(show=show_progress) as progress:
-            imported = import_found(machine, project, search, progress)
+            imported = import_sources(machine, project, search, progress)
         took = (machine.now() - began).total_seconds()
     if not options.no_scan:
         from holdfast.cli.know import scan_progress
@@ -201,7 +201,7 @@ def _row(name: str, text: str) -> None:
     output.line(f"  {name:<10}{text}", under=12)
 
 
-def _summed(known: Known) -> str:
+def _summed(known: SetUp) -> str:
     counts = (
         (known.decisions, "decision"),
         (known.facts, "fact"),

@@ -1,7 +1,7 @@
-"""What an agent may do with memory through its tools: as hooks may, only where a person enabled that.
+"""What an agent may do with memory through its tools: like hooks, only where a person enabled that.
 
-Commands that a person gives work anywhere. An agent is no person: where a project is not enabled on this machine, is
-excluded or switched off, its tools read and write nothing.
+A person's commands work anywhere. An agent's tools read and write nothing where a project is not enabled on this
+machine, excluded or switched off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast.store.switches import is_known, switches_of
 
 
 class AgentMachine(Machine):
-    """This machine as an agent uses it: whatever is kept through it was said by one."""
+    """This machine as an agent uses it: what is kept through it counts as said by an agent."""
 
     @property
     def inside_agent(self) -> bool:
@@ -24,7 +24,7 @@ class AgentMachine(Machine):
 
 
 def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
-    """The project, where an agent may read it or write to it; else the reason, as an error."""
+    """The project, where an agent may read it or write to it; else UsageError with the reason."""
     from holdfast.hooks.hook import switched_off
 
     if switched_off(machine.env):
@@ -63,13 +63,13 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
 
 
 def may_write(machine: Machine, project: Project) -> bool:
-    """Whether what an agent says may be kept, where it may read."""
+    """Whether an agent that may read may also write."""
     no_capture, _ = switches_of(project).at(_directory(machine))
     return not no_capture
 
 
 def note_fault(machine: Machine, text: str) -> None:
-    """One line for `holdfast doctor`, where the project has a place for it; nothing else may come of it."""
+    """Logs one line for `holdfast doctor`, where the project has a log; never fails."""
     from holdfast.hooks.trace import log
 
     try:

@@ -24,8 +24,8 @@ from holdfast.core import files
 from holdfast.core.errors import HoldfastError, TranscriptError
 from holdfast.core.open_files import opened_once
 from holdfast.core.processes import runs
-from holdfast.flows.find_transcripts import Search, located
-from holdfast.flows.import_sessions import import_found, known_stamps
+from holdfast.flows.find_transcripts import TranscriptSearch, locate_session
+from holdfast.flows.import_sessions import import_sources, known_stamps
 from holdfast.guard.hidden_text import path_text
 from holdfast.sessions.store import CaptureStore
 from holdfast.store import inbox
@@ -171,12 +171,12 @@ def _read_session(
     headless = next((letter.headless for letter in reversed(group) if letter.headless is not None), None)
     found = [
         replace(item, headless=headless)
-        for item in located(machine, project, last.host, last.session, transcript)
+        for item in locate_session(machine, project, last.host, last.session, transcript)
     ]
     if found and ended:
         _mark_pending(project, [item.key for item in found])
     if found:
-        import_found(machine, project, Search(found), rows=ended, prepares=False)
+        import_sources(machine, project, TranscriptSearch(found), rows=ended, prepares=False)
     if found and ended:
         with done.noting_problems():  # not worth a session's row
             from holdfast.flows.payback import pay_back

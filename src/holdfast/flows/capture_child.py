@@ -21,7 +21,7 @@ from holdfast.hooks import trace
 from holdfast.store.machine import Machine
 
 REGEX_CACHE = os.path.join("cache", "regex")
-LONGEST_S = 300.0  # what is not done by then is done by the next one: nothing of ours stays for long
+LONGEST_S = 300.0  # the next one does the rest: no process of ours stays for long
 RESERVE_S = 20.0  # a model is not asked so late that its answer could not be kept
 
 
@@ -65,4 +65,4 @@ if __name__ == "__main__":
     gc.disable()  # it is soon gone, with all that it made
     status = main(sys.argv[1:])
     sys.stdout.flush()
-    os._exit(status)  # to take the interpreter apart takes longer than to close a session's books
+    os._exit(status)  # tearing the interpreter down takes longer than finishing a session

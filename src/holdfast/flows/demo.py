@@ -1,4 +1,4 @@
-"""The demonstration: bundled sessions of two agents, imported into a scratch project that is thrown away."""
+"""The demonstration: imports bundled sessions of two agents into a scratch project that is deleted afterwards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, project_at
 
-THE_DAY_AFTER = datetime(2026, 11, 10, 9, tzinfo=UTC)  # state grows old, and the bundled sessions do not move
+THE_DAY_AFTER = datetime(2026, 11, 10, 9, tzinfo=UTC)  # ages are shown, and the sessions have fixed dates
 SESSIONS = Path(__file__).parent.parent / "demo_sessions"
 
 
@@ -55,6 +55,6 @@ def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstr
             again=again,
             rows=rows(read_ledger(project)),
             ledger_text=project.ledger.read_text(encoding="utf-8"),
-            entry=render_entry(replace(told, transcript="")),  # where the samples lie tells nobody anything
+            entry=render_entry(replace(told, transcript="")),  # where the samples lie is of no interest
             told=[line.text for line in recovery(visitor, project)],
         )

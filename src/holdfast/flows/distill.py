@@ -1,7 +1,7 @@
 """From a transcript's bytes to its digest, and from a session's digests to its record and row.
 
-Kept apart from `importing` because all of distillation is loaded here, and an import that finds nothing new
-must not pay for it.
+Kept apart from `import_sessions` because this loads all of distillation, and an import that finds nothing new must
+not pay for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holdfast.core.errors import NameRefused
 from holdfast.core.fence import strip_ours
 from holdfast.core.hashes import blake2b
 from holdfast.core.names import safe_name
-from holdfast.flows.find_transcripts import Found
+from holdfast.flows.find_transcripts import SessionSource
 from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of
 from holdfast.model.events import DistilledSession, Event
 from holdfast.model.ledger import LedgerEntry
@@ -33,7 +33,7 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 EVENTS_BETWEEN_WORDS = 20_000
-MOST_TOUCHED = 200  # files and commands that show what a project is made of; more tell nothing new
+MOST_TOUCHED = 200  # files and commands that show a project's stack; more add nothing
 MOST_COMMANDS = 60
 
 
@@ -47,7 +47,7 @@ class Pass(Struct, frozen=True):
 
 def read_source(
     machine: Machine,
-    item: Found,
+    item: SessionSource,
     before: Cursor | None,
     claims: Claims,
     number: int,
@@ -64,7 +64,7 @@ def read_source(
     Reducer(digest).take_all(_counted(reading, start, advance))
     if digest.first_at is None and digest.turns and not item.glance.part:
         digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line is dated: the file itself is
-    if item.headless is not None:  # the last word counts: a run may be taken up by a person
+    if item.headless is not None:  # the last envelope counts: a person may take up a run
         digest.headless = item.headless
     session, parent = digest.session, digest.parent
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
@@ -86,12 +86,12 @@ def read_source(
 
 
 def is_headless(cursor: Cursor) -> bool:
-    """Whether what was read so far counts as a run that nobody sat before."""
+    """Whether what was read so far counts as a headless run."""
     return msgspec.msgpack.decode(cursor.digest, type=Digest).headless
 
 
 def _counted(reading: Reading, start: int, advance: Callable[[int], None]) -> Iterator[Event]:
-    """The events, with a word about progress now and then."""
+    """The events, reporting progress now and then."""
     for number, event in enumerate(reading.events(), 1):
         if not number % EVENTS_BETWEEN_WORDS:
             advance(reading.position() - start)
@@ -118,7 +118,7 @@ def _texts_in(value: Any) -> list[str]:
 
 
 def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:
-    """An importer's state as it may be stored: whatever text it remembers is cleaned like any other."""
+    """An importer's state as it may be stored: its texts are cleaned like any other."""
 
     def walk(value: Any) -> Any:
         if isinstance(value, str):
@@ -185,7 +185,7 @@ class Conclusions:
 
 
 def _parts(cursors: Sequence[Cursor]) -> list[Part]:
-    """A session's digests: the agent's own transcripts or, where there is none, what others wrote down of it."""
+    """A session's digests: of the agent's own transcripts or, where there are none, of copies by other programs."""
     originals: list[Part] = []
     copies: list[Part] = []
     for cursor in cursors:

@@ -1,10 +1,11 @@
-"""Which transcripts there are: named by hand, this project's own, or every project's."""
+"""Finds transcripts: those named by hand, those in agents' folders, and the one of a session that a hook names."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,14 +21,18 @@ from holdfast.store.project import Project, find_git, worktrees
 
 HEAD = 64 * 1024
 LONG_HEAD = 16 * 1024 * 1024
+SHORTEST_ID = 8  # some agents put only the beginning of an id into a file's name
+STORES = (".db", ".sqlite", ".vscdb")
+# These write a session into a file and, with its times and costs, into a store.
+TWICE = frozenset(("cursor",))
 _IGNORED_DIRECTORIES = frozenset((".git", "node_modules", "__pycache__", ".venv", ".holdfast"))
 
 
-class Found(Struct, frozen=True):
+class SessionSource(Struct, frozen=True):
     """A session that some importer recognises: a file, or a part of one.
 
-    `key` identifies it in the capture store and in messages: one spelling for one file. It is asked for often,
-    and made once, because every folder on the way is looked at for it.
+    `key` identifies it in the capture store and in messages: one spelling for one file. It is made once, because
+    resolving the path looks at every folder on the way.
     """
 
     path: Path
@@ -36,45 +41,45 @@ class Found(Struct, frozen=True):
     mtime_ns: int
     glance: Glance
     key: str = ""
-    headless: bool | None = None  # what is known of it from elsewhere, where the transcript does not say
+    headless: bool | None = None  # what hooks say of it, where the transcript does not
 
     def __post_init__(self) -> None:
         name = path_text(os.path.realpath(self.path))
         force_setattr(self, "key", f"{name}#{self.glance.part}" if self.glance.part else name)
 
 
-class Search(Struct):
-    """What was looked at: transcripts, and files that are none."""
+class TranscriptSearch(Struct):
+    """Transcripts that were found, and files that are none."""
 
-    found: list[Found] = []
+    sources: list[SessionSource] = []
     skipped: list[str] = []
     warnings: list[Warned] = []
 
-    def settled(self) -> Search:
-        """Each session once, however often it was named; with what is wrong with agents of other packages."""
+    def settled(self) -> TranscriptSearch:
+        """Each session once, however often it was named; with the problems of agents from other packages."""
         failed = [Warned("holdfast.agents", 0, "agent-failed", line) for line in problems]
-        found = list({item.key: item for item in self.found}.values())
-        return Search(found, self.skipped, [*self.warnings, *failed])
+        found = list({item.key: item for item in self.sources}.values())
+        return TranscriptSearch(found, self.skipped, [*self.warnings, *failed])
 
 
 def importers_for(agent: str | None) -> Sequence[Importer]:
     if agent is None:
         return importers()
     if (importer := importer_of(agent)) is None:
-        known = ", ".join(sorted(one.agent for one in importers()))
+        known = ", ".join(sorted(importer.agent for importer in importers()))
         raise UsageError(f"no importer for agent {agent!r}", fix=f"Known agents: {known}")
     return (importer,)
 
 
-def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:
-    """Files and folders given by hand. A file that nobody recognises is an error, in a folder it is skipped."""
-    search = Search()
+def search_paths(paths: Sequence[Path], importers: Sequence[Importer]) -> TranscriptSearch:
+    """Files and folders given by hand. A file that no agent wrote is an error; in a folder it is skipped."""
+    search = TranscriptSearch()
     for path in paths:
         if path.is_dir():
-            before = len(search.found)
+            before = len(search.sources)
             for file in _files_below(path):
                 _look_or_warn(file, importers, search)
-            if len(search.found) == before:
+            if len(search.sources) == before:
                 raise TranscriptError(
                     f"no transcript of {_titles(importers)} in this folder",
                     where=str(path),
@@ -92,27 +97,33 @@ def named(paths: Sequence[Path], importers: Sequence[Importer]) -> Search:
     return search.settled()
 
 
-def discovered(
+def discover(
     machine: Machine,
     importers: Sequence[Importer],
     known: dict[str, tuple[int, int]],
     project: Project | None = None,
-) -> Search:
-    """Everything in the agents' own folders; what is known and unchanged is not even opened."""
-    search = Search()
+) -> TranscriptSearch:
+    """All transcripts in the agents' own folders. One that is known and unchanged is not opened."""
+    search = TranscriptSearch()
     for importer in importers:
-        for root in importer.roots(machine.places(project)):
-            if root.is_dir():
-                for path in importer.candidates(root):
-                    _look_or_warn(path, (importer,), search, known)
+        for _, path in _files_of(machine, importer, project):
+            _look_or_warn(path, (importer,), search, known)
     return search.settled()
 
 
-def of_project(found: Iterable[Found], project: Project, known: Iterable[str]) -> list[Found]:
-    """Those that were recorded in this project's work tree, or in another of its worktrees."""
+def _files_of(machine: Machine, importer: Importer, project: Project | None) -> Iterator[tuple[Path, Path]]:
+    """The files that may be transcripts of an agent, each with the folder of the agent that it lies in."""
+    for root in importer.roots(machine.places(project)):
+        if root.is_dir():
+            yield from ((root, path) for path in importer.candidates(root))
+
+
+def sources_of_project(
+    sources: Iterable[SessionSource], project: Project, known: Container[str] = ()
+) -> list[SessionSource]:
+    """Those that are known here already, or were recorded in one of this project's work trees."""
     roots = [Path(os.path.realpath(root)) for root in (project.root, *worktrees(project))]
-    already = set(known)
-    return [item for item in found if item.key in already or _belongs(item.glance.cwd, roots)]
+    return [source for source in sources if source.key in known or _belongs(source.glance.cwd, roots)]
 
 
 def _belongs(cwd: str, roots: Sequence[Path]) -> bool:
@@ -128,9 +139,12 @@ def _belongs(cwd: str, roots: Sequence[Path]) -> bool:
 
 
 def _look_or_warn(
-    path: Path, importers: Sequence[Importer], search: Search, known: dict[str, tuple[int, int]] | None = None
+    path: Path,
+    importers: Sequence[Importer],
+    search: TranscriptSearch,
+    known: dict[str, tuple[int, int]] | None = None,
 ) -> None:
-    """One file among many: that it cannot be read must not keep the others from being read."""
+    """Adds one file among many; that it cannot be read must not keep the others from being read."""
     try:
         _look(path, importers, search, known)
     except TranscriptError as error:
@@ -138,7 +152,10 @@ def _look_or_warn(
 
 
 def _look(
-    path: Path, importers: Sequence[Importer], search: Search, known: dict[str, tuple[int, int]] | None = None
+    path: Path,
+    importers: Sequence[Importer],
+    search: TranscriptSearch,
+    known: dict[str, tuple[int, int]] | None = None,
 ) -> None:
     path = Path(os.path.abspath(path))
     try:
@@ -154,7 +171,7 @@ def _look(
         status.st_size,
         status.st_mtime_ns,
     ):
-        search.found.append(Found(path, importers[0], status.st_size, status.st_mtime_ns, Glance()))
+        search.sources.append(SessionSource(path, importers[0], status.st_size, status.st_mtime_ns, Glance()))
         return
     head = _head(path)
     importer = _recognising(importers, path, head)
@@ -167,7 +184,7 @@ def _look(
     for glance in _glances(importer, path, head, status.st_size):
         size = status.st_size if glance.size is None else glance.size
         changed = status.st_mtime_ns if glance.changed is None else glance.changed
-        search.found.append(Found(path, importer, size, changed, glance))
+        search.sources.append(SessionSource(path, importer, size, changed, glance))
 
 
 def _recognising(importers: Sequence[Importer], path: Path, head: bytes) -> Importer | None:
@@ -175,7 +192,7 @@ def _recognising(importers: Sequence[Importer], path: Path, head: bytes) -> Impo
 
 
 def _glances(importer: Importer, path: Path, head: bytes, size: int) -> Iterable[Glance]:
-    """The sessions of a file. A pasted image in the first prompt can push its directory far down the file."""
+    """The sessions of a file. A pasted image in the first prompt can push the directory far down the file."""
     glances = list(importer.sessions(path, head))
     if size > len(head) and len(glances) == 1 and not glances[0].cwd and not glances[0].part:
         return importer.sessions(path, _head(path, LONG_HEAD))
@@ -205,54 +222,37 @@ def _titles(importers: Sequence[Importer]) -> str:
     return importers[0].title if len(importers) == 1 else "any agent that holdfast reads"
 
 
-# Finds where an agent keeps one session: hosts name a file, a file of many sessions, or nothing at all.
-
-SHORTEST_ID = 8  # some agents put only the beginning of an id into a file's name
-STORES = (".db", ".sqlite", ".vscdb")
-TWICE = frozenset(
-    ("cursor",)
-)  # these write a session into a file and, with its times and costs, into a store
+# --- one session -----------------------------------------------------------------------------------------
 
 
-def located(machine: Machine, project: Project, agent: str, session: str, transcript: str) -> list[Found]:
-    """The session's own transcript; none where it was not written yet, or is gone."""
+def locate_session(
+    machine: Machine, project: Project, agent: str, session: str, transcript: str
+) -> list[SessionSource]:
+    """The transcript of a session; none where it was not written yet, or is gone.
+
+    Hosts name a file, a file of many sessions, or nothing at all.
+    """
     (importer,) = importers_for(agent)
     path = Path(transcript)
     paths = (path,) if transcript and path.is_absolute() else _candidates(machine, project, importer, session)
     for candidate in paths:
-        found = _in(candidate, importer, session) if candidate.is_file() else []
-        if found:
+        sources = _sources_in(candidate, importer, session) if candidate.is_file() else []
+        if sources:
             others = _stores(machine, project, importer, session) if agent in TWICE else ()
-            return [
-                *found,
-                *(item for path in others if path != candidate for item in _in(path, importer, session)),
-            ]
+            for store in others:
+                sources += _sources_in(store, importer, session) if store != candidate else []
+            return sources
     return []
 
 
-def _in(path: Path, importer: Importer, session: str) -> list[Found]:
+def _sources_in(path: Path, importer: Importer, session: str) -> list[SessionSource]:
     """What a file holds of the session: all of it, unless it holds others too. Its subagents follow it."""
-    found = named([path], (importer,)).found
-    kept = [item for item in found if item.glance.part in ("", session)]
-    others = [item for item in found if item.glance.parent]
-    for item in kept:  # which grows on the way: subagents have subagents
-        kept += [other for other in others if other.glance.parent == item.glance.part and other not in kept]
+    every = search_paths([path], (importer,)).sources
+    kept = [source for source in every if source.glance.part in ("", session)]
+    others = [source for source in every if source.glance.parent]
+    for source in kept:  # which grows on the way: subagents have subagents
+        kept += [other for other in others if other.glance.parent == source.glance.part and other not in kept]
     return kept
-
-
-def _stores(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:
-    """The files of many sessions that hold this one."""
-    for root in importer.roots(machine.places(project)):
-        for path in importer.candidates(root) if root.is_dir() else ():
-            if path.suffix in STORES and _holds(path, importer, session):
-                yield path
-
-
-def _holds(path: Path, importer: Importer, session: str) -> bool:
-    try:
-        return any(item.glance.part == session for item in named([path], (importer,)).found)
-    except TranscriptError:
-        return False  # not a store that this agent still writes
 
 
 def _candidates(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:
@@ -260,12 +260,21 @@ def _candidates(machine: Machine, project: Project, importer: Importer, session:
     if len(session) < SHORTEST_ID:
         return
     short = []
-    for root in importer.roots(machine.places(project)):
-        for path in importer.candidates(root) if root.is_dir() else ():
-            within = os.path.relpath(path, root)
-            if session in within:
-                yield path
-            elif session[:SHORTEST_ID] in within:
-                short.append(path)
+    for root, path in _files_of(machine, importer, project):
+        within = os.path.relpath(path, root)
+        if session in within:
+            yield path
+        elif session[:SHORTEST_ID] in within:
+            short.append(path)
     yield from short
     yield from _stores(machine, project, importer, session)
+
+
+def _stores(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:
+    """The files of many sessions that hold this one."""
+    for _, path in _files_of(machine, importer, project):
+        with suppress(TranscriptError):  # not a store that this agent still writes
+            if path.suffix in STORES and any(
+                source.glance.part == session for source in search_paths([path], (importer,)).sources
+            ):
+                yield path

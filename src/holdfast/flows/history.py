@@ -1,4 +1,4 @@
-"""The log of a project: its sessions, archived ones included, and moving older ones to the archive on request."""
+"""Reads the log of a project, archived sessions included, and moves older ones to the archive on request."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from holdfast.store.project import Project
 
 
 def logged(machine: Machine, project: Project, name: str = "") -> tuple[list[LogEntry], list[Problem]]:
-    """Entries of one project, the one of this branch when none is named, oldest first; and what is unreadable."""
+    """Entries of a project, oldest first, and unreadable lines; without a name, the project of this branch."""
     if name and name not in known_projects(project):
         known = ", ".join(known_projects(project)) or "none yet"
         raise NotFound(f"no project {name!r} in this repository", fix=f"There are: {known}")
-    found = memory_of(machine, project, name).entries()
-    return list(found.entries), list(found.problems)
+    read = memory_of(machine, project, name).entries()
+    return list(read.entries), list(read.problems)
 
 
 def entry_of(entries: Sequence[LogEntry], session: str) -> LogEntry:
     """The entry of a session, by its id or a beginning of it that no other has."""
-    found = [entry for entry in entries if entry.session == session] or [
+    matches = [entry for entry in entries if entry.session == session] or [
         entry for entry in entries if entry.session.startswith(session)
     ]
-    if not found:
+    if not matches:
         raise NotFound(f"no session {session!r} in the log", fix="holdfast log lists them")
-    if len(found) > 1:
-        ids = ", ".join(entry.session[:12] for entry in found[:4])
-        raise NotFound(f"{len(found)} sessions begin with {session!r}", fix=f"Give more of the id: {ids}")
-    return found[0]
+    if len(matches) > 1:
+        ids = ", ".join(entry.session[:12] for entry in matches[:4])
+        raise NotFound(f"{len(matches)} sessions begin with {session!r}", fix=f"Give more of the id: {ids}")
+    return matches[0]
 
 
 class Archived(Struct, frozen=True, kw_only=True):
-    """Sessions that were moved and that are left in the log; `lines` it had before."""
+    """How many sessions were moved and are left in the log; `lines` is its length before."""
 
     project: str
     moved: int
@@ -55,7 +55,7 @@ def archive(
 ) -> Archived:
     store = memory_of(machine, project)
     limit = longest or LONGEST
-    due = store.too_old(longest=limit)  # checks that the log is a file of ours before anything is done
+    due = store.too_old(longest=limit)  # raises where the log is no file of ours
     lines = (files.read(store.log_file) or b"").count(b"\n")
     moved = len(due)
     if due and not dry_run:

@@ -10,14 +10,20 @@ from msgspec import Struct
 
 from holdfast.agents.contract import Importer, Warned
 from holdfast.core.errors import HoldfastError
-from holdfast.flows.find_transcripts import Found, Search, discovered, importers_for, of_project
-from holdfast.flows.import_sessions import ImportReport, Progress, import_found
+from holdfast.flows.find_transcripts import (
+    SessionSource,
+    TranscriptSearch,
+    discover,
+    importers_for,
+    sources_of_project,
+)
+from holdfast.flows.import_sessions import ImportReport, Progress, import_sources
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, find_git
 
 
 class Everything(Struct):
-    """What was found on this machine: by project, by agent, and what has no home any more."""
+    """What was found on this machine: by project, by agent, and by directory where that is gone."""
 
     projects: dict[str, ImportReport] = {}
     agents: dict[str, int] = {}
@@ -28,26 +34,14 @@ class Everything(Struct):
     def total(self) -> ImportReport:
         total = ImportReport(warnings=list(self.warnings))
         for report in self.projects.values():
-            total.sessions += report.sessions
-            total.added += report.added
-            total.updated += report.updated
-            total.unchanged += report.unchanged
-            total.forgotten += report.forgotten
-            total.bytes += report.bytes
-            total.skipped += report.skipped
-            total.warnings += report.warnings
+            total.add(report)
         return total
 
     def details(self) -> dict[str, Any]:
         return {
             "projects": {
-                root: {
-                    "sessions": r.sessions,
-                    "added": r.added,
-                    "updated": r.updated,
-                    "unchanged": r.unchanged,
-                }
-                for root, r in self.projects.items()
+                root: {name: getattr(report, name) for name in ("sessions", "added", "updated", "unchanged")}
+                for root, report in self.projects.items()
             },
             "agents": self.agents,
             "without_directory": self.homeless,
@@ -56,15 +50,15 @@ class Everything(Struct):
 
 
 def import_everything(machine: Machine, agent: str | None, progress: Progress | None) -> Everything:
-    """Groups all transcripts by the project their directory belongs to. Excluded directories are not read."""
+    """Imports all transcripts by the project of their directory. Excluded directories are not read."""
     result = Everything()
     settings = machine.settings()
-    groups: dict[Path, tuple[Project, list[Found]]] = {}
+    groups: dict[Path, tuple[Project, list[SessionSource]]] = {}
     importers = importers_for(agent)
     result.agents = {importer.agent: 0 for importer in importers}
-    search = discovered(machine, importers, {})
+    search = discover(machine, importers, {})
     result.warnings = search.warnings
-    for item in search.found:
+    for item in search.sources:
         cwd = item.glance.cwd
         result.agents[item.importer.agent] += 1
         if settings.excludes(cwd, machine.user_home):
@@ -76,13 +70,13 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
             project = machine.project(place)
             groups.setdefault(project.memory, (project, []))[1].append(item)
     inside = _inside_projects(machine, importers)
-    for project, found in groups.values():
-        for item in of_project(discovered(machine, inside, {}, project).found, project, ()):
-            result.agents[item.importer.agent] += 1
-            found.append(item)
+    for project, sources in groups.values():
+        for source in sources_of_project(discover(machine, inside, {}, project).sources, project):
+            result.agents[source.importer.agent] += 1
+            sources.append(source)
         try:
-            result.projects[str(project.root)] = import_found(
-                machine, project, Search(found, [], []), progress
+            result.projects[str(project.root)] = import_sources(
+                machine, project, TranscriptSearch(sources), progress
             )
         except HoldfastError as error:
             result.warnings.append(Warned(str(project.root), 0, error.code, error.line()))
@@ -90,7 +84,7 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
 
 
 def _inside_projects(machine: Machine, importers: Sequence[Importer]) -> list[Importer]:
-    """Those that keep their sessions in the project itself: without one they have no place to look at."""
+    """Importers that keep their sessions in the project itself, so that they have no folder without one."""
     return [importer for importer in importers if not list(importer.roots(machine.places()))]
 
 

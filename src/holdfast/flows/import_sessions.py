@@ -20,7 +20,14 @@ from holdfast.core.errors import TranscriptError
 from holdfast.core.hashes import blake2b
 from holdfast.core.open_files import opened_once, part_of
 from holdfast.core.sync_folders import names_together
-from holdfast.flows.find_transcripts import Found, Search, discovered, importers_for, named, of_project
+from holdfast.flows.find_transcripts import (
+    SessionSource,
+    TranscriptSearch,
+    discover,
+    importers_for,
+    search_paths,
+    sources_of_project,
+)
 from holdfast.ledger.markdown import current
 from holdfast.ledger.store import ProjectLedger
 from holdfast.model.events import DistilledSession
@@ -40,7 +47,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class ImportReport(Struct):
-    """What an import did. `bytes` are those really read, `forgotten` the sessions left out because they were."""
+    """What an import did. `bytes` counts those really read, `forgotten` the sessions on the denylist."""
 
     sessions: int = 0
     added: int = 0
@@ -50,6 +57,10 @@ class ImportReport(Struct):
     skipped: list[str] = []
     warnings: list[Warned] = []
     bytes: int = 0
+
+    def add(self, other: ImportReport) -> None:
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def import_into(
@@ -65,48 +76,47 @@ def import_into(
 
     Without `rows` only the records are brought up to date: the session goes on, and its row is written at its end.
     """
-    search = named(paths, importers_for(agent)) if paths else recorded_here(machine, project, agent)
-    return import_found(machine, project, search, progress, rows=rows)
+    search = search_paths(paths, importers_for(agent)) if paths else recorded_here(machine, project, agent)
+    return import_sources(machine, project, search, progress, rows=rows)
 
 
-def recorded_here(machine: Machine, project: Project, agent: str | None = None) -> Search:
+def recorded_here(machine: Machine, project: Project, agent: str | None = None) -> TranscriptSearch:
     """What agents recorded in this project, without what a person excluded."""
     known = known_stamps(project)
     settings = machine.settings(project)
-    search = discovered(machine, importers_for(agent), known, project)
-    found = [
-        item
-        for item in of_project(search.found, project, known)
-        if not settings.excludes(item.glance.cwd, machine.user_home)
+    search = discover(machine, importers_for(agent), known, project)
+    sources = [
+        source
+        for source in sources_of_project(search.sources, project, known)
+        if not settings.excludes(source.glance.cwd, machine.user_home)
     ]
-    return Search(found, [], search.warnings)
+    return TranscriptSearch(sources, [], search.warnings)
 
 
-def unread(project: Project, search: Search) -> list[Found]:
-    """Those that are new, or have grown since they were read."""
+def unread(project: Project, search: TranscriptSearch) -> list[SessionSource]:
+    """Transcripts that are new, or have grown since they were read."""
     known = known_stamps(project)
-    return [item for item in search.found if known.get(item.key) != (item.size, item.mtime_ns)]
+    return [item for item in search.sources if known.get(item.key) != (item.size, item.mtime_ns)]
 
 
-def import_found(
+def import_sources(
     machine: Machine,
     project: Project,
-    search: Search,
+    search: TranscriptSearch,
     progress: Progress | None = None,
     *,
     rows: bool = True,
     prepares: bool = True,
 ) -> ImportReport:
-    """Imports transcripts that were chosen already. Without `prepares` the caller prepares the hooks' file himself."""
+    """Imports transcripts that were found before. Without `prepares` the caller prepares the hooks' file."""
     with opened_once():
         return _Run(machine, project, progress, rows=rows, prepares=prepares).run(search)
 
 
 def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
-    def stamps(store: CaptureStore) -> dict[str, tuple[int, int]]:
-        return {path: (stamp.size, stamp.mtime_ns) for path, (stamp, _) in store.stamps().items()}
-
-    return CaptureStore.glimpse(project.capture, stamps, {})
+    """Size and time of each transcript when it was read."""
+    stamps = CaptureStore.glimpse(project.capture, lambda store: store.stamps(), {})
+    return {path: (stamp.size, stamp.mtime_ns) for path, (stamp, _) in stamps.items()}
 
 
 class _Run:
@@ -124,8 +134,8 @@ class _Run:
         self._so_far = (0, 0, "")
         self._written: set[str] = set()
 
-    def run(self, search: Search) -> ImportReport:
-        found = search.found
+    def run(self, search: TranscriptSearch) -> ImportReport:
+        found = search.sources
         self.report.skipped = list(search.skipped)
         self.report.warnings = list(search.warnings)
         if not found and not self.project.known:
@@ -139,16 +149,13 @@ class _Run:
             try:
                 with _no_cycle_search():
                     self._read(found)
-                    if self.rows:
-                        self._write_rows({*self.store.pending(), *self._sessions_of(found)})
-                    else:
-                        self._update_records(self._sessions_of(found))
+                    self._update_memory(self._sessions_of(found))
                 self._count(found)
             finally:
                 self.store.close()
         return self.report
 
-    def _read(self, found: Sequence[Found]) -> None:
+    def _read(self, found: Sequence[SessionSource]) -> None:
         stamps = self.store.stamps()
         changed = [
             item
@@ -185,7 +192,7 @@ class _Run:
         self._commit(waiting)
         self.progress(total, total, "")
 
-    def _was_taken_otherwise(self, item: Found) -> bool:
+    def _was_taken_otherwise(self, item: SessionSource) -> bool:
         """Whether somebody else sat before it than was thought: hooks may say so after its last line was read."""
         if item.headless is None:
             return False
@@ -194,7 +201,9 @@ class _Run:
         before = self.store.cursor(item.key)
         return before is not None and bool(before.digest) and is_headless(before) is not item.headless
 
-    def _without_forgotten(self, changed: Sequence[Found], sessions: Mapping[str, str]) -> list[Found]:
+    def _without_forgotten(
+        self, changed: Sequence[SessionSource], sessions: Mapping[str, str]
+    ) -> list[SessionSource]:
         """What is known to belong to a forgotten session is not even opened; a new file tells when it is read."""
         grown = [item for item in changed if sessions.get(item.key) in self.denied.sessions]
         with self.store.transaction():
@@ -202,7 +211,7 @@ class _Run:
                 self.store.passed_over(item.key, Stamp(item.size, item.mtime_ns))
         return [item for item in changed if sessions.get(item.key) not in self.denied.sessions]
 
-    def _read_one(self, item: Found, number: int) -> tuple[Cursor, SourceClaims]:
+    def _read_one(self, item: SessionSource, number: int) -> tuple[Cursor, SourceClaims]:
         from holdfast.flows.distill import read_source
 
         before = self.store.cursor(item.key)
@@ -243,28 +252,32 @@ class _Run:
                     self.store.mark_pending(root)
         self.claims.rest()
 
-    def _sessions_of(self, found: Sequence[Found]) -> set[str]:
+    def _sessions_of(self, found: Sequence[SessionSource]) -> set[str]:
         stamps = self.store.stamps()
         sessions = {stamps[item.key][1] for item in found if item.key in stamps}
         return sessions - {""} - self.denied.sessions
 
-    def _write_rows(self, sessions: set[str]) -> None:
-        """Rows of sessions of which something new was read, or whose row is gone.
+    def _update_memory(self, sessions: set[str]) -> None:
+        """Writes rows and records of sessions of which something new was read, or whose row is gone.
 
-        Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost.
+        Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost. Without
+        `rows` the sessions go on: only their records are updated, and other sessions stay marked.
         """
         ledger = ProjectLedger(self.project)
         entries = ledger.read().entries
-        known = {entry.session: entry for entry in current(entries)}
         forgotten = {entry.session for entry in entries if entry.forgotten} | self.denied.sessions
-        pending = set(self.store.pending())
-        due = sorted(
-            session for session in sessions - forgotten if session in pending or session not in known
-        )
-        if not due:
-            with self.store.transaction():
-                self.store.settle(pending)
-            return
+        known = {entry.session: entry for entry in current(entries)} if self.rows else {}
+        due = sessions - forgotten - known.keys()
+        settled = due
+        if self.rows:
+            settled = set(self.store.pending())
+            due |= settled - forgotten
+        if due or not self.rows:
+            self._write(ledger, known, due)
+        with self.store.transaction():
+            self.store.settle(settled)
+
+    def _write(self, ledger: ProjectLedger, known: Mapping[str, LedgerEntry], due: set[str]) -> None:
         from holdfast.flows.distill import Conclusions
         from holdfast.flows.refresh import refresh
         from holdfast.flows.remember import remember
@@ -272,20 +285,17 @@ class _Run:
         conclusions = Conclusions(self.machine, self.project, self.denied)
         rows: list[LedgerEntry] = []
         records: list[DistilledSession] = []
-        for session in due:
+        for session in sorted(due):
             concluded = conclusions.of(session, self.store.cursors_of(session))
             if concluded is None:
                 continue
             record, entry = concluded
             records.append(record)
             before = known.get(session)
-            if before is not None and _same_row(before, entry):
-                continue
-            rows.append(replace(entry, recorded=self.machine.now()))
-            if before is None:
-                self.report.added += 1
-            else:
-                self.report.updated += 1
+            if self.rows and (before is None or not _same_row(before, entry)):
+                rows.append(replace(entry, recorded=self.machine.now()))
+                self.report.added += before is None
+                self.report.updated += before is not None
         rows.sort(key=lambda row: (row.timestamp is not None, row.timestamp))
         with names_together():
             if rows:
@@ -293,33 +303,11 @@ class _Run:
             with self.store.transaction():
                 for record in records:
                     self.store.put_record(record)
-            remember(self.machine, self.project, records)
+            remember(self.machine, self.project, records, ended=self.rows)
             refresh(self.machine, self.project, prepares=self.prepares)
-        with self.store.transaction():
-            self.store.settle(pending)
         self._written = {record.session for record in records}
 
-    def _update_records(self, sessions: set[str]) -> None:
-        """What is known of sessions that still go on. Others' marks stay; these are set again at their end."""
-        from holdfast.flows.distill import Conclusions
-        from holdfast.flows.refresh import refresh
-        from holdfast.flows.remember import remember
-
-        forgotten = {entry.session for entry in ProjectLedger(self.project).read().entries if entry.forgotten}
-        sessions = sessions - forgotten - self.denied.sessions
-        conclusions = Conclusions(self.machine, self.project, self.denied)
-        concluded = [conclusions.of(session, self.store.cursors_of(session)) for session in sorted(sessions)]
-        with self.store.transaction():
-            for pair in concluded:
-                if pair is not None:
-                    self.store.put_record(pair[0])
-        with names_together():
-            remember(self.machine, self.project, [pair[0] for pair in concluded if pair], ended=False)
-            refresh(self.machine, self.project, prepares=self.prepares)
-        with self.store.transaction():
-            self.store.settle(sessions)
-
-    def _count(self, found: Sequence[Found]) -> None:
+    def _count(self, found: Sequence[SessionSource]) -> None:
         """Sessions that were looked at, and those that an earlier, interrupted import had left to be written."""
         self.report.sessions = len(self._sessions_of(found) | self._written)
         stamps = self.store.stamps() if self.denied.sessions else {}

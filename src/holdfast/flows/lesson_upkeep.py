@@ -21,7 +21,7 @@ from holdfast.agents.registry import BY_AGENT
 from holdfast.briefing.learning import known_here, learn, lived_here
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError
-from holdfast.flows.find_transcripts import Found
+from holdfast.flows.find_transcripts import SessionSource
 from holdfast.flows.lessons import pick, read_lessons
 from holdfast.flows.refresh import refresh as prepare_again
 from holdfast.lessons.fingerprint import Changed, Missing, Renamed, Same, Verdict
@@ -330,7 +330,7 @@ def _read_source(machine: Machine, store: CaptureStore, cursor: Cursor, denied: 
         if importer is None or not path.is_file():
             return []
         status = path.stat()
-        item = Found(path, importer, status.st_size, status.st_mtime_ns, Glance())
+        item = SessionSource(path, importer, status.st_size, status.st_mtime_ns, Glance())
         claims = _AsClaimed(ClaimRun(store), cursor.id)
         return [read_source(machine, item, None, claims, cursor.id, lambda read: None, denied).cursor]
     except (OSError, TranscriptError):

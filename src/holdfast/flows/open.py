@@ -1,6 +1,6 @@
-"""One place of memory to read: around a line of a file, or where an id stands; and whole files. Bounded, and clean.
+"""Reads one place of memory: around a line of a file, or where an id stands; and whole files. Bounded, and clean.
 
-Files are a person's too, who may have put a secret or hidden text into them: what is given out is redacted again.
+A person may have put a secret or hidden text into a file, so everything that is returned is redacted again.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import simple_commands, unquoted
 from holdfast.core.tokens import count_tokens
-from holdfast.flows.find_transcripts import Found
+from holdfast.flows.find_transcripts import SessionSource
 from holdfast.guard.hidden_text import visible
 from holdfast.lessons.notes import Payback
 from holdfast.lessons.states import lesson_store
@@ -40,7 +40,7 @@ class _Everything:
         return False
 
 
-def pay_back(machine: Machine, project: Project, session: str, transcript: Found) -> None:
+def pay_back(machine: Machine, project: Project, session: str, transcript: SessionSource) -> None:
     """Once for what was told: a session that is resumed and ends again is counted from where it was."""
     store = lesson_store(machine, project)
     shelf = store.read()
@@ -87,7 +87,7 @@ def _lessons_told(
                     break
 
 
-def _calls(transcript: Found) -> Sequence[Call]:
+def _calls(transcript: SessionSource) -> Sequence[Call]:
     """How each call of a session ended. A transcript that cannot be read shows nothing."""
     try:
         part = transcript.glance.part

@@ -1,7 +1,7 @@
-"""After each save: what is derived from the memory is made anew, so that whoever reads it need not think.
+"""Rebuilds what is derived from the memory after each save.
 
-`resume.json` is read by `holdfast resume` without the application being loaded (`hooks/resume.py`); `hot.db` by the
-hooks of projects that are enabled. Both can be deleted. Facts are also told among what is known of the repository.
+`holdfast resume` reads `resume.json` without loading the application (`hooks/resume.py`); the hooks of enabled projects
+read `hot.db`. Both can be deleted. Facts are also part of what is known of the repository.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMAT = 1
 
 
 def refresh(machine: Machine, project: Project, *, prepares: bool = True) -> None:
-    """All of it; without `prepares` the hooks' file is left to somebody who makes it in a moment anyway."""
+    """Rebuilds all of it; without `prepares` the caller makes the hooks' file."""
     if project.memory.is_dir():
         _prepare_resume(machine, project)
         if prepares:
@@ -33,7 +33,7 @@ def refresh(machine: Machine, project: Project, *, prepares: bool = True) -> Non
 
 
 def prepare_if_enabled(machine: Machine, project: Project) -> None:
-    """For after each save. A project without hooks needs no prepared file, and does not load what makes one."""
+    """A project without hooks needs no prepared file, and does not load what makes one."""
     if switches_of(project).enabled:
         from holdfast.briefing.prepare import prepare
 
@@ -41,7 +41,7 @@ def prepare_if_enabled(machine: Machine, project: Project) -> None:
 
 
 def _prepare_resume(machine: Machine, project: Project) -> None:
-    """The answers of `holdfast resume`, good until current.md changes or the day does: ages are said in days."""
+    """Writes the answers of `holdfast resume`, valid until current.md changes or the day does: ages are in days."""
     current = project.memory / "current.md"
     before = stamp(current)
     told = {

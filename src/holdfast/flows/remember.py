@@ -1,7 +1,7 @@
-"""What sessions leave in a project's memory: log, facts, questions, decisions, and the state to go on from.
+"""Remembers sessions in a project's memory: log, facts, questions, decisions, and the state to go on from.
 
-Called with the records of sessions that were read: in one batch per import, so that a hundred sessions cost one
-write of each file. Doing it twice changes nothing.
+An import passes all its records at once, so that a hundred sessions cost one write of each file. Remembering a
+session twice changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from holdfast.briefing.learning import learn, strong_stumbles
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import naming
 from holdfast.core.errors import HoldfastError
-from holdfast.core.patterns import lazy_regex
 from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.memory.log import goal_line, log_entry
 from holdfast.memory.merging import (
@@ -35,7 +34,6 @@ from holdfast.memory.store import MemoryStore, given_up, made_since
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.statement import statement_of
-from holdfast.sessions.harvest_sentences import PLAN_APPROVED
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group
@@ -43,7 +41,12 @@ from holdfast.store.versions import new_group
 MOST_OPEN_QUESTIONS = 6
 MOST_PROJECTS = 8
 CAPTURE = "capture"
-_MOOT = lazy_regex(f"Which holds: “{PLAN_APPROVED}")  # older versions asked which of two plans holds
+_WHEN = {  # when a reader needs a file of the memory
+    "log.md": "asking why",
+    "reference.md": "calling something (facts, decisions)",
+    "open-questions.md": "asking the user",
+    "archive": "the log is too short",
+}
 T = TypeVar("T", Fact, Decision, Question)
 
 Groups = Mapping[str, Sequence[DistilledSession]]
@@ -53,21 +56,21 @@ Groups = Mapping[str, Sequence[DistilledSession]]
 def remember(
     machine: Machine, project: Project, records: Sequence[DistilledSession], *, ended: bool = True
 ) -> None:
-    """Takes sessions in. One that still goes on changes the state only; its entry is written at its end."""
+    """Remembers sessions. One that still goes on changes the state only; its log entry is written at its end."""
     if not records:
         return
     ordered = sorted(records, key=lambda record: record.started or 0.0)
     groups: dict[str, list[DistilledSession]] = {}
-    sort = naming(machine, project)
+    names = naming(machine, project)
     for record in ordered:
-        groups.setdefault(sort.of_session(record), []).append(record)
+        groups.setdefault(names.of_session(record), []).append(record)
     now, group_name, meaning = machine.now().timestamp(), new_group(), Meanings()
     if ended:
         for name, group in groups.items():
             store = MemoryStore(project, name, clock=lambda: now, group=group_name)
             store.record(*(log_entry(record, now, open_items(record)) for record in group))
             _keep_knowledge(store, group, meaning)
-    common = MemoryStore(project, sort.default, clock=lambda: now, group=group_name)
+    common = MemoryStore(project, names.default, clock=lambda: now, group=group_name)
     if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
         common.propose(rules, CAPTURE)
     if ended:
@@ -81,19 +84,26 @@ def remember(
 def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], meaning: Meaning) -> None:
     dismissed = store.dismissed()
     harvests = [record.harvest for record in records]
-    facts = _wanted(
-        (_dated_fact(fact) for harvest in harvests for fact in harvest.facts if _has_evidence(fact)),
-        dismissed,
-    )
-    decisions = _wanted((_dated(item) for harvest in harvests for item in harvest.decisions), dismissed)
-    questions = [_dated_question(question) for harvest in harvests for question in harvest.questions]
+    # What showed a fact may have been redacted: without evidence it is none.
+    proven = [
+        fact for harvest in harvests for fact in harvest.facts if fact.text.strip() and fact.evidence.strip()
+    ]
+    facts = _wanted(map(_date_fact, proven), dismissed)
+    decided = [decision for harvest in harvests for decision in harvest.decisions]
+    decisions = _wanted((replace(item, at=to_minute(item.at)) for item in decided), dismissed)
     decisions = _standing(store, decisions, meaning)
+    questions = [
+        replace(question, at=to_minute(question.at), answered_at=to_minute(question.answered_at))
+        for harvest in harvests
+        for question in harvest.questions
+    ]
     doubts: list[Question] = []
 
     def with_new(reference: Reference) -> Reference:
-        doubts.clear()  # somebody may have been faster, and this is done again
+        doubts.clear()  # where another process was faster, this runs again
+        held = [entry.fact for entry in reference.facts if entry.retired_at is None]
         return Reference(
-            facts=_merged_facts(reference.facts, telling_checks(facts, _held(reference)), meaning),
+            facts=_merged_facts(reference.facts, telling_checks(facts, held), meaning),
             decisions=_merged_decisions(reference.decisions, decisions, doubts, meaning),
         )
 
@@ -104,21 +114,12 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], mea
         store.change_questions(lambda known: _merged_questions(known, asked, dismissed, meaning), CAPTURE)
 
 
-def _held(reference: Reference) -> list[Fact]:
-    return [entry.fact for entry in reference.facts if entry.retired_at is None]
-
-
 def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
     return [item for item in items if item.id not in dismissed]
 
 
-def _has_evidence(fact: Fact) -> bool:
-    """What showed a fact may be gone when secrets and private parts were taken out: then it is none."""
-    return bool(fact.text.strip() and fact.evidence.strip())
-
-
 def _standing(store: MemoryStore, decisions: list[Decision], meaning: Meaning) -> list[Decision]:
-    """Without those that were given up under other words; an old session that is read again says them again."""
+    """Decisions without those that were given up in other words; reading an old session again repeats them."""
     gone = given_up(store) if decisions else []
     return [
         decision
@@ -128,25 +129,15 @@ def _standing(store: MemoryStore, decisions: list[Decision], meaning: Meaning) -
     ]
 
 
-def _dated(decision: Decision) -> Decision:
-    return replace(decision, at=to_minute(decision.at))
-
-
-def _dated_fact(fact: Fact) -> Fact:
-    """A fact that was seen once is as old as its evidence; `verified_at` says that it was seen again."""
+def _date_fact(fact: Fact) -> Fact:
+    """A fact that was seen once is as old as its evidence; `verified_at` says when it was seen again."""
     return replace(fact, at=to_minute(fact.verified_at or fact.at), verified_at=None)
 
 
-def _dated_question(question: Question) -> Question:
-    return replace(question, at=to_minute(question.at), answered_at=to_minute(question.answered_at))
+def _merged_facts(kept: Sequence[KeptFact], new: Sequence[Fact], meaning: Meaning) -> tuple[KeptFact, ...]:
+    """Known facts keep their place and history; one that is seen again is verified again.
 
-
-def _merged_facts(
-    kept: Sequence[KeptFact], new: Sequence[Fact], meaning: Meaning | None = None
-) -> tuple[KeptFact, ...]:
-    """Known facts keep their place and history; one that was seen again was verified again.
-
-    The same command with another answer changes the fact. One that was retired stays so.
+    The same command with another answer changes the fact. A retired fact stays retired.
     """
     facts = {entry.fact.id: entry for entry in kept}
     by_command = {entry.fact.command: entry.fact.id for entry in kept if _answers(entry.fact)}
@@ -170,7 +161,7 @@ def _merged_facts(
 
 
 def _answers(fact: Fact) -> bool:
-    """Whether the fact is what a command answers, such as a version: asked again, it may answer otherwise."""
+    """Whether the fact is a command's answer, such as a version, which may change."""
     return fact.category == FactCategory.ENVIRONMENT and bool(fact.command)
 
 
@@ -190,25 +181,25 @@ def _merged_decisions(
 def _merged_questions(
     known: Sequence[Question], new: Sequence[Question], dismissed: Collection[str], meaning: Meaning
 ) -> list[Question]:
-    """Each question once, with its newest answer. Where an older one said otherwise, somebody is asked."""
+    """Each question once, with its newest answer. Where an older answer differs, that becomes a question."""
     merging = merge([*known, *new], meaning, len(known))
     fresh = {(question.id, question.answer) for question in new}
-    found = [group.item for group in merging.merged]
-    there = {question.id for question in found} | set(dismissed)
+    questions = {group.item.id: group.item for group in merging.merged}
     for clash in merging.contradictions:
-        one, other = clash.one, clash.other
-        if not {(one.id, one.answer), (other.id, other.answer)} & fresh or is_passing_question(one.text):
+        first, second = clash.one, clash.other
+        if not {(first.id, first.answer), (second.id, second.answer)} & fresh or is_passing_question(
+            first.text
+        ):
             continue
-        text = f"“{one.text}” was answered “{one.answer}”, then “{other.answer}”: which holds?"
-        doubt = Question(text=text, session=other.session, at=other.answered_at or other.at)
-        if doubt.id not in there:
-            there.add(doubt.id)
-            found.append(doubt)
-    return found
+        text = f"“{first.text}” was answered “{first.answer}”, then “{second.answer}”: which holds?"
+        doubt = Question(text=text, session=second.session, at=second.answered_at or second.at)
+        if doubt.id not in dismissed:
+            questions.setdefault(doubt.id, doubt)
+    return list(questions.values())
 
 
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
-    """What was settled for the moment contradicts nothing: the next plan is another plan."""
+    """Questions which of two decisions holds. A passing decision contradicts nothing: the next plan is another one."""
     return [
         doubt(clash.one, clash.other)
         for clash in clashes
@@ -257,7 +248,7 @@ def _open_questions(stores: Sequence[MemoryStore]) -> tuple[Question, ...]:
         replace(question, project="" if store.name == store.project.title else store.name)
         for store in stores
         for question in store.questions().questions
-        if question.open and not _MOOT.match(question.text)
+        if question.open
     ]
     return tuple(sorted(asked, key=lambda question: -(question.at or 0))[:MOST_OPEN_QUESTIONS])
 
@@ -281,16 +272,8 @@ def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProj
     return tuple(sorted(active.values(), key=lambda entry: -(entry.at or 0))[:MOST_PROJECTS])
 
 
-_WHEN = {
-    "log.md": "asking why",
-    "reference.md": "calling something (facts, decisions)",
-    "open-questions.md": "asking the user",
-    "archive": "the log is too short",
-}
-
-
 def _is_agreed(store: MemoryStore) -> bool:
-    """Whether a person has put something into the manual; one that nobody can read they will want to look at."""
+    """Whether a person has written into style.md; one that cannot be read deserves a look as well."""
     try:
         return says_something(store.style())
     except HoldfastError:
@@ -298,7 +281,7 @@ def _is_agreed(store: MemoryStore) -> bool:
 
 
 def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
-    """Which file to load when. Only what exists is named."""
+    """Which file to load when; only existing ones are named."""
     hints = []
     for store in stores:
         places = (store.log_file, store.reference_file, store.questions_file, store.archive_folder)

@@ -1,4 +1,4 @@
-"""What a project knows after `holdfast init`: sessions by agent, what they taught, and what the next one is told."""
+"""Sets a project up for hooks, and counts what `holdfast init` has found."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from holdfast.store.project import Project, branch_of
 from holdfast.store.switches import enable
 
 
-class Known(Struct, frozen=True, kw_only=True):
-    """Counts of what is kept, and `told`: what a session that starts here now hears first."""
+class SetUp(Struct, frozen=True, kw_only=True):
+    """Counts of what is kept; `told` are the lines that a session starting here now would get."""
 
     sessions: int
     agents: dict[str, int]
@@ -33,8 +33,8 @@ class Known(Struct, frozen=True, kw_only=True):
     told: tuple[Line, ...]
 
 
-def begin(machine: Machine, project: Project) -> Known:
-    """Enables the project, prepares what its hooks read, and says what there is."""
+def begin(machine: Machine, project: Project) -> SetUp:
+    """Enables the project, prepares what its hooks read, and counts what is kept."""
     enable(project)
     briefings = briefings_of(machine, project)
     prepare(machine, project, briefings)
@@ -44,14 +44,14 @@ def begin(machine: Machine, project: Project) -> Known:
     reference = read_decisions(machine).reference
     lessons = read_lessons(machine, project).lessons
     now = store.load(project).now
-    return Known(
+    return SetUp(
         sessions=len(entries),
         agents=dict(Counter(title_of(entry.agent) for entry in entries).most_common()),
         decisions=len(reference.decisions),
-        facts=sum(1 for one in reference.facts if one.retired_at is None),
-        questions=sum(1 for one in read_questions(machine).questions if one.open),
-        lessons=sum(1 for one in lessons if one.state == "active"),
-        proposed=sum(1 for one in lessons if one.state == "candidate"),
+        facts=sum(1 for fact in reference.facts if fact.retired_at is None),
+        questions=sum(1 for question in read_questions(machine).questions if question.open),
+        lessons=sum(1 for lesson in lessons if lesson.state == "active"),
+        proposed=sum(1 for lesson in lessons if lesson.state == "candidate"),
         conventions=len(now.conventions),
         patterns=len(now.patterns),
         told=tuple(told),

@@ -1,4 +1,4 @@
-"""Where a project stands: what is kept, what came last, what is waiting to be read."""
+"""The status of a project: what is kept, what came last, what waits to be read; and which agents are here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from holdfast.agents.registry import hosts, importers
 from holdfast.briefing.explain import why_silent, why_uncaptured
 from holdfast.briefing.recovery import state_of
-from holdfast.flows.find_transcripts import Found, discovered, of_project
+from holdfast.flows.find_transcripts import SessionSource, discover, sources_of_project
 from holdfast.flows.hosts import agents_here, hooked
 from holdfast.flows.import_sessions import recorded_here, unread
 from holdfast.guard.hidden_text import path_text
@@ -36,9 +36,9 @@ class Status(Struct, frozen=True, kw_only=True):
     questions: int
     waiting: int
     problems: int
-    candidates: int  # lessons that nobody has looked through yet
-    silent: str  # why a session started here would be told nothing
-    uncaptured: str  # why it would be told something, but leave nothing
+    candidates: int  # lessons that no person has reviewed yet
+    silent: str  # why a session started here would get nothing from memory
+    uncaptured: str  # why it would not be captured
 
 
 class AgentSeen(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ def status_of(machine: Machine, project: Project) -> Status:
         next=tuple(step.text for step in steps_of(state, branch or None)),
         todo=sum(1 for item in state.todo if not branch or item.branch in (branch, "")),
         questions=sum(1 for question in state.questions if question.open),
-        waiting=_waiting(machine, project),
+        waiting=len(unread(project, recorded_here(machine, project))),
         problems=len(ledger.problems),
         candidates=_candidates(machine, project),
         silent=why_silent(machine, project, machine.cwd),
@@ -89,16 +89,11 @@ def _candidates(machine: Machine, project: Project) -> int:
         return 0
     from holdfast.flows.lessons import read_lessons
 
-    return sum(1 for one in read_lessons(machine, project).lessons if one.state == "candidate")
+    return sum(1 for lesson in read_lessons(machine, project).lessons if lesson.state == "candidate")
 
 
 def latest_record(project: Project) -> DistilledSession | None:
     return CaptureStore.glimpse(project.capture, lambda store: next(iter(store.records(1)), None), None)
-
-
-def _waiting(machine: Machine, project: Project) -> int:
-    """Transcripts of this project that are new or have grown since they were read."""
-    return len(unread(project, recorded_here(machine, project)))
 
 
 def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
@@ -107,18 +102,18 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
     ours = hooked(machine, project)
     for importer in importers():
         folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
-        found = discovered(machine, (importer,), {}, project).found
-        latest = max((_last_seen(item) for item in found), default=0.0)
+        sources = discover(machine, (importer,), {}, project).sources
+        latest = max(map(_last_written, sources), default=0.0)
         seen.append(
             AgentSeen(
                 agent=importer.agent,
                 title=importer.title,
-                found=bool(found)
+                found=bool(sources)
                 or (bool(folders) and bool(list(importer.roots(machine.places()))))
                 or importer.agent in used,
                 folders=tuple(str(folder) for folder in folders),
-                sessions=len(found),
-                here=len(of_project(found, project, ())),
+                sessions=len(sources),
+                here=len(sources_of_project(sources, project)),
                 last=datetime.fromtimestamp(latest).astimezone() if latest else None,
                 importer=True,
                 host=importer.agent in hosts(),
@@ -128,6 +123,6 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
     return seen
 
 
-def _last_seen(item: Found) -> float:
+def _last_written(source: SessionSource) -> float:
     """When a session was last written to, or began where a file holds several."""
-    return (item.glance.started or 0.0) if item.glance.part else item.mtime_ns / 1e9
+    return (source.glance.started or 0.0) if source.glance.part else source.mtime_ns / 1e9

@@ -27,7 +27,7 @@ from holdfast.knowledge.context_sources import FILE, built_in
 from holdfast.knowledge.context_view import shown_by
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
-from holdfast.store.snapshots import keep_snapshot, read_snapshot
+from holdfast.store.snapshots import keep_snapshot
 
 POLL_S = 2.0
 _SHARE = 20  # polling takes at most a twentieth of the time, however large the repository is
@@ -147,7 +147,7 @@ class LiveContext:
 
     def _read(self) -> Snapshot | None:
         with contextlib.suppress(StoreError):
-            data = read_snapshot(self._project.memory, file_name(self.place))
+            data = files.read(self._project.memory / file_name(self.place))
             return decode(data, self.place) if data else None
         return None
 

@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core import files
-from holdfast.core.errors import StoreError
 from holdfast.core.hashes import blake2b
 from holdfast.lessons.markdown import forget_in_lesson, names_it
 from holdfast.model.lesson import Fingerprint, Lesson
+from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.project import Project
 from holdfast.store.removal import Removal
 from holdfast.store.trust import Trust
@@ -79,19 +79,14 @@ class Choices(Struct, frozen=True, kw_only=True):
 
 
 def decode_choices(data: bytes | None, path: Path) -> Choices:
-    if data is None:
-        return Choices()
-    try:
-        return msgspec.json.decode(data, type=Choices)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        fix = "Correct it, or take an older one: holdfast history lessons/choices.json"
-        raise StoreError(f"cannot be read: {error}", where=str(path), fix=fix) from error
+    fix = "Correct it, or take an older one: holdfast history lessons/choices.json"
+    return decode_json(data, Choices, path, fix)
 
 
 def encode_choices(choices: Choices) -> bytes | None:
     if choices == Choices(format=choices.format):
         return None
-    return msgspec.json.format(msgspec.json.encode(choices), indent=2) + b"\n"
+    return encode_json(choices)
 
 
 # --- what happened -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.fence import imitates
 from holdfast.core.place import is_checkout
@@ -21,7 +22,7 @@ from holdfast.lessons.store import Found, LessonStore, Place, Shelf
 from holdfast.model.lesson import Fingerprint, Lesson, Scope, State
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
-from holdfast.store.snapshots import keep_snapshot, read_snapshot
+from holdfast.store.snapshots import keep_snapshot
 from holdfast.store.versions import new_group
 
 _DAY_S = 86_400.0
@@ -294,7 +295,7 @@ def check_fingerprints(machine: Machine, project: Project, fingerprints: Iterabl
 
 def known_stamps(project: Project) -> dict[str, Stamp]:
     try:
-        return _STAMPS.decode(read_snapshot(project.memory, _file_name(project)) or b"{}")
+        return _STAMPS.decode(files.read(project.memory / _file_name(project)) or b"{}")
     except (StoreError, OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}
 

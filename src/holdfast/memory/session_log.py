@@ -20,7 +20,7 @@ from holdfast.core.sync_folders import sync_names
 from holdfast.memory import log as log_md
 from holdfast.memory.log import Block, LogFile
 from holdfast.model.memory import LogEntry
-from holdfast.store.json_lines import encoded, read_json_lines
+from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.line_grammar import Problem, render_month
 
 # What each log entry was when it was written, as a hash: so that a change by hand can be said, never undone.
@@ -59,7 +59,7 @@ class LogMarks:
     def add(self, held: Held, entries: Iterable[tuple[str, str]]) -> None:
         lines = [Mark(self._project, session, _mark(text)) for session, text in entries]
         if lines:
-            files.append_held(held, self._path, encoded(lines))
+            files.append_held(held, self._path, encode_json_lines(lines))
 
     def edited(self, entries: Iterable[Written], forgotten: Collection[str], log: str) -> list[Edited]:
         """The entries of which no mark is known though their session has some, and sessions that are gone."""
@@ -87,7 +87,7 @@ class LogMarks:
         ]
         after = [*kept, *dict.fromkeys(now)]
         if after != before:
-            files.replace_held(held, self._path, encoded(after), files.ANYTHING)
+            files.replace_held(held, self._path, encode_json_lines(after), files.ANYTHING)
 
     def _marks(self) -> list[Mark]:
         return read_json_lines(self._path, Mark)

@@ -32,7 +32,7 @@ from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile, p
 from holdfast.memory.session_log import LONGEST, Edited, Entries, LogMarks, SessionLog
 from holdfast.model.memory import Decision, LogEntry, Question
 from holdfast.store.denied import Denied
-from holdfast.store.json_lines import encoded, read_json_lines
+from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.project import Project
 from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, steps_back
 
@@ -60,7 +60,7 @@ class Dismissed:
     def add(self, held: Held, ids: Iterable[str], at: float) -> None:
         new = sorted(set(ids) - self.ids())
         if new:
-            files.append_held(held, self._path, encoded(_Line(name, at) for name in new))
+            files.append_held(held, self._path, encode_json_lines(_Line(name, at) for name in new))
 
 
 def lines_of_ids(text: str) -> dict[str, int]:
@@ -237,7 +237,9 @@ class MemoryStore:
             return files.until_undisturbed(attempt)
 
     def _put(self, held: Held, path: Path, before: bytes | None, after: bytes | None, reason: str) -> bool:
-        self.versions.record(held, self._shown(path), before, after, self._clock(), reason, self._group)
+        self.versions.record_all(
+            held, [(self._shown(path), before, after)], self._clock(), reason, self._group
+        )
         if after is not None:
             files.replace_held(held, path, after, files.digest(before))
         elif files.read(path) == before:
@@ -419,7 +421,7 @@ class Answered(Struct, frozen=True):
 
 
 def record_answer(project: Project, id: str, at: float) -> None:
-    files.append(_path(project), encoded([Answered(at, id)]), project.lock("answered"))
+    files.append(_path(project), encode_json_lines([Answered(at, id)]), project.lock("answered"))
 
 
 def answers_given(project: Project) -> list[Answered]:

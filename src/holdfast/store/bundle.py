@@ -28,6 +28,7 @@ from holdfast.core.names import safe_name
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_directory
 from holdfast.guard.hidden_text import has_hidden
+from holdfast.store.json_files import encode_json
 from holdfast.store.memory_files import kind_of, walk_memory
 from holdfast.store.project import FORMAT as MEMORY_FORMAT
 
@@ -335,12 +336,11 @@ def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, f
 
 def _write(file: BinaryIO, manifest: Manifest, sources: Sequence[Source]) -> None:
     """Gives the same bytes for the same memory and moment: no times, owners or names of this machine."""
-    text = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
         tarfile.open(fileobj=cast(IO[bytes], packed), mode="w:", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for source in (Source(MANIFEST, text), *sources):
+        for source in (Source(MANIFEST, encode_json(manifest, indent=1)), *sources):
             with source.stream() as data:
                 entry = tarfile.TarInfo(source.path)
                 entry.size = data.seek(0, os.SEEK_END)

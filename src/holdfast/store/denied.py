@@ -1,7 +1,7 @@
-"""What was forgotten and must not come back: every import and every capture asks here.
+"""The denylist: what was forgotten and must not come back. Every import and every capture checks it.
 
-`denied.jsonl` names sessions and ids. Of a text it keeps no word: a keyed hash of its folded words, and how
-many there are, so that windows of as many words of a new text can be compared.
+`denied.jsonl` names sessions and ids. Of a text it keeps a keyed hash of its folded words and their number, so that
+windows of as many words of a new text can be compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from holdfast.core.files import Held
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
-from holdfast.store.json_lines import encoded, read_json_lines
+from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
 from holdfast.store.project import Project
 
@@ -31,7 +31,7 @@ _KEY = lazy_regex(r"(?:[0-9a-f]{2}){1,64}")
 _KINDS = ("decisions", "questions", "findings", "dead_ends", "open_items", "facts")
 
 
-class _Line(Struct, omit_defaults=True):
+class _DenylistLine(Struct, omit_defaults=True):
     session: str = ""
     id: str = ""
     text: str = ""
@@ -42,11 +42,11 @@ class _Line(Struct, omit_defaults=True):
 
 
 class Denied:
-    """The list as it was when it was opened. One that does not exist costs a single look."""
+    """The denylist as it was when it was opened."""
 
     def __init__(self, memory: Path) -> None:
         self._path = memory / NAME
-        self._lines = read_json_lines(self._path, _Line)
+        self._lines = read_json_lines(self._path, _DenylistLine)
         self.sessions = frozenset(line.session for line in self._lines if line.session)
         self.ids = frozenset(line.id for line in self._lines if line.id)
 
@@ -72,13 +72,13 @@ class Denied:
         return (lambda text: self.texts.strip(clean(text))) if self.texts else clean
 
     def lets(self, item: object) -> bool:
-        """Whether something remembered may be kept: no fact, question or decision with a hole in it."""
+        """Whether a statement may be kept; a fact, question or decision with a hole in it may not."""
         if not self.ids.isdisjoint(ids_of(item)):
             return False
         return not (isinstance(item, Fact | Question | Decision) and FORGOTTEN in item.text)
 
     def left_of(self, gathered: Gathered) -> Gathered:
-        """What a session yielded, or its log entry, without statements that were forgotten."""
+        """A harvest or log entry without statements that were forgotten."""
         if not self:
             return gathered
         kinds = [name for name in _KINDS if hasattr(gathered, name)]
@@ -88,9 +88,9 @@ class Denied:
     def add(
         self, held: Held, at: float, sessions: Iterable[str], ids: Iterable[str], texts: Iterable[str]
     ) -> None:
-        """Written and on disk before anything is removed: a removal that is interrupted is not undone by an import."""
-        new = [_Line(session=name, at=at) for name in sorted(set(sessions) - self.sessions)]
-        new += [_Line(id=name, at=at) for name in sorted(set(ids) - self.ids)]
+        """Must be on disk before anything is removed, so that no import undoes an interrupted removal."""
+        new = [_DenylistLine(session=name, at=at) for name in sorted(set(sessions) - self.sessions)]
+        new += [_DenylistLine(id=name, at=at) for name in sorted(set(ids) - self.ids)]
         key = next((line.key for line in self._lines if _KEY.fullmatch(line.key)), "") or os.urandom(16).hex()
         known = {line.text for line in self._lines}
         for words in dict.fromkeys(map(words_of_phrase, texts)):
@@ -98,9 +98,9 @@ class Denied:
                 number = len(words)
                 head = _hash(head_key(words, number), key) if number > HEAD else ""
                 whole = _hash(whole_key(words), key)
-                new.append(_Line(text=whole, head=head, words=number, key=key, at=at))
+                new.append(_DenylistLine(text=whole, head=head, words=number, key=key, at=at))
         if new:
-            files.append_held(held, self._path, encoded(new))
+            files.append_held(held, self._path, encode_json_lines(new))
 
 
 def _hash(text: str, key: str) -> str:
@@ -108,7 +108,7 @@ def _hash(text: str, key: str) -> str:
 
 
 def not_forgotten(project: Project, text: str, what: str) -> str:
-    """The text; UsageError when it holds one that was forgotten here: what is out does not come back by hand."""
+    """The text; UsageError when it holds one that was forgotten here."""
     if text and Denied(project.memory).strip(text) != text:
         raise UsageError(
             f"{what} holds a text that was forgotten in this project; nothing was written",

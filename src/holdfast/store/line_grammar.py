@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Struct)
 
 _PIPE = lazy_regex(r"\\(.)", re.DOTALL)
 _COMMENT = lazy_regex(r"<(?=!--)|(?<=--)>|(?<=holdfast):(?=\s*(?:begin|end))")
-# A sign that a reader would take for the beginning of a field, or for the id at the end.
+# A sign that would be read as the beginning of a field, or as the id at the end.
 _SIGN = lazy_regex(r"(?:^|(?<=\s))[·→](?=\s*(?:$|[a-z][a-z ]*:|[A-Z]-[0-9a-z]{6}))")
 _ID = lazy_regex(r" · [A-Z]-[0-9a-z]{6}$")
 _TIME = lazy_regex(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?)?")
@@ -51,7 +51,7 @@ def problem(where: str, line: int, what: str, fix: str = "Correct the line, or d
 
 
 def encode(text: str) -> str:
-    """Any text as one line that cannot be taken for a field, a comment or a marker."""
+    """Any text as one line that cannot be read as a field, a comment or a marker."""
     cell = markdown_table.encode_cell(text) or markdown_table.EMPTY
     cell = _PIPE.sub(lambda match: "|" if match[1] == "|" else match[0], cell)
     return _plain(_SIGN.sub(_as_escape, cell))
@@ -114,7 +114,7 @@ def render_month(at: float | None) -> str:
 
 
 def _moment(at: float) -> datetime | None:
-    # Years of four digits only: strftime pads no others, and a clock that is so far off tells nothing.
+    # Years of four digits only: strftime pads no others.
     if not math.isfinite(at) or not -30_610_224_000 <= at < 253_402_300_799:
         return None
     return datetime.fromtimestamp(at, UTC)
@@ -157,7 +157,7 @@ class Form(Struct, Generic[T], frozen=True):
         )
 
     def source(self, item: T, known: Mapping[str, object] | None = None) -> str:
-        """The session, in a comment: a long id that no reader wants to see in every line."""
+        """The session, in a comment: a long id that would disturb a reader."""
         session = getattr(item, "session", "")
         return "" if session == (known or {}).get("session", "") else f" <!-- session {encode(session)} -->"
 

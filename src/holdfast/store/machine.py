@@ -1,4 +1,4 @@
-"""The only reader of environment and configuration: everything else is handed what it needs."""
+"""This user on this machine: the only reader of environment and configuration."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from holdfast.core.place import home_of, user_home
 from holdfast.store.project import Project, find_project
 from holdfast.store.settings import Settings, load_settings
 
-# What reads only is answered without a redactor: its rules take as long to load as a small command takes in all.
+# Commands that only read need no redactor: its rules take as long to load as a small command takes in all.
 if TYPE_CHECKING:
     from holdfast.guard.redact import Redactor, Scanner
 
 SHORT = 400
-# What agents set in the shells in which they run commands.
+# Variables that agents set in the shells in which they run commands.
 AGENT_SIGNS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CURSOR_AGENT")
-MOST_CLEANED = 20_000  # the same commands and paths come by again and again
+MOST_CLEANED = 20_000  # the same commands and paths occur again and again
 
 
 class Machine:
@@ -33,8 +33,8 @@ class Machine:
         self.env = dict(os.environ if env is None else env)
         self.cwd = cwd or _here()
         self._cleaned: dict[str, str] = {}
-        self.tell: Callable[[str], None] = _to_nobody
-        """Says to whoever runs this what he waits for; a surface that has a person before it sets it."""
+        self.tell: Callable[[str], None] = lambda message: None
+        """Shows a person what a command waits for; surfaces with a person set it."""
 
     @cached_property
     def user_home(self) -> Path:
@@ -88,9 +88,9 @@ class Machine:
         return known
 
     def look_over(self, texts: Iterable[str]) -> None:
-        """Looks at many texts at once: together they cost a fraction of what they cost one by one.
+        """Checks many texts at once, which costs a fraction of checking them one by one.
 
-        Where nothing is found in all of them, nothing is in any; else each is cleaned by itself when it is asked for.
+        If nothing is found in all of them, nothing is in any; else `clean` checks each by itself.
         """
         if len(self._cleaned) > MOST_CLEANED:
             self._cleaned.clear()
@@ -106,10 +106,6 @@ class Machine:
         return cleaner(self.redactor)
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
-
-
-def _to_nobody(said: str) -> None:
-    """Where nobody waits."""
 
 
 def _here() -> Path:
@@ -130,14 +126,14 @@ def scanner_missing_rules(machine: Machine) -> bool:
 
 
 def compile_rules(machine: Machine) -> None:
-    """Takes seconds, once; from then on every command has the second pass."""
+    """Compiles the scanner's rules, which takes seconds once; every later command uses them."""
     from holdfast.guard.redact import load_scanner
 
     load_scanner(str(machine.scanner_cache))
 
 
 class Places(Struct, frozen=True):
-    """Where to look, passed in so that nothing here reads the environment.
+    """Where agents keep their files, passed in so that importers do not read the environment.
 
     `project` is the work tree in question, for agents that keep their sessions inside it.
     """

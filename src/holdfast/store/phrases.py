@@ -1,8 +1,7 @@
-"""Phrases found in any text by windows of words, whatever their case and the blanks between them.
+"""Finds phrases in any text by windows of words, whatever their case and the blanks between them.
 
-A phrase can be looked for without being known: only a hash of its folded words is needed, and their number.
-Words are whole: `rest` is not found in `restart`. A long phrase is recognised by its beginning too, because
-texts are cut when they are stored and its end may be missing.
+A phrase need not be known: a hash of its folded words and their number are enough. Words are whole: `rest` is not
+found in `restart`. A long phrase is also recognised by its beginning, because stored texts may be cut.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SHORTEST = 4
 HEAD = 16
 _LEAST_CUT = 2  # words of a phrase at a text's cut end by which it is recognised
 
-# Scripts that set no blanks between words, and Hangul, whose words have endings: every sign is a word.
+# Scripts without blanks between words, and Hangul, whose words have endings: every sign is a word.
 _SIGNS = (
     r"\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -32,7 +31,7 @@ _TOKEN = lazy_regex(
 )
 _EDGE = "\"'“”‘’«»`"
 _END = f".,;:!?…{_EDGE}"
-_NOTHING = "\0"  # how a removed place is folded: like no word at all
+_NOTHING = "\0"  # what a removed place is folded to: it equals no word
 
 
 class Token(Struct, frozen=True):
@@ -67,12 +66,12 @@ def whole_key(words: Sequence[str]) -> str:
 
 
 def head_key(words: Sequence[str], number: int) -> str:
-    """Of the first words of a phrase that has `number` of them."""
+    """The key of the first words of a phrase that has `number` of them."""
     return f"{number}\x1e{whole_key(words[:HEAD])}"
 
 
 class Windows:
-    """Looks for phrases of known lengths; `known` says whether a key (or its hash) is one of theirs."""
+    """Finds phrases of known lengths; `known` says whether a key is that of a phrase."""
 
     def __init__(self, lengths: Collection[int], known: Callable[[str], bool]) -> None:
         self._lengths = sorted(set(lengths), reverse=True)
@@ -115,7 +114,7 @@ class Windows:
 
 
 class Phrases(Windows):
-    """Phrases that are known in full: their beginnings at the end of a text that was cut are found as well."""
+    """Phrases that are known in full: their beginnings at the end of a cut text are found too."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self.words = [words for phrase in phrases if (words := words_of_phrase(phrase))]

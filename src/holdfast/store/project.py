@@ -1,4 +1,4 @@
-"""Where everything lies: the memory of a project outside the work tree, and its window `.holdfast/` inside.
+"""The places of a project: its memory outside the work tree, and its window `.holdfast/` inside.
 
 `git clean`, a deleted clone or another worktree must lose nothing, so what a person owns is kept under
 `~/.holdfast/projects/<id>/` and the repository only links to it.
@@ -68,7 +68,7 @@ class Project(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What its memory is filed under: the same in every worktree, and after the folder was renamed."""
+        """The name of its memory: the same in every worktree, and after the folder was renamed."""
         recorded = (files.read(self.memory / "name") or b"").decode("utf-8", "replace").strip()
         return as_name(recorded) if recorded else self._natural_title()
 
@@ -88,7 +88,7 @@ class Project(Struct, frozen=True):
 
     @property
     def window_ledger(self) -> Path | None:
-        """The ledger in the repository where it is a file of its own: shared through git, or somebody's own.
+        """The ledger in the repository where it is a file of its own, such as one shared through git.
 
         A link is never followed: one that came with a clone could point anywhere.
         """
@@ -122,7 +122,7 @@ class Project(Struct, frozen=True):
         return "!lessons/" in small_text(self.window / ".gitignore").split()
 
     def write_ignore_rules(self, *, ledger: bool | None = None, lessons: bool | None = None) -> None:
-        """What git is to see of the window from now on; None leaves it as it is."""
+        """Sets what git sees of the window; None leaves that as it is."""
         ledger = "!ledger.md" in small_text(self.window / ".gitignore").split() if ledger is None else ledger
         lessons = self.shares_lessons if lessons is None else lessons
         rules = {
@@ -135,7 +135,7 @@ class Project(Struct, frozen=True):
         files.replace(path, rules.encode(), self.lock("layout"), files.ANYTHING)
 
     def prepare(self) -> None:
-        """Makes what is missing: the identity, the memory, the window and its git rules. Safe to repeat."""
+        """Makes what is missing: the id, the memory, the window and its git rules. Safe to repeat."""
         self.check_window()
         recover(self.memory)
         require_format(self)
@@ -178,7 +178,7 @@ class Project(Struct, frozen=True):
                 files.replace(path, text.encode(), self.lock("layout"), expected=None)
 
     def _link(self, name: str, target: Path) -> None:
-        """A link in the window. One that points elsewhere is not ours: it is replaced, never followed."""
+        """Makes a link in the window. One that points elsewhere is replaced, never followed."""
         link = self.window / name
         if link.is_symlink():
             if Path(os.readlink(link)) == target:
@@ -203,7 +203,7 @@ def find_project(start: Path, home: Path) -> Project:
 
 
 def _out_of_memory(start: Path, home: Path) -> Path:
-    """Who follows `.holdfast/local` stands in the memory itself, and means the project that it belongs to."""
+    """A directory inside a memory, as reached through `.holdfast/local`, stands for the memory's project."""
     kept = Path(os.path.realpath(home)) / "projects"
     below = Path(os.path.realpath(start))
     if not below.is_relative_to(kept) or below == kept:
@@ -249,8 +249,9 @@ def _project(root: Path, identity_file: Path, home: Path) -> Project:
 
 
 def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool:
-    """An id inside git's own directory is ours: git copies it nowhere. One in a plain folder may have come with it,
+    """Whether an id belongs to this directory.
 
+    One inside git's own directory does: git copies it nowhere. One in a plain folder may have been copied with it,
     and counts only where the memory of that name belongs to this folder.
     """
     if identity_file.name == "holdfast-id":
@@ -262,7 +263,7 @@ def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool
 def _suffix(root: Path, identity_file: Path) -> str:
     """The same repository cloned again to the same place finds its memory; another one there does not.
 
-    Two first commands at the same moment must agree, so nothing here is left to chance.
+    Two first commands at the same moment must agree, so nothing here is random.
     """
     made = b""
     if identity_file.name == "holdfast-id":
@@ -273,37 +274,32 @@ def _suffix(root: Path, identity_file: Path) -> str:
 
 
 def _made_at(common: Path) -> bytes:
-    """When a repository without commits was made: git writes these files then and never again."""
+    """When a repository without commits was made: git writes these files only then."""
     for name in ("description", "info/exclude"):
         with contextlib.suppress(OSError):
             return str((common / name).stat().st_mtime_ns).encode()
     return b""
 
 
-def _other_format(memory: Path, number: int) -> FormatTooNew:
-    if number > FORMAT:
-        problem, fix = (
-            "was written by a newer holdfast",
-            "Upgrade holdfast; until then this memory is only read",
-        )
-    else:
-        problem, fix = (
+def require_format(project: Project) -> None:
+    """FormatTooNew when this program must not write what is stored."""
+    number = check_format(project)
+    if number == FORMAT:
+        return
+    problem, fix = (
+        ("was written by a newer holdfast", "Upgrade holdfast; until then this memory is only read")
+        if number > FORMAT
+        else (
             "is an old one",
             "Run holdfast doctor --fix, which makes a backup (--dry-run shows what it does)",
         )
-    return FormatTooNew(
-        f"format {number} {problem}; this holdfast writes {FORMAT}", where=str(memory), fix=fix
     )
-
-
-def require_format(project: Project) -> None:
-    """FormatTooNew when this program must not write what is stored."""
-    if (number := check_format(project)) != FORMAT:
-        raise _other_format(project.memory, number)
+    problem = f"format {number} {problem}; this holdfast writes {FORMAT}"
+    raise FormatTooNew(problem, where=str(project.memory), fix=fix)
 
 
 def check_format(project: Project) -> int:
-    """The format number of what is stored; StoreError when it cannot be told."""
+    """The format number of what is stored; StoreError when it is no number."""
     text = small_text(project.memory / "format").strip()
     if not text:
         return FORMAT

@@ -1,4 +1,4 @@
-"""What is to be forgotten, and what is left of a statement, an entry or a piece of prose without it."""
+"""Removes what is to be forgotten from statements, log entries, prose and plain values."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _LETTERS = {
     "open_items": "T",
     "facts": "F",
 }
-# Values that a program reads, not words that somebody said: of statements, and of all that is stored.
+# Fields that hold names and codes instead of words: of statements, and of everything stored.
 _FIXED = frozenset({"session", "agent", "by", "owner", "priority", "category"})
 _NAMES = _FIXED | {"parent", "own", "status", "action", "kind", "outcome", "complexity", "reason", "sources"}
 _NAMES |= {"model", "provider", "project_type", "framework"}
 _BY_WORDS = frozenset(  # maps whose keys are texts
     {"commands", "todos", "files", "working", "mentions", "stumbles", "shaky", "jobs"}
 )
-_WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would say something else
+_WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would mean something else
 _MOST_KEYWORDS = 2
 _TRACE = 4  # words in a row that no other session has
-_QUOTED = lazy_regex(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in a question which of two statements holds
+_QUOTED = lazy_regex(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in the question which of two statements holds
 _LINE_ID = lazy_regex(r" · ([A-Z]-[0-9a-z]{6})(?= <!--|\s*$)")
 _LINE_SESSION = lazy_regex(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
 
@@ -38,10 +38,10 @@ _LINE_SESSION = lazy_regex(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
 class Removal:
     """Sessions, ids and phrases to be forgotten.
 
-    `phrases` are those that were asked for; `said` are the words of forgotten statements, which go from what was
-    captured and stay in what a person wrote; a question that quotes an id of `quoted` goes. `instead` gives the same
-    statement as another session made it; `traces` tells whether a text without a source repeats what a forgotten
-    session said. `hits` counts.
+    `phrases` are those that a person named; `said` are the words of forgotten statements, which go from what was
+    captured and stay in what a person wrote; a question that quotes an id of `quoted` goes. `instead` returns the same
+    statement as made by another session; `traces` says whether a text without a source repeats what a forgotten
+    session said. `hits` counts what was removed.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Removal:
         self.hits = 0
 
     def counted(self, edit: Callable[[T], T], value: T) -> tuple[T, int]:
-        """What `edit` makes of a value, and how much was found in it."""
+        """The edited value, and how much was removed from it."""
         self.hits = 0
         return edit(value), self.hits
 
@@ -78,14 +78,14 @@ class Removal:
         return replaced(text, spans) if spans else text
 
     def trace(self, text: str) -> str:
-        """A text that nobody's session is named for: gone when it repeats a forgotten one."""
+        """A text without a source: empty when it repeats a forgotten session."""
         if self.sessions and self.traces(text):
             self.hits += 1
             return ""
         return self.text(text)
 
     def prose(self, text: str) -> str:
-        """A person's words, and lines of ours that stand among them."""
+        """A person's words, and lines of ours among them."""
         if self.sessions or self.ids:
             kept = [line for line in text.split("\n") if not self._is_of(line)]
             self.hits += text.count("\n") + 1 - len(kept)
@@ -102,7 +102,7 @@ class Removal:
         return source is not None and md.decode(source[1]) in self.sessions and "· forgotten" not in source[1]
 
     def keywords(self, words: tuple[str, ...]) -> tuple[str, ...]:
-        """Keywords of a goal without those of a phrase of one or two words; longer ones are not kept as keywords."""
+        """Keywords without those of a phrase of one or two words; longer phrases are not kept as keywords."""
         for signs in self.phrases.words:
             phrase = {word for word in signs if word[:1].isalnum()}
             if not 0 < len(phrase) <= _MOST_KEYWORDS:
@@ -116,7 +116,7 @@ class Removal:
     # --- statements ------------------------------------------------------------------------------------
 
     def item(self, item: Any) -> Any:
-        """What is left of a statement: it itself, the same by another session, one with holes, or None."""
+        """The statement, the same by another session, one with holes, or None."""
         named = not self.ids.isdisjoint(ids_of(item))
         if self._by_forgotten(item) and not named:
             self.hits += 1
@@ -130,16 +130,15 @@ class Removal:
         return self.with_holes(item)
 
     def items(self, items: Iterable[T]) -> tuple[T, ...]:
-        """Those that are left. Another session's wording is not put where it stands already."""
+        """The statements that are left. Another session's wording is not added twice."""
         all_items = tuple(items)
-        there = {getattr(item, "id", "") for item in all_items if not self._by_forgotten(item)}
+        ids = {getattr(item, "id", "") for item in all_items if not self._by_forgotten(item)}
         kept: list[T] = []
         for item in all_items:
             left = self.item(item)
-            if left is None or (self._by_forgotten(item) and left.id in there):
-                continue
-            kept.append(left)
-            there.add(getattr(left, "id", ""))
+            if left is not None and not (self._by_forgotten(item) and left.id in ids):
+                kept.append(left)
+                ids.add(getattr(left, "id", ""))
         return tuple(kept)
 
     def _by_forgotten(self, item: Any) -> bool:
@@ -149,11 +148,8 @@ class Removal:
     def entry(self, entry: LogEntry) -> LogEntry:
         """A log entry of another session, without what is forgotten."""
         kinds = ("decisions", "findings", "dead_ends", "questions", "open_items")
-        kept = {name: self._own_items(getattr(entry, name)) for name in kinds}
+        kept = {name: tuple(filter(None, map(self.item, getattr(entry, name)))) for name in kinds}
         return self.with_holes(replace(entry, **kept))
-
-    def _own_items(self, items: Iterable[Any]) -> tuple[Any, ...]:
-        return tuple(left for item in items if (left := self.item(item)) is not None)
 
     def with_holes(self, item: T) -> T:
         """A value whose texts have lost the phrases."""
@@ -161,21 +157,18 @@ class Removal:
             return item
         changed: dict[str, object] = {}
         for name, value in asdict(cast("Any", item)).items():
-            new = value
             if name in _FIXED:
                 continue
             if isinstance(value, str):
-                new = self.text(value)
+                changed[name] = self.text(value)
             elif isinstance(value, tuple) and value and isinstance(value[0], str):
-                new = tuple(map(self.text, value))
-            if new != value:
-                changed[name] = new
+                changed[name] = tuple(map(self.text, value))
         return cast("T", replace(cast("Any", item), **changed)) if changed else item
 
     # --- plain values, as records, digests and traces are stored ----------------------------------------
 
     def plain(self, value: Any, name: str = "") -> Any:
-        """Maps, lists and texts: without items that are forgotten, and with holes. `name` is the field's."""
+        """Maps, lists and texts without forgotten items, and with holes. `name` is the field's."""
         if name in _NAMES:
             return value
         if isinstance(value, str):
@@ -187,8 +180,10 @@ class Removal:
             self.hits += len(value) - len(kept)
             return [self.plain(item) for item in kept]
         if isinstance(value, dict) and name in _BY_WORDS:
-            left = {key: item for key, item in value.items() if not self._is_todo_forgotten(name, key)}
-            return {self.plain(key): self.plain(item) for key, item in left.items()}
+            # An agent's list keeps its items by their words.
+            gone = [key for key in value if name == "todos" and content_id("T", str(key)) in self.ids]
+            self.hits += len(gone)
+            return {self.plain(key): self.plain(item) for key, item in value.items() if key not in gone}
         if isinstance(value, dict):
             return {key: self.plain(item, str(key)) for key, item in value.items()}
         return value
@@ -206,15 +201,9 @@ class Removal:
             return True
         return name in _LETTERS and content_id(_LETTERS[name], text) in self.ids
 
-    def _is_todo_forgotten(self, name: str, text: Any) -> bool:
-        """An item of an agent's list, which is kept by its words."""
-        found = name == "todos" and bool(self.ids) and content_id("T", str(text)) in self.ids
-        self.hits += found
-        return found
-
 
 class Traces:
-    """Words in a row that only forgotten sessions have: where texts of theirs were told on without their name."""
+    """Words in a row that only forgotten sessions have: they show where their texts were repeated without a source."""
 
     def __init__(self, own: Iterable[str], others: Callable[[], Iterable[str]]) -> None:
         self._own: set[tuple[str, ...]] = set()
@@ -229,7 +218,7 @@ class Traces:
     def __call__(self, text: str) -> bool:
         if not self._own or not self._in(text):
             return False
-        if not self._settled:  # reading every other session is only worth it once something looks alike
+        if not self._settled:  # reading every other session is worth it only once something looks alike
             self._settled = True
             for other in self._others():
                 self._own.difference_update(self._all_windows(other))
@@ -252,7 +241,7 @@ def _words(text: str) -> list[str]:
 
 
 def texts_in(value: Any) -> Iterable[str]:
-    """Every text that somebody said, in plain values."""
+    """Every text of plain values that is neither a name nor a code."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -5,9 +5,9 @@
     - fix the failing test
     <!-- holdfast:end next 3f2a9c -->
 
-The heading is outside, so a person may rename or move it. The end names a short hash of each line we wrote:
-whatever else stands inside was written by a person and is moved below the part, byte for byte, when the part
-is written anew. A part that was deleted is added again at the end of the file.
+The heading is outside, so a person may rename or move it. The end marker has a short hash of each line we wrote:
+any other line was written by a person and is moved below the part, byte for byte, when the part is rewritten. A part
+that was deleted is added again at the end of the file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Document(Struct, frozen=True):
         return index + 1 if part is None else part.start + 2 + index
 
     def ours(self, name: str) -> frozenset[int]:
-        """Which lines of a body are as we wrote them; a ticked box and trimmed blanks do not count."""
+        """The lines of a body that are as we wrote them; a ticked box and trimmed blanks do not matter."""
         part = self.part(name)
         marks = part.marks if part else frozenset()
         return frozenset(n for n, line in enumerate(self.body(name)) if mark_of(line) in marks)
@@ -136,13 +136,13 @@ class Document(Struct, frozen=True):
 
 
 def mark_of(line: str) -> str:
-    """The short hash by which a line of ours is known again."""
+    """The short hash that identifies a line of ours."""
     plain = _TICKED.sub(r"\1[ ]", line.rstrip())
     return blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
 
 
 def is_marker(line: str) -> bool:
-    """Whether a line would be taken for a marker, whole or damaged."""
+    """Whether a line is a marker, whole or damaged."""
     return _LIKE_A_MARKER.search(line) is not None
 
 
@@ -189,7 +189,7 @@ def _refuse_second(
 
 
 def _refuse_conflict(lines: Sequence[str], where: str) -> None:
-    """Only the three signs in their order: each alone may be a person's quotation or underline."""
+    """Looks for the three signs in their order: each alone may be a quotation or an underline."""
     stage, first = 0, 0
     for number, line in enumerate(lines):
         if _CONFLICT[stage].match(line):

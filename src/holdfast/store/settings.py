@@ -1,6 +1,6 @@
 """Configuration: one table of options, each with the places it may be set in.
 
-What runs or sends something is obeyed from the personal file only; a repository can set harmless things.
+Options that run or send something are read from the personal file only; a repository can set harmless ones.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import ConfigError, NameRefused
@@ -201,7 +202,7 @@ class Settings(Struct, frozen=True):
 
 
 def load_settings(personal: Path, repository: Path | None) -> Settings:
-    """Both files merged, the personal one last; whatever cannot be obeyed is a warning with file and key."""
+    """Both files merged, the personal one last; a line that cannot be obeyed is a warning with file and key."""
     values: dict[str, Any] = {option.name: option.default for option in OPTIONS}
     warnings: list[str] = []
     known = {option.name: option for option in OPTIONS}
@@ -209,13 +210,13 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         if path == personal and not is_personal:
             continue  # the home directory as a project: one file, read once
         try:
-            found = _read(path)
+            options = _read(path)
         except ConfigError as error:
             if is_personal:
                 raise
-            warnings.append(error.line())  # a clone's file must not stop anybody's work
+            warnings.append(error.line())  # a file that came with a clone must not stop the work
             continue
-        for key, value in found.items():
+        for key, value in options.items():
             option = known.get(key)
             if option is None:
                 warnings.append(f"{path}: unknown option {key!r} is ignored.")
@@ -229,31 +230,8 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
                 )
             else:
                 values[key] = value
-    return Settings(
-        exclude=tuple(values["exclude"]),
-        scanner=values["scanner"],
-        embedder=values["embedder"],
-        classifier=values["classifier"],
-        extractor=values["extractor"],
-        extractor_model=values["extractor_model"],
-        extractor_url=values["extractor_url"],
-        extractor_key_env=values["extractor_key_env"],
-        extractor_command=tuple(values["extractor_command"]),
-        extractor_daily_usd=float(values["extractor_daily_usd"]),
-        extractor_seconds=values["extractor_seconds"],
-        projects=tuple(values["projects"].items()),
-        know_conventions=values["know_conventions"],
-        know_patterns=values["know_patterns"],
-        know_facts=values["know_facts"],
-        know_files=values["know_files"],
-        lessons_promote_days=values["lessons_promote_days"],
-        lessons_promote_sessions=values["lessons_promote_sessions"],
-        budget_day=float(values["budget_day"]),
-        budget_month=float(values["budget_month"]),
-        project_type=values["project_type"],
-        framework=values["framework"],
-        warnings=tuple(warnings),
-    )
+    values["projects"] = tuple(values["projects"].items())
+    return msgspec.convert({**values, "warnings": warnings}, Settings)
 
 
 def _problem(option: Option, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Keeps what was seen of a directory at the last look, a file for each: derived, bounded, replaced as a whole."""
+"""Snapshots of what was seen of a directory at the last look: derived, bounded, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from pathlib import Path
 from holdfast.core import files
 
 MOST_PLACES = 20
-_FORMAT = "1"  # of the memory; `layout.FORMAT` is the original, and too much to load for a look around
-
-
-def read_snapshot(memory: Path, name: str) -> bytes | None:
-    return files.read(memory / name)
+_FORMAT = "1"  # of the memory; `store.project.FORMAT` is the original, and too much to load for this
 
 
 def keep_snapshot(memory: Path, name: str, data: bytes) -> bool:
-    """Only where something is remembered already: looking around makes no memory. Nor is a newer one written to."""
+    """Writes a snapshot where there is a memory of this format, and says whether it did."""
     if not memory.is_dir() or (files.read(memory / "format") or b"").strip() != _FORMAT.encode():
         return False
     with files.lock(memory / "locks" / "context.lock") as held:
@@ -27,7 +23,7 @@ def keep_snapshot(memory: Path, name: str, data: bytes) -> bool:
 
 
 def _thin(memory: Path, prefix: str) -> None:
-    """Directories come and go; the ones that were looked at last are kept."""
+    """Keeps the snapshots of the directories that were looked at last."""
     with os.scandir(memory) as entries:
         kept = [entry for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(".json")]
     if len(kept) > MOST_PLACES:

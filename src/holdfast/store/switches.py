@@ -9,14 +9,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core import files
-from holdfast.core.errors import NotFound, StoreError
+from holdfast.core.errors import NotFound
 from holdfast.core.place import find, mark_of, root_mark
+from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.project import Project
+
+_FIX = "Correct it, or delete it and run holdfast install"
 
 
 class Off(Struct, frozen=True):
@@ -30,7 +32,7 @@ class Off(Struct, frozen=True):
 class Switches(Struct, frozen=True):
     """`places` are the identity files with which the project was enabled.
 
-    `marks` are what `core/place.py` knows such a file and a work tree by, also after it was moved.
+    `marks` are what `core/place.py` recognises such a file and a work tree by, also after a move.
     """
 
     enabled: bool = False
@@ -46,11 +48,11 @@ class Switches(Struct, frozen=True):
 
 
 def switches_of(project: Project) -> Switches:
-    return _decode(_path(project), files.read(_path(project)))
+    return decode_json(files.read(_path(project)), Switches, _path(project), _FIX)
 
 
 def enable(project: Project) -> Switches:
-    """Allows hooks to work here, on this machine."""
+    """Lets hooks work in this project, on this machine."""
     project.prepare()
     place = os.path.realpath(project.identity_file)
     marks = {mark_of(os.lstat(project.identity_file)), root_mark(str(project.root))}
@@ -63,7 +65,7 @@ def enable(project: Project) -> Switches:
 
 
 def is_known(project: Project, switches: Switches) -> bool:
-    """Whether this is a place in which a person enabled the project: its identity can come with a download."""
+    """Whether a person enabled the project in this place: its id alone can come with a download."""
     found = find(str(project.root), str(project.memory.parent.parent))
     return found is not None and found.known({*switches.places, *switches.marks})
 
@@ -100,26 +102,12 @@ def _change(project: Project, change: Callable[[Switches], Switches]) -> Switche
     path = _path(project)
     with files.lock(project.lock("switches")) as held:
         data = files.read(path)
-        before = _decode(path, data)
+        before = decode_json(data, Switches, path, _FIX)
         after = change(before)
         if after != before:
-            text = msgspec.json.format(msgspec.json.encode(after), indent=2) + b"\n"
-            files.replace_held(held, path, text, files.digest(data))
+            files.replace_held(held, path, encode_json(after), files.digest(data))
     return after
 
 
 def _path(project: Project) -> Path:
     return project.memory / "switches.json"
-
-
-def _decode(path: Path, data: bytes | None) -> Switches:
-    if data is None:
-        return Switches()
-    try:
-        return msgspec.json.decode(data, type=Switches)
-    except msgspec.MsgspecError as error:
-        raise StoreError(
-            f"cannot be read: {error}",
-            where=str(path),
-            fix="Correct it, or delete it and run holdfast install",
-        ) from error

@@ -1,6 +1,6 @@
-"""Whom this user trusts: lessons that came with a repository count only once their content was agreed to.
+"""Which lessons of a repository this user trusts: they count only once a person agreed to their content.
 
-Kept outside every repository, a file for each project; by content, so that any change takes the trust away.
+Kept outside every repository, one file for each project; by content, so that any change revokes the trust.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.hashes import sha256
+from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.project import Project
 
 FORMAT = 1
@@ -29,18 +29,18 @@ class Given(Struct, frozen=True):
     by: Literal["share", "trust"]
 
 
-class _Written(Struct):
+class _TrustFile(Struct):
     format: int = FORMAT
     lessons: dict[str, list[Given]] = {}
 
 
 def content_hash(data: bytes) -> str:
-    """The same for the same text: a checkout may have changed its line ends."""
+    """The same for the same text: a checkout may change line ends."""
     return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 class Trust:
-    """What was agreed to for one project. Read once; a file that is not there costs a look."""
+    """What was agreed to for one project, read once."""
 
     def __init__(self, home: Path, project: Project) -> None:
         self._path = home / "trust" / f"{project.memory.name}.json"
@@ -81,16 +81,10 @@ class Trust:
         with files.lock(self._lock) as held:
             written = self._read()
             change(written.lessons)
-            data = msgspec.json.format(msgspec.json.encode(written), indent=1) + b"\n"
-            files.replace_held(held, self._path, data, files.ANYTHING)
+            files.replace_held(held, self._path, encode_json(written, indent=1), files.ANYTHING)
         self._given = written.lessons
 
-    def _read(self) -> _Written:
+    def _read(self) -> _TrustFile:
         if self._path.is_symlink():
             raise StoreError("it is a link", where=str(self._path), fix="Move it away; then trust anew")
-        data = files.read(self._path)
-        try:
-            return _Written() if data is None else msgspec.json.decode(data, type=_Written)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            fix = "Delete it; then trust anew"
-            raise StoreError(f"cannot be read: {error}", where=str(self._path), fix=fix) from error
+        return decode_json(files.read(self._path), _TrustFile, self._path, "Delete it; then trust anew")

@@ -1,4 +1,4 @@
-"""The versions of the files that change: what each held before and after every change, so that any can return.
+"""Versions of files that change: what each held before and after every change, so that any can return.
 
 `history/changes.jsonl` has a line per change, written before the change is made; `history/contents/<hash>`
 holds each content once. The caller holds the lock of the memory throughout.
@@ -19,20 +19,22 @@ from holdfast.core.errors import NotFound, StoreError
 from holdfast.core.files import Held
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_names
-from holdfast.store import json_lines
+from holdfast.store.json_files import decode_json_lines, encode_json_lines
 
 KEPT = 50
 _SLACK = 20  # pruned in batches, so that not every change rewrites the list of changes
 BY_HAND = "edited by hand"
 UNSAVED = "edited by hand, not saved yet"
 UNDO = "undo"
+_GROUP_BYTES = 5
+_LESSON = lazy_regex(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json)")
 _CONTENT = lazy_regex(r"[0-9a-f]{64}")
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One change of one file. `before` and `after` are hashes; None is no file.
 
-    Changes of one `group` were made in one go, by one command or capture, and go back as one; '' stands alone.
+    Changes of one `group` were made by one command or capture, and are undone together; '' stands alone.
     """
 
     n: int
@@ -46,7 +48,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @lru_cache(maxsize=2)
 def _parsed(journal: bytes) -> tuple[Change, ...]:
-    return tuple(json_lines.parsed(journal, Change))
+    return tuple(decode_json_lines(journal, Change))
 
 
 class Versions:
@@ -57,7 +59,7 @@ class Versions:
         self._journal = directory / "changes.jsonl"
 
     def changes(self, file: str | None = None) -> list[Change]:
-        """Oldest first. A line that a crash tore is no change: it is written before anything else happens."""
+        """Oldest first. A line that a crash tore is no change: lines are written before the change is made."""
         changes = _parsed(files.read(self._journal) or b"")
         return [change for change in changes if file is None or change.file == file]
 
@@ -74,19 +76,6 @@ class Versions:
             raise NotFound(f"{file} has no version {n}", fix=f"holdfast history {file} lists them")
         return found
 
-    def record(
-        self,
-        held: Held,
-        file: str,
-        before: bytes | None,
-        after: bytes | None,
-        at: float,
-        reason: str,
-        group: str = "",
-    ) -> None:
-        """Keep both contents and say what is about to happen; an edit that nobody told us of comes first."""
-        self.record_all(held, [(file, before, after)], at, reason, group)
-
     def record_all(
         self,
         held: Held,
@@ -97,9 +86,10 @@ class Versions:
         *,
         lean: bool = False,
     ) -> None:
-        """The same for many files at once, each once: its name, and what it holds before and after.
+        """Keeps the contents of files that are about to change, each with its name, and announces the change.
 
-        `lean` keeps only what is about to go: what comes is in the file, until a later change keeps it.
+        An edit by hand since the last change is noted first. `lean` keeps only the old contents: the new one is in
+        the file, until a later change keeps it.
         """
         changes = self.changes()
         number = changes[-1].n + 1 if changes else 1
@@ -110,11 +100,13 @@ class Versions:
             held, (data for _, before, after in made for data in (before, None if lean else after))
         )
         if any(before is not None for _, before, _ in made):
-            sync_names()  # what was there is about to go
+            sync_names()  # before the old contents go
         for file, before, after in made:
             old, new = files.digest(before), files.digest(after)
             was = last.get(file)
-            known = {was.before, was.after} if was else {None}  # `before`: the change may not have come about
+            known = (
+                {was.before, was.after} if was else {None}
+            )  # `before`: a crash may have prevented the change
             if old not in known:
                 then = was.after if was else None
                 added.append(Change(n=number, file=file, at=at, reason=BY_HAND, before=then, after=old))
@@ -126,14 +118,14 @@ class Versions:
         if len(changes) > KEPT + _SLACK:
             pruned = _newest(changes)
             if len(changes) - len(pruned) > _SLACK:
-                files.replace_held(held, self._journal, json_lines.encoded([*pruned, *added]), files.ANYTHING)
+                files.replace_held(held, self._journal, encode_json_lines([*pruned, *added]), files.ANYTHING)
                 self._sweep([*pruned, *added])
                 return
         if added:
-            files.append_held(held, self._journal, json_lines.encoded(added))
+            files.append_held(held, self._journal, encode_json_lines(added))
 
     def unsaved(self, file: str, now: bytes | None, at: float) -> Change | None:
-        """What a person made of a file since its last change: the change that will be noted with the next of ours."""
+        """An edit by hand since the last change, which the next change will note."""
         changes = self.changes()
         last = next((change for change in reversed(changes) if change.file == file), None)
         digest = files.digest(now)
@@ -142,36 +134,35 @@ class Versions:
         return Change(n=changes[-1].n + 1, file=file, at=at, reason=UNSAVED, before=last.after, after=digest)
 
     def before_hand_edit(self, file: str, now: bytes | None) -> bytes | None:
-        """What we last wrote into a file that holds something else now; None when nobody edited it since."""
+        """What we last wrote into a file that a person has edited since; None when it was not edited."""
         ours = [change for change in self.changes(file) if change.reason != BY_HAND]
-        # `before`: the change was announced and a crash kept it from being made
+        # `before`: the change was announced, and a crash prevented it
         if not ours or ours[-1].after is None or files.digest(now) in (ours[-1].after, ours[-1].before):
             return None
         return files.read(self._content_file(ours[-1].after))
 
     def last_change(self, file: str, now: bytes | None) -> Change | None:
-        """The last change of ours to a file that holds `now`; None when there is none to take back.
+        """The last change of ours to a file that holds `now`; None when there is none to undo.
 
-        StoreError when a person has edited the file since: their words are not ours to take back.
+        StoreError when a person has edited the file since.
         """
         digest = files.digest(now)
         for change in reversed(self.changes(file)):
             if change.after == digest and change.reason != BY_HAND:
                 return change
             if change.before != digest or change.reason == BY_HAND:  # else it was announced and never made
-                what = "it was edited by hand since holdfast last changed it"
-                raise StoreError(what, where=file, fix=f"Choose a version: holdfast history {file}")
+                problem = "it was edited by hand since holdfast last changed it"
+                raise StoreError(problem, where=file, fix=f"Choose a version: holdfast history {file}")
         return None
 
     def rewrite(self, held: Held, edit: Callable[[str, bytes], bytes | None]) -> int:
-        """Every kept content as `edit(file, content)` makes it, so that undo goes on and brings nothing back.
+        """Replaces every kept content by `edit(file, content)`, so that undo works on and brings nothing back.
 
-        None drops a version, and so does a content that is not kept (`lean`): nobody could say what it would be now.
-        Contents first, then the list of changes, then what nobody names any more: whoever is interrupted does it
-        again. How many contents were changed or dropped.
+        None drops a version, and so does a content that was not kept (`lean`). Contents are written first, then the
+        journal, then unused contents are removed: an interrupted run is repeated. Returns how many contents were
+        changed or dropped.
         """
         changes = self.changes()
-        stored = {name for name, _, _ in self.contents(changes)}
         renamed = {
             name: name if (new := edit(file, data)) == data else self._keep(held, new)
             for name, file, data in self.contents(changes)
@@ -183,10 +174,10 @@ class Versions:
         for change in changes:
             ends = [name and renamed.get(name) for name in (change.before, change.after)]
             named = [name for name in (change.before, change.after) if name]
-            dropped = any(name not in stored or renamed[name] is None for name in named)
+            dropped = any(renamed.get(name) is None for name in named)
             if not dropped and ends[0] != ends[1]:
                 kept.append(replace(change, before=ends[0], after=ends[1]))
-        files.replace_held(held, self._journal, json_lines.encoded(kept), files.ANYTHING)
+        files.replace_held(held, self._journal, encode_json_lines(kept), files.ANYTHING)
         self._sweep(kept)
         return sum(name != new for name, new in renamed.items())
 
@@ -200,11 +191,8 @@ class Versions:
         ]
 
     def _keep(self, held: Held, data: bytes | None) -> str | None:
-        digest = files.digest(data)
-        if data is None or digest is None:
-            return None
         self._keep_all(held, [data])
-        return digest
+        return files.digest(data)
 
     def _keep_all(self, held: Held, contents: Iterable[bytes | None]) -> None:
         wanted = {digest: data for data in contents if data is not None and (digest := files.digest(data))}
@@ -223,7 +211,7 @@ class Versions:
         return self.directory / "contents" / digest
 
     def _sweep(self, kept: Iterable[Change]) -> None:
-        """Remove contents that no change names any more."""
+        """Removes contents that no change names any more."""
         wanted = {digest for change in kept for digest in (change.before, change.after)}
         folder = self.directory / "contents"
         for path in folder.iterdir() if folder.is_dir() else ():
@@ -242,11 +230,8 @@ def _newest(changes: Sequence[Change]) -> list[Change]:
     return kept[::-1]
 
 
-# Finds the way back: which files the last change of ours touched, and what each held before it.
-
-
 class Step(Struct, frozen=True, kw_only=True):
-    """One file on its way back. `now` and `then` are contents, None is no file; the newest change comes first."""
+    """One file to undo. `now` and `then` are contents, None is no file; the newest change comes first."""
 
     file: str
     now: bytes | None
@@ -257,9 +242,9 @@ class Step(Struct, frozen=True, kw_only=True):
 def steps_back(
     versions: Versions, names: Sequence[str], all_names: Sequence[str], read: Callable[[str], bytes | None]
 ) -> tuple[Step, ...]:
-    """What undoes the last change of ours to any of these files, with what was done to `all_names` in the same go.
+    """The steps that undo the last change of ours to any of these files, with its group in `all_names`.
 
-    StoreError when a person has edited one of the files since: nothing of it is taken back then.
+    StoreError when a person has edited one of the files since.
     """
     last = _last_made(versions, names, read)
     if last is None:
@@ -275,7 +260,7 @@ def steps_back(
 def _last_made(
     versions: Versions, names: Sequence[str], read: Callable[[str], bytes | None]
 ) -> Change | None:
-    """A change that was announced when a crash came was never made, and the one before it counts."""
+    """A change that was announced before a crash was never made; the one before it counts."""
     files_by_age = dict.fromkeys(change.file for change in reversed(versions.changes()))
     for name in files_by_age:
         if name in names and (change := versions.last_change(name, read(name))) is not None:
@@ -296,12 +281,9 @@ def _step(versions: Versions, name: str, now: bytes | None, last: Change) -> Ste
             taken.append(change)
             digest = change.before
         elif change.before != digest or change.reason == BY_HAND:
-            break  # somebody else's, or a person's; else it was announced and never made
+            break  # of another group, or by hand; else it was announced and never made
     then = None if digest is None else versions.content(digest)
     return None if files.digest(now) == digest else Step(file=name, now=now, then=then, changes=tuple(taken))
-
-
-_LESSON = lazy_regex(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json)")
 
 
 def is_lesson(shown: str) -> bool:
@@ -309,9 +291,6 @@ def is_lesson(shown: str) -> bool:
     return _LESSON.fullmatch(shown) is not None
 
 
-_GROUP_BYTES = 5
-
-
 def new_group() -> str:
-    """A name for what is changed in one go."""
+    """A name for changes that are made together."""
     return os.urandom(_GROUP_BYTES).hex()
