@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 from tests.agents.builders import START, ClaudeFile
@@ -221,3 +222,26 @@ class Remembered:
 
     def text(self, name: str) -> str:
         return (self.memory / name).read_text(encoding="utf-8")
+
+
+class BuiltOnce:
+    """Builds the memory for the first test and copies it for the others: at one path, for a memory holds paths."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place = folder / "place"
+        self._copy = folder / "copy"
+        self._memory: Remembered | None = None
+
+    def empty(self) -> Path:
+        shutil.rmtree(self.place, ignore_errors=True)
+        self.place.mkdir()
+        return self.place
+
+    def memory(self, root: Path, home: Path) -> Remembered:
+        if self._memory is None:
+            self._memory = Remembered(root, home)
+            shutil.copytree(self.place, self._copy, symlinks=True)
+        else:
+            shutil.rmtree(self.place)
+            shutil.copytree(self._copy, self.place, symlinks=True)
+        return self._memory

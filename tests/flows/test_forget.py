@@ -6,16 +6,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from tests.agents.builders import START, ClaudeFile
 from tests.command import Holdfast
-from tests.flows.remembered import FACT_A, FACT_B, OTHER, PERSON, SECRET, SHARED, A, B, Remembered
+from tests.flows.remembered import FACT_A, FACT_B, OTHER, PERSON, SECRET, SHARED, A, B, BuiltOnce, Remembered
 from tests.flows.test_capture import leave
+from tests.forked import exit_code, fork
 
 from holdfast.core import files
 from holdfast.core.errors import NotFound, StoreError, UsageError
@@ -30,9 +31,19 @@ from holdfast.store.phrases import FORGOTTEN
 from holdfast.store.versions import Versions
 
 
+@pytest.fixture(scope="module")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> BuiltOnce:
+    return BuiltOnce(tmp_path_factory.mktemp("forget"))
+
+
 @pytest.fixture
-def memory(repo: Path, home: Path) -> Remembered:
-    return Remembered(repo, home)
+def tmp_path(built_once: BuiltOnce) -> Path:
+    return built_once.empty()
+
+
+@pytest.fixture
+def memory(built_once: BuiltOnce, repo: Path, home: Path) -> Remembered:
+    return built_once.memory(repo, home)
 
 
 def forget(
@@ -311,7 +322,7 @@ def test_a_version_that_cannot_be_understood_is_dropped(memory: Remembered) -> N
     current.write_text(good + "\n<!-- holdfast:begin next -->\nzanzibar\n", encoding="utf-8")
     with files.lock(memory.store.lock_path) as held:
         bad = current.read_bytes()
-        memory.store.versions.record(held, "current.md", bad, good.encode(), START, "mended")
+        memory.store.versions.record_all(held, [("current.md", bad, good.encode())], START, "mended")
         files.replace_held(held, current, good.encode(), files.ANYTHING)
     forget(memory, texts=(SECRET,))
     assert memory.holding(SECRET) == []
@@ -554,33 +565,23 @@ def test_forgetting_twice_is_forgetting_once(memory: Remembered) -> None:
     } == before
 
 
-KILLED = """
-import os, sys
-from pathlib import Path
-from holdfast.flows import forget as forgetting
-from holdfast.store.machine import Machine
-from holdfast.core import files
-left = int(sys.argv[1])
-replace = files.replace_held
-def counted(*arguments):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), 9)
-    replace(*arguments)
-files.replace_held = counted
-machine = Machine(cwd=Path(sys.argv[2]))
-project = machine.project()
-forgetting.forget(machine, project, forgetting.resolve(project, [sys.argv[3]], (), ()))
-"""
+def forget_and_die(memory: Remembered, writes: int) -> None:
+    """Forgets, and is killed after so many files were replaced."""
+    replace = files.replace_held
+    left = iter(range(writes))
+
+    def replace_or_die(*arguments: Any) -> None:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        replace(*arguments)
+
+    files.replace_held = replace_or_die
+    forget(memory, (A,))
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 4, 7, 10, 13, 16])
 def test_a_killed_forget_is_finished_by_the_next(memory: Remembered, holdfast: Holdfast, writes: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(writes), str(memory.root), A], capture_output=True, check=False
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    assert exit_code(fork(lambda: forget_and_die(memory, writes))) in (0, -signal.SIGKILL)
     assert A in Denied(memory.memory).sessions
     holdfast("import", check=0)
     assert sessions_of(memory) in ([B], [A, B], [B, A])
@@ -593,13 +594,9 @@ def test_a_killed_forget_is_finished_by_the_next(memory: Remembered, holdfast: H
 
 def test_an_import_at_the_same_time_brings_nothing_back(memory: Remembered, holdfast: Holdfast) -> None:
     memory.grow(A, SECRET)
-    command = [sys.executable, "-m", "holdfast", "import", str(memory.folder)]
-    running = [
-        subprocess.Popen(command, cwd=memory.root, stdout=subprocess.DEVNULL, env=dict(os.environ))
-        for _ in range(3)
-    ]
+    running = [fork(lambda: memory.import_all(memory.folder)) for _ in range(3)]
     forget(memory, (A,))
-    assert [process.wait() for process in running] == [0, 0, 0]
+    assert [exit_code(process) for process in running] == [0, 0, 0]
     holdfast("import", check=0)
     assert memory.holding(SECRET) == []
     assert sessions_of(memory) == [B]

@@ -6,13 +6,15 @@ import os
 import re
 import signal
 import subprocess
-import sys
+import time
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from tests.agents.builders import ClaudeFile
 from tests.command import Holdfast
+from tests.forked import exit_code, fork
 
 from holdfast.briefing.projects import memory_of
 from holdfast.briefing.recovery import BUDGET, recovery
@@ -343,24 +345,17 @@ def test_a_current_file_that_is_none_is_an_error_and_nothing_is_lost(
     assert "rule 2" in holdfast("resume", check=0).stdout
 
 
-CAPTURE = """
-import sys
-from pathlib import Path
-from holdfast.flows.import_sessions import import_into
-from holdfast.store.machine import Machine
-machine = Machine(cwd=Path(sys.argv[1]))
-for path in sys.argv[2:]:
-    import_into(machine, machine.project(), [Path(path)])
-"""
+def import_each(repo: Path, paths: Sequence[Path]) -> None:
+    machine = Machine(cwd=repo)
+    for path in paths:
+        import_into(machine, machine.project(), [path])
 
 
 @pytest.mark.promise("F1", "M7")
 def test_sessions_that_end_at_the_same_moment_lose_nothing(repo: Path, tmp_path: Path) -> None:
     paths = [put(tmp_path / "t", working_session(number, repo)) for number in range(1, 9)]
-    running = [
-        subprocess.Popen([sys.executable, "-c", CAPTURE, repo, *paths[start::4]]) for start in range(4)
-    ]
-    assert [process.wait() for process in running] == [0, 0, 0, 0]
+    running = [fork(lambda start=start: import_each(repo, paths[start::4])) for start in range(4)]  # type: ignore[misc]
+    assert [exit_code(process) for process in running] == [0, 0, 0, 0]
     machine = Machine(cwd=repo)
     entries = memory_of(machine, machine.project()).entries()
     assert len(entries.entries) == 8 and entries.problems == ()
@@ -370,13 +365,11 @@ def test_sessions_that_end_at_the_same_moment_lose_nothing(repo: Path, tmp_path:
 def test_a_capture_that_is_killed_is_finished_by_the_next(repo: Path, tmp_path: Path) -> None:
     paths = [put(tmp_path / "t", working_session(number, repo)) for number in range(1, 6)]
     for delay in range(10):
-        process = subprocess.Popen([sys.executable, "-c", CAPTURE, repo, *paths])
-        try:
-            process.wait(timeout=0.25 + 0.05 * delay)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-    subprocess.run([sys.executable, "-c", CAPTURE, repo, *paths], check=True)
+        process = fork(lambda: import_each(repo, paths))
+        time.sleep(0.02 + 0.05 * delay)
+        os.kill(process, signal.SIGKILL)  # it may have finished by then
+        assert exit_code(process) in (0, -signal.SIGKILL)
+    import_each(repo, paths)
     machine = Machine(cwd=repo)
     rules = Rules(machine, machine.project())
     rules.check(torn=True)
