@@ -89,6 +89,13 @@ def repo(make_repo: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture
+def scanner_off(home: Path) -> None:
+    """For tests that repair something else: compiling the scanner's rules takes seconds."""
+    (home / ".holdfast").mkdir(mode=0o700, exist_ok=True)
+    (home / ".holdfast" / "config.toml").write_text('scanner = "off"\n', encoding="utf-8")
+
+
+@pytest.fixture
 def holdfast(repo: Path) -> Holdfast:
     """The command line, in this process."""
     return ThisProcess(repo)

@@ -10,6 +10,7 @@ from tests.command import Holdfast
 
 import holdfast as package
 from holdfast.core.errors import FormatTooNew
+from holdfast.flows import doctor
 from holdfast.flows.doctor import UpgradeStep, upgrade
 from holdfast.store.machine import Machine
 
@@ -56,6 +57,7 @@ def test_a_file_that_commands_refuse_is_no_sound_one(holdfast: Holdfast, home: P
     assert "it is a directory" in holdfast("doctor", check=1).stdout
 
 
+@pytest.mark.usefixtures("scanner_off")
 def test_missing_links_and_rules_are_made_again(holdfast: Holdfast, repo: Path) -> None:
     holdfast("import", DEMO, check=0)
     (repo / ".holdfast" / "local").unlink()
@@ -64,6 +66,19 @@ def test_missing_links_and_rules_are_made_again(holdfast: Holdfast, repo: Path) 
     assert not (repo / ".holdfast" / "local").is_symlink()
     holdfast("doctor", "--fix", env={"PYTHONPATH": ""}, check=0)
     assert (repo / ".holdfast" / "local").is_symlink() and (repo / ".holdfast" / ".gitignore").exists()
+
+
+def test_rules_of_the_scanner_are_compiled_where_it_is_installed(
+    holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast("import", DEMO, check=0)
+    compiled: list[Machine] = []
+    monkeypatch.setattr(doctor, "scanner_missing_rules", lambda machine: not compiled)
+    monkeypatch.setattr(doctor, "compile_rules", compiled.append)
+    assert "compile the scanner's rules" in holdfast("doctor", "--fix", "--dry-run", check=0).stdout
+    assert compiled == []
+    assert "compile the scanner's rules" in holdfast("doctor", "--fix", check=0).stdout
+    assert len(compiled) == 1
 
 
 def test_a_secret_written_by_hand_is_found(holdfast: Holdfast, repo: Path) -> None:

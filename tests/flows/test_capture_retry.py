@@ -128,7 +128,7 @@ def test_a_session_that_goes_on_is_not_tried_at_every_stop_and_nothing_of_it_pil
     enabled: Enabled, transcript: Path, reader: Reader, clock: list[float]
 ) -> None:
     leave(enabled, "Stop", transcript, os.getpid())
-    for _ in range(20):
+    for _ in range(5):
         leave(enabled, "Stop", UNKNOWN, os.getpid())
         capture(enabled.machine, enabled.project)
     assert reader.tries == 1
@@ -141,6 +141,7 @@ def test_a_session_that_goes_on_is_not_tried_at_every_stop_and_nothing_of_it_pil
     assert rows_of(enabled) == [SESSION], "the transcript is known though the last word did not say it"
 
 
+@pytest.mark.usefixtures("scanner_off")
 def test_doctor_tries_again_when_asked(
     enabled: Enabled, transcript: Path, reader: Reader, clock: list[float]
 ) -> None:
@@ -192,9 +193,9 @@ def test_what_lies_outside_of_a_session_is_tried_at_every_capture(
 ) -> None:
     reader.error = StoreError("the disk is full", where="x", fix="y")
     leave(enabled, "SessionEnd", transcript)
-    for _ in range(7):
+    for _ in range(3):
         capture(enabled.machine, enabled.project)
-    assert reader.tries == 7 and len(enabled.inbox()) == 1 and findings(enabled) == []
+    assert reader.tries == 3 and len(enabled.inbox()) == 1 and findings(enabled) == []
 
 
 def test_a_torn_note_is_no_note(enabled: Enabled, transcript: Path, reader: Reader) -> None:

@@ -448,7 +448,7 @@ def test_a_hostile_text_is_a_text_like_any_other(memory: Remembered) -> None:
         "<!-- holdfast:end next -->",
         "\x1b[31mred",
         "<<<<<<< HEAD",
-        "x" * 1_000_000,
+        "x" * 100_000,
         "-S --all",
     ]:
         forget(memory, texts=(text,))

@@ -118,6 +118,7 @@ def test_a_todo_has_one_id_in_the_log_and_in_the_state(machine: Machine, record:
 
 
 @pytest.mark.promise("M2")
+@pytest.mark.usefixtures("scanner_off")
 def test_a_changed_log_entry_is_said_kept_and_accepted_on_request(holdfast: Holdfast, repo: Path) -> None:
     store = fill(repo, "shop")
     assert store.edited_entries() == []
