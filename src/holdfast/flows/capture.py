@@ -167,21 +167,22 @@ def _read_session(
 ) -> None:
     last = group[-1]
     # Some hosts name the transcript only at one of their events.
-    transcript = next((letter.transcript for letter in reversed(group) if letter.transcript), "")
-    headless = next((letter.headless for letter in reversed(group) if letter.headless is not None), None)
-    found = [
-        replace(item, headless=headless)
-        for item in locate_session(machine, project, last.host, last.session, transcript)
+    newest = group[::-1]
+    transcript = next((envelope.transcript for envelope in newest if envelope.transcript), "")
+    headless = next((envelope.headless for envelope in newest if envelope.headless is not None), None)
+    sources = [
+        replace(source, headless=headless)
+        for source in locate_session(machine, project, last.host, last.session, transcript)
     ]
-    if found and ended:
-        _mark_pending(project, [item.key for item in found])
-    if found:
-        import_sources(machine, project, TranscriptSearch(found), rows=ended, prepares=False)
-    if found and ended:
+    if sources and ended:
+        _mark_pending(project, [source.key for source in sources])
+    if sources:
+        import_sources(machine, project, TranscriptSearch(sources), rows=ended, prepares=False)
+    if sources and ended:
         with done.noting_problems():  # not worth a session's row
             from holdfast.flows.payback import pay_back
 
-            pay_back(machine, project, last.session, found[0])
+            pay_back(machine, project, last.session, sources[0])
 
 
 def _mark_pending(project: Project, keys: Sequence[str]) -> None:
@@ -226,11 +227,11 @@ def retry_all(project: Project) -> None:
 def describe_fault(fault: Fault) -> str:
     """One line for `doctor`."""
     times = "once" if fault.tries == 1 else f"{fault.tries} times"
-    what = f"session {fault.session[:8]} of {fault.host} could not be read, tried {times}: {fault.problem or DIED}"
+    problem = f"session {fault.session[:8]} of {fault.host} could not be read, tried {times}: {fault.problem or DIED}"
     if is_given_up(fault):
-        return f"{what}. It is set aside; holdfast doctor --fix tries again."
+        return f"{problem}. It is set aside; holdfast doctor --fix tries again."
     later = datetime.fromtimestamp(fault.at + WAITS_S[fault.tries - 1], UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{what}. It is tried again after {later}, or by holdfast doctor --fix."
+    return f"{problem}. It is tried again after {later}, or by holdfast doctor --fix."
 
 
 def is_given_up(fault: Fault) -> bool:

@@ -48,13 +48,13 @@ def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstr
         first = import_into(visitor, project, [SESSIONS])
         again = import_into(visitor, project, [SESSIONS])
         entries, _ = logged(visitor, project)
-        told = next(entry for entry in entries if entry.decisions or entry.dead_ends)
+        sample = next(entry for entry in entries if entry.decisions or entry.dead_ends)
         yield Demonstration(
             project=project,
             first=first,
             again=again,
             rows=rows(read_ledger(project)),
             ledger_text=project.ledger.read_text(encoding="utf-8"),
-            entry=render_entry(replace(told, transcript="")),  # where the samples lie is of no interest
+            entry=render_entry(replace(sample, transcript="")),  # where the samples lie is of no interest
             told=[line.text for line in recovery(visitor, project)],
         )

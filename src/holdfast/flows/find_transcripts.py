@@ -58,8 +58,8 @@ class TranscriptSearch(Struct):
     def settled(self) -> TranscriptSearch:
         """Each session once, however often it was named; with the problems of agents from other packages."""
         failed = [Warned("holdfast.agents", 0, "agent-failed", line) for line in problems]
-        found = list({item.key: item for item in self.sources}.values())
-        return TranscriptSearch(found, self.skipped, [*self.warnings, *failed])
+        sources = list({source.key: source for source in self.sources}.values())
+        return TranscriptSearch(sources, self.skipped, [*self.warnings, *failed])
 
 
 def importers_for(agent: str | None) -> Sequence[Importer]:

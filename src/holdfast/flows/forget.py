@@ -120,7 +120,7 @@ def resolve(project: Project, sessions: Sequence[str], ids: Sequence[str], texts
 
 
 def _complete(names: Iterable[str], known: set[str], noun: str) -> tuple[str, ...]:
-    """Ids in full, of which a beginning was given that no other has."""
+    """Completes ids of which a person gave a beginning."""
     complete: list[str] = []
     for name in names:
         spelled = name if noun == "sessions" else name[:1].upper() + name[1:].lower()
@@ -183,7 +183,7 @@ class _Contents:
 
     def sessions(self) -> set[str]:
         sessions = {row.session for row in self.rows} | {entry.session for entry in self.entries}
-        sessions |= {told.session for told in injections(self.project) if told.session}
+        sessions |= {trace.session for trace in injections(self.project) if trace.session}
         for folder in (self.project.memory / "inbox", quarantine(self.project.memory)):
             sessions |= {envelope.session for envelope in envelopes(folder)[0]}
         return (sessions | self.transcripts.keys() | self.denied.sessions) - {""}

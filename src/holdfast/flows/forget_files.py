@@ -33,6 +33,7 @@ from holdfast.store.memory_files import kind_of, walk_memory
 from holdfast.store.phrases import FORGOTTEN
 from holdfast.store.project import Project
 from holdfast.store.removal import Removal
+from holdfast.store.sections import decode_text, encode_text
 from holdfast.store.versions import Versions
 
 _TEMPORARY = lazy_regex(r"\.holdfast-.*-[0-9a-f]{8}\.tmp")
@@ -176,14 +177,14 @@ class Forgetting:
         if treatment == "text":
             return self._edit_text(shown, data)
         forget = md.forget_in_log if treatment == "log" else _MARKDOWN[shown.rpartition("/")[2]]
-        return _encode(forget(_decode(data), self.removal, shown))
+        return encode_text(forget(decode_text(data), self.removal, shown))
 
     def _edit_injection(self, line: bytes) -> bytes:
         """What a session was told: gone with the session, else without what came from a forgotten one."""
         try:
             entry = json.loads(line)
         except ValueError:
-            return _encode(self.removal.text(_decode(line)))
+            return encode_text(self.removal.text(decode_text(line)))
         if not isinstance(entry, dict):
             return line
         session = entry.get("session")
@@ -217,7 +218,7 @@ class Forgetting:
         lines = data.splitlines(keepends=True)
         kept = [line for line in lines if not any(name in line for name in names)]
         self.removal.hits += len(lines) - len(kept)
-        return _encode(self.removal.text(_decode(b"".join(kept))))
+        return encode_text(self.removal.text(decode_text(b"".join(kept))))
 
     def _edit_text(self, shown: str, data: bytes) -> bytes:
         """A file that is known by its suffix only: texts are replaced wherever they occur."""
@@ -227,13 +228,13 @@ class Forgetting:
             return b"".join(self._edit_json(line, None) for line in data.splitlines(keepends=True))
         if Path(shown).suffix == ".json":
             return self._edit_json(data, 2)
-        return _encode(self.removal.text(_decode(data)))
+        return encode_text(self.removal.text(decode_text(data)))
 
     def _edit_json(self, data: bytes, indent: int | None) -> bytes:
         try:
             value = json.loads(data)
         except ValueError:
-            return _encode(self.removal.text(_decode(data)))
+            return encode_text(self.removal.text(decode_text(data)))
         new = self.removal.plain(value)
         return data if new == value else _json(new, indent)
 
@@ -247,7 +248,7 @@ class Forgetting:
         try:
             return self._edit_content(file, data)
         except StoreError:
-            return data if self.removal.counted(self.removal.prose, _decode(data))[1] == 0 else None
+            return data if self.removal.counted(self.removal.prose, decode_text(data))[1] == 0 else None
 
     # --- ledgers ---------------------------------------------------------------------------------------
 
@@ -291,14 +292,3 @@ def _sessions(data: bytes, path: Path) -> set[str]:
 
 def _json(value: object, indent: int | None = None) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=indent).encode("utf-8", "replace") + b"\n"
-
-
-# Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was.
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

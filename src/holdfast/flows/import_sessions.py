@@ -115,7 +115,8 @@ def import_sources(
 
 def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
     """Size and time of each transcript when it was read."""
-    stamps = CaptureStore.glimpse(project.capture, lambda store: store.stamps(), {})
+    none: dict[str, tuple[Stamp, str]] = {}
+    stamps = CaptureStore.glimpse(project.capture, CaptureStore.stamps, none)
     return {path: (stamp.size, stamp.mtime_ns) for path, (stamp, _) in stamps.items()}
 
 
@@ -131,14 +132,13 @@ class _Run:
         self.project = project
         self.progress = progress or (lambda done, total, name: None)
         self.report = ImportReport()
-        self._so_far = (0, 0, "")
         self._written: set[str] = set()
 
     def run(self, search: TranscriptSearch) -> ImportReport:
-        found = search.sources
+        sources = search.sources
         self.report.skipped = list(search.skipped)
         self.report.warnings = list(search.warnings)
-        if not found and not self.project.known:
+        if not sources and not self.project.known:
             return self.report
         with names_together():
             self.project.prepare()
@@ -147,26 +147,26 @@ class _Run:
             self.claims = ClaimRun(self.store)
             self.denied = Denied(self.project.memory)
             try:
-                with _no_cycle_search():
-                    self._read(found)
-                    self._update_memory(self._sessions_of(found))
-                self._count(found)
+                with _collector_paused():
+                    self._read(sources)
+                    self._update_memory(self._sessions_of(sources))
+                self._count(sources)
             finally:
                 self.store.close()
         return self.report
 
-    def _read(self, found: Sequence[SessionSource]) -> None:
+    def _read(self, sources: Sequence[SessionSource]) -> None:
         stamps = self.store.stamps()
         changed = [
             item
-            for item in found
+            for item in sources
             if (entry := stamps.get(item.key)) is None
             or entry[0] != Stamp(item.size, item.mtime_ns)
-            or self._was_taken_otherwise(item)
+            or self._headless_changed(item)
         ]
         if self.denied.sessions:
             changed = self._without_forgotten(changed, {key: entry[1] for key, entry in stamps.items()})
-        # The original before its copies, a parent before its subagents: who comes first counts a line. A copy begins
+        # The original before its copies, a parent before its subagents: the first one counts a line. A copy begins
         # with the same line as its original, and was written to later.
         changed.sort(
             key=lambda item: (item.glance.started or 0.0, len(item.path.parts), item.mtime_ns, item.key)
@@ -175,11 +175,14 @@ class _Run:
         done = batch = 0
         waiting: list[tuple[Cursor, SourceClaims]] = []
         following = self.store.next_source()
+
+        def advance(read: int) -> None:
+            self.progress(min(done + read, total), total, item.path.name)
+
         for item in changed:
-            self.progress(done, total, item.path.name)
-            self._so_far = (done, total, item.path.name)
+            advance(0)
             try:
-                waiting.append(self._read_one(item, following))
+                waiting.append(self._read_one(item, following, advance))
             except TranscriptError as error:
                 # It was there when it was found. The others are read; this one is tried again next time.
                 self.report.warnings.append(Warned(item.key, 0, "unreadable", error.problem))
@@ -192,8 +195,8 @@ class _Run:
         self._commit(waiting)
         self.progress(total, total, "")
 
-    def _was_taken_otherwise(self, item: SessionSource) -> bool:
-        """Whether somebody else sat before it than was thought: hooks may say so after its last line was read."""
+    def _headless_changed(self, item: SessionSource) -> bool:
+        """Whether hooks said after its last line was read that it was headless, or that it was not."""
         if item.headless is None:
             return False
         from holdfast.flows.distill import is_headless
@@ -204,14 +207,16 @@ class _Run:
     def _without_forgotten(
         self, changed: Sequence[SessionSource], sessions: Mapping[str, str]
     ) -> list[SessionSource]:
-        """What is known to belong to a forgotten session is not even opened; a new file tells when it is read."""
+        """Skips files that are known to belong to a forgotten session; a new file shows that when it is read."""
         grown = [item for item in changed if sessions.get(item.key) in self.denied.sessions]
         with self.store.transaction():
             for item in grown:
                 self.store.passed_over(item.key, Stamp(item.size, item.mtime_ns))
         return [item for item in changed if sessions.get(item.key) not in self.denied.sessions]
 
-    def _read_one(self, item: SessionSource, number: int) -> tuple[Cursor, SourceClaims]:
+    def _read_one(
+        self, item: SessionSource, number: int, advance: Callable[[int], None]
+    ) -> tuple[Cursor, SourceClaims]:
         from holdfast.flows.distill import read_source
 
         before = self.store.cursor(item.key)
@@ -223,15 +228,10 @@ class _Run:
                     self.store.release(number)
                 before = None
         claims = SourceClaims(self.claims, number)
-        done = read_source(self.machine, item, before, claims, number, self._advance, self.denied)
+        done = read_source(self.machine, item, before, claims, number, advance, self.denied)
         self.report.bytes += done.bytes
         self.report.warnings += done.warnings
         return replace(done.cursor, head=_marks(item.path, done.cursor.position)), claims
-
-    def _advance(self, read: int) -> None:
-        """Within one file, for those that take long by themselves."""
-        done, total, name = self._so_far
-        self.progress(min(done + read, total), total, name)
 
     def _commit(self, read: list[tuple[Cursor, SourceClaims]]) -> None:
         if not read:
@@ -252,13 +252,13 @@ class _Run:
                     self.store.mark_pending(root)
         self.claims.rest()
 
-    def _sessions_of(self, found: Sequence[SessionSource]) -> set[str]:
+    def _sessions_of(self, sources: Sequence[SessionSource]) -> set[str]:
         stamps = self.store.stamps()
-        sessions = {stamps[item.key][1] for item in found if item.key in stamps}
+        sessions = {stamps[source.key][1] for source in sources if source.key in stamps}
         return sessions - {""} - self.denied.sessions
 
     def _update_memory(self, sessions: set[str]) -> None:
-        """Writes rows and records of sessions of which something new was read, or whose row is gone.
+        """Writes rows and records of sessions that were read on, or whose row is gone.
 
         Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost. Without
         `rows` the sessions go on: only their records are updated, and other sessions stay marked.
@@ -307,20 +307,20 @@ class _Run:
             refresh(self.machine, self.project, prepares=self.prepares)
         self._written = {record.session for record in records}
 
-    def _count(self, found: Sequence[SessionSource]) -> None:
-        """Sessions that were looked at, and those that an earlier, interrupted import had left to be written."""
-        self.report.sessions = len(self._sessions_of(found) | self._written)
+    def _count(self, sources: Sequence[SessionSource]) -> None:
+        """Counts sessions that were looked at, and those that an interrupted import had left to be written."""
+        self.report.sessions = len(self._sessions_of(sources) | self._written)
         stamps = self.store.stamps() if self.denied.sessions else {}
-        theirs = {stamps[item.key][1] for item in found if item.key in stamps}
-        self.report.forgotten = len(theirs & self.denied.sessions)
+        sessions = {stamps[source.key][1] for source in sources if source.key in stamps}
+        self.report.forgotten = len(sessions & self.denied.sessions)
         self.report.unchanged = self.report.sessions - self.report.added - self.report.updated
 
 
 @contextmanager
-def _no_cycle_search() -> Iterator[None]:
-    """Reading makes many objects and no cycles among them: looking for some would take a tenth of the time.
+def _collector_paused() -> Iterator[None]:
+    """Pauses the garbage collector: reading makes many objects without cycles, and searching them takes a tenth.
 
-    Nor are they looked through afterwards, which would be done at once and twice more when the process ends.
+    The objects are frozen afterwards, so that the collector skips them at once and when the process ends.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -337,7 +337,7 @@ def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
 
 
 def _marks(path: Path, position: int) -> bytes:
-    """The file's beginning and what stands before the position: another file at its path differs in one of them."""
+    """Hashes of the file's beginning and of the bytes before the position, to notice another file at its path."""
     try:
         start = part_of(path, 0, min(position, MARK_BYTES))
         end = part_of(path, max(position - MARK_BYTES, 0), min(position, MARK_BYTES))

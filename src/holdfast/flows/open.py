@@ -24,12 +24,7 @@ MOST_OF_FILE = 60_000
 MOST_READ = 2_000_000  # of a file: an archive of years is opened by the line
 _PLACE = lazy_regex(r"(?P<path>.+?)(?::(?P<line>\d{1,9}))?")
 _HELD_BY_THE_INDEX = ("state:", "ledger:", "knowledge:")
-_FOUND = (
-    "active",
-    "candidate",
-    "stale",
-    "muted",
-)  # lessons; one that nobody agreed to is not read to an agent
+_READABLE_LESSONS = ("active", "candidate", "stale", "muted")  # an untrusted one is not read to an agent
 
 
 class Excerpt(Struct, frozen=True, kw_only=True):
@@ -57,12 +52,12 @@ def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
     if meant.casefold().startswith(("l-", "lesson:")):
         return _lesson(machine, project, meant.removeprefix("lesson:"))
     for shown, path in (*memory_files(project), *_shared_ledger(project)):
-        if found := _where(meant, project, shown, path):
-            return _excerpt(machine, shown, _text(project, path), found)
+        if line := _line_of(meant, project, shown, path):
+            return _excerpt(machine, shown, _text(project, path), line)
     if "/lessons/" in meant:
         return _lesson(machine, project, Path(meant).stem)
-    if meant.startswith(_HELD_BY_THE_INDEX) and (found_there := _indexed(machine, project, meant)):
-        return found_there
+    if meant.startswith(_HELD_BY_THE_INDEX) and (excerpt := _indexed(machine, project, meant)):
+        return excerpt
     raise NotFound(
         f"nothing in memory is called {visible(meant[:60])!r}",
         fix="Name an id or a file:line that a search has shown",
@@ -79,7 +74,7 @@ def _indexed(machine: Machine, project: Project, id: str) -> Excerpt | None:
     if hit.line:
         return open_place(machine, project, f"{hit.path}:{hit.line}")
     return Excerpt(
-        path=hit.path, first=1, last=1, total=1, text=_cut(_as_told(machine, hit.text), MOST_CHARACTERS)
+        path=hit.path, first=1, last=1, total=1, text=_cut(_redact(machine, hit.text), MOST_CHARACTERS)
     )
 
 
@@ -89,7 +84,7 @@ def _shared_ledger(project: Project) -> Iterator[tuple[str, Path]]:
         yield SHARED_LEDGER, path
 
 
-def _where(meant: str, project: Project, shown: str, path: Path) -> int:
+def _line_of(meant: str, project: Project, shown: str, path: Path) -> int:
     """The line that is meant, if it is one of this file; 0 if not."""
     if named := _PLACE.fullmatch(meant):
         short = shown.removeprefix(f"{PLACE}/")
@@ -112,7 +107,7 @@ def _sign(meant: str) -> str:
 
 
 def _excerpt(machine: Machine, shown: str, text: str, line: int) -> Excerpt:
-    lines = _as_told(machine, text).split("\n")
+    lines = _redact(machine, text).split("\n")
     line = min(line, len(lines))
     first, last = max(line - BEFORE, 1), min(line + AFTER, len(lines))
     if shown.endswith(".md") and "<!-- session " in lines[line - 1]:
@@ -125,17 +120,22 @@ def _lesson(machine: Machine, project: Project, wanted: str) -> Excerpt:
     from holdfast.flows.lessons import pick, read_lessons
     from holdfast.model.memory import content_id
 
-    seen = [one for one in read_lessons(machine, project).lessons if one.state in _FOUND]
+    lessons = [seen for seen in read_lessons(machine, project).lessons if seen.state in _READABLE_LESSONS]
     typed = wanted.casefold()
-    with_rule = [
-        one for one in seen if any(content_id("L", rule).casefold() == typed for rule in one.lesson.rules)
-    ]
-    one = with_rule[0] if with_rule else pick(seen, wanted)
-    text = one.found.data.decode("utf-8", "replace").rstrip()
-    told = _cut(_as_told(machine, text), MOST_CHARACTERS)
+    with_rule = (
+        seen
+        for seen in lessons
+        if any(content_id("L", rule).casefold() == typed for rule in seen.lesson.rules)
+    )
+    seen = next(with_rule, None) or pick(lessons, wanted)
+    text = seen.found.data.decode("utf-8", "replace").rstrip()
     total = text.count("\n") + 1
     return Excerpt(
-        path=f"lesson {one.lesson.name} ({one.state})", first=1, last=total, total=total, text=told
+        path=f"lesson {seen.lesson.name} ({seen.state})",
+        first=1,
+        last=total,
+        total=total,
+        text=_cut(_redact(machine, text), MOST_CHARACTERS),
     )
 
 
@@ -160,10 +160,10 @@ def read_whole(machine: Machine, project: Project, name: str) -> str:
     """A file of the memory; of a long one its beginning, of a long log its end."""
     for shown, path in memory_files(project):
         if path.name in _ABOUT and shown == f"{PLACE}/{name}":
-            told = _as_told(machine, _text(project, path))
-            if path.name == "log.md" and len(told) > MOST_OF_FILE:
-                return f"… (only the end)\n{told[-MOST_OF_FILE:].partition(chr(10))[2]}"
-            return _cut(told, MOST_OF_FILE)
+            text = _redact(machine, _text(project, path))
+            if path.name == "log.md" and len(text) > MOST_OF_FILE:
+                return f"… (only the end)\n{text[-MOST_OF_FILE:].partition(chr(10))[2]}"
+            return _cut(text, MOST_OF_FILE)
     raise NotFound(f"no file {visible(name[:60])!r} in memory", fix="List the resources")
 
 
@@ -172,7 +172,7 @@ def _text(project: Project, path: Path) -> str:
     return text if len(text) <= MOST_READ else text[-MOST_READ:]
 
 
-def _as_told(machine: Machine, text: str) -> str:
+def _redact(machine: Machine, text: str) -> str:
     return visible(machine.clean(text))
 
 

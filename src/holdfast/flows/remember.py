@@ -204,7 +204,7 @@ def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) ->
         doubt(clash.one, clash.other)
         for clash in clashes
         if {clash.one.id, clash.other.id} & {*new}
-        and not any(is_passing(statement_of(one)) for one in (clash.one, clash.other))
+        and not any(is_passing(statement_of(decision)) for decision in (clash.one, clash.other))
     ]
 
 

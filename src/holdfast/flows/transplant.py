@@ -47,10 +47,10 @@ def quiet(project: Project, *, wholly: bool = False) -> Iterator[None]:
 
 def is_empty(project: Project) -> bool:
     """Whether nothing is kept yet beyond what every prepared project has."""
-    found = set(canonical_files(project.memory).files) - {"name"}
-    if found == {CAPTURE}:
+    names = set(canonical_files(project.memory).files) - {"name"}
+    if names == {CAPTURE}:
         return CaptureStore.glimpse(project.capture, lambda store: not store.records(1), False)
-    return not found
+    return not names
 
 
 def take(project: Project, work: Path) -> Taken:

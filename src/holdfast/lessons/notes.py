@@ -19,6 +19,7 @@ from holdfast.model.lesson import Fingerprint, Lesson
 from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.project import Project
 from holdfast.store.removal import Removal
+from holdfast.store.sections import decode_text, encode_text
 from holdfast.store.trust import Trust
 from holdfast.store.versions import Versions
 
@@ -239,9 +240,9 @@ class LessonForgetting:
             return self._choices(data)
         if shown.endswith(RECORD):
             return self._record(data)
-        text = data.decode("utf-8", "surrogateescape")
+        text = decode_text(data)
         left = forget_in_lesson(text, self.removal, Path(shown).name.removesuffix(".md"))
-        return left.encode("utf-8", "surrogateescape")
+        return encode_text(left)
 
     def version(self, shown: str, data: bytes) -> bytes | None:
         """A kept version without it; None for one of which nothing is left."""

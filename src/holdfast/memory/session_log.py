@@ -22,6 +22,7 @@ from holdfast.memory.log import Block, LogFile
 from holdfast.model.memory import LogEntry
 from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.line_grammar import Problem, render_month
+from holdfast.store.sections import decode_text, encode_text
 
 # What each log entry was when it was written, as a hash: so that a change by hand can be said, never undone.
 
@@ -217,7 +218,7 @@ class SessionLog:
         self._put_into_archive(held, log, moved)
         rest = "".join([log.preamble, *(log.text(block) for block in log.blocks[len(moved) :])])
         sync_names()  # of the archive, before the log lets go
-        files.replace_held(held, self.path, _encode(rest), files.digest(data))
+        files.replace_held(held, self.path, encode_text(rest), files.digest(data))
         return len(moved)
 
     def _put_into_archive(self, held: Held, log: LogFile, moved: list[Block]) -> None:
@@ -233,7 +234,7 @@ class SessionLog:
             beginning = b"" if there else f"# Sessions of {path.stem}\n\n".encode()
             new = texts[_how_many_are_there(there, texts) :]
             if new:
-                files.append_held(held, path, beginning + _encode("".join(new)))
+                files.append_held(held, path, beginning + encode_text("".join(new)))
 
     def _place_of(self, entry: LogEntry) -> Path:
         """The file of its month; all entries of a session lie in one file, so that the last one there counts."""
@@ -245,7 +246,7 @@ class SessionLog:
         return self._parse(files.read(path) or b"", shown)
 
     def _parse(self, data: bytes, shown: str) -> LogFile:
-        return log_md.parse_log(_decode(data), shown)
+        return log_md.parse_log(decode_text(data), shown)
 
 
 def _oldest(log: LogFile, longest: int) -> list[Block]:
@@ -265,17 +266,6 @@ def _oldest(log: LogFile, longest: int) -> list[Block]:
 def _how_many_are_there(archive: bytes, texts: list[str]) -> int:
     """How many of the first texts an archiving that crashed has left at the end of the file."""
     for count in range(len(texts), 0, -1):
-        if archive.endswith(_encode("".join(texts[:count]))):
+        if archive.endswith(encode_text("".join(texts[:count]))):
             return count
     return 0
-
-
-# Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was.
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

@@ -34,6 +34,7 @@ from holdfast.model.memory import Decision, LogEntry, Question
 from holdfast.store.denied import Denied
 from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.project import Project
+from holdfast.store.sections import decode_text, encode_text
 from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, steps_back
 
 # What a person took out of the memory by hand: it does not come back when its session is captured again.
@@ -146,7 +147,11 @@ class MemoryStore:
     def _deleted_by_hand(self, path: Path) -> set[str]:
         now = files.read(self._checked(path))
         written = self.versions.before_hand_edit(self._shown(path), now)
-        return lines_of_ids(_decode(written)).keys() - lines_of_ids(_decode(now or b"")) if written else set()
+        return (
+            lines_of_ids(decode_text(written)).keys() - lines_of_ids(decode_text(now or b""))
+            if written
+            else set()
+        )
 
     # --- history: only ever added to -------------------------------------------------------------------
 
@@ -231,7 +236,7 @@ class MemoryStore:
             def attempt() -> bool:
                 before = files.read(self._checked(path))
                 self._dismissed.add(held, self._deleted_by_hand(path), self._clock())
-                after = _encode(rewrite(_decode(before or b"")))
+                after = encode_text(rewrite(decode_text(before or b"")))
                 return after != (before or b"") and self._put(held, path, before, after, reason)
 
             return files.until_undisturbed(attempt)
@@ -366,17 +371,6 @@ class MemoryStore:
 
     def _checked(self, path: Path) -> Path:
         return checked(self._root, path)
-
-
-# Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was.
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 # Decisions that were retired or deleted by hand, in their words: so that they are known again in other words.

@@ -44,8 +44,8 @@ class Token(Struct, frozen=True):
 
 def tokens(text: str) -> list[Token]:
     return [
-        Token(_NOTHING if found[0] == FORGOTTEN else _fold(found[0]), found.start(), found.end())
-        for found in _TOKEN.finditer(text)
+        Token(_NOTHING if match[0] == FORGOTTEN else _fold(match[0]), match.start(), match.end())
+        for match in _TOKEN.finditer(text)
     ]
 
 

@@ -92,9 +92,9 @@ class Project(Struct, frozen=True):
 
         A link is never followed: one that came with a clone could point anywhere.
         """
-        shown = self.window / "ledger.md"
-        real = os.path.lexists(shown) and not shown.is_symlink()
-        return shown if real or not LINKS else None
+        ledger = self.window / "ledger.md"
+        real = os.path.lexists(ledger) and not ledger.is_symlink()
+        return ledger if real or not LINKS else None
 
     @property
     def capture(self) -> Path:
@@ -110,10 +110,10 @@ class Project(Struct, frozen=True):
 
     @property
     def shared(self) -> bool:
-        shown = self.window / "ledger.md"
+        ledger = self.window / "ledger.md"
         return (
-            shown.is_file()
-            and not shown.is_symlink()
+            ledger.is_file()
+            and not ledger.is_symlink()
             and "!ledger.md" in small_text(self.window / ".gitignore")
         )
 

@@ -95,8 +95,8 @@ class Removal:
         return replaced(text, spans)
 
     def _is_of(self, line: str) -> bool:
-        shown = _LINE_ID.search(line)
-        if shown and shown[1] in self.ids:
+        id = _LINE_ID.search(line)
+        if id and id[1] in self.ids:
             return True
         source = _LINE_SESSION.search(line) if self.sessions else None
         return source is not None and md.decode(source[1]) in self.sessions and "· forgotten" not in source[1]

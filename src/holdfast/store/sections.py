@@ -135,6 +135,15 @@ class Document(Struct, frozen=True):
         return "".join([*kept, *self.lines[place:]])
 
 
+def decode_text(data: bytes) -> str:
+    """Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode_text(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
 def mark_of(line: str) -> str:
     """The short hash that identifies a line of ours."""
     plain = _TICKED.sub(r"\1[ ]", line.rstrip())
@@ -165,14 +174,16 @@ def parse(text: str, where: str = "") -> Document:
             _refuse_second(name, parts, begun, where, number)
             begun = name, number
         elif begun is None or begun[0] != name:
-            what = f"the end of part {name!r}, which did not begin"
-            raise _broken(where, number, what, f"Put <!-- holdfast:begin {name} --> above it, or delete it")
+            problem = f"the end of part {name!r}, which did not begin"
+            raise _broken(
+                where, number, problem, f"Put <!-- holdfast:begin {name} --> above it, or delete it"
+            )
         else:
             parts.append(Part(name, begun[1], number, frozenset(marks.split())))
             begun = None
     if begun is not None:
-        what = f"part {begun[0]!r} begins and does not end"
-        raise _broken(where, begun[1], what, f"Put <!-- holdfast:end {begun[0]} --> below it")
+        problem = f"part {begun[0]!r} begins and does not end"
+        raise _broken(where, begun[1], problem, f"Put <!-- holdfast:end {begun[0]} --> below it")
     return Document(lines, tuple(parts), where)
 
 
@@ -180,12 +191,12 @@ def _refuse_second(
     name: str, parts: Iterable[Part], begun: tuple[str, int] | None, where: str, number: int
 ) -> None:
     if begun is not None:
-        what = f"part {name!r} begins inside part {begun[0]!r}"
-        raise _broken(where, number, what, f"Put <!-- holdfast:end {begun[0]} --> above it")
+        problem = f"part {name!r} begins inside part {begun[0]!r}"
+        raise _broken(where, number, problem, f"Put <!-- holdfast:end {begun[0]} --> above it")
     first = next((part for part in parts if part.name == name), None)
     if first is not None:
-        what = f"part {name!r} is here a second time (first in line {first.start + 1})"
-        raise _broken(where, number, what, "Delete the markers of one of the two")
+        problem = f"part {name!r} is here a second time (first in line {first.start + 1})"
+        raise _broken(where, number, problem, "Delete the markers of one of the two")
 
 
 def _refuse_conflict(lines: Sequence[str], where: str) -> None:
@@ -200,8 +211,8 @@ def _refuse_conflict(lines: Sequence[str], where: str) -> None:
                 raise _broken(where, first, "a git conflict that nobody resolved", fix)
 
 
-def _broken(where: str, number: int, what: str, fix: str) -> StoreError:
-    return StoreError(f"{what}; it is left as it is", where=f"{where}:{number + 1}", fix=fix)
+def _broken(where: str, number: int, problem: str, fix: str) -> StoreError:
+    return StoreError(f"{problem}; it is left as it is", where=f"{where}:{number + 1}", fix=fix)
 
 
 def _split(text: str) -> list[str]:

@@ -42,8 +42,8 @@ class Switches(Struct, frozen=True):
 
     def at(self, directory: Path) -> tuple[bool, bool]:
         """Whether capture and injection are off in a directory."""
-        here = Path(os.path.abspath(directory))
-        off = [switch for switch in self.off if Path(switch.path) in (here, *here.parents)]
+        absolute = Path(os.path.abspath(directory))
+        off = [switch for switch in self.off if Path(switch.path) in (absolute, *absolute.parents)]
         return any(switch.capture for switch in off), any(switch.inject for switch in off)
 
 
@@ -66,8 +66,8 @@ def enable(project: Project) -> Switches:
 
 def is_known(project: Project, switches: Switches) -> bool:
     """Whether a person enabled the project in this place: its id alone can come with a download."""
-    found = find(str(project.root), str(project.memory.parent.parent))
-    return found is not None and found.known({*switches.places, *switches.marks})
+    place = find(str(project.root), str(project.memory.parent.parent))
+    return place is not None and place.known({*switches.places, *switches.marks})
 
 
 def disable(project: Project) -> Switches:

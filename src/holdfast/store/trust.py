@@ -50,7 +50,7 @@ class Trust:
     def given(self, name: str, data: bytes) -> Given | None:
         """The agreement to exactly this content under this name; None when there is none."""
         wanted = content_hash(data)
-        return next((one for one in self._given.get(name, ()) if one.hash == wanted), None)
+        return next((given for given in self._given.get(name, ()) if given.hash == wanted), None)
 
     def ever(self, name: str) -> bool:
         """Whether another content of this name was agreed to: it has changed since."""
@@ -63,7 +63,7 @@ class Trust:
         def give(lessons: dict[str, list[Given]]) -> None:
             for name, data in contents.items():
                 new = Given(content_hash(data), at, by)
-                others = [one for one in lessons.get(name, ()) if one.hash != new.hash]
+                others = [given for given in lessons.get(name, ()) if given.hash != new.hash]
                 lessons[name] = [*others, new][-_KEPT:]
 
         self._change(give)

@@ -71,10 +71,10 @@ class Versions:
         return data
 
     def version(self, file: str, n: int) -> Change:
-        found = next((change for change in self.changes(file) if change.n == n), None)
-        if found is None:
-            raise NotFound(f"{file} has no version {n}", fix=f"holdfast history {file} lists them")
-        return found
+        for change in self.changes(file):
+            if change.n == n:
+                return change
+        raise NotFound(f"{file} has no version {n}", fix=f"holdfast history {file} lists them")
 
     def record_all(
         self,
