@@ -172,7 +172,7 @@ def test_the_end_of_one_session_writes_no_row_for_another_that_goes_on(enabled: 
 
 
 @pytest.mark.promise("M7")
-@pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact"])
+@pytest.mark.parametrize("event", ["SessionStart", "Stop"])
 def test_a_killed_session_is_finished_when_its_process_is_gone(
     enabled: Enabled, transcript: Path, event: str
 ) -> None:

@@ -256,26 +256,20 @@ def test_history_shows_an_edit_by_hand_at_once(holdfast: Holdfast, repo: Path) -
 # --- forgotten texts by hand ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_a_forgotten_text_does_not_come_back_by_hand(holdfast: Holdfast, repo: Path) -> None:
+    holdfast("decide", "Paint the vault of Ada Lovelace blue", check=0)
+    holdfast("forget", "--text", "the vault of Ada Lovelace", "--yes", check=0)
+    for words in (
         ("fact", "add", "The vault of Ada Lovelace is open", "--evidence", "seen"),
         ("fact", "add", "x is y", "--evidence", "the vault of ada lovelace"),
         ("decide", "Open the vault of Ada Lovelace"),
         ("todo", "add", "Paint the vault of Ada Lovelace"),
         ("handoff", "Paint the vault of Ada Lovelace"),
         ("answer", "Whose vault?", "The vault of Ada Lovelace"),
-    ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_a_forgotten_text_does_not_come_back_by_hand(
-    holdfast: Holdfast, repo: Path, words: tuple[str, ...]
-) -> None:
-    holdfast("decide", "Paint the vault of Ada Lovelace blue", check=0)
-    holdfast("forget", "--text", "the vault of Ada Lovelace", "--yes", check=0)
-    refused = holdfast(*words, check=2)
-    assert "forgotten in this project; nothing was written" in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1
+    ):
+        refused = holdfast(*words, check=2)
+        assert "forgotten in this project; nothing was written" in refused.stderr, words
+        assert len(refused.stderr.splitlines()) == 1, words
     memory = (repo / ".holdfast" / "local").resolve()
     holding = [
         path for path in memory.rglob("*") if path.is_file() and b"lovelace" in path.read_bytes().lower()
@@ -293,7 +287,7 @@ def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("words", ["todo", "todo --help", "--help", "--version", "resume", "history"])
+@pytest.mark.parametrize("words", ["todo", "todo --help", "--help", "resume"])
 def test_a_full_disk_behind_the_output_is_one_clear_line(repo: Path, words: str) -> None:
     fill(repo, "shop")
     done = shell(f"HOLDFAST {words} > /dev/full", repo)
@@ -302,7 +296,7 @@ def test_a_full_disk_behind_the_output_is_one_clear_line(repo: Path, words: str)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
-@pytest.mark.parametrize("words", ["todo", "todo --help", "--help", "resume", "history"])
+@pytest.mark.parametrize("words", ["todo", "todo --help", "--help", "resume"])
 @pytest.mark.parametrize("away", ["| true", ">&-"])
 def test_a_reader_that_has_gone_and_a_closed_stream_are_no_fault(repo: Path, words: str, away: str) -> None:
     fill(repo, "shop")
