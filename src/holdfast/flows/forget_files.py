@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,11 +106,8 @@ class Forgetting:
 
     def _replace_files(self, held: Held, *, logs: bool) -> None:
         for path, shown in self._files(logs=logs):
-            # A person who edits by hand knows no lock, so it is tried again on what they wrote.
-            self._note(
-                shown,
-                files.until_undisturbed(lambda path=path, shown=shown: self._replace(held, path, shown)),  # type: ignore[misc]
-            )
+            # A person who edits by hand takes no lock, so it is tried again on what they wrote.
+            self._note(shown, files.until_undisturbed(partial(self._replace, held, path, shown)))
 
     def _replace(self, held: Held, path: Path, shown: str) -> int:
         before = files.read(path)
