@@ -22,7 +22,7 @@ from holdfast.core.errors import LedgerError
 from holdfast.ledger import tables
 from holdfast.ledger.columns import FIGURES, counted, joined, read_columns
 from holdfast.ledger.markdown import current, parse_ledger, render_beginning, render_row, render_table
-from holdfast.ledger.stats import GROUPINGS, columns_of
+from holdfast.ledger.stats import columns_of
 from holdfast.ledger.store import missing_rows
 from holdfast.ledger.tally import FIELD_OF, figures_of, groups_of
 from holdfast.model.ledger import LedgerEntry, Outcome, Tokens
@@ -139,7 +139,7 @@ def test_columns_say_what_entries_say_of_any_ledger(shown: bytes | None, own: by
     assert [problem.message for problem in complaints] == problems
     assert sorted(columns["session"]) == sorted(entry.session for entry in entries)
     assert figures_of(columns) == figures_of(columns_of(entries))
-    for by in GROUPINGS:
+    for by in FIELD_OF:
         assert groups_of(columns, by) == groups_of(columns_of(entries, by), by)
 
 

@@ -16,7 +16,7 @@ from tests.command import Holdfast
 
 from holdfast.core.git import ask_git, git_complaint, git_text, run_git
 from holdfast.knowledge.checkout import listed
-from holdfast.knowledge.co_change import together_in_time
+from holdfast.knowledge.co_change import changed_together
 from holdfast.knowledge.context import Here
 from holdfast.knowledge.context_sources import GitSource
 from holdfast.knowledge.history import history_of
@@ -172,7 +172,7 @@ def test_a_hostile_repository_runs_nothing(hostile: tuple[Path, Path], home: Pat
     assert git_text(repo, "show", "HEAD~1").endswith("+x = 3")
     assert listed(repo).names()
     history_of(repo, git_text(repo, "rev-parse", "HEAD"))
-    together_in_time(repo)
+    changed_together(repo)
     registrations(repo)
     GitSource().load(Here(cwd=str(repo), root=str(repo), home=str(home), now=0.0, env=dict(os.environ)))
     missing = git_text(repo, "rev-parse", "HEAD:m2.py")

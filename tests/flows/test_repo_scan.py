@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.flows import facts as fact_commands
-from holdfast.flows.repo_scan import REST_S, keep_fresh, knowledge_of, look
-from holdfast.knowledge.store import merged
+from holdfast.flows.repo_scan import REST_S, keep_fresh, look
+from holdfast.knowledge.store import load, merged
 from holdfast.model.knowledge import (
     SCAN,
     Caps,
@@ -119,7 +119,7 @@ def test_facts_of_sessions_come_with_category_session_and_time(machine: Machine)
     (fact,) = look(machine, machine.project(), keep=True).knowledge.now.facts
     assert (fact.category, fact.statement) == ("testing", "Tests need redis running")
     assert fact.timestamp.startswith("20")
-    assert knowledge_of(machine, machine.project()).now.facts == (fact,)
+    assert load(machine.project()).now.facts == (fact,)
 
 
 @pytest.mark.promise("K4")
@@ -193,11 +193,11 @@ def test_two_looks_of_the_same_give_the_same(machine: Machine) -> None:
 def test_a_fact_is_known_as_soon_as_it_is_saved_and_no_file_is_looked_at(machine: Machine) -> None:
     first = look(machine, machine.project(), keep=True).knowledge
     fact_commands.add_fact(machine, "Tests need redis running", "redis refused", "pytest", "testing")
-    known = knowledge_of(machine, machine.project())
+    known = load(machine.project())
     assert [fact.statement for fact in known.now.facts] == ["Tests need redis running"]
     assert known.scanned_at == first.scanned_at
     fact_commands.retire(machine, Fact(text="Tests need redis running").id)
-    known = knowledge_of(machine, machine.project())
+    known = load(machine.project())
     assert not known.now.facts
     assert [fact.statement for fact in known.archive.facts] == ["Tests need redis running"]
 
@@ -220,15 +220,15 @@ def test_a_look_that_nobody_asked_for_comes_at_most_every_five_minutes(
 ) -> None:
     project = machine.project()
     keep_fresh(machine, project)
-    first = knowledge_of(machine, project)
+    first = load(project)
     assert "make" in [one.pattern for one in first.now.conventions if one.category == "task_runner"]
     (project.root / "Makefile").unlink()
     keep_fresh(machine, project)
-    assert knowledge_of(machine, project) == first
+    assert load(project) == first
     later = machine.now() + timedelta(seconds=REST_S + 1)
     monkeypatch.setattr(machine, "now", lambda: later)
     keep_fresh(machine, project)
-    assert "task_runner" not in [one.category for one in knowledge_of(machine, project).now.conventions]
+    assert "task_runner" not in [one.category for one in load(project).now.conventions]
 
 
 def test_a_look_that_is_only_shown_does_not_pass_for_one_that_was_kept(machine: Machine) -> None:

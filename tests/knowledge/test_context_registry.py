@@ -22,7 +22,6 @@ from holdfast.knowledge.context import (
     Registry,
     Snapshot,
     Source,
-    apply,
     decode,
     encode,
 )
@@ -37,6 +36,17 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 texts = st.dictionaries(st.text(max_size=8), st.text(max_size=30), max_size=4)
 worlds = st.dictionaries(st.sampled_from(KEYS), texts, max_size=6)
+
+
+def apply(values: dict[str, dict[str, str]], changes: list[Change]) -> dict[str, dict[str, str]]:
+    """The values after the changes: with those of `reconcile`, what was loaded."""
+    after = dict(values)
+    for change in changes:
+        if change.value is None:
+            after.pop(change.key, None)
+        else:
+            after[change.key] = change.value
+    return after
 
 
 class Saying(Source):

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.ledger.stats import Failures, rate_shift, share, shift, spread
+from holdfast.ledger.stats import rate_shift, share, shift, spread
+from holdfast.ledger.tally import Clusters
+
+
+def failures(tasks: int, failed: int, sessions: int) -> Clusters:
+    clusters = Clusters()
+    clusters.tasks, clusters.failed, clusters.sessions = tasks, failed, sessions
+    return clusters
+
 
 VALUES = st.lists(st.floats(0, 1e9), min_size=5, max_size=30)
 
@@ -63,8 +71,8 @@ def test_a_difference_of_rates_is_never_beyond_all_and_nothing(
     sessions: int, others: int, one: float, other: float
 ) -> None:
     found = rate_shift(
-        Failures(3 * sessions, int(3 * sessions * one), sessions),
-        Failures(2 * others, int(2 * others * other), others),
+        failures(3 * sessions, int(3 * sessions * one), sessions),
+        failures(2 * others, int(2 * others * other), others),
     )
     assert found is not None
     assert -1 <= found.low <= found.value <= found.high <= 1
@@ -72,6 +80,6 @@ def test_a_difference_of_rates_is_never_beyond_all_and_nothing(
 
 
 def test_no_failures_on_either_side_is_no_certainty() -> None:
-    found = rate_shift(Failures(10, 0, 5), Failures(10, 0, 5))
+    found = rate_shift(failures(10, 0, 5), failures(10, 0, 5))
     assert found is not None
     assert found.value == 0 and found.low < -0.2 and found.high > 0.2

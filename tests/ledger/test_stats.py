@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ledger.ledgers import CLAUDE, GPT, START, session, sessions, twelve_sessions
 
-from holdfast.ledger.stats import GROUPINGS, grouped, maturity, stats_of
+from holdfast.ledger import stats as ledger_stats
+from holdfast.ledger.tally import FIELD_OF, figures_of, maturity
 from holdfast.model.ledger import LedgerEntry
+
+
+def stats_of(rows: list[LedgerEntry]) -> SimpleNamespace:
+    figures = figures_of(ledger_stats.columns_of(rows))
+    models = {name: SimpleNamespace(**own) for name, own in figures["model_performance"].items()}
+    return SimpleNamespace(**{**figures, "model_performance": models})
+
+
+def grouped(rows: list[LedgerEntry], by: str) -> dict[str, SimpleNamespace]:
+    return {name: SimpleNamespace(**own) for name, own in ledger_stats.grouped(rows, by).items()}
 
 
 @pytest.mark.promise("L8")
@@ -104,7 +116,7 @@ def test_groups_by_anything_a_row_says() -> None:
     assert list(grouped(rows, "complexity")) == ["trivial", "complex", "unknown"]
     assert list(grouped(rows, "month")) == ["2025-03", "2026-01", "unknown"]
     assert list(grouped(rows, "kind")) == ["bugfix", "unknown"]
-    for by in GROUPINGS:
+    for by in FIELD_OF:
         assert sum(own.sessions for own in grouped(rows, by).values()) >= 3
 
 

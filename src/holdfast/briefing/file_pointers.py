@@ -191,7 +191,7 @@ def pointers_for(
     top = None if root is None else os.path.realpath(root)
     db = sqlite3.connect("file::memory:", uri=True)
     try:
-        write_postings(db, known, changed_together(root) if root else {})
+        write_postings(db, known, changed_together(root)[0] if root else {})
         said_before = [prompt_words(one) for one in earlier]
         held_back = set(said)
         postings = Postings(db)

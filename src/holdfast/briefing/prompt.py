@@ -26,7 +26,7 @@ from holdfast.hooks.prompt import (
     class_of,
     heard_by,
 )
-from holdfast.knowledge.co_change import together_in_time
+from holdfast.knowledge.co_change import changed_together
 from holdfast.lessons.commands import is_default, of_one_machine
 from holdfast.memory.merging import is_passing
 from holdfast.memory.read import ProjectMemory
@@ -61,7 +61,7 @@ def write_prompting(
     """Fills the tables; answers a stamp of what they were made from. The same stamp in `before`: copied from there."""
     stamp, whole = _stamp(project), True
     if before is None or not _copied(db, before, stamp):
-        together, whole = together_in_time(project.root) if is_checkout(project.root) else ({}, True)
+        together, whole = changed_together(project.root) if is_checkout(project.root) else ({}, True)
         write_postings(db, pointer_sessions(project), together)
     db.executescript(SCHEMA)
     said = instructions(project.root)

@@ -9,7 +9,8 @@ from html import escape
 from holdfast.cli import output
 from holdfast.cli.output import counted, decimal, dollars, percent, plural, short_model
 from holdfast.ledger.report import FEWEST, Month, Pairing, Report, report_of
-from holdfast.ledger.stats import UNKNOWN, Rate
+from holdfast.ledger.stats import Rate
+from holdfast.ledger.tally import UNKNOWN
 from holdfast.model.ledger import LedgerEntry
 
 BAR = 24

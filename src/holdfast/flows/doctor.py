@@ -20,7 +20,7 @@ from holdfast.flows.hosts import plan_install, rewire, wired
 from holdfast.flows.plugins import make, outdated
 from holdfast.knowledge import store as knowledge
 from holdfast.ledger.markdown import current
-from holdfast.ledger.rows import open_ledger
+from holdfast.ledger.store import ProjectLedger
 from holdfast.lessons.states import lesson_store
 from holdfast.memory.read import known_projects
 from holdfast.memory.session_log import Edited
@@ -60,7 +60,7 @@ def examine(machine: Machine, project: Project) -> list[CheckResult]:
 
 
 def _ledger(machine: Machine, project: Project) -> Results:
-    ledger = open_ledger(project)
+    ledger = ProjectLedger(project)
     if not ledger.exists:
         yield "note", "there is no ledger yet: holdfast import makes it"
         return

@@ -52,11 +52,6 @@ class Look(Struct, frozen=True):
     kept: bool
 
 
-def knowledge_of(machine: Machine, project: Project) -> Knowledge:
-    """What is kept of this project, without looking at the checkout: cheap, for those who ask often."""
-    return store.load(project)
-
-
 def look(machine: Machine, project: Project, *, keep: bool, progress: Progress | None = None) -> Look:
     """Knowledge as of now. Only what changed since the last look is read; `keep` writes it down.
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.explain import Injection, injections
@@ -26,9 +25,6 @@ from holdfast.sessions.keywords import keywords
 from holdfast.sessions.store import CaptureStore, Stamp
 from holdfast.store.project import Project
 
-# How much there is: lines and bytes of the memory by what they hold, and bytes of the transcripts it came
-# from.
-
 HISTORIES, REFERENCE, MANUALS, STATE, TRACKER = (
     "session histories",
     "reference data",
@@ -45,53 +41,29 @@ CATEGORIES = {
 }
 
 
-class Amount(Struct):
-    """What the files of one category hold."""
-
-    files: int = 0
-    lines: int = 0
-    bytes: int = 0
-
-
-class Amounts(Struct):
-    """`problems` names files that could not be counted, and why."""
-
-    by_category: dict[str, Amount]
+def _kept(project: Project) -> tuple[list[Kept], list[str]]:
+    """How much the memory of all projects of the repository holds, and which files could not be counted and why."""
+    found = {category: Kept(category, named) for category, named in CATEGORIES.items()}
     problems: list[str] = []
-
-
-class Transcripts(Struct, frozen=True):
-    """`unmeasured` are sessions inside a database: how many bytes of it are theirs nobody says."""
-
-    files: int = 0
-    bytes: int = 0
-    unmeasured: int = 0
-
-
-def memory_amounts(project: Project) -> Amounts:
-    """All projects of the repository together."""
-    found = Amounts({category: Amount() for category in CATEGORIES})
-    for category, path in _places(project.memory, found.problems):
+    for category, path in _places(project.memory, problems):
         try:
             data = files.read(_inside(project.memory, path))
         except HoldfastError as error:
-            found.problems.append(error.line())
+            problems.append(error.line())
             continue
         if data is not None:
-            amount = found.by_category[category]
-            amount.files += 1
-            amount.lines += len(data.splitlines())
-            amount.bytes += len(data)
-    return found
+            found[category].files += 1
+            found[category].lines += len(data.splitlines())
+            found[category].bytes += len(data)
+    return list(found.values()), problems
 
 
-def transcripts_read(project: Project) -> Transcripts:
-    """The files that were read, at the size they had then."""
+def _transcript_sizes(project: Project) -> list[int | None]:
+    """The size that each transcript had when it was read; None for a session inside a database."""
     nothing: dict[str, tuple[Stamp, str]] = {}
     stamps = CaptureStore.glimpse(project.capture, lambda store: store.stamps(), nothing)
     # A part of a file is named behind a `#`; its stamp is a count of messages, not of bytes.
-    sizes = [stamp.size for key, (stamp, _) in stamps.items() if "#" not in PurePath(key).name]
-    return Transcripts(len(sizes), sum(sizes), len(stamps) - len(sizes))
+    return [stamp.size if "#" not in PurePath(key).name else None for key, (stamp, _) in stamps.items()]
 
 
 def _places(memory: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
@@ -134,7 +106,9 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
     trace = [entry for entry in every if entry.lines and entry.session]
     records = _records(project)
     begins = _beginning(project, every)
-    amounts, read = memory_amounts(project), transcripts_read(project)
+    kept, problems = _kept(project)
+    sizes = _transcript_sizes(project)
+    measured = [size for size in sizes if size is not None]
     start = since.timestamp() if since is not None else None
     told = _told(trace, start)
     ever_told = {entry.session for entry in trace}
@@ -150,11 +124,11 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
             told=told,
             questions=_askings(records),
             offered=len(offered),
-            kept=_kept(amounts),
-            transcript_files=read.files,
-            transcript_bytes=read.bytes,
+            kept=kept,
+            transcript_files=len(measured),
+            transcript_bytes=sum(measured),
             since=start,
-            notes=_notes(sessions, told, amounts, read),
+            notes=[*_notes(sessions, told, sizes.count(None)), *(f"Not counted: {one}" for one in problems)],
         )
     )
 
@@ -284,18 +258,7 @@ def _askings(records: Sequence[DistilledSession]) -> list[list[Asking]]:
     return [[asking(question) for question in merged.sources] for merged in merge(asked).merged]
 
 
-def _kept(amounts: Amounts) -> list[Kept]:
-    return [
-        Kept(
-            category=name, named=CATEGORIES[name], files=amount.files, lines=amount.lines, bytes=amount.bytes
-        )
-        for name, amount in amounts.by_category.items()
-    ]
-
-
-def _notes(
-    sessions: Sequence[SessionFacts], told: Sequence[ToldFacts], amounts: Amounts, read: Transcripts
-) -> list[str]:
+def _notes(sessions: Sequence[SessionFacts], told: Sequence[ToldFacts], unmeasured: int) -> list[str]:
     notes = []
     known = {session.session for session in sessions}
     if waiting := sum(facts.session not in known for facts in told):
@@ -307,15 +270,15 @@ def _notes(
             f"{_count(unknown, 'session')} older than the trace of what was told (why.jsonl is bounded): whether "
             "with or without memory is not known, so in neither group."
         )
-    if read.unmeasured:
+    if unmeasured:
         notes.append(
-            f"{_count(read.unmeasured, 'session')} read from a database, whose bytes are not counted as transcripts."
+            f"{_count(unmeasured, 'session')} read from a database, whose bytes are not counted as transcripts."
         )
     if sessions:
         notes.append(
             "Records do not say which calls came before the first edit; files opened and not changed stand in."
         )
-    return notes + [f"Not counted: {problem}" for problem in amounts.problems]
+    return notes
 
 
 def _count(n: int, noun: str) -> str:

@@ -43,7 +43,12 @@ class Listed(Struct, frozen=True):
 
 def listed(root: Path) -> Listed:
     """The names of all files; UsageError where there is no work tree to look at."""
-    if _is_bare(root):
+    if (
+        not os.path.lexists(root / ".git")
+        and (root / "HEAD").is_file()
+        and (root / "objects").is_dir()
+        and (root / "refs").is_dir()
+    ):
         raise UsageError(
             "is a bare repository: it has no files to look at", where=str(root), fix="Run this in a work tree"
         )
@@ -80,15 +85,6 @@ def index_stamp(root: Path) -> str:
     except (OSError, ValueError):
         return ""
     return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}" if found else ""
-
-
-def _is_bare(root: Path) -> bool:
-    return (
-        not os.path.lexists(root / ".git")
-        and (root / "HEAD").is_file()
-        and (root / "objects").is_dir()
-        and (root / "refs").is_dir()
-    )
 
 
 class Stamp(Struct, frozen=True, array_like=True):

@@ -1,27 +1,115 @@
-"""Indentation, quotes, line length and semicolons: what a formatter is told comes first, then what the code shows."""
+"""Indentation, quotes, line length and semicolons: what a formatter is configured for, else what the code shows."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.knowledge.ground import Ground, convention, of_counts
-from holdfast.knowledge.manifests import FAMILY, shown
+from holdfast.knowledge.findings import convention, of_counts
+from holdfast.knowledge.ground import Ground, field_of
+from holdfast.knowledge.languages import FAMILY, shown
 from holdfast.knowledge.source import LENGTHS, Seen
 from holdfast.model.knowledge import Convention, Evidence
 
+_Setting = tuple[str, str, Evidence]  # category, value, where
+_Observed = tuple[str, int, int, str]  # value, files or lines that keep it, those that do not, example
+
+
+def _number(value: Any) -> str | None:
+    return str(value) if isinstance(value, int) else None
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None
+
+
+def _spaces(value: Any) -> str | None:
+    return f"{value} spaces" if isinstance(value, int) else None
+
+
+def _tabs(value: Any) -> str | None:
+    return "tabs" if value is True or value == "tab" else None
+
+
+def _quote_name(value: Any) -> str | None:
+    return f"{value} quotes" if value in ("single", "double") else None
+
+
+def _single_quote(value: Any) -> str | None:
+    return None if value is None else "single quotes" if value else "double quotes"
+
+
+# Category, field, and how a value reads; of several fields of a category the first that says something counts.
+_Fields = tuple[tuple[str, str, Callable[[Any], str | None]], ...]
+_RUSTFMT: _Fields = (
+    ("line_length", "max_width", _number),
+    ("indent", "hard_tabs", _tabs),
+    ("indent", "tab_spaces", _spaces),
+)
+_RUFF: _Fields = (
+    ("line_length", "line-length", _number),
+    ("quote_style", "format.quote-style", _quote_name),
+    ("indent", "format.indent-style", _tabs),
+    ("indent", "indent-width", _spaces),
+)
+_PRETTIER: _Fields = (
+    ("line_length", "printWidth", _number),
+    ("quote_style", "singleQuote", _single_quote),
+    ("indent", "useTabs", _tabs),
+    ("indent", "tabWidth", _spaces),
+)
+_FLAKE8 = ("line_length", "{}", r"^max[-_]line[-_]length\s*=\s*(\d+)", "max-line-length")
+# Language, file, and what a pattern finds in it: category, value, pattern, field.
+_TEXTS = (
+    ("python", r"setup\.cfg", *_FLAKE8),
+    ("python", r"\.flake8", *_FLAKE8),
+    ("python", r"tox\.ini", *_FLAKE8),
+    (
+        "ruby",
+        r"\.rubocop\.yml",
+        "line_length",
+        "{}",
+        r"^Layout/LineLength:\n(?:\s+.*\n)*?\s+Max:\s*(\d+)",
+        "Layout/LineLength.Max",
+    ),
+    (
+        "ruby",
+        r"\.rubocop\.yml",
+        "quote_style",
+        "{} quotes",
+        r"^Style/StringLiterals:\n(?:\s+.*\n)*?\s+EnforcedStyle:\s*(?=\w)([^\W_]*)",
+        "Style/StringLiterals.EnforcedStyle",
+    ),
+    ("c cpp java", r"\.clang-format", "line_length", "{}", r"^ColumnLimit:\s*(?!0\b)(\d+)", "ColumnLimit"),
+    ("c cpp java", r"\.clang-format", "indent", "{} spaces", r"^IndentWidth:\s*(\d+)", "IndentWidth"),
+    (
+        "go",
+        r"\.golangci\..*",
+        "line_length",
+        "{}",
+        r"\blll:\s*\n(?:\s+.*\n)*?\s*line-length:\s*(\d+)",
+        "lll.line-length",
+    ),
+)
+_BIOME: _Fields = (
+    ("line_length", "formatter.lineWidth", _text),
+    ("indent", "formatter.indentStyle", _text),
+    ("quote_style", "javascript.formatter.quoteStyle", _text),
+)
 _JS = ("javascript", "typescript")
+# Endings that a section of .editorconfig names for a language.
 _GLOBS = {
     "python": ("py",), "javascript": ("js", "jsx", "ts", "tsx"), "typescript": ("ts", "tsx", "js"), "go": ("go",),
     "rust": ("rs",), "java": ("java",), "ruby": ("rb",), "c": ("c", "h"), "cpp": ("cpp", "cc", "h", "hpp"),
     "kotlin": ("kt", "kts"), "csharp": ("cs",), "php": ("php",), "swift": ("swift",), "dart": ("dart",),
     "elixir": ("ex", "exs"), "scala": ("scala",),
 }  # fmt: skip
-_DEFAULTS = {  # what a formatter does when its configuration does not say
+# What a formatter does where its configuration does not say.
+_DEFAULTS = {
     "black": {"line_length": "88", "quote_style": "double quotes", "indent": "4 spaces"},
     "prettier": {"line_length": "80", "quote_style": "double quotes", "indent": "2 spaces"},
     "rust": {"line_length": "100", "indent": "4 spaces"},
@@ -29,54 +117,48 @@ _DEFAULTS = {  # what a formatter does when its configuration does not say
     "dart": {"line_length": "80", "indent": "2 spaces"},
     "elixir": {"line_length": "98", "indent": "2 spaces"},
 }
-_Setting = tuple[str, str, Evidence]  # category, value, where
 
 
 def style_conventions(
     ground: Ground, seen: Mapping[str, Seen], tools: Mapping[str, set[str]]
 ) -> list[Convention]:
     """`tools` names the formatters and linters in use, which decide whose defaults hold."""
-    found: list[Convention] = []
-    told_scopes: dict[tuple[str, str], list[str]] = {}
-    best: dict[tuple[str, str, str], Convention] = {}
+    formatters = tools.get("formatter", set())
+    shared: dict[
+        tuple[str, str], tuple[Convention, list[str]]
+    ] = {}  # by category and pattern, with the languages
     for language in ground.main:
         paths = [path for path, one in seen.items() if one.language == language and not one.is_test]
         own = [one for one in seen.values() if one.language == language]
         settings: dict[str, tuple[str, Evidence, float]] = {}
-        for category, value, where in _configured(ground, language, tools):
+        for category, value, where in _configured(ground, language, formatters):
             settings.setdefault(category, (value, where, 0.97))
-        for category, value, where in _by_default(ground, language, tools):
+        for category, value, where in _by_default(ground, language, formatters):
             settings.setdefault(category, (value, where, 0.7))
-        every = [
-            _made(category, settings.get(category), shown_by(own), next(iter(paths), ""))
-            for category, shown_by in (
-                ("indent", _indent),
-                ("quote_style", _quotes),
-                ("line_length", _length),
-            )
+        observed = {"indent": _indent(own), "quote_style": _quotes(own), "line_length": _length(own)}
+        found = [
+            _made(category, settings.get(category), value, next(iter(paths), ""))
+            for category, value in observed.items()
         ]
-        for made in filter(None, [*every, _semicolons(own, paths) if language in _JS else None]):
-            best[made.category, language, made.pattern] = made
-            told_scopes.setdefault((made.category, made.pattern), []).append(shown(language))
-    for (category, language, pattern), made in best.items():
-        scopes = told_scopes[category, pattern]
-        if shown(language) == scopes[0]:  # one line for all languages that share it
-            scope = ", ".join(scopes) if len(ground.main) > 1 else ""
-            found.append(replace(made, scope=scope))
-    return found
+        for made in filter(None, [*found, _semicolons(own, paths) if language in _JS else None]):
+            shared.setdefault((made.category, made.pattern), (made, []))[1].append(shown(language))
+    several = len(ground.main) > 1
+    return [
+        replace(made, scope=", ".join(languages) if several else "") for made, languages in shared.values()
+    ]
 
 
 def _made(
     category: str,
-    told: tuple[str, Evidence, float] | None,
-    observed: tuple[str, int, int, str] | None,
+    setting: tuple[str, Evidence, float] | None,
+    observed: _Observed | None,
     place: str,
 ) -> Convention | None:
-    if told is not None:
-        value, where, confidence = told
-        _, count, counter, _ = observed if observed and observed[0] == value else ("", 0, 0, "")
+    if setting is not None:
+        value, where, confidence = setting
         agrees = observed is not None and observed[0] == value
-        # A default that nobody wrote down counts only where the code keeps to it.
+        _, count, counter, _ = observed if observed and agrees else ("", 0, 0, "")
+        # A formatter's default counts only where the code keeps to it.
         if confidence >= 0.9 or agrees or category == "line_length":
             sure = confidence + 0.02 * agrees
             return convention(category, value, sure, where, example=where.field, count=count, counter=counter)
@@ -89,114 +171,57 @@ def _made(
     )
 
 
-def _configured(ground: Ground, language: str, tools: Mapping[str, set[str]]) -> Iterator[_Setting]:
-    if language == "python":
-        yield from _python(ground, tools.get("formatter", set()))
-    if language in _JS:
-        yield from _javascript(ground)
-    if language == "rust":
-        for name in ("rustfmt.toml", ".rustfmt.toml"):
-            if name in ground.everything:
-                table = ground.table(name)
-                if isinstance(width := table.get("max_width"), int):
-                    yield "line_length", str(width), Evidence(name, "max_width")
-                if table.get("hard_tabs") is True:
-                    yield "indent", "tabs", Evidence(name, "hard_tabs")
-                elif isinstance(spaces := table.get("tab_spaces"), int):
-                    yield "indent", f"{spaces} spaces", Evidence(name, "tab_spaces")
-    if language == "ruby" and ".rubocop.yml" in ground.everything:
-        text = ground.text(".rubocop.yml")
-        if found := re.search(r"^Layout/LineLength:\n(?:\s+.*\n)*?\s+Max:\s*(\d+)", text, re.MULTILINE):
-            yield "line_length", found.group(1), Evidence(".rubocop.yml", "Layout/LineLength.Max")
-        if found := re.search(
-            r"^Style/StringLiterals:\n(?:\s+.*\n)*?\s+EnforcedStyle:\s*(\w+)", text, re.MULTILINE
-        ):
-            kind = found.group(1).partition("_")[0]
-            yield (
-                "quote_style",
-                f"{kind} quotes",
-                Evidence(".rubocop.yml", "Style/StringLiterals.EnforcedStyle"),
-            )
-    if language in ("c", "cpp", "java") and ".clang-format" in ground.everything:
-        text = ground.text(".clang-format")
-        if (found := re.search(r"^ColumnLimit:\s*(\d+)", text, re.MULTILINE)) and found.group(1) != "0":
-            yield "line_length", found.group(1), Evidence(".clang-format", "ColumnLimit")
-        if found := re.search(r"^IndentWidth:\s*(\d+)", text, re.MULTILINE):
-            yield "indent", f"{found.group(1)} spaces", Evidence(".clang-format", "IndentWidth")
-    if language == "go":
-        name = next((name for name in ground.everything if name.startswith(".golangci.")), "")
-        if name and (
-            found := re.search(r"\blll:\s*\n(?:\s+.*\n)*?\s*line-length:\s*(\d+)", ground.text(name))
-        ):
-            yield "line_length", found.group(1), Evidence(name, "lll.line-length")
+def _configured(ground: Ground, language: str, formatters: set[str]) -> Iterator[_Setting]:
+    for path, prefix, table, fields in _tables(ground, language, formatters):
+        for category, field, value_of in fields:
+            if value := value_of(field_of(table, field)):
+                yield category, value, Evidence(path, prefix + field)
+    # Where a formatter wraps lines, the bound of a linter does not say where.
+    if language != "python" or not formatters & {"black", "ruff"}:
+        for languages, file, category, form, pattern, field in _TEXTS:
+            name = next((name for name in ground.everything if re.fullmatch(file, name)), "")
+            text = ground.text(name) if name and language in languages.split() else ""
+            if match := re.search(pattern, text, re.MULTILINE):
+                yield category, form.format(match.group(1)), Evidence(name, field)
     yield from _editorconfig(ground, language)
 
 
-def _python(ground: Ground, formatters: set[str]) -> Iterator[_Setting]:
-    # A linter's bound is not what lines are wrapped at.
-    deciding = ("black",) if "black" in formatters and "ruff" not in formatters else ("ruff", "black")
-    tables: list[tuple[str, str, dict[str, Any]]] = []
-    for path, table in ground.tables("pyproject.toml"):
-        tool = table.get("tool", {})
-        tables += [
-            (path, f"tool.{name}", tool[name]) for name in deciding if isinstance(tool.get(name), dict)
-        ]
-    for base in ("ruff.toml", ".ruff.toml") if "ruff" in deciding else ():
-        tables = [(path, "", table) for path, table in ground.tables(base)] + tables
-    tables.sort(key=lambda one: one[0].count("/"))
-    for path, name, table in tables:
-        dot = f"{name}." if name else ""
-        if isinstance(width := table.get("line-length"), int):
-            yield "line_length", str(width), Evidence(path, f"{dot}line-length")
-        form = table.get("format", {})
-        if isinstance(form, dict):
-            if form.get("quote-style") in ("single", "double"):
-                yield (
-                    "quote_style",
-                    f"{form['quote-style']} quotes",
-                    Evidence(path, f"{dot}format.quote-style"),
-                )
-            if form.get("indent-style") == "tab":
-                yield "indent", "tabs", Evidence(path, f"{dot}format.indent-style")
-        if isinstance(width := table.get("indent-width"), int):
-            yield "indent", f"{width} spaces", Evidence(path, f"{dot}indent-width")
-    for path in ("setup.cfg", ".flake8", "tox.ini") if not formatters & {"black", "ruff"} else ():
-        if path in ground.everything and (
-            found := re.search(r"^max[-_]line[-_]length\s*=\s*(\d+)", ground.text(path), re.MULTILINE)
-        ):
-            yield "line_length", found.group(1), Evidence(path, "max-line-length")
+def _tables(
+    ground: Ground, language: str, formatters: set[str]
+) -> Iterator[tuple[str, str, dict[str, Any], _Fields]]:
+    """Tables in which a formatter is configured: path, the name of the table in it, table, its fields."""
+    if language == "python":
+        own = ("black",) if "black" in formatters and "ruff" not in formatters else ("ruff", "black")
+        names = (".ruff.toml", "ruff.toml") if "ruff" in own else ()
+        tables = [(path, "", table) for base in names for path, table in ground.tables(base)]
+        for path, table in ground.tables("pyproject.toml"):
+            tables += [(path, f"tool.{name}.", field_of(table, f"tool.{name}")) for name in own]
+        for path, prefix, table in sorted(tables, key=lambda one: one[0].count("/")):
+            yield path, prefix, table, _RUFF
+    elif language in _JS:
+        for name in ("biome.json", "biome.jsonc"):
+            if name in ground.everything:
+                yield name, "", _with_biome_defaults(ground.table(name)), _BIOME
+        for path, table in _prettier(ground):
+            yield path, "", table, _PRETTIER
+    elif language == "rust":
+        for name in ("rustfmt.toml", ".rustfmt.toml"):
+            if name in ground.everything:
+                yield name, "", ground.table(name), _RUSTFMT
 
 
-def _javascript(ground: Ground) -> Iterator[_Setting]:
-    for name in ("biome.json", "biome.jsonc"):
-        if name in ground.everything:
-            table = ground.table(name)
-            form, script = table.get("formatter", {}), table.get("javascript", {}).get("formatter", {})
-            if width := form.get("lineWidth"):
-                yield "line_length", str(width), Evidence(name, "formatter.lineWidth")
-            style = form.get("indentStyle", "tab")
-            size = form.get("indentWidth", 2)
-            if form.get("enabled") is not False and not form.get("useEditorconfig"):
-                yield (
-                    "indent",
-                    "tabs" if style == "tab" else f"{size} spaces",
-                    Evidence(name, "formatter.indentStyle"),
-                )
-                quote = script.get("quoteStyle", "double")
-                yield "quote_style", f"{quote} quotes", Evidence(name, "javascript.formatter.quoteStyle")
-    for path, table in _prettier(ground):
-        if isinstance(width := table.get("printWidth"), int):
-            yield "line_length", str(width), Evidence(path, "printWidth")
-        if "singleQuote" in table:
-            yield (
-                "quote_style",
-                "single quotes" if table["singleQuote"] else "double quotes",
-                Evidence(path, "singleQuote"),
-            )
-        if table.get("useTabs") is True:
-            yield "indent", "tabs", Evidence(path, "useTabs")
-        elif isinstance(width := table.get("tabWidth"), int):
-            yield "indent", f"{width} spaces", Evidence(path, "tabWidth")
+def _with_biome_defaults(table: dict[str, Any]) -> dict[str, Any]:
+    """Biome's settings, with its own defaults for what it formats and does not find said."""
+    own = field_of(table, "formatter") or {}
+    width, style = own.get("lineWidth"), own.get("indentStyle", "tab")
+    if own.get("enabled") is False or own.get("useEditorconfig"):
+        return {"formatter": {"lineWidth": width}}
+    quote = field_of(table, "javascript.formatter.quoteStyle") or "double"
+    indent = "tabs" if style == "tab" else f"{own.get('indentWidth', 2)} spaces"
+    return {
+        "formatter": {"lineWidth": width, "indentStyle": indent},
+        "javascript": {"formatter": {"quoteStyle": f"{quote} quotes"}},
+    }
 
 
 def _prettier(ground: Ground) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -243,8 +268,7 @@ def _editorconfig(ground: Ground, language: str) -> Iterator[_Setting]:
         yield "line_length", values["max_line_length"], Evidence(where, "max_line_length")
 
 
-def _by_default(ground: Ground, language: str, tools: Mapping[str, set[str]]) -> Iterator[_Setting]:
-    formatters = tools.get("formatter", set())
+def _by_default(ground: Ground, language: str, formatters: set[str]) -> Iterator[_Setting]:
     family = FAMILY.get(language, language)
     own = [found.path for found in ground.manifests if FAMILY.get(found.language, found.language) == family]
     manifest = next(iter([*own, *(found.path for found in ground.manifests)]), "")
@@ -259,7 +283,7 @@ def _by_default(ground: Ground, language: str, tools: Mapping[str, set[str]]) ->
         yield category, value, Evidence(manifest, said)
 
 
-def _indent(own: list[Seen]) -> tuple[str, int, int, str] | None:
+def _indent(own: list[Seen]) -> _Observed | None:
     votes = Counter(one.indent for one in own if one.indent)
     if sum(votes.values()) < 3:
         return None
@@ -270,7 +294,7 @@ def _indent(own: list[Seen]) -> tuple[str, int, int, str] | None:
     return ("tabs" if winner == "tab" else f"{winner} spaces"), count, others, ""
 
 
-def _quotes(own: list[Seen]) -> tuple[str, int, int, str] | None:
+def _quotes(own: list[Seen]) -> _Observed | None:
     single, double = sum(one.single for one in own), sum(one.double for one in own)
     if single + double < 30 or max(single, double) < 0.8 * (single + double):
         return None
@@ -278,7 +302,7 @@ def _quotes(own: list[Seen]) -> tuple[str, int, int, str] | None:
     return winner, max(single, double), min(single, double), example
 
 
-def _length(own: list[Seen]) -> tuple[str, int, int, str] | None:
+def _length(own: list[Seen]) -> _Observed | None:
     """A limit shows as a cliff: many lines come close to it, hardly any goes over."""
     lines = sum(one.lines for one in own)
     if lines < 2000:

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,24 @@ from msgspec import Struct
 from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.checkout import text_of
 
-# Commands that guides for contributors give: in blocks of code, and as short code in their sentences.
-
-Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
-
+_MOST = 3000
+_LONGEST = 400
+# Where a command stands: what machines and task names run is meant; a guide may be out of date.
+TASK, CI, HOOK, GUIDE, README = "task", "ci", "hook", "guide", "readme"
+_NOT_RUN = ("#", "//", "echo ", "if ", "fi", "then", "else", "done", "cd ", "export ", "set ", "mkdir ")
+_PYPROJECT_TASKS = (
+    ("poe", "poe", "tasks"),
+    ("task", "taskipy", "tasks"),
+    ("pdm run", "pdm", "scripts"),
+    ("rye run", "rye", "scripts"),
+    ("pixi run", "pixi", "tasks"),
+)
+_RAKE_CLASSES = (
+    ("RSpec::Core::RakeTask", "rspec", "spec"),
+    ("Rake::TestTask", "rake test", "test"),
+    ("RuboCop::RakeTask", "rubocop", "rubocop"),
+)
+_SCRIPT_NAME = lazy_regex(r"^run[-_]?(?=test)|\.sh$")
 _FOR_DEVELOPERS = lazy_regex(
     r"(?i)\b(?:develop\w*|contribut\w*|hacking|testing|tests?|build(?:ing)?|compil\w+|linting|local setup)\b"
 )
@@ -36,9 +51,55 @@ _INDENTED = lazy_regex(
 )
 _INLINE = lazy_regex(r"[a-z.][\w./-]* \S.{0,80}|(?:scripts?|bin)/[\w./-]+")
 
+_Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
 
-def readme_lines(text: str, runner: str) -> Lines:
-    """What a README says to those who work on the thing: the rest is for those who use it."""
+
+class Command(Struct, frozen=True):
+    """One shell command, where it stands, and the task it belongs to (`make test`), if any."""
+
+    text: str
+    path: str
+    field: str
+    place: str
+    task: str = ""  # how a person runs it
+    name: str = ""  # the task's own name
+
+
+def commands_of(root: Path, names: list[str], runner: str) -> list[Command]:
+    """All commands of these files, in order. `runner` runs a script of package.json: `pnpm`, `npm run`."""
+    found: list[Command] = []
+    for name in names:
+        place, read = next((place, read) for pattern, place, read in _READERS if pattern.search(name))
+        try:
+            for line, field, task, own in read(text_of(root, name, 600_000), runner):
+                if read is _script:
+                    task, own = _task_of_script(name)
+                elif "/" in name:
+                    task = ""  # a task of a part is not what is run for the whole
+                found += [Command(part, name, field, place, task, own) for part in _parts(line)]
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            pass  # a broken file says nothing
+        if len(found) > _MOST:
+            break
+    return found
+
+
+def holds_commands(name: str) -> bool:
+    return any(pattern.search(name) for pattern, _, _ in _READERS)
+
+
+def _parts(line: str) -> Iterator[str]:
+    """The single commands of a line; `$(UV) run x` and `@x` as they would be run."""
+    line = line.replace("\\\n", " ")
+    for part in re.split(r"&&|\|\||;|\n", line):
+        plain = " ".join(re.sub(r"^\$\{?[A-Z_]+\}?(?=[a-z])", "", part.strip().lstrip("@-+> ")).split())
+        plain = re.sub(r"\s#\s.*$", "", plain.lstrip("$ "))
+        if 1 < len(plain) <= _LONGEST and not plain.startswith(_NOT_RUN):
+            yield plain
+
+
+def readme_lines(text: str, runner: str) -> _Lines:
+    """The sections of a README that are for developers; the others are for users."""
     own = 0
     kept: list[str] = []
     lines = text.split("\n")
@@ -54,7 +115,7 @@ def readme_lines(text: str, runner: str) -> Lines:
 
 
 def _level(line: str, after: str) -> int:
-    """How deep a heading is, of any of the usual forms; 0 for what is none."""
+    """The level of a heading in any of the usual forms; 0 for other lines."""
     if found := re.match(r"(#{1,6}|={1,5}) \S", line):
         return len(found.group(1))
     line, under = line.strip(), after.strip()
@@ -67,7 +128,7 @@ def _level(line: str, after: str) -> int:
     return 0
 
 
-def guide_lines(text: str, _: str) -> Lines:
+def guide_lines(text: str, _: str) -> _Lines:
     for block in (*_FENCED.findall(text), *_ASCIIDOC.findall(text)):
         for line in block.split("\n"):
             yield re.sub(r"^\s*[$>%]\s+", "", line).partition("  #")[0], "", "", ""
@@ -79,99 +140,44 @@ def guide_lines(text: str, _: str) -> Lines:
                 yield inline, "", "", ""
 
 
-_MOST = 3000
-_LONGEST = 400
-# How much a place counts: what is run by machines and task names is meant; a guide may be out of date.
-TASK, CI, HOOK, GUIDE, README = "task", "ci", "hook", "guide", "readme"
-
-
-class Command(Struct, frozen=True):
-    """One shell command, where it stands, and the task it belongs to (`make test`), if any."""
-
-    text: str
-    path: str
-    field: str
-    place: str
-    task: str = ""  # how a person runs it
-    name: str = ""  # the task's own name
-
-
-_Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
-
-
-def commands_of(root: Path, names: list[str], runner: str) -> list[Command]:
-    """All commands of the given files, in order. `runner` is how a script of package.json is run: `pnpm`, `npm run`."""
-    found: list[Command] = []
-    for name in names:
-        for pattern, place, read in _READERS:
-            if not pattern.search(name):
-                continue
-            text = text_of(root, name, 600_000)
-            try:
-                for line, field, task, own in read(text, runner):
-                    if read is _script:
-                        task, own = _task_of_script(name)
-                    elif "/" in name:
-                        task = ""  # a task of a part is not what is run for the whole
-                    for part in _parts(line):
-                        found.append(Command(part, name, field, place, task, own))
-            except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-                pass  # a broken file says nothing
-            break
-        if len(found) > _MOST:
-            break
-    return found
-
-
-_NOT_RUN = ("#", "//", "echo ", "if ", "fi", "then", "else", "done", "cd ", "export ", "set ", "mkdir ")
-
-
-def _parts(line: str) -> Iterator[str]:
-    """The single commands of a line; `$(UV) run x` and `@x` as they would be run."""
-    line = line.replace("\\\n", " ")
-    for part in re.split(r"&&|\|\||;|\n", line):
-        plain = " ".join(re.sub(r"^\$\{?[A-Z_]+\}?(?=[a-z])", "", part.strip().lstrip("@-+> ")).split())
-        plain = re.sub(r"\s#\s.*$", "", plain.lstrip("$ "))
-        if 1 < len(plain) <= _LONGEST and not plain.startswith(_NOT_RUN):
-            yield plain
-
-
-def _makefile(text: str, _runner: str) -> _Lines:
-    variables = dict(re.findall(r"^([A-Z_]+)[ \t]*[:?]?=[ \t]*([^\n#]{1,120}?)[ \t]*$", text, re.MULTILINE))
-    target = ""
-    for line in text.replace("\\\n", " ").split("\n"):
-        heading = re.match(r"([A-Za-z0-9][\w./-]*)[ \t]*:(?![=:])(.*)$", line)
-        if heading:
-            target = heading.group(1)
-            yield f"make:{target}", target, f"make {target}", target
-        elif line.startswith("\t") and target:
-            for _again in range(3):
-                line = re.sub(r"\$[({](\w+)[)}]", lambda found: variables.get(found.group(1), ""), line)
-            yield line, target, f"make {target}", target
-
-
-def _justfile(text: str, _: str) -> _Lines:
-    recipe = ""
+def _recipes(text: str, _: str, *, tool: str, heading: str, body: str) -> _Lines:
+    """A file in which the lines below a task's name are what it runs."""
+    name = ""
     for line in text.split("\n"):
-        heading = re.match(r"@?([a-zA-Z_][\w-]*)(?: [^:=]*)?:(?!=)", line)
-        if heading:
-            recipe = heading.group(1)
-            yield f"just:{recipe}", recipe, f"just {recipe}", recipe
-        elif line[:1] in " \t" and recipe:
-            yield line, recipe, f"just {recipe}", recipe
+        if match := re.match(heading, line):
+            name = match.group(1)
+            yield f"{tool}:{name}", name, f"{tool} {name}", name
+        elif name and (command := re.match(body, line)):
+            yield _unquoted(command.group(1)), name, f"{tool} {name}", name
+
+
+def _makefile(text: str, _: str) -> _Lines:
+    variables = dict(re.findall(r"^([A-Z_]+)[ \t]*[:?]?=[ \t]*([^\n#]{1,120}?)[ \t]*$", text, re.MULTILINE))
+    heading = r"([A-Za-z0-9][\w./-]*)[ \t]*:(?![=:])"
+    text = text.replace("\\\n", " ")
+    for line, *rest in _recipes(text, "", tool="make", heading=heading, body=r"(\t.*)"):
+        for _again in range(3):
+            line = re.sub(r"\$[({](\w+)[)}]", lambda match: variables.get(match.group(1), ""), line)
+        yield line, rest[0], rest[1], rest[2]
+
+
+def _matches(text: str, _: str, *, field: str, patterns: tuple[tuple[str, str], ...]) -> _Lines:
+    """What patterns find, each in the form given."""
+    for pattern, form in patterns:
+        for match in re.findall(pattern, text, re.MULTILINE):
+            yield form.format(match), field, "", ""
 
 
 def _package_json(text: str, runner: str) -> _Lines:
     document = json.loads(text)
     for name, script in document.get("scripts", {}).items():
-        if isinstance(script, str) and not re.search(
-            r"\bexit 1\s*$", script
-        ):  # what stands there until one is written
+        # npm writes a script that ends in `exit 1` where there is none yet.
+        if isinstance(script, str) and not re.search(r"\bexit 1\s*$", script):
             short = runner.split()[0]  # `bun test` is bun's own runner, and not the script
             plain = name in ("test", "start") and short in ("npm", "pnpm", "yarn")
             task = f"{short} {name}" if plain else f"{runner} {name}"
             yield script, f"scripts.{name}", task, name
-    for _, staged in (document.get("lint-staged") or {}).items():
+    for staged in (document.get("lint-staged") or {}).values():
         for command in staged if isinstance(staged, list) else [staged]:
             if isinstance(command, str):
                 yield command, "lint-staged", "", ""
@@ -179,25 +185,14 @@ def _package_json(text: str, runner: str) -> _Lines:
 
 def _pyproject(text: str, _: str) -> _Lines:
     tool = tomllib.loads(text).get("tool", {})
-    for runner, table in (
-        ("poe", tool.get("poe", {}).get("tasks", {})),
-        ("task", tool.get("taskipy", {}).get("tasks", {})),
-        ("pdm run", tool.get("pdm", {}).get("scripts", {})),
-        ("rye run", tool.get("rye", {}).get("scripts", {})),
-        ("pixi run", tool.get("pixi", {}).get("tasks", {})),
-    ):
-        yield from _tasks(table, runner)
+    for runner, name, tasks in _PYPROJECT_TASKS:
+        yield from _tasks(tool.get(name, {}).get(tasks, {}), runner)
     for environment, table in tool.get("hatch", {}).get("envs", {}).items():
-        prefix = "hatch run " if environment == "default" else f"hatch run {environment}:"
-        yield from _tasks(table.get("scripts", {}), prefix.rstrip(" "))
+        runner = "hatch run" if environment == "default" else f"hatch run {environment}:"
+        yield from _tasks(table.get("scripts", {}), runner)
     tox = tool.get("tox", {})
-    if isinstance(legacy := tox.get("legacy_tox_ini", ""), str):
-        yield from _tox(legacy, "")
+    yield from _tox(str(tox.get("legacy_tox_ini", "")), "")
     yield from _tox_tables(tox)
-
-
-def _tox_toml(text: str, _: str) -> _Lines:
-    yield from _tox_tables(tomllib.loads(text))
 
 
 def _tox_tables(tox: dict[str, Any]) -> _Lines:
@@ -244,16 +239,6 @@ def _toml_tasks(runner: str) -> Callable[[str, str], _Lines]:
     return read
 
 
-def _taskfile(text: str, _: str) -> _Lines:
-    name = ""
-    for line in text.split("\n"):
-        if heading := re.match(r"  ([\w:-]+):\s*$", line):
-            name = heading.group(1)
-            yield f"task:{name}", name, f"task {name}", name
-        elif (command := re.match(r"\s+- (?:cmd: )?(.+)$", line)) and name:
-            yield _unquoted(command.group(1)), name, f"task {name}", name
-
-
 def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
@@ -280,29 +265,12 @@ def _yaml_runs(text: str, _: str) -> _Lines:
             yield line, "run", "", ""
 
 
-def _pre_commit(text: str, _: str) -> _Lines:
-    for hook in re.findall(r"^\s*-?\s*id:\s*['\"]?([\w.-]+)", text, re.MULTILINE):
-        yield f"hook:{hook}", "hooks", "", ""
-    for entry in re.findall(r"^\s*entry:\s*(.+)$", text, re.MULTILINE):
-        yield entry, "hooks", "", ""
-
-
-def _plain_lines(text: str, _: str) -> _Lines:
-    for line in text.split("\n"):
-        yield line, "", "", ""
-
-
 def _hk(text: str, _: str) -> _Lines:
     for name in re.findall(r"\bBuiltins\.(\w+)", text):
         yield f"hook:{name.replace('_', '-')}", "hooks", "", ""
         yield name.replace("_", " "), "hooks", "", ""
     for line in re.findall(r"^\s*(?:check|fix)\s*=\s*\"([^\"\n]+)\"", text, re.MULTILINE):
         yield line, "hooks", "", ""
-
-
-def _lefthook(text: str, _: str) -> _Lines:
-    for line in re.findall(r"^\s*run:\s*(.+)$", text, re.MULTILINE):
-        yield line, "run", "", ""
 
 
 def _tox(text: str, _: str) -> _Lines:
@@ -348,12 +316,9 @@ def _rakefile(text: str, _: str) -> _Lines:
             yield f"rake:{name}", name, f"rake {name}", name
     if default := re.search(r"^\s*task :?default(?::| =>)\s*(.+)$", text, re.MULTILINE):
         yield f"rake default runs {default.group(1)}", "default", "bundle exec rake", "rake-default"
-    if "RSpec::Core::RakeTask" in text:
-        yield "rspec", "spec", "rake spec", "spec"
-    if "Rake::TestTask" in text:
-        yield "rake test", "test", "rake test", "test"
-    if "RuboCop::RakeTask" in text:
-        yield "rubocop", "rubocop", "rake rubocop", "rubocop"
+    for class_name, command, name in _RAKE_CLASSES:
+        if class_name in text:
+            yield command, name, f"rake {name}", name
 
 
 # Scripts that stand for tasks, where projects keep such: `scripts/test`, `bin/lint`, `./runtests.sh`.
@@ -362,22 +327,31 @@ _SCRIPTS = (
     r"(?:tests?|unit|lint|format|fmt|check|typecheck|build|setup|bootstrap|install|run[-_]?tests?)(?:\.sh)?"
 )
 _MISE_TASKS = r"^(?:\.?mise[-/]tasks|\.config/mise/tasks)/[\w/.-]+"
-_SCRIPT_NAME = lazy_regex(r"^run[-_]?(?=test)|\.sh$")
 
 _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] = tuple(
     (lazy_regex(("" if pattern.startswith("^") else r"(?:^|/)") + pattern + "$"), place, read)
     for pattern, place, read in (
         (r"(?:GNU)?[mM]akefile", TASK, _makefile),
-        (r"\.?[jJ]ustfile", TASK, _justfile),
+        (
+            r"\.?[jJ]ustfile",
+            TASK,
+            partial(
+                _recipes, tool="just", heading=r"@?([a-zA-Z_][\w-]*)(?: [^:=]*)?:(?!=)", body=r"([ \t].*)"
+            ),
+        ),
         (r"package\.json", TASK, _package_json),
         (r"pyproject\.toml", TASK, _pyproject),
         (r"\.?mise\.toml", TASK, _toml_tasks("mise run")),
         (r"pixi\.toml", TASK, _toml_tasks("pixi run")),
         (r"\.cargo/config(?:\.toml)?", TASK, _toml_tasks("cargo")),
         (r"Makefile\.toml", TASK, _toml_tasks("cargo make")),
-        (r"[tT]askfile\.ya?ml", TASK, _taskfile),
+        (
+            r"[tT]askfile\.ya?ml",
+            TASK,
+            partial(_recipes, tool="task", heading=r"  ([\w:-]+):\s*$", body=r"\s+- (?:cmd: )?(.+)$"),
+        ),
         (r"tox\.ini", TASK, _tox),
-        (r"tox\.toml", TASK, _tox_toml),
+        (r"tox\.toml", TASK, lambda text, _: _tox_tables(tomllib.loads(text))),
         (r"noxfile\.py", TASK, _nox),
         (r"Rakefile", TASK, _rakefile),
         (_SCRIPTS, TASK, _script),
@@ -387,18 +361,26 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str, str], _Lines]], ...] 
         (r"\.circleci/config\.yml", CI, _yaml_runs),
         (r"azure-pipelines\.yml", CI, _yaml_runs),
         (r"\.travis\.yml", CI, _yaml_runs),
-        (r"\.pre-commit-config\.yaml", HOOK, _pre_commit),
-        (r"\.?lefthook\.ya?ml", HOOK, _lefthook),
+        (
+            r"\.pre-commit-config\.yaml",
+            HOOK,
+            partial(
+                _matches,
+                field="hooks",
+                patterns=((r"^\s*-?\s*id:\s*['\"]?([\w.-]+)", "hook:{}"), (r"^\s*entry:\s*(.+)$", "{}")),
+            ),
+        ),
+        (
+            r"\.?lefthook\.ya?ml",
+            HOOK,
+            partial(_matches, field="run", patterns=((r"^\s*run:\s*(.+)$", "{}"),)),
+        ),
         (r"^hk\.pkl", HOOK, _hk),
         (_MISE_TASKS, TASK, _script),
-        (r"\.husky/[\w-]+", HOOK, _plain_lines),
+        (r"\.husky/[\w-]+", HOOK, partial(_matches, field="", patterns=((r".+", "{}"),))),
         (r"CONTRIBUTING(?:\.md|\.rst|\.adoc)?", GUIDE, guide_lines),
         (r"(?i:contributing|developing|development|hacking)\.(?:md|rst|adoc|txt)", GUIDE, guide_lines),
         (r"(?i:pull_request_template)\.md", GUIDE, guide_lines),
         (r"README(?:\.md|\.rst|\.adoc)?", README, readme_lines),
     )
 )
-
-
-def holds_commands(name: str) -> bool:
-    return any(pattern.search(name) for pattern, _, _ in _READERS)

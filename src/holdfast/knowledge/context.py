@@ -1,6 +1,6 @@
-"""The sources that are known, loaded side by side; and what has changed between two loads.
+"""Sources of live context: what one is, how all are loaded side by side, and what changed between two loads.
 
-A source that fails or takes too long is an error of its own: what it said before stays.
+A source that fails or takes too long is an error of its own; what it reported before stays.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from threading import Thread
 
-
-# What a source of live context is, and what it may look at.
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    # What a source reports: named texts in its own order. Empty: nothing to report.
     Value = dict[str, str]
-    """What a source found: named texts in its own order. Empty: there is nothing to say."""
 
-REST_S = 300.0
-"""How long a source that takes work is left alone after it was loaded, where nobody asked."""
+REST_S = 300.0  # how long a slow source is left alone after it was loaded, unless a person asks
 LONGEST_LINE = 300
+FORMAT = 1
+LIMIT_S = 5.0
+MOST_NAMES = 60
+LONGEST_TEXT = 32_000
+LONGEST_VALUE = 250_000
+ADDED, UPDATED, REMOVED = "added", "updated", "removed"
 
 
 class Here:
@@ -57,8 +56,7 @@ class Source:
 
     key = ""
     rest = 0.0
-    whole = True
-    """Whether the last `load` found all there is. What was not told in time is asked for again, whatever the stamp."""
+    whole = True  # whether the last `load` was complete; else the next look loads again, whatever the stamp
 
     def stamp(self, here: Here) -> str:
         """Cheap to get, and another one when `load` would give something else. '' is never the same."""
@@ -103,11 +101,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-# What the sources said at one moment, as it is kept until the next.
-
-FORMAT = 1
-
-
 class Entry:
     """What one source said, the stamp it was valid for, and when that was."""
 
@@ -125,7 +118,7 @@ class Entry:
 
 
 class Snapshot:
-    """The entries of one directory. Sources that had nothing to say are in it too, with their stamps."""
+    """The entries of one directory, those of sources that had nothing to report included."""
 
     __slots__ = ("at", "entries", "place")
 
@@ -133,9 +126,6 @@ class Snapshot:
         self.place = place
         self.at = at
         self.entries = entries
-
-    def values(self) -> dict[str, Value]:
-        return {key: entry.value for key, entry in self.entries.items() if entry.value}
 
 
 def file_name(place: str) -> str:
@@ -172,18 +162,9 @@ def decode(data: bytes, place: str) -> Snapshot | None:
 
 def _entry(kept: dict[str, object]) -> Entry:
     value, at = kept["value"], kept["at"]
-    if not isinstance(value, dict) or not isinstance(at, float | int):
+    if not isinstance(at, float | int) or not isinstance(value, dict) or {*map(type, value.values())} - {str}:
         raise TypeError("no entry")
-    if not all(isinstance(text, str) for text in value.values()):
-        raise TypeError("no texts")
     return Entry(value, str(kept["stamp"]), float(at))
-
-
-LIMIT_S = 5.0
-MOST_NAMES = 60
-LONGEST_TEXT = 32_000
-LONGEST_VALUE = 250_000
-ADDED, UPDATED, REMOVED = "added", "updated", "removed"
 
 
 class Change:
@@ -308,7 +289,8 @@ class Registry:
 
     def reconcile(self, previous: Snapshot | None, loaded: Loaded) -> list[Change]:
         """What is new, different or gone, in the order of the sources; unknown ones, which are gone, last."""
-        before = previous.values() if previous else {}
+        known = previous.entries if previous else {}
+        before = {key: entry.value for key, entry in known.items() if entry.value}
         changes: list[Change] = []
         for key, source in self._sources.items():
             entry, old = loaded.entries.get(key), before.get(key)
@@ -322,17 +304,6 @@ class Registry:
         for key in sorted(set(before) - set(self._sources)):
             changes.append(Change(REMOVED, key, "no longer a source", None))
         return changes
-
-
-def apply(values: Mapping[str, Value], changes: Iterable[Change]) -> dict[str, Value]:
-    """The values after the changes: with those of `reconcile`, what was loaded."""
-    after = dict(values)
-    for change in changes:
-        if change.value is None:
-            after.pop(change.key, None)
-        else:
-            after[change.key] = change.value
-    return after
 
 
 def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> None:

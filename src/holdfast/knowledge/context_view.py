@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from holdfast.knowledge.context import Change, Entry, Loaded, Registry
 
 
-# What sources say as it may be kept and shown: cleaned by whoever knows the secrets here, and nothing hidden
-# in it.
-
 _COLOUR = lazy_regex(r"\x1b\[[0-9;:?]*[A-Za-z]")
 
 
@@ -37,12 +34,11 @@ def rows(
     found = []
     for key in registry.keys:
         entry = entries.get(key)
-        said = _summary(registry, key, entry) if entry and entry.value else ""
+        text = _summary(registry, key, entry) if entry and entry.value else ""
         if key in errors:
-            said = f"error: {errors[key]}" + (f" (before: {said})" if said else "")
-        if said:
-            found.append((key, said))
-    return found
+            text = f"error: {errors[key]}" + (f" (before: {text})" if text else "")
+        found.append((key, text))
+    return [(key, text) for key, text in found if text]
 
 
 def _summary(registry: Registry, key: str, entry: Entry) -> str:
@@ -143,8 +139,6 @@ def clock(seconds: float, form: str) -> str:
 def table(lines: Sequence[tuple[str, str]], width: int | None = None) -> str:
     """Aligned plain text; cut to a terminal's width where there is one."""
     first = max((len(key) for key, _ in lines), default=0)
-    shown = []
-    for key, said in lines:
-        room = None if width is None else max(width - first - 2, 20)
-        shown.append(f"{key:<{first}}  {said if room is None else one_line(said, room)}\n")
-    return "".join(shown)
+    room = max((width or 0) - first - 2, 20)
+    shown = [(key, text if width is None else one_line(text, room)) for key, text in lines]
+    return "".join(f"{key:<{first}}  {text}\n" for key, text in shown)

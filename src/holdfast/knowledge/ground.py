@@ -13,27 +13,25 @@ from typing import Any
 from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.checkout import printable, stamp_of, text_of
 from holdfast.knowledge.commands import Command, commands_of, holds_commands
-from holdfast.knowledge.manifests import (
+from holdfast.knowledge.languages import (
     FAMILY,
     READ_LANGUAGES,
-    Manifest,
     evenly,
     is_aside,
     is_elsewhere,
     is_generated,
     is_test,
     language_of,
-    manifest_language,
-    read_manifest,
+    shown,
 )
-from holdfast.knowledge.package_scores import script_runner
-from holdfast.model.knowledge import SCAN, Convention, Evidence
+from holdfast.knowledge.manifests import Manifest, manifest_language, read_manifest
+from holdfast.knowledge.package_managers import LOCKS, script_runner
+from holdfast.model.knowledge import Evidence
 
 MOST_GROUND_NAMES = 10_000
 _DEEPEST = 3
 _MOST_MARKERS = 4_000
 _MOST_CONFIGS = 250
-_MOST_EVIDENCE = 4
 _CONFIG = lazy_regex(
     r"(?:^|/)(?:\.editorconfig|\.prettierrc(?:\.\w+)?|biome\.jsonc?|\.?rustfmt\.toml|\.?ruff\.toml|\.rubocop\.yml|"
     r"\.clang-format|setup\.cfg|\.flake8|tox\.ini|\.golangci\.(?:ya?ml|toml)|tsconfig(?:\.base)?\.json|"
@@ -41,6 +39,17 @@ _CONFIG = lazy_regex(
     r"\.?mise\.toml|rust-toolchain\.toml|\.nvmrc|\.python-version|\.tool-versions|eslint\.config\.\w+|"
     r"\.eslintrc(?:\.\w+)?|\.?commitlint(?:rc)?[\w.]*|\.isort\.cfg|composer\.json|pom\.xml|\.oxlintrc\.json)$"
 )
+_GUIDE = lazy_regex(r"(?i)^docs?/(?:[\w-]+/)?(?:contributing|developing|development|hacking)\.\w+$")
+_CODE_THAT_CONFIGURES = lazy_regex(
+    r"(?:^|/)(?:setup|noxfile|tasks|conf)\.py$|config[\w.]*\.\w+$|file\.(?:js|ts|go)$|\.conf\.\w+$|\.kts$"
+)
+_OWN_NAME = (
+    ("go.mod", r"^module (\S+)"),
+    ("pom.xml", r"<artifactId>([\w.-]+)</artifactId>"),
+    (".gemspec", r"\.name\s*=\s*['\"]([\w-]+)"),
+    ("CMakeLists.txt", r"^\s*project\s*\(\s*(\w+)"),
+)
+_NAMES_OTHERS = r"<(parent|dependenc\w+|build|plugins?)>[\s\S]*?</\1>"  # parts of a pom.xml
 
 
 class Ground:
@@ -51,14 +60,15 @@ class Ground:
         self.everything = frozenset(name for name in names if "/" not in name or name.startswith("."))
         own = [name for name in names if not is_elsewhere(name)]
         self.total = len(own)
-        # How files are named and laid out shows in an even share of them; the top, where things are set up, is whole.
-        some = (
-            own if self.total <= MOST_GROUND_NAMES else [*_top(own), *evenly(_below(own), MOST_GROUND_NAMES)]
-        )
+        # An even sample shows how files are named and laid out; at the top, where things are set up, every file counts.
+        some = own
+        if self.total > MOST_GROUND_NAMES:
+            some = [name for name in own if name.count("/") <= 1]
+            some += evenly([name for name in own if name.count("/") > 1], MOST_GROUND_NAMES)
         self.names = [name for name in some if not is_generated(name)]
         self.sampled = len(some) < len(own)
-        # Lock files are made by a tool, and say which.
-        self.locks = [name for name in names if name.count("/") <= 2 and _LOCK.search(name)]
+        # A lock file is generated, but its name tells the package manager.
+        self.locks = [name for name in names if name.count("/") <= 2 and name.rpartition("/")[2] in LOCKS]
         self._texts: dict[str, str] = {}
 
     @cached_property
@@ -172,34 +182,20 @@ class Ground:
 
     @cached_property
     def own_names(self) -> set[str]:
-        """What the packages of this repository are called: that they need each other says nothing of a choice."""
-        own: set[str] = set()
+        """Names of this repository's own packages: that they depend on each other is no choice of a library."""
+        own: list[Any] = []
         for base in ("package.json", "pyproject.toml", "Cargo.toml"):
             for _, table in self.tables(base):
-                for holder in (
-                    table,
-                    table.get("project"),
-                    table.get("package"),
-                    table.get("tool", {}).get("poetry"),
-                ):
-                    if isinstance(holder, dict) and isinstance(holder.get("name"), str):
-                        own.add(holder["name"].lower())
+                parts = (table.get("project"), table.get("package"), table.get("tool", {}).get("poetry"))
+                own += [part.get("name") for part in (table, *parts) if isinstance(part, dict)]
         for name in self.configs:
             for ending, expression in _OWN_NAME:
                 if name.endswith(ending):
-                    own.update(
-                        found.lower() for found in re.findall(expression, self._declaring(name), re.MULTILINE)
+                    text = (
+                        re.sub(_NAMES_OTHERS, "", self.text(name)) if ending == "pom.xml" else self.text(name)
                     )
-        return own
-
-    def _declaring(self, name: str) -> str:
-        """A manifest without the parts in which it names others."""
-        text = self.text(name)
-        return (
-            re.sub(r"<(parent|dependenc\w+|build|plugins?)>[\s\S]*?</\1>", "", text)
-            if name.endswith(".xml")
-            else text
-        )
+                    own += re.findall(expression, text, re.MULTILINE)
+        return {name.lower() for name in own if isinstance(name, str)}
 
     def dependency(self, *names: str, languages: tuple[str, ...] = ("any",)) -> Evidence | None:
         """The manifest of one of these languages that names one of these, the root's before those of its parts."""
@@ -213,8 +209,17 @@ class Ground:
                     return Evidence(manifest.path, name)
         return None
 
+    def scope(self, language: str) -> str:
+        """The language's name where the program is written in several."""
+        return shown(language) if len(self.main) > 1 else ""
+
+    def java_tool(self, name: str) -> str:
+        """`gradle` or `mvn`, or the wrapper that the repository brings for it."""
+        wrapper = {"gradle": "gradlew", "mvn": "mvnw"}[name]
+        return f"./{wrapper}" if wrapper in self.everything else name
+
     def runs_with(self, name: str) -> bool:
-        """Whether the program itself needs this, and not only those who work on it."""
+        """Whether the program itself needs this package, and not only its developers."""
         others = any(manifest.path == "pyproject.toml" for manifest in self.manifests)
         return any(
             name in manifest.names and not (others and manifest.path.startswith("requirements"))
@@ -222,37 +227,16 @@ class Ground:
         )
 
     def present(self) -> dict[str, tuple[int, int] | None]:
-        """Stamps of what was read for this: when they are the same, so is what was found."""
+        """Stamps of the files that were read: while these are the same, a scan finds the same."""
         stamps = ((name, stamp_of(str(self.root), name)) for name in self.configs)
         return {name: (stamp.mtime, stamp.size) if stamp else None for name, stamp in stamps}
 
 
-_GUIDE = lazy_regex(r"(?i)^docs?/(?:[\w-]+/)?(?:contributing|developing|development|hacking)\.\w+$")
-_CODE_THAT_CONFIGURES = lazy_regex(
-    r"(?:^|/)(?:setup|noxfile|tasks|conf)\.py$|config[\w.]*\.\w+$|file\.(?:js|ts|go)$|\.conf\.\w+$|\.kts$"
-)
-
-
-_OWN_NAME = (
-    ("go.mod", r"^module (\S+)"),
-    ("pom.xml", r"<artifactId>([\w.-]+)</artifactId>"),
-    (".gemspec", r"\.name\s*=\s*['\"]([\w-]+)"),
-    ("CMakeLists.txt", r"^\s*project\s*\(\s*(\w+)"),
-)
-
-
-def _top(names: list[str]) -> list[str]:
-    return [name for name in names if name.count("/") <= 1]
-
-
-def _below(names: list[str]) -> list[str]:
-    return [name for name in names if name.count("/") > 1]
-
-
-_LOCK = lazy_regex(
-    r"(?:^|/)(?:uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|pixi\.lock|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|"
-    r"bun\.lockb?|deno\.lock|Cargo\.lock|Gemfile\.lock|composer\.lock|mix\.lock|go\.sum|npm-shrinkwrap\.json)$"
-)
+def field_of(table: Any, dotted: str) -> Any:
+    """The value at `a.b.c` of nested tables; None where there is none."""
+    for part in dotted.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
+    return table
 
 
 def _without_comments(text: str) -> str:
@@ -262,44 +246,3 @@ def _without_comments(text: str) -> str:
             r"(\"(?:\\.|[^\"\\])*\")|//[^\n]*|/\*[\s\S]*?\*/", lambda found: found.group(1) or "", text
         )
     return re.sub(r",(\s*[}\]])", r"\1", text)
-
-
-def convention(
-    category: str,
-    pattern: str,
-    confidence: float,
-    *evidence: Evidence,
-    example: str = "",
-    scope: str = "",
-    count: int = 0,
-    counter: int = 0,
-) -> Convention:
-    """One found by the scan."""
-    shown = tuple(dict.fromkeys(found for found in evidence if printable(found.path)))[:_MOST_EVIDENCE]
-    return Convention(
-        category=category,
-        pattern=pattern,
-        example=example,
-        confidence=round(min(max(confidence, 0.0), 0.99), 2),
-        count=count or len(shown),
-        counter=counter,
-        evidence=shown,
-        scope=scope,
-        by=SCAN,
-    )
-
-
-def of_counts(
-    category: str,
-    pattern: str,
-    count: int,
-    counter: int,
-    *evidence: Evidence,
-    example: str = "",
-    scope: str = "",
-) -> Convention:
-    """One that so many places keep and so many do not; of few places nobody can be quite sure."""
-    sure = (count + 1) / (count + counter + 2)
-    return convention(
-        category, pattern, sure, *evidence, example=example, scope=scope, count=count, counter=counter
-    )

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from holdfast.core.git import run_git
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.ground import convention
+from holdfast.knowledge.findings import convention, of_counts
 from holdfast.model.knowledge import Convention, Evidence
 
 MOST_COMMITS = 600
@@ -23,10 +23,14 @@ _MOST_NEIGHBOURS = 4
 _CONVENTIONAL = lazy_regex(
     r"(?:feat|fix|chore|docs|refactor|test|tests|build|ci|perf|style|revert|deps|release|wip)(?:\([^)]+\))?!?: \S"
 )
-_SCOPED = lazy_regex(r"[\w./*{},-]+(?:, ?[\w./*-]+)*: \S")
-_TICKET = lazy_regex(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]")
-_BRACKET = lazy_regex(r"\[[^\]]+\] ?\S")
-_EMOJI = lazy_regex(r"(?::\w+:|[\U0001F300-\U0001FAFF\u2600-\u27BF])")
+# How a subject line begins, the more particular form first.
+_PREFIXES = {
+    "Conventional Commits (type(scope): subject)": _CONVENTIONAL,
+    "ticket first (ABC-123: subject)": lazy_regex(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]"),
+    "[area] subject": lazy_regex(r"\[[^\]]+\] ?\S"),
+    "emoji first": lazy_regex(r"(?::\w+:|[\U0001F300-\U0001FAFF\u2600-\u27BF])"),
+    "area: subject": lazy_regex(r"[\w./*{},-]+(?:, ?[\w./*-]+)*: \S"),
+}
 _NUMBER = lazy_regex(r"\(#\d+\)\s*$")
 _NOISE = lazy_regex(
     r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency"
@@ -153,58 +157,27 @@ def commit_conventions(history: History) -> list[Convention]:
     total = len(subjects)
     where = Evidence(".git", "log")
     found: list[Convention] = []
-    parts: list[str] = []
-    conventional = sum(bool(_CONVENTIONAL.match(subject)) for subject in subjects)
+    prefixed = (
+        (label, [subject for subject in subjects if expression.match(subject)])
+        for label, expression in _PREFIXES.items()
+    )
+    prefix, kept = next(((label, kept) for label, kept in prefixed if len(kept) >= 0.6 * total), ("", []))
+    imperative = [
+        s for s in subjects if _is_imperative(re.sub(r"^(?:[^:]{1,40}: |\[[^\]]+\] ?|:\w+: ?)", "", s))
+    ]
+    in_mood = len(imperative) >= 0.7 * total
+    parts = [prefix] * bool(prefix) + ["imperative mood"] * in_mood
     numbered = sum(bool(_NUMBER.search(subject)) for subject in subjects)
-    prefix = None
-    for label, expression in (
-        ("Conventional Commits (type(scope): subject)", _CONVENTIONAL),
-        ("ticket first (ABC-123: subject)", _TICKET),
-        ("[area] subject", _BRACKET),
-        ("emoji first", _EMOJI),
-        ("area: subject", _SCOPED),
-    ):
-        keeping = [subject for subject in subjects if expression.match(subject)]
-        if len(keeping) >= 0.6 * total:
-            prefix = (label, len(keeping), keeping[0])
-            break
-    bodies = [re.sub(r"^(?:[^:]{1,40}: |\[[^\]]+\] ?|:\w+: ?)", "", s) for s in subjects]
-    imperative = sum(_is_imperative(body) for body in bodies)
-    if prefix:
-        parts.append(prefix[0])
-    if imperative >= 0.7 * total:
-        parts.append("imperative mood")
     if numbered >= (0.5 if parts else 0.65) * total:
         parts.append("(#PR) at the end")
     if parts:
-        count = prefix[1] if prefix else imperative if imperative >= 0.7 * total else numbered
-        example = (
-            prefix[2]
-            if prefix
-            else next((s for s, b in zip(subjects, bodies, strict=True) if _is_imperative(b)), subjects[0])
-        )
-        found.append(
-            convention(
-                "commit_style",
-                ", ".join(parts),
-                (count + 1) / (total + 2),
-                where,
-                example=example[:90],
-                count=count,
-                counter=total - count,
-            )
-        )
-    elif conventional < 0.3 * total and not prefix:
-        found.append(
-            convention(
-                "commit_style",
-                "plain subject lines, no prefix",
-                0.6,
-                where,
-                example=subjects[0][:90],
-                count=total,
-            )
-        )
+        count = len(kept) if prefix else len(imperative) if in_mood else numbered
+        example = [*kept, *imperative, *subjects][0][:90]
+        pattern = ", ".join(parts)
+        found.append(of_counts("commit_style", pattern, count, total - count, where, example=example))
+    elif sum(bool(_CONVENTIONAL.match(subject)) for subject in subjects) < 0.3 * total:
+        pattern, example = "plain subject lines, no prefix", subjects[0][:90]
+        found.append(convention("commit_style", pattern, 0.6, where, example=example, count=total))
     if history.signed >= 0.7 * history.commits:
         found.append(
             convention(

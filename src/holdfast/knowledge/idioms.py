@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from holdfast.knowledge.ground import Ground, of_counts
-from holdfast.knowledge.manifests import KIN, shown
+from holdfast.knowledge.findings import of_counts
+from holdfast.knowledge.ground import Ground
+from holdfast.knowledge.languages import KIN
 from holdfast.knowledge.source import Seen
 from holdfast.model.knowledge import Convention, Evidence
 
@@ -138,7 +139,7 @@ def _shown(ground: Ground, language: str, own: Mapping[str, Seen]) -> Iterator[C
             counter,
             *map(Evidence, places),
             example=idiom.example,
-            scope=shown(language) if len(ground.main) > 1 else "",
+            scope=ground.scope(language),
         )
 
 

@@ -2,84 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping
 
-from holdfast.knowledge.ground import Ground, convention
-from holdfast.knowledge.manifests import is_aside, shown
-from holdfast.knowledge.package_scores import _COMMANDS, _JS, _LOCKS, _of, _said_in_commands, _scores
+from holdfast.knowledge.findings import convention
+from holdfast.knowledge.ground import Ground
 from holdfast.knowledge.source import Seen
-from holdfast.knowledge.tools import Use
 from holdfast.model.knowledge import Convention, Evidence
 
-# Which package manager a repository is worked with, per language: by lock file, manifest and commands.
-
-
-def package_managers(ground: Ground) -> list[Convention]:
-    from holdfast.knowledge.ground import convention
-
-    said = _said_in_commands(ground)
-    found: list[Convention] = []
-    at_top = {_LOCKS[name][0] for name in ground.locks if "/" not in name}
-    beside = [language for language in sorted(at_top) if language in map(_of, ground.languages.values())]
-    languages = list(dict.fromkeys([*map(_of, ground.main), *beside]))
-    for language in languages:
-        scores, evidence = _scores(ground, language)
-        counted = said.get(language, Counter())
-        total = sum(counted.values())
-        for name, times in counted.items():
-            if times >= 4 and times >= 0.3 * total:
-                places = _places(ground, language, name)
-                scores[name] = 1 - (1 - scores.get(name, 0.0)) * (1 - min(0.9, 0.5 + 0.4 * times / total))
-                evidence.setdefault(name, []).extend(places)
-        best = sorted(scores, key=lambda name: -scores[name])
-        for name in best[:2]:
-            second = name != best[0]
-            if scores[name] < 0.5 or (second and (scores[name] < 0.75 or scores[best[0]] > 0.95)):
-                continue
-            example = next((e.path for e in evidence[name]), "")
-            scope = shown(language) if len(languages) > 1 else ""
-            found.append(
-                convention(
-                    "package_manager", name, scores[name], *evidence[name], example=example, scope=scope
-                )
-            )
-    return found
-
-
-def _places(ground: Ground, language: str, name: str) -> list[Evidence]:
-    pattern = next(p for p, said, own in _COMMANDS if (said, own) == (language, name))
-    found = [Evidence(c.path, c.field) for c in ground.commands if re.search(pattern, c.text)]
-    return list(dict.fromkeys(found))[:2]
-
-
-def run_prefix(managers: list[Convention], language: str) -> str:
-    """What stands before a tool's name to run it in the project's environment."""
-    names = [found.pattern for found in managers if not found.scope or found.scope == shown(_of(language))]
-    if language == "python":
-        table = {"uv": "uv run ", "poetry": "poetry run ", "pdm": "pdm run ", "pipenv": "pipenv run ",
-                 "pixi": "pixi run ", "hatch": "hatch run "}  # fmt: skip
-    elif language in _JS:
-        table = {"pnpm": "pnpm ", "yarn": "yarn ", "npm": "npx ", "bun": "bunx "}
-    elif language == "ruby":
-        table = {"bundler": "bundle exec "}
-    else:
-        return ""
-    return next((table[name] for name in names if name in table), "npx " if language in _JS else "")
-
-
-def environment_prefix(ground: Ground) -> str:
-    """`.venv/bin/` where the project's own tasks call what lies there; '' elsewhere."""
-    if ground.leading != "python":
-        return ""
-    called = (
-        re.match(r"(?:\./)?(\.?venv/bin/)\w", command.text) for command in ground.commands if command.task
-    )
-    return next((found.group(1) for found in called if found), "")
-
-
-# job: dependency[=name shown], by language. The import is the dependency's name unless told after a colon.
+# job: dependency[=name shown], by language. A colon gives the import where it is not the dependency's name.
 _JOBS = {
     "python": """
 web_framework: fastapi django flask litestar sanic starlette tornado pyramid bottle aiohttp quart falcon
@@ -192,140 +122,65 @@ _SEVERAL = frozenset({"test_helpers", "mocking", "terminal", "error_library", "d
 
 
 def library_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
-    found: list[Convention] = []
-    done: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], Convention] = {}
     for language in ground.main[:3]:
         files = {path: one.imports for path, one in seen.items() if one.language == language}
         program = {path: imports for path, imports in files.items() if not seen[path].is_test}
-        if not files:
-            continue
-        for line in _JOBS.get(language, "").strip().splitlines():
+        for line in _JOBS.get(language, "").strip().splitlines() if files else ():
             job, _, names = line.partition(": ")
             among = files if job in _OF_TESTS else program
             for made in _chosen(ground, job, names.split(), among, language):
-                if (made.category, made.pattern) not in done:
-                    done.add((made.category, made.pattern))
-                    found.append(made)
-    return found
+                found.setdefault((made.category, made.pattern), made)
+    return list(found.values())
 
 
 def _chosen(
     ground: Ground, job: str, names: list[str], files: Mapping[str, tuple[str, ...]], language: str
 ) -> list[Convention]:
-    uses: list[tuple[int, str, Evidence, str]] = []
+    several = job in _SEVERAL
+    uses: list[tuple[int, str, Evidence, list[str]]] = []
     for word in names:
         named, _, module = word.partition(":")
         dependency, _, label = named.partition("=")
-        module = module or dependency
-        where = ground.dependency(
-            dependency, *(f"{dependency}/v{n}" for n in range(2, 12) if language == "go")
-        )
+        versions = (f"{dependency}/v{n}" for n in range(2, 12) if language == "go")
+        where = ground.dependency(dependency, *versions)
         if where is None and _STANDARD.get(dependency) != language:
             continue
-        importing = [
-            path for path, imports in files.items() if any(_is_from(name, module) for name in imports)
-        ]
-        if where is None and _STANDARD.get(dependency) == language and len(importing) >= 3:
+        module = module or dependency
+        importing = [path for path, own in files.items() if any(_is_from(name, module) for name in own)]
+        if where is None and len(importing) >= 3:
             where = Evidence(importing[0])
-        if where is not None and (importing or where.path.count("/") == 0):
+        if where is not None and (importing or "/" not in where.path):
             # A Gemfile requires what it names: no file of the program need do so.
             count = len(importing) or int(where.path == "Gemfile")
-            uses.append((count, label or dependency, where, importing[0] if importing else ""))
+            uses.append((count, label or dependency, where, importing[:1]))
     uses.sort(key=lambda use: -use[0])
     most = uses[0][0] if uses else 0
     made = []
-    for count, label, where, example in uses[: 4 if job in _SEVERAL else 1]:
-        others = sum(use[0] for use in uses if use[1] != label) if job not in _SEVERAL else 0
-        few = count < 2 if job in _SEVERAL else count < 0.25 * most
+    for count, label, where, example in uses[: 4 if several else 1]:
+        others = 0 if several else sum(use[0] for use in uses if use[1] != label)
+        few = count < 2 if several else count < 0.25 * most
         if count == 0 or (few and most > 1) or count < 0.6 * (count + others):
-            continue  # named and hardly imported, or one of several: no choice was made
+            continue  # named but hardly imported, or one of several: no choice was made
         if count == 1 and (
             others or "/" in where.path or not (job in _OF_TESTS or ground.runs_with(where.field))
         ):
             continue
         confidence = 0.6 + 0.38 * (count + 1) / (count + others + 2)
-        evidence = [where, *([Evidence(example)] if example else [])]
         rest = ", ".join(use[1] for use in uses if use[1] != label and use[0])
-        scope = shown(language) if len(ground.main) > 1 else ""
         made.append(
-            convention(job, label, confidence if count > 1 else 0.6, *evidence, count=count, counter=others, scope=scope,
+            convention(job, label, confidence if count > 1 else 0.6, where, *map(Evidence, example), count=count,
+                       counter=others, scope=ground.scope(language),
                        example=f"{where.path}: {where.field}" + (f" (beside {rest})" if rest and others else ""))
         )  # fmt: skip
     return made
 
 
 def _is_from(name: str, module: str) -> bool:
-    """Whether an import is of a module: `serde::de`, `@scope/x/sub`, `org.assertj.core`, `httpx`."""
+    """Whether an import is from a module: `serde::de`, `@scope/x/sub`, `org.assertj.core`, `httpx`."""
     plain = module.replace("-", "_") if "/" not in module and "." not in module else module
     return name in (plain, module) or (
         name.startswith((plain, module))
         and name[len(plain) : len(plain) + 1] in "/.:"
         and len(name) > len(plain)
     )
-
-
-# The command that runs one test, by the runner in use and the way the project's environment is entered.
-
-
-def single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
-    found: list[Convention] = []
-    done: set[str] = set()
-    for use in uses:
-        if use.tool.category != "test_runner":
-            continue
-        language = next((one for one in ground.main if one in use.tool.languages), "")
-        if not language or language in done:
-            continue
-        done.add(language)
-        prefix = environment_prefix(ground) if language == "python" else ""
-        prefix = prefix or run_prefix(managers, language)
-        gradle = "./gradlew" if "gradlew" in ground.everything else "gradle"
-        maven = "./mvnw" if "mvnw" in ground.everything else "mvn"
-        names = {one.pattern for one in managers}
-        own = [name for name in ground.tests if ground.languages[name] == language]
-        test = min(own, key=_clearness, default="")
-        pattern = {
-            "pytest": f"{prefix}pytest path/to/test_file.py::test_name",
-            "unittest": f"{prefix}python -m unittest path.to.test_module.TestClass.test_name",
-            "vitest": f"{prefix}vitest run <path> -t <name>",
-            "jest": f"{prefix}jest <path> -t <name>",
-            "mocha": f"{prefix}mocha <path> --grep <name>",
-            "ava": f"{prefix}ava <path> --match <name>",
-            "node --test": "node --test <path>",
-            "borp": f"{prefix}borp <path>",
-            "tap": f"{prefix}tap <path>",
-            "bun test": "bun test <path> -t <name>",
-            "deno test": "deno test <path> --filter <name>",
-            "go test": "go test ./path/to/package -run TestName",
-            "gotestsum": "go test ./path/to/package -run TestName",
-            "ginkgo": "ginkgo --focus <name> ./path/to/package",
-            "cargo test": "cargo test <name>",
-            "cargo nextest": "cargo nextest run <name>",
-            "RSpec": f"{prefix}rspec path/to/file_spec.rb:LINE",
-            "minitest": "bin/rails test path/to/file_test.rb:LINE"
-            if "bin/rails" in ground.names
-            else f"{prefix}ruby -Ilib -I{test.partition('/')[0] or 'test'} {test or 'path/to/file_test.rb'}",
-            "JUnit": f"{gradle} test --tests ClassName.method"
-            if "gradle" in names
-            else f"{maven} test -Dtest=ClassName#method",
-            "PHPUnit": "vendor/bin/phpunit --filter testName path/to/Test.php",
-            "ExUnit": "mix test path/to/file_test.exs:LINE",
-            "CTest": "ctest -R <name>",
-            "dotnet test": "dotnet test --filter FullyQualifiedName~Name",
-            "flutter test": "flutter test path/to/file_test.dart",
-            "dart test": "dart test path/to/file_test.dart",
-            "swift test": "swift test --filter Name",
-        }.get(use.tool.name)
-        if pattern:
-            scope = shown(language) if len(ground.main) > 1 else ""
-            evidence = [*use.evidence[:2], *([Evidence(test)] if test else [])]
-            found.append(
-                convention("run_single_test", pattern, use.score * 0.95, *evidence, example=test, scope=scope)
-            )
-    return found[:3]
-
-
-def _clearness(test: str) -> tuple[bool, bool, int]:
-    """Smaller for a test that shows at a glance where tests lie and what they are called."""
-    named = re.search(r"(?i)test[_.]|[_.]test|tests?\.|spec", test.rpartition("/")[2])
-    return is_aside(test), not named, test.count("/")

@@ -1,180 +1,34 @@
-"""Manifests (package.json, pyproject.toml, go.mod …) to names of dependencies. A broken one says nothing."""
+"""Manifests (package.json, pyproject.toml, go.mod …) to names of dependencies. A broken one names none."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.file_names import LEFT_OUT
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.frameworks import LANGUAGE_OF_EXTENSION
-
-# Languages as a scan knows them: whose file this is, whether it is a test, what of the tree is not ours to
-# read.
-
-# Languages whose code is read; of the others only names are counted.
-READ_LANGUAGES = frozenset(
-    {
-        "python",
-        "javascript",
-        "typescript",
-        "go",
-        "rust",
-        "java",
-        "ruby",
-        "c",
-        "cpp",
-        "kotlin",
-        "csharp",
-        "php",
-    }
-    | {"swift", "scala", "dart", "elixir"}
-)
-# Where things lie that say little about how this program is written: near the top, or anywhere.
-_ASIDE_ON_TOP = frozenset(
-    {"docs", "doc", "website", "site", "www", "examples", "example", "samples", "sample", "demo", "demos"}
-    | {
-        "templates",
-        "template",
-        "playground",
-        "playgrounds",
-        "benchmarks",
-        "benchmark",
-        "bench",
-        "cookbook",
-        "documentation",
-    }
-)
-_ASIDE = frozenset(
-    {
-        "fixtures",
-        "fixture",
-        "testdata",
-        "test-data",
-        "fixtures__",
-        "snapshots__",
-        "snapshots",
-        "locales",
-        "i18n",
-    }
-)
-_TOP = 3  # deeper down `samples` is a name like any other
-GENERATED = lazy_regex(
-    r"\.min\.(?:js|css)$|\.d\.[cm]?ts$|\.pb\.\w+$|\.pb\.gw\.go$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.freezed\.dart$"
-    r"|\.generated\.\w+$|\.gen\.\w+$|[._-]bundle\.js$|\.designer\.cs$|_generated\.\w+$|_gen\.go$|zz_generated"
-    r"|\.lock$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum)$|\.snap$|\.map$|_string\.go$",
-    re.IGNORECASE,
-)
-MADE_BY_A_TOOL = lazy_regex(
-    rb"(?i)code generated .{0,80}do not edit|@generated\b|auto-?generated (?:by|file|from)|DO NOT EDIT"
-)
-_LEFT_OUT = LEFT_OUT - {"bin", "env", "out", "gen"}
-
-_TESTS = {
-    "python": lazy_regex(
-        r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|(?:^|/)tests?/(?:[^/]+/)*[^/]+\.py$"
-    ),
-    "javascript": lazy_regex(
-        r"[.\-_](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$|(?:^|/)(?:__tests__|tests?)/.*\.[cm]?[jt]sx?$"
-    ),
-    "go": lazy_regex(r"_test\.go$"),
-    "rust": lazy_regex(r"(?:^|/)tests/.*\.rs$|(?:^|/)tests?\.rs$|_tests?\.rs$"),
-    "java": lazy_regex(
-        r"(?:^|/)src/(?:test|integrationTest|testFixtures|androidTest)/|(?:Tests?|IT|Spec)\.(?:java|kt|scala)$"
-    ),
-    "ruby": lazy_regex(r"_(?:spec|test)\.rb$|(?:^|/)(?:spec|test)/.*\.rb$"),
-    "cpp": lazy_regex(
-        r"(?:^|/)(?:unit)?tests?/.*\.\w+$|(?:^|/)test_[^/]+\.\w+$|[_\-](?:unit)?tests?\.(?:c|cc|cpp|cxx)$|Tests?\.(?:cc|cpp)$"
-    ),
-    "csharp": lazy_regex(r"(?:^|/)[^/]*Tests?/|Tests?\.cs$"),
-    "php": lazy_regex(r"(?:^|/)tests?/.*\.php$|Test\.php$"),
-    "swift": lazy_regex(r"(?:^|/)[^/]*Tests/|Tests?\.swift$"),
-    "dart": lazy_regex(r"_test\.dart$"),
-    "elixir": lazy_regex(r"_test\.exs$"),
-}
-_TESTS["typescript"] = _TESTS["javascript"]
-_TESTS["kotlin"] = _TESTS["scala"] = _TESTS["java"]
-_TESTS["c"] = _TESTS["cpp"]
-
-_MIXED = frozenset(
-    {"ipynb", "erb", "razor", "heex", "astro"}
-)  # mostly not code of the language they count for
-# Whose tools and idioms a language shares; Scala builds as Java does, and is written otherwise.
-KIN = {"typescript": "javascript", "kotlin": "java", "c": "cpp"}
-FAMILY = {"typescript": "javascript", "kotlin": "java", "scala": "java", "c": "cpp"}
-SHOWN = {
-    "python": "Python", "javascript": "JavaScript", "typescript": "TypeScript", "go": "Go", "rust": "Rust",
-    "java": "Java", "ruby": "Ruby", "c": "C", "cpp": "C++", "kotlin": "Kotlin", "csharp": "C#", "php": "PHP",
-    "swift": "Swift", "scala": "Scala", "dart": "Dart", "elixir": "Elixir", "shell": "shell",
-}  # fmt: skip
-
-
-def language_of(name: str) -> str:
-    base = name.rpartition("/")[2]
-    if "." not in base[1:]:
-        return ""
-    extension = base.rpartition(".")[2].lower()
-    return "" if extension in _MIXED else LANGUAGE_OF_EXTENSION.get(extension, "")
-
-
-def is_test(name: str, language: str) -> bool:
-    pattern = _TESTS.get(language)
-    return bool(pattern and pattern.search(name))
-
-
-@lru_cache(maxsize=50_000)
-def _folder_is_left_out(folder: str) -> bool:
-    return bool(_LEFT_OUT.intersection(folder.lower().split("/")))
-
-
-@lru_cache(maxsize=50_000)
-def _folder_is_aside(folder: str) -> bool:
-    parts = [part.lstrip("_.") for part in folder.lower().split("/")]
-    return bool(_ASIDE.intersection(parts) or _ASIDE_ON_TOP.intersection(parts[:_TOP]))
-
-
-def is_elsewhere(name: str) -> bool:
-    """Whether a file lies where vendored or built things lie."""
-    return _folder_is_left_out(name.rpartition("/")[0])
-
-
-def is_generated(name: str) -> bool:
-    return GENERATED.search(name) is not None
-
-
-def is_left_out(name: str) -> bool:
-    """Whether a file is vendored, built or generated: others wrote it, or a tool."""
-    return is_elsewhere(name) or is_generated(name)
-
-
-def is_aside(name: str) -> bool:
-    return _folder_is_aside(name.rpartition("/")[0])
-
-
-def shown(language: str) -> str:
-    return SHOWN.get(language, language)
-
-
-def evenly(names: Iterable[str], most: int) -> list[str]:
-    """At most so many, spread evenly over all: every part of a tree has its share."""
-    some = list(names)
-    if len(some) <= most:
-        return some
-    step = len(some) / most
-    return [some[int(at * step)] for at in range(most)]
-
+from holdfast.core.reading import beginning_of, is_inside
 
 LARGEST = 1_000_000
+_PYTHON_DEV = (
+    "project.optional-dependencies.*",
+    "dependency-groups.*",
+    "tool.poetry.group.*.dependencies",
+    "tool.hatch.envs.*.dependencies",
+    "tool.uv.dev-dependencies",
+    "tool.poetry.dev-dependencies",
+    "tool.pdm.dev-dependencies.*",
+)
 
 
 class Manifest(Struct, frozen=True):
-    """What one manifest names: itself and what it runs with, and what only its developers need."""
+    """The names in one manifest: its own and those of its dependencies, and what only developers need."""
 
     path: str
     language: str
@@ -191,7 +45,7 @@ _Names = tuple[Iterable[str], Iterable[str]]
 
 @lru_cache(maxsize=4096)
 def manifest_language(path: str) -> str | None:
-    """The language that a file of this name announces, if it is a manifest."""
+    """The language of the manifest that has this name; None for other files."""
     if not path.endswith(_ENDINGS) and "\n" not in path:
         return None
     for pattern, language, _ in _READERS:
@@ -201,67 +55,50 @@ def manifest_language(path: str) -> str | None:
 
 
 def read_manifest(root: Path, path: str) -> Manifest | None:
-    """The manifest at `path`, or None when this is none. One that cannot be read still names its language."""
+    """The manifest at `path`; None for other files. A broken manifest still tells its language."""
     for pattern, language, reader in _READERS:
         if pattern.search(path):
             text = _text_inside(root, path)
             try:
-                names, dev_names = reader(text) if text else ((), ())
+                names, dev_names = map(_lowered, reader(text) if text and reader else ((), ()))
             except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-                names, dev_names = (), ()
-            return Manifest(path, language, frozenset(_lowered(names)), frozenset(_lowered(dev_names)))
+                return Manifest(path, language)
+            return Manifest(path, language, names, dev_names)
     return None
 
 
-def _lowered(names: Iterable[str]) -> Iterable[str]:
-    return (name.lower() for name in names if isinstance(name, str))
+def _lowered(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names if isinstance(name, str))
 
 
 def _text_inside(root: Path, path: str) -> str | None:
-    """The text of a file that lies inside `root` and is not too large. A link that leads out is not read."""
-    try:
-        real = (root / path).resolve(strict=True)
-        if not real.is_relative_to(root.resolve()) or not real.is_file():
-            return None
-        with open(real, "rb") as file:
-            raw = file.read(LARGEST + 1)
-    except (OSError, RuntimeError, ValueError):
-        return None
-    return raw.decode("utf-8-sig", "replace") if len(raw) <= LARGEST else None
+    """The text of a file inside `root` that is not too large. A link that leads out is not read."""
+    full = os.path.join(root, path)
+    read = beginning_of(full, LARGEST + 1) if is_inside(full, str(root)) else None
+    return read[0].decode("utf-8-sig", "replace") if read and len(read[0]) <= LARGEST else None
+
+
+def _fields(document: Any, *fields: str) -> Iterator[str]:
+    """The names at these dotted fields: keys of a table, texts of a list, or a text; `*` stands for any key."""
+    for field in fields:
+        values = [document]
+        for part in field.split("."):
+            tables = [value for value in values if isinstance(value, dict)]
+            values = [value for table in tables for key, value in table.items() if part in ("*", key)]
+        for value in values:
+            yield from [value] if isinstance(value, str) else value if isinstance(value, dict | list) else ()
 
 
 def _package_json(text: str) -> _Names:
-    package = _table(json.loads(text))
-    names = {*_table(package.get("dependencies")), *_table(package.get("peerDependencies"))}
-    if isinstance(package.get("name"), str):
-        names.add(package["name"])
-    if "vscode" in _table(package.get("engines")):
-        names.add("vscode")
-    return names, set(_table(package.get("devDependencies")))
+    document = json.loads(text)
+    names = {*_fields(document, "dependencies", "peerDependencies", "name")}
+    return names | ({"vscode"} & {*_fields(document, "engines")}), _fields(document, "devDependencies")
 
 
 def _pyproject(text: str) -> _Names:
     document = _toml(text)
-    project = _table(document.get("project"))
-    poetry = _table(_table(document.get("tool")).get("poetry"))
-    needed = [*_strings(project.get("dependencies")), *_table(poetry.get("dependencies"))]
-    needed += [str(part["name"]) for part in (project, poetry) if isinstance(part.get("name"), str)]
-    tool = _table(document.get("tool"))
-    groups = [
-        *_table(project.get("optional-dependencies")).values(),
-        *_table(document.get("dependency-groups")).values(),
-        *(_table(group).get("dependencies") for group in _table(poetry.get("group")).values()),
-        *(_table(environment).get("dependencies") for environment in _hatch_environments(tool)),
-        _table(tool.get("uv")).get("dev-dependencies"),
-        poetry.get("dev-dependencies"),
-        *_table(_table(tool.get("pdm")).get("dev-dependencies")).values(),
-    ]
-    extras = [name for group in groups for name in (group if isinstance(group, dict) else _strings(group))]
-    return map(_python_name, needed), map(_python_name, extras)
-
-
-def _hatch_environments(tool: dict[str, Any]) -> Iterable[Any]:
-    return _table(_table(tool.get("hatch")).get("envs")).values()
+    names = ("project.dependencies", "tool.poetry.dependencies", "project.name", "tool.poetry.name")
+    return map(_python_name, _fields(document, *names)), map(_python_name, _fields(document, *_PYTHON_DEV))
 
 
 def _requirements(text: str) -> _Names:
@@ -282,7 +119,7 @@ def _setup_py(text: str) -> _Names:
 
 def _pipfile(text: str) -> _Names:
     document = _toml(text)
-    return _table(document.get("packages")), _table(document.get("dev-packages"))
+    return _fields(document, "packages"), _fields(document, "dev-packages")
 
 
 def _go_mod(text: str) -> _Names:
@@ -297,27 +134,17 @@ def _go_mod(text: str) -> _Names:
 
 def _cargo(text: str) -> _Names:
     document = _toml(text)
-    tables = [
-        document,
-        _table(document.get("workspace")),
-        *map(_table, _table(document.get("target")).values()),
-    ]
-    package = _table(document.get("package")).get("name")
-    names = {name for table in tables for name in _table(table.get("dependencies"))}
-    return names | ({package} if isinstance(package, str) else set()), set(
-        _table(document.get("dev-dependencies"))
-    )
+    names = ("dependencies", "workspace.dependencies", "target.*.dependencies", "package.name")
+    return _fields(document, *names), _fields(document, "dev-dependencies")
 
 
 def _composer(text: str) -> _Names:
-    document = _table(json.loads(text))
-    own = document.get("name")
-    names = {*_table(document.get("require"))} | ({own} if isinstance(own, str) else set())
-    return names, set(_table(document.get("require-dev")))
+    document = json.loads(text)
+    return _fields(document, "require", "name"), _fields(document, "require-dev")
 
 
 def _quoted_after(*words: str) -> Callable[[str], _Names]:
-    pattern = re.compile(r"^[^#\n]*?\b(?:" + "|".join(words) + r")[\s(]+[\"']([^\"'\n]+)", re.MULTILINE)
+    pattern = lazy_regex(r"^[^#\n]*?\b(?:" + "|".join(words) + r")[\s(]+[\"']([^\"'\n]+)", re.MULTILINE)
     return lambda text: (pattern.findall(text), ())
 
 
@@ -356,18 +183,6 @@ def _cabal(text: str) -> _Names:
     return re.findall(r"(?:^|[,:])\s*([a-z][a-z0-9-]+)", text), ()
 
 
-def _nothing(_: str) -> _Names:
-    return (), ()
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _strings(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
 def _toml(text: str) -> dict[str, Any]:
     import tomllib  # most sessions bring no such file along
 
@@ -380,7 +195,7 @@ def _python_name(requirement: str) -> str:
     )
 
 
-_READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tuple(
+_READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names] | None], ...] = tuple(
     (lazy_regex(r"(?:^|/)" + pattern + "$"), language, reader)
     for pattern, language, reader in (
         (r"package\.json", "javascript", _package_json),
@@ -412,12 +227,12 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names]], ...] = tup
         (r"idf_component\.yml", "cpp", lambda _: (["idf"], ())),
         (r"[^/]+\.cabal", "haskell", _cabal),
         (r"DESCRIPTION", "r", _tokens),
-        (r"Project\.toml", "julia", _nothing),
-        (r"build\.zig", "zig", _nothing),
-        (r"dune-project", "ocaml", _nothing),
-        (r"(?:deps\.edn|project\.clj)", "clojure", _nothing),
-        (r"rebar\.config", "erlang", _nothing),
-        (r"deno\.jsonc?", "typescript", _nothing),
+        (r"Project\.toml", "julia", None),
+        (r"build\.zig", "zig", None),
+        (r"dune-project", "ocaml", None),
+        (r"(?:deps\.edn|project\.clj)", "clojure", None),
+        (r"rebar\.config", "erlang", None),
+        (r"deno\.jsonc?", "typescript", None),
     )
 )
 

@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.ground import Ground, of_counts
-from holdfast.knowledge.manifests import is_aside, shown
+from holdfast.knowledge.findings import of_counts
+from holdfast.knowledge.ground import Ground
+from holdfast.knowledge.languages import is_aside, shown
 from holdfast.knowledge.source import Seen
 from holdfast.model.knowledge import Convention, Evidence
 
@@ -177,42 +178,43 @@ def style_of(name: str) -> str:
 
 
 def naming_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
-    return [one for one in (*_files(ground), *_declared(ground, seen)) if one]
-
-
-def _files(ground: Ground) -> list[Convention | None]:
-    found = []
+    found = [_file_names(ground, language) for language in ground.main]
     for language in ground.main:
-        own = [
-            name
-            for name, said in ground.languages.items()
-            if said == language
-            and not is_aside(name)
-            and "/migrations/" not in name
-            and "/migrate/" not in name
-        ]
-        stems = {name: stem for name in own if (stem := _stem(name)) not in _FIXED}
-        found.append(_decide(stems, f"{shown(language)} files"))
-    return found
+        own = {path: one for path, one in seen.items() if one.language == language}
+        for kind, label in (("functions", "functions"), ("classes", "types")):
+            names = _distinct((path, name) for path, one in own.items() for name in getattr(one, kind))
+            found.append(
+                (_mixed_caps if language == "go" else _declared)(names, f"{shown(language)} {label}")
+            )
+    return [*filter(None, found)]
 
 
-def _stem(path: str) -> str:
-    base = path.rpartition("/")[2]
-    stem = base.partition(".")[0] if not base.startswith(".") else base[1:].partition(".")[0]
-    return re.sub(r"(?:_test|_spec|Test|Tests|IT)$", "", stem) or stem
+def _winner(styles: Counter[str]) -> tuple[str, int, int]:
+    """The style that most names keep, how many do and how many do not; '' when none is plainly preferred."""
+    winner, count = styles.most_common(1)[0] if styles else ("", 0)
+    total = styles.total()
+    return ("", 0, 0) if count < _LEAST or count < _SHARE * total else (winner, count, total - count)
 
 
-def _decide(named: Mapping[str, str], scope: str) -> Convention | None:
+def _file_names(ground: Ground, language: str) -> Convention | None:
     """Names of one word fit several styles: they count for the winner, and decide only when there is nothing else."""
+    named = {
+        name: stem
+        for name, of in ground.languages.items()
+        if of == language
+        and not is_aside(name)
+        and "/migrations/" not in name
+        and "/migrate/" not in name
+        and (stem := _stem(name)) not in _FIXED
+    }
     styles: Counter[str] = Counter(style for name in named.values() if (style := style_of(name)))
     telling = Counter({style: count for style, count in styles.items() if style != "lowercase"})
-    if not telling or sum(telling.values()) < min(_LEAST, sum(styles.values())):
+    if not telling or telling.total() < min(_LEAST, styles.total()):
         if styles["lowercase"] < 2 * _LEAST:
             return None
         telling = styles
-    winner, count = telling.most_common(1)[0]
-    total = sum(telling.values())
-    if count < _LEAST or count < _SHARE * total:
+    winner, count, counter = _winner(telling)
+    if not winner:
         return None
     examples = [path for path, name in named.items() if style_of(name) == winner]
     sample = examples[len(examples) // 2]
@@ -221,18 +223,13 @@ def _decide(named: Mapping[str, str], scope: str) -> Convention | None:
         Evidence(path, "counter") for path in breaking
     ]
     example = sample.rpartition("/")[2] if "." in sample else named[sample]
-    return of_counts("naming", winner, count, total - count, *evidence, example=example, scope=scope)
+    scope = f"{shown(language)} files"
+    return of_counts("naming", winner, count, counter, *evidence, example=example, scope=scope)
 
 
-def _declared(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention | None]:
-    found = []
-    for language in ground.main:
-        own = {path: one for path, one in seen.items() if one.language == language}
-        for kind in ("functions", "classes"):
-            names = _distinct((path, name) for path, one in own.items() for name in getattr(one, kind))
-            scope = f"{shown(language)} {'types' if kind == 'classes' else kind}"
-            found.append((_mixed_caps if language == "go" else _decide_names)(names, scope))
-    return found
+def _stem(path: str) -> str:
+    stem = path.rpartition("/")[2].removeprefix(".").partition(".")[0]
+    return re.sub(r"(?:_test|_spec|Test|Tests|IT)$", "", stem) or stem
 
 
 def _distinct(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -245,31 +242,24 @@ def _distinct(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return names
 
 
-def _decide_names(names: Mapping[str, str], scope: str) -> Convention | None:
+def _declared(names: Mapping[str, str], scope: str) -> Convention | None:
     styles: Counter[str] = Counter(style for name in names if (style := style_of(name)))
     if scope.endswith("types"):  # Url and HTTPClient are both written so; one word is no other style here
         styles["PascalCase"] += styles.pop("SCREAMING_SNAKE_CASE", 0) if styles["PascalCase"] > 20 else 0
     telling = Counter({style: count for style, count in styles.items() if style != "lowercase"})
-    if "types" not in scope and "TypeScript" in scope + "JavaScript":
+    if scope == "TypeScript functions":
         telling.pop("PascalCase", None)  # components are functions too
-    if not telling:
+    winner, count, counter = _winner(telling)
+    if not winner:
         return None
-    winner, count = telling.most_common(1)[0]
-    total = sum(telling.values())
-    if count < _LEAST or count < _SHARE * total:
-        return None
-    example = next(
-        name
-        for name in names
-        if (style_of(name) == winner and not name.startswith(("_", "test"))) or style_of(name) == winner
-    )
+    example = next(name for name in names if style_of(name) == winner)
     evidence = [Evidence(names[example], example)]
     breaking = next(
         (name for name in names if style_of(name) not in (winner, "lowercase", "", "PascalCase")), None
     )
     if breaking:
         evidence.append(Evidence(names[breaking], f"counter: {breaking}"))
-    return of_counts("naming", winner, count, total - count, *evidence, example=example, scope=scope)
+    return of_counts("naming", winner, count, counter, *evidence, example=example, scope=scope)
 
 
 def _mixed_caps(names: Mapping[str, str], scope: str) -> Convention | None:
@@ -281,7 +271,7 @@ def _mixed_caps(names: Mapping[str, str], scope: str) -> Convention | None:
     kept = len(own) - len(broken)
     if kept < _LEAST or kept < _SHARE * len(own):
         return None
-    example = next(name for name in own if style_of(name) in ("camelCase", "PascalCase") or name)
+    example = next(iter(own))
     pattern = "MixedCaps (PascalCase exported, camelCase unexported)"
     where = Evidence(own[example], example)
     return of_counts("naming", pattern, kept, len(broken), where, example=example, scope=scope)

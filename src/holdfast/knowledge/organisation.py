@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.ground import Ground, convention
-from holdfast.knowledge.manifests import KIN, is_aside, is_test, shown
+from holdfast.knowledge.findings import convention
+from holdfast.knowledge.ground import Ground, field_of
+from holdfast.knowledge.languages import KIN, is_aside, is_test, shown
 from holdfast.model.knowledge import Convention, Evidence
 
 _TOP_GUIDE = lazy_regex(
     r"(?i)^(?:\.github/|docs?/)?(?:contributing|readme|developing|development|hacking)[\w.]*$"
 )
 _FEATURE_FOLDERS = ("features", "modules", "domains", "apps", "slices")
+_STRICT = (
+    ("tool.mypy.strict", True, "mypy strict mode"),
+    ("tool.pyright.typeCheckingMode", "strict", "pyright strict mode"),
+)
 _LAYERS = (
     ("controllers, services, repositories", ("controller", "service", "repository")),
     ("controllers, models, views", ("controllers", "models", "views")),
@@ -37,7 +44,7 @@ def _sign_off(ground: Ground) -> list[Convention]:
 
 
 def _roots(ground: Ground) -> list[Convention]:
-    """A language whose manifest is not at the top: commands have to be run from its folder."""
+    """A language whose manifest is not at the top: commands are run from its folder."""
     found = []
     for language in ground.main[:3]:
         family = KIN.get(language, language)
@@ -65,12 +72,11 @@ def _roots(ground: Ground) -> list[Convention]:
 
 def _layouts(ground: Ground) -> list[Convention]:
     tops = Counter(name.partition("/")[0] for name in ground.languages if "/" in name)
-    own = {
-        name: said
-        for name, said in ground.languages.items()
-        if not is_test(name, said) and not is_aside(name)
-    }
+    own = [name for name, of in ground.languages.items() if not is_test(name, of) and not is_aside(name)]
     total = max(len(own), 1)
+    main = set(ground.main)
+    of_js = {"javascript", "typescript"} & main
+    of_c = {"c", "cpp"} & set(ground.main[:1])
     found: list[Convention] = []
 
     def add(pattern: str, confidence: float, count: int, *places: str, scope: str = "") -> None:
@@ -79,7 +85,7 @@ def _layouts(ground: Ground) -> list[Convention]:
                 "structure",
                 pattern,
                 confidence,
-                *(Evidence(place) for place in places),
+                *map(Evidence, places),
                 count=count,
                 counter=max(total - count, 0),
                 example=places[0] if places else "",
@@ -87,142 +93,112 @@ def _layouts(ground: Ground) -> list[Convention]:
             )
         )
 
-    def first(prefix: str) -> str:
-        return next((name for name in own if name.startswith(prefix)), "")
+    def below(*folders: str) -> list[str]:
+        return [name for name in own if name.startswith(folders)]
 
-    if "go" in ground.main:
-        root = next((m.folder + "/" for m in ground.manifests if m.language == "go" and m.folder), "")
-        root = "" if any(m.language == "go" and not m.folder for m in ground.manifests) else root
-        parts = [
-            part for part in ("cmd", "internal", "pkg") if any(n.startswith(f"{root}{part}/") for n in own)
-        ]
-        count = sum(name.startswith(tuple(f"{root}{part}/" for part in parts)) for name in own)
+    if "go" in main:
+        folders = [manifest.folder for manifest in ground.manifests if manifest.language == "go"]
+        root = f"{folders[0]}/" if folders and "" not in folders else ""
+        parts = [part for part in ("cmd", "internal", "pkg") if below(f"{root}{part}/")]
+        count = len(below(*(f"{root}{part}/" for part in parts)))
         if len(parts) >= 2 and count >= 0.25 * total:
-            add(
-                f"{root}{'/'.join(parts)} layout",
-                0.9,
-                count,
-                *(first(f"{root}{part}/") for part in parts),
-                scope="Go",
-            )
-    if "python" in ground.main:
+            places = [below(f"{root}{part}/")[0] for part in parts]
+            add(f"{root}{'/'.join(parts)} layout", 0.9, count, *places, scope="Go")
+    if "python" in main:
         inside = [name for name in own if re.match(r"src/\w+/", name) and name.endswith(".py")]
-        flat = [
-            name
-            for name in own
-            if name.endswith("/__init__.py")
-            and name.count("/") == 1
-            and not name.startswith(("test", "doc", "src/"))
-        ]
-        if len(inside) >= 2 and any(n.endswith("__init__.py") for n in inside):
+        flat = [name for name in own if re.fullmatch(r"(?!test|doc|src/)[^/]+/__init__\.py", name)]
+        if len(inside) >= 2 and any(name.endswith("__init__.py") for name in inside):
             add("src layout (src/<package>)", 0.95, len(inside), inside[0], scope="Python")
         elif flat:
-            package = flat[0].partition("/")[0]
-            add(
-                f"package at the top ({package}/)",
-                0.85,
-                sum(n.startswith(f"{package}/") for n in own),
-                flat[0],
-                scope="Python",
-            )
-    if "rust" in ground.main and tops["crates"] >= 2:
-        count = sum(name.startswith("crates/") for name in own)
-        add("Cargo workspace with crates/*", 0.95, count, first("crates/"), scope="Rust")
-    if {"java", "kotlin"} & set(ground.main) and (inside := [n for n in own if "src/main/" in n]):
+            package = flat[0].partition("/")[0] + "/"
+            add(f"package at the top ({package})", 0.85, len(below(package)), flat[0], scope="Python")
+    if "rust" in main and tops["crates"] >= 2:
+        crates = below("crates/")
+        add("Cargo workspace with crates/*", 0.95, len(crates), next(iter(crates), ""), scope="Rust")
+    if {"java", "kotlin"} & main and (inside := [name for name in own if "src/main/" in name]):
         add("Maven layout (src/main, src/test)", 0.95, len(inside), inside[0])
-    if {"javascript", "typescript"} & set(ground.main):
-        for top in ("packages", "apps", "libs"):
-            members = {
-                name.split("/")[1] for name in own if name.startswith(f"{top}/") and name.count("/") >= 2
-            }
-            if len(members) >= 2:
-                add(f"monorepo: {top}/* ({len(members)} packages)", 0.9, tops[top], first(f"{top}/"))
-    of_c = {"c", "cpp"} & set(ground.main[:1])
-    if (of_c or {"javascript", "typescript"} & set(ground.main)) and own and tops["src"] >= 0.5 * total:
-        add("sources in src/", 0.9, tops["src"], first("src/"))
-    headers = [name for name in own if name.startswith("include/")] if of_c else []
-    if len(headers) >= 3:
+    for top in ("packages", "apps", "libs") if of_js else ():
+        members = {name.split("/")[1] for name in below(f"{top}/") if name.count("/") >= 2}
+        if len(members) >= 2:
+            add(f"monorepo: {top}/* ({len(members)} packages)", 0.9, tops[top], below(f"{top}/")[0])
+    if (of_c or of_js) and own and tops["src"] >= 0.5 * total:
+        add("sources in src/", 0.9, tops["src"], next(iter(below("src/")), ""))
+    if of_c and len(headers := below("include/")) >= 3:
         add("public headers in include/", 0.9, len(headers), headers[0])
-    if "ruby" in ground.main and any(n.startswith("app/models/") for n in own):
-        add("Rails layout (app/models, app/controllers, …)", 0.95, tops["app"], first("app/models/"))
+    if "ruby" in main and (models := below("app/models/")):
+        add("Rails layout (app/models, app/controllers, …)", 0.95, tops["app"], models[0])
     for folder in _FEATURE_FOLDERS:
-        parts_of = {n: part[1] for n in own if (part := re.search(rf"(?:^|/){folder}/([\w-]+)/", n))}
+        parts_of = {name: part[1] for name in own if (part := re.search(rf"(?:^|/){folder}/([\w-]+)/", name))}
         if len(set(parts_of.values())) >= 4 and len(parts_of) >= 0.3 * total:
             add(f"feature folders ({folder}/*)", 0.85, len(parts_of), next(iter(parts_of)))
             break
     segments = Counter(part.lower() for name in own for part in set(name.split("/")[:-1]))
-    for label, words in _LAYERS:
+    for label, words in _LAYERS if "ruby" not in main else ():
         counts = [max(segments[word], segments[word + "s"], segments[word.rstrip("s")]) for word in words]
-        if min(counts) >= 2 and "ruby" not in ground.main:
-            add(f"layers as folders: {label}", 0.8, sum(counts), scope="")
+        if min(counts) >= 2:
+            add(f"layers as folders: {label}", 0.8, sum(counts))
             break
     return found
+
+
+def _first(ground: Ground, base: str) -> tuple[str, dict[str, Any]]:
+    """The manifest of this name that is nearest to the top, and what it holds."""
+    return next(iter(ground.tables(base)), ("", {}))
 
 
 def _workspaces(ground: Ground) -> list[Convention]:
     found: list[Convention] = []
 
-    def add(told: str, members: list[object], path: str, field: str) -> None:
+    def add(name: str, members: Any, path: str, field: str) -> None:
         named = f" ({', '.join(map(str, members[:4]))})" if members else ""
-        found.append(convention("workspace", f"{told}{named}", 0.97, Evidence(path, field)))
+        found.append(convention("workspace", f"{name}{named}", 0.97, Evidence(path, field)))
 
     if "pnpm-workspace.yaml" in ground.everything:
         text = ground.text("pnpm-workspace.yaml").partition("catalog")[0]
-        listed = re.findall(r"^\s*-\s*['\"]?([^'\"\n#]+?)['\"]?\s*$", text, re.MULTILINE)
-        add("pnpm workspace", listed, "pnpm-workspace.yaml", "packages")
-    for path, table in ground.tables("package.json")[:1]:
-        named = table.get("workspaces")
-        named = named.get("packages") if isinstance(named, dict) else named
-        if "/" not in path and isinstance(named, list) and named and not found:
-            add(f"{ground.runner.split()[0]} workspaces", named, path, "workspaces")
-    for path, table in ground.tables("Cargo.toml")[:1]:
-        members = table.get("workspace", {}).get("members", [])
-        if "/" not in path and members:
-            add("Cargo workspace", members, path, "workspace.members")
-    for path, table in ground.tables("pyproject.toml")[:1]:
-        if members := table.get("tool", {}).get("uv", {}).get("workspace", {}).get("members", []):
-            add("uv workspace", members, path, "tool.uv.workspace.members")
+        members = re.findall(r"^\s*-\s*['\"]?([^'\"\n#]+?)['\"]?\s*$", text, re.MULTILINE)
+        add("pnpm workspace", members, "pnpm-workspace.yaml", "packages")
+    path, table = _first(ground, "package.json")
+    named = field_of(table, "workspaces.packages") or table.get("workspaces")
+    if "/" not in path and isinstance(named, list) and named and not found:
+        add(f"{ground.runner.split()[0]} workspaces", named, path, "workspaces")
+    path, table = _first(ground, "Cargo.toml")
+    if "/" not in path and (members := field_of(table, "workspace.members")):
+        add("Cargo workspace", members, path, "workspace.members")
+    path, table = _first(ground, "pyproject.toml")
+    if members := field_of(table, "tool.uv.workspace.members"):
+        add("uv workspace", members, path, "tool.uv.workspace.members")
     if "go.work" in ground.everything:
         found.append(convention("workspace", "Go workspace (go.work)", 0.95, Evidence("go.work")))
     return found
 
 
-def _versions(ground: Ground) -> list[Convention]:
-    found: list[Convention] = []
+def _versions(ground: Ground) -> Iterator[Convention]:
+    def made(category: str, pattern: str, path: str, field: str) -> Convention:
+        return convention(category, pattern, 0.97, Evidence(path, field))
 
-    def add(category: str, pattern: str, path: str, field: str) -> None:
-        found.append(convention(category, pattern, 0.97, Evidence(path, field)))
-
-    for path, table in ground.tables("pyproject.toml")[:1]:
-        wanted = table.get("project", {}).get("requires-python")
-        if isinstance(wanted, str) and "/" not in path:
-            add("language_version", f"Python {wanted}", path, "project.requires-python")
-    for path, table in ground.tables("package.json")[:1]:
-        engines = table.get("engines")
-        if isinstance(engines, dict) and isinstance(engines.get("node"), str):
-            add("language_version", f"Node {engines['node']}", path, "engines.node")
-        if table.get("type") == "module" and {"javascript", "typescript"} & set(ground.main):
-            add("module_system", "ES modules", path, "type")
-    for path in [name for name in ground.configs if name.endswith("go.mod")][:1]:
-        if version := re.search(r"^go (\d+\.\d+)", ground.text(path), re.MULTILINE):
-            add("language_version", f"Go {version.group(1)}", path, "go")
-    for path, table in ground.tables("Cargo.toml")[:1]:
-        package = table.get("package", {})
-        if not isinstance(package.get("edition"), str):
-            package = table.get("workspace", {}).get("package", {})
-        if isinstance(package.get("edition"), str):
-            rust = package.get("rust-version")
+    python, pyproject = _first(ground, "pyproject.toml")
+    wanted = field_of(pyproject, "project.requires-python")
+    if isinstance(wanted, str) and "/" not in python:
+        yield made("language_version", f"Python {wanted}", python, "project.requires-python")
+    path, table = _first(ground, "package.json")
+    if isinstance(node := field_of(table, "engines.node"), str):
+        yield made("language_version", f"Node {node}", path, "engines.node")
+    if table.get("type") == "module" and {"javascript", "typescript"} & set(ground.main):
+        yield made("module_system", "ES modules", path, "type")
+    path = next((name for name in ground.configs if name.endswith("go.mod")), "")
+    if version := re.search(r"^go (\d+\.\d+)", ground.text(path) if path else "", re.MULTILINE):
+        yield made("language_version", f"Go {version.group(1)}", path, "go")
+    path, table = _first(ground, "Cargo.toml")
+    for package in ("package", "workspace.package"):
+        edition, rust = (field_of(table, f"{package}.{field}") for field in ("edition", "rust-version"))
+        if isinstance(edition, str):
             more = f", Rust {rust}+" if isinstance(rust, str) else ""
-            add("language_version", f"Rust edition {package['edition']}{more}", path, "package.edition")
-    if "typescript" in ground.main:
-        for path, table in [*ground.tables("tsconfig.json"), *ground.tables("tsconfig.base.json")]:
-            options = table.get("compilerOptions")
-            if isinstance(options, dict) and options.get("strict") is True:
-                add("type_checking", "TypeScript strict mode", path, "compilerOptions.strict")
-                break
-    for path, table in ground.tables("pyproject.toml")[:1]:
-        for name, field, strict in (("mypy", "strict", True), ("pyright", "typeCheckingMode", "strict")):
-            own = table.get("tool", {}).get(name)
-            if isinstance(own, dict) and own.get(field) == strict:
-                add("type_checking", f"{name} strict mode", path, f"tool.{name}.{field}")
-    return found
+            yield made("language_version", f"Rust edition {edition}{more}", path, "package.edition")
+            break
+    configs = [*ground.tables("tsconfig.json"), *ground.tables("tsconfig.base.json")]
+    strict = (path for path, table in configs if field_of(table, "compilerOptions.strict") is True)
+    if "typescript" in ground.main and (path := next(strict, "")):
+        yield made("type_checking", "TypeScript strict mode", path, "compilerOptions.strict")
+    for field, value, pattern in _STRICT:
+        if field_of(pyproject, field) == value:
+            yield made("type_checking", pattern, python, field)

@@ -18,29 +18,36 @@ from holdfast.knowledge.code_style import style_conventions
 from holdfast.knowledge.ground import Ground
 from holdfast.knowledge.history import History, commit_conventions, history_of
 from holdfast.knowledge.idioms import idiom_conventions
-from holdfast.knowledge.libraries import library_conventions, package_managers
-from holdfast.knowledge.manifests import READ_LANGUAGES, evenly, is_aside, is_test, language_of
+from holdfast.knowledge.languages import READ_LANGUAGES, evenly, is_aside, is_test, language_of
+from holdfast.knowledge.libraries import library_conventions
 from holdfast.knowledge.naming import naming_conventions, tree_reader
 from holdfast.knowledge.organisation import organisation_conventions
+from holdfast.knowledge.package_managers import package_managers
 from holdfast.knowledge.source import Seen, look_at
 from holdfast.knowledge.tasks import task_conventions
 from holdfast.knowledge.testing import testing_conventions
 from holdfast.knowledge.tools import tool_conventions, tools_in_use
 from holdfast.model.knowledge import SCAN, Convention, FileNote, Items, Looked, Pattern
 
-# Structures that recur in the code: from the signs that files show, with the files that show them.
-
+VERSION = 2  # raise it when the same files would show something else
+MOST_READ = 600
+MOST_BYTES = 5_000_000
+MOST_PARSED = 200
+LONGEST_LOOK = 60_000  # only this much of a long file is read: its style is the same further down
+MOST_NOTES = 200
 _MOST_FILES = 12
+
+Progress = Callable[[str, int, int], None]
 
 
 class Shape(Struct, frozen=True):
-    """A structure: which signs show it (all groups are needed, one sign of each), in tests or in the program."""
+    """A structure and the signs that show it, in tests or in the program; one of `with_` is needed somewhere too."""
 
     name: str
     description: str
     signs: tuple[str, ...]
-    with_: tuple[str, ...] = ()  # also needed somewhere in the repository
-    tests: bool | None = None
+    with_: tuple[str, ...] = ()
+    tests: bool = False
     least: int = 2
     path: str = ""  # or shown by the file's name
     share: float = 0.01  # of the files: a word here and there is chance
@@ -70,52 +77,6 @@ _SHAPES = (
 )  # fmt: skip
 
 
-def find_patterns(seen: Mapping[str, Seen]) -> list[Pattern]:
-    present = {sign for one in seen.values() for sign in one.signs}
-    program = sum(not one.is_test for one in seen.values())
-    tests = len(seen) - program
-    found: list[Pattern] = []
-    for shape in _SHAPES:
-        if shape.with_ and not present.intersection(shape.with_):
-            continue
-        expression = re.compile(shape.path) if shape.path else None
-        weights = {
-            path: sum(one.signs.get(sign, 0) for sign in shape.signs)
-            for path, one in seen.items()
-            if (shape.tests is None or one.is_test == shape.tests)
-            and (
-                any(sign in one.signs for sign in shape.signs)
-                or (expression is not None and expression.search(path) is not None)
-            )
-        }
-        among = tests if shape.tests else program
-        if len(weights) < max(shape.least, shape.share * among):
-            continue
-        files = sorted((path for path in weights if printable(path)), key=lambda path: (-weights[path], path))
-        repeated = sum(weights.values()) / len(weights)
-        confidence = min(0.95, 0.5 + 0.04 * min(len(weights), 8) + 0.05 * min(repeated, 3))
-        found.append(
-            Pattern(
-                name=shape.name,
-                description=shape.description,
-                files=tuple(files[:_MOST_FILES]),
-                count=len(weights),
-                confidence=round(confidence, 2),
-                by=SCAN,
-            )
-        )
-    return sorted(found, key=lambda pattern: -pattern.confidence)
-
-
-MOST_READ = 600
-MOST_BYTES = 5_000_000
-MOST_PARSED = 200
-LONGEST_LOOK = 60_000  # of a long file this much is looked at: its style is the same further down
-MOST_NOTES = 200
-
-Progress = Callable[[str, int, int], None]
-
-
 class Known(Struct, array_like=True):
     """What a file showed when it had this stamp."""
 
@@ -132,9 +93,6 @@ class Remembered(Struct):
     files: dict[str, Known] = {}
     looked: Looked = Looked()
     version: int = 0
-
-
-VERSION = 2  # raise it when the same files would show something else
 
 
 class Scanned(Struct, frozen=True):
@@ -262,19 +220,14 @@ def _conventions(ground: Ground, seen: dict[str, Seen], history: History) -> lis
     ]
     unique: dict[tuple[str, ...], Convention] = {}
     for one in every:
-        known = unique.get(one.key)
-        if known is None or known.confidence < one.confidence:
-            unique[one.key] = one
-    return [one for one in unique.values() if not _is_vaguer(one, unique)]
-
-
-def _is_vaguer(one: Convention, every: dict[tuple[str, ...], Convention]) -> bool:
-    """`JUnit` where `JUnit 5` is told."""
-    return any(
-        category == one.category and pattern.startswith(f"{one.pattern} ")
-        for category, _, pattern in every
-        if category == "test_runner"
-    )
+        unique[one.key] = max(unique.get(one.key, one), one, key=lambda known: known.confidence)
+    runners = [pattern for category, _, pattern in unique if category == "test_runner"]
+    return [
+        one
+        for one in unique.values()
+        if one.category != "test_runner"  # `JUnit 5` says more than `JUnit`
+        or not any(pattern.startswith(f"{one.pattern} ") for pattern in runners)
+    ]
 
 
 def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) -> list[str]:
@@ -321,3 +274,38 @@ def _file_notes(root: Path, seen: dict[str, Seen], history: History, hot: set[st
             )
         )
     return notes
+
+
+def find_patterns(seen: Mapping[str, Seen]) -> list[Pattern]:
+    """Structures that recur in the code, with the files whose signs show them."""
+    present = {sign for one in seen.values() for sign in one.signs}
+    tests = sum(one.is_test for one in seen.values())
+    found: list[Pattern] = []
+    for shape in _SHAPES:
+        if shape.with_ and not present.intersection(shape.with_):
+            continue
+        weights = {
+            path: sum(one.signs.get(sign, 0) for sign in shape.signs)
+            for path, one in seen.items()
+            if one.is_test == shape.tests
+            and (
+                any(sign in one.signs for sign in shape.signs) or (shape.path and re.search(shape.path, path))
+            )
+        }
+        among = tests if shape.tests else len(seen) - tests
+        if len(weights) < max(shape.least, shape.share * among):
+            continue
+        files = sorted((path for path in weights if printable(path)), key=lambda path: (-weights[path], path))
+        repeated = sum(weights.values()) / len(weights)
+        confidence = min(0.95, 0.5 + 0.04 * min(len(weights), 8) + 0.05 * min(repeated, 3))
+        found.append(
+            Pattern(
+                name=shape.name,
+                description=shape.description,
+                files=tuple(files[:_MOST_FILES]),
+                count=len(weights),
+                confidence=round(confidence, 2),
+                by=SCAN,
+            )
+        )
+    return sorted(found, key=lambda pattern: -pattern.confidence)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.manifests import MADE_BY_A_TOOL, is_test
+from holdfast.knowledge.languages import MADE_BY_A_TOOL, is_test
 
 # What to look for in code, per language: declared names, imports, branches, and signs of idioms and
 # structures.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -69,7 +69,9 @@ _PLAIN = [(lazy_regex(pattern), language, framework) for pattern, language, fram
 
 def stack_of(root: Path) -> Stack:
     """The stack of the checkout at `root`. A folder that cannot be read has none."""
-    kept = [name for name in file_names(root) if not _is_left_out(name)]
+    kept = [
+        name for name in file_names(root) if not _is_below(name, LEFT_OUT) and not _GENERATED.search(name)
+    ]
     manifests = _manifests(root, kept)
     at_root = [manifest for manifest in manifests if not manifest.folder]
     weights = _weights(kept)
@@ -113,8 +115,8 @@ def stack_from_evidence(
     return Stack(language, framework or fallback, _evidence(evidence))
 
 
-def _is_left_out(name: str) -> bool:
-    return bool(LEFT_OUT.intersection(name.lower().split("/")[:-1])) or bool(_GENERATED.search(name))
+def _is_below(name: str, folders: frozenset[str]) -> bool:
+    return not folders.isdisjoint(name.lower().split("/")[:-1])
 
 
 def _weights(names: Iterable[str], factor: float = 1.0) -> defaultdict[str, float]:
@@ -126,8 +128,9 @@ def _weights(names: Iterable[str], factor: float = 1.0) -> defaultdict[str, floa
         language = LANGUAGE_OF_EXTENSION.get(extension)
         if language is None:
             continue
-        aside = bool(_SIDE_FOLDERS.intersection(name.lower().split("/")[:-1]))
-        weight = factor * LIGHT_LANGUAGES.get(language, 1.0) * (0.25 if aside else 1.0)
+        weight = (
+            factor * LIGHT_LANGUAGES.get(language, 1.0) * (0.25 if _is_below(name, _SIDE_FOLDERS) else 1.0)
+        )
         if extension == "h":
             headers += weight
         else:
@@ -165,18 +168,22 @@ def _has_typescript(names: Sequence[str], at_root: Sequence[Manifest]) -> bool:
 
 
 def _plain_type(names: Sequence[str], weights: dict[str, float]) -> str | None:
-    for pattern, language, _ in _PLAIN:
-        if any(pattern.search(name) for name in names):
-            return language
-    light = {language: weight for language, weight in weights.items() if weight > 0}
-    return max(sorted(light), key=lambda language: light[language]) if light else None
+    light = sorted(language for language, weight in weights.items() if weight > 0)
+    heaviest = max(light, key=lambda language: weights[language], default=None)
+    return next((language for language, _ in _plain_projects(names)), heaviest)
 
 
 def _plain_framework(names: Sequence[str], project_type: str) -> str | None:
+    return next(
+        (framework for language, framework in _plain_projects(names) if language == project_type), None
+    )
+
+
+def _plain_projects(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Languages and frameworks of projects without a program, by the names of their files."""
     for pattern, language, framework in _PLAIN:
-        if language == project_type and any(pattern.search(name) for name in names):
-            return framework
-    return None
+        if any(pattern.search(name) for name in names):
+            yield language, framework
 
 
 def _announced(at_root: Sequence[Manifest], weights: dict[str, float]) -> str | None:
@@ -192,7 +199,7 @@ def _manifests(root: Path, names: Sequence[str]) -> list[Manifest]:
         for name in names
         if name.count("/") <= _DEEPEST_MANIFEST
         and manifest_language(name)
-        and not _SIDE_FOLDERS.intersection(name.lower().split("/")[:-1])
+        and not _is_below(name, _SIDE_FOLDERS)
     ]
     paths.sort(key=lambda name: (name.count("/"), name))
     return [found for path in paths[:_MOST_MANIFESTS] if (found := read_manifest(root, path))]
@@ -204,6 +211,7 @@ def _framework_of_manifests(
     """By the root's dependencies; else what most parts use; else what the root's developers use."""
     family = _family(language)
     own = [manifest for manifest in manifests if manifest.language in family]
+    at_root: tuple[str, str] | None = None
     for manifest in own:
         found = _framework_in(language, manifest.names) if not manifest.folder else None
         if found:
@@ -211,21 +219,17 @@ def _framework_of_manifests(
     votes: Counter[str] = Counter()
     place: dict[str, str] = {}
     for manifest in own:
-        if manifest.folder:
-            found = _framework_in(language, manifest.names)
-            found = found or _framework_in(language, manifest.dev_names, dev=True)
-            if found:
-                sources = sum(name.startswith(manifest.folder + "/") for name in names)
-                votes[found] += 1000 + min(sources, 999)
-                place.setdefault(found, manifest.path)
-    if votes:
-        found = max(sorted(votes), key=lambda framework: votes[framework])
-        return found, f"{found} in {place[found]}"
-    for manifest in own:
-        found = _framework_in(language, manifest.dev_names, dev=True) if not manifest.folder else None
-        if found:
-            return found, f"{found} in {manifest.path}"
-    return None
+        developing = _framework_in(language, manifest.dev_names, dev=True)
+        if not manifest.folder and developing:
+            at_root = at_root or (developing, f"{developing} in {manifest.path}")
+        elif manifest.folder and (found := _framework_in(language, manifest.names) or developing):
+            sources = sum(name.startswith(manifest.folder + "/") for name in names)
+            votes[found] += 1000 + min(sources, 999)
+            place.setdefault(found, manifest.path)
+    if not votes:
+        return at_root
+    found = max(sorted(votes), key=lambda framework: votes[framework])
+    return found, f"{found} in {place[found]}"
 
 
 def _framework_in(language: str, names: frozenset[str], dev: bool = False) -> str | None:
@@ -239,12 +243,11 @@ def _framework_in(language: str, names: frozenset[str], dev: bool = False) -> st
 
 def _framework_of_paths(language: str, names: Sequence[str]) -> tuple[str, str] | None:
     family = _family(language)
-    central = [name for name in names if not _SIDE_FOLDERS.intersection(name.lower().split("/")[:-1])]
-    for pattern, said, framework in _PATHS:
-        if said in family:
-            for name in central:
-                if pattern.search(name):
-                    return framework, f"{framework} by {name.rpartition('/')[2]}"
+    central = [name for name in names if not _is_below(name, _SIDE_FOLDERS)]
+    for pattern, of, framework in _PATHS:
+        name = next((name for name in central if pattern.search(name)), None) if of in family else None
+        if name is not None:
+            return framework, f"{framework} by {name.rpartition('/')[2]}"
     return None
 
 

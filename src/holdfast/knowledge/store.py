@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core import files
@@ -34,6 +34,17 @@ from holdfast.store.project import Project
 FORMAT = 1
 FILE = "session.json"
 CACHE = "scan.cache"
+TITLE = "## Project Knowledge"
+SECTIONS = ("Conventions", "Patterns", "Facts", "Files")
+_OLD_WEIGHT = 0.3  # of the confidence that an item had before it was seen again
+_MOST_EVIDENCE = 4
+_MOST_PATTERN_FILES = 12
+_MOST_SOURCES = 20
+_SHORT_SESSION = 12
+_LONGEST_FILES = 20  # more notes on files than a prompt can use
+# How sections take turns when room is scarce.
+_EVERY = {"Conventions": 3, "Facts": 2, "Patterns": 1, "Files": 1}
+_Line = tuple[str, str]  # section, text
 _KINDS: tuple[tuple[str, type], ...] = (
     ("conventions", Convention),
     ("patterns", Pattern),
@@ -146,9 +157,6 @@ def _encoded(document: dict[str, Any], new: Knowledge, unreadable: list[Any]) ->
     return {**document, "format": FORMAT, "knowledge": own}
 
 
-# --- what a scan leaves for the next; derived --------------------------------------------------------------
-
-
 def read_cache(project: Project) -> bytes:
     """What the last scan left; empty when there is nothing to go by."""
     try:
@@ -167,45 +175,31 @@ def touch_cache(project: Project) -> None:
         os.utime(project.memory / CACHE)
 
 
-# --- what was known and what is seen now, made one ---------------------------------------------------------
-
-T = TypeVar("T", Convention, Pattern, LearnedFact, FileNote)
-_OLD_WEIGHT = 0.3  # of the confidence that something had before it was seen again
-_MOST_EVIDENCE = 4
-_MOST_PATTERN_FILES = 12
-_MOST_SOURCES = 20
-
-
 def merged(known: Knowledge, seen: Items, looked: Looked, now: float, caps: Caps) -> Knowledge:
     """`seen` is all that a whole look at the checkout found, and all facts that hold."""
     kept, archive = {}, {}
-    for kind, again in _AGAIN.items():
+    for kind, _ in _KINDS:
         at = None if kind == "facts" else now
-        holding, archived = _kind(known, kind, getattr(seen, kind), at, again)
-        kept[kind] = _capped(holding, getattr(caps, kind), archived, _RANKS[kind])
-        archive[kind] = tuple(archived)
+        kept[kind], archive[kind] = _merged_kind(known, kind, getattr(seen, kind), at, caps)
     return Knowledge(now=Items(**kept), archive=Items(**archive), looked=looked, scanned_at=now)
 
 
 def with_facts(known: Knowledge, seen: Sequence[LearnedFact], caps: Caps) -> Knowledge:
     """`seen` is all facts that hold; the rest stays as the last look found it."""
-    facts, archived = _kind(known, "facts", seen, None, _again_fact)
-    kept = _capped(facts, caps.facts, archived, _RANKS["facts"])
-    return replace(
-        known, now=replace(known.now, facts=kept), archive=replace(known.archive, facts=tuple(archived))
-    )
+    kept, archived = _merged_kind(known, "facts", seen, None, caps)
+    return replace(known, now=replace(known.now, facts=kept), archive=replace(known.archive, facts=archived))
 
 
-def _kind(
-    known: Knowledge, kind: str, seen: Sequence[T], now: float | None, again: Callable[[T, T], T]
-) -> tuple[list[T], list[T]]:
-    """The items that hold, and those that are set aside; an item is in one of the two."""
-    before: dict[tuple[str, ...], T] = {item.key: item for item in getattr(known.now, kind)}
-    archived: dict[tuple[str, ...], T] = {item.key: item for item in getattr(known.archive, kind)}
-    holding: dict[tuple[str, ...], T] = {}
+def _merged_kind(
+    known: Knowledge, kind: str, seen: Sequence[Any], now: float | None, caps: Caps
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The items that hold, the more useful first, and those in the archive; an item is in one of the two."""
+    before: dict[tuple[str, ...], Any] = {item.key: item for item in getattr(known.now, kind)}
+    archived: dict[tuple[str, ...], Any] = {item.key: item for item in getattr(known.archive, kind)}
+    holding: dict[tuple[str, ...], Any] = {}
     for item in seen:
         old = before.get(item.key) or archived.pop(item.key, None)
-        item = again(old, item) if old is not None else item
+        item = _AGAIN[kind](old, item) if old is not None else item
         holding[item.key] = item if now is None else replace(item, confirmed=now)
     for key, old in before.items():
         if key in holding:
@@ -217,8 +211,11 @@ def _kind(
     for key in holding:
         archived.pop(key, None)
     # What only sessions said and none says any more was forgotten with them: not a byte of it may stay.
-    archived = {key: old for key, old in archived.items() if not _is_of_sessions(old)}
-    return list(holding.values()), list(archived.values())
+    left = [old for old in archived.values() if not _is_of_sessions(old)]
+    rank, cap = _RANKS[kind], getattr(caps, kind)
+    # The items last confirmed stay, the more useful among equals.
+    ordered = sorted(sorted(holding.values(), key=rank), key=lambda item: -item.confirmed)
+    return tuple(sorted(ordered[:cap], key=rank)), (*left, *ordered[cap:])
 
 
 def _is_ours(item: Any) -> bool:
@@ -265,41 +262,12 @@ def _confidence(old: float, new: float) -> float:
     return round(_OLD_WEIGHT * old + (1 - _OLD_WEIGHT) * new, 2)
 
 
-def _capped(
-    items: Iterable[T], cap: int, archive: list[T], rank: Callable[[T], tuple[Any, ...]]
-) -> tuple[T, ...]:
-    """The items last confirmed, the more useful first among equals; the rest goes to the archive."""
-    ordered = sorted(items, key=rank)
-    ordered.sort(key=lambda item: -item.confirmed)
-    archive.extend(ordered[cap:])
-    return tuple(sorted(ordered[:cap], key=rank))
-
-
-# --- as markdown for a system prompt: the most useful first, whole items only ---------------------------------
-
-TITLE = "## Project Knowledge"
-SECTIONS = ("Conventions", "Patterns", "Facts", "Files")
-_SHORT_SESSION = 12
-_LONGEST_FILES = 20  # more notes on files than a prompt can use
-_EVERY = {
-    "Conventions": 3,
-    "Facts": 2,
-    "Patterns": 1,
-    "Files": 1,
-}  # how sections take turns when room is scarce
-
-
-class Line(Struct, frozen=True):
-    section: str
-    text: str
-
-
 def render(items: Items, most: int | None = None) -> str:
-    """At most so many characters, the last line break included; all of it when no bound is given."""
+    """Markdown for a system prompt, the most useful first: at most `most` characters, and whole items only."""
     lines = list(_lines(items))
     if most is None:
         return _written(lines, {})
-    chosen: list[Line] = []
+    chosen: list[_Line] = []
     for line in lines:
         if len(_written([*chosen, line], _left_out(items, [*chosen, line]))) <= most:
             chosen.append(line)
@@ -307,7 +275,7 @@ def render(items: Items, most: int | None = None) -> str:
     return text if len(text) <= most else ""
 
 
-def _lines(items: Items) -> Iterator[Line]:
+def _lines(items: Items) -> Iterator[_Line]:
     """All items, the sections taking turns: with little room each has its best."""
     facts = sorted(items.facts, key=lambda fact: (-fact.confidence, -fact.confirmed))
     patterns = sorted(items.patterns, key=lambda pattern: (-pattern.confidence, pattern.name))
@@ -323,34 +291,24 @@ def _lines(items: Items) -> Iterator[Line]:
     while any(waiting.values()):
         for section, turns in _EVERY.items():
             for text in waiting[section][:turns]:
-                yield Line(section, text)
+                yield section, text
             del waiting[section][:turns]
 
 
-def _left_out(items: Items, chosen: list[Line]) -> dict[str, int]:
-    counts = {
-        "Conventions": len(items.conventions),
-        "Patterns": len(items.patterns),
-        "Facts": len(items.facts),
-    }
-    counts["Files"] = min(len(items.files), _LONGEST_FILES)
-    for line in chosen:
-        counts[line.section] -= 1
-    return {section: count for section, count in counts.items() if count > 0}
+def _left_out(items: Items, chosen: list[_Line]) -> Counter[str]:
+    every = (items.conventions, items.patterns, items.facts, items.files[:_LONGEST_FILES])
+    counts = Counter(dict(zip(SECTIONS, map(len, every), strict=True)))
+    return counts - Counter(section for section, _ in chosen)
 
 
-def _written(lines: list[Line], left_out: dict[str, int]) -> str:
+def _written(lines: list[_Line], left_out: Mapping[str, int]) -> str:
     parts = [TITLE]
     for section in SECTIONS:
-        own = [line.text for line in lines if line.section == section]
-        if own:
+        if own := [text for of, text in lines if of == section]:
             parts += [f"### {section}", *own]
     if left_out:
-        told = ", ".join(
-            f"{count} {section.lower() if count != 1 else section.lower()[:-1]}"
-            for section, count in left_out.items()
-        )
-        parts.append(f"(left out: {told})")
+        counts = [f"{n} {name.lower() if n != 1 else name.lower()[:-1]}" for name, n in left_out.items()]
+        parts.append(f"(left out: {', '.join(counts)})")
     elif not lines:
         parts.append("(nothing known yet)")
     return "\n".join(parts) + "\n"

@@ -7,137 +7,12 @@ from collections import Counter
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, Command
-from holdfast.knowledge.ground import Ground, convention
-from holdfast.knowledge.libraries import environment_prefix, run_prefix, single_tests
-from holdfast.knowledge.manifests import KIN
+from holdfast.knowledge.findings import convention
+from holdfast.knowledge.ground import Ground
+from holdfast.knowledge.languages import KIN, is_aside
+from holdfast.knowledge.package_managers import run_prefix
 from holdfast.knowledge.tools import Use
 from holdfast.model.knowledge import Convention, Evidence
-
-# What is run where nothing written says so: as the tool in use, the language or the framework has it.
-
-CATEGORY_OF = {
-    "test_command": "test_runner",
-    "lint_command": "linter",
-    "format_command": "formatter",
-    "typecheck_command": "type_checker",
-}
-
-
-def usual_command(
-    ground: Ground, uses: list[Use], managers: list[Convention], category: str
-) -> Convention | None:
-    """How the surest linter or formatter is run where nothing says so: as its own documentation has it."""
-    wanted = CATEGORY_OF.get(category)
-    hooks = next((use for use in uses if use.tool.name == "pre-commit" and use.score >= 0.75), None)
-    for use in uses:
-        if use.tool.category != wanted or use.score < 0.75 or ground.leading not in use.tool.languages:
-            continue
-        if category == "lint_command" and hooks and any(command.place == HOOK for command in use.commands):
-            return convention(
-                category, "pre-commit run --all-files", 0.8, *hooks.evidence, example="pre-commit"
-            )
-        prefix = environment_prefix(ground) or run_prefix(managers, ground.leading)
-        gradle = "gradle" in {one.pattern for one in managers}
-        command = {
-            ("Spotless", "format_command"): "./gradlew spotlessApply" if gradle else "mvn spotless:apply",
-            ("rustfmt", "format_command"): "cargo fmt",
-            ("gofmt", "format_command"): "gofmt -w .",
-            ("goimports", "format_command"): "goimports -w .",
-            ("ruff", "format_command"): f"{prefix}ruff format",
-            ("black", "format_command"): f"{prefix}black .",
-            ("prettier", "format_command"): f"{prefix}prettier --write .",
-            ("ruff", "lint_command"): f"{prefix}ruff check",
-            ("clippy", "lint_command"): "cargo clippy",
-            ("golangci-lint", "lint_command"): "golangci-lint run",
-            ("RuboCop", "lint_command"): f"{prefix}rubocop",
-            ("eslint", "lint_command"): f"{prefix}eslint .",
-            ("tsc", "typecheck_command"): f"{prefix}tsc --noEmit",
-            ("pyright", "typecheck_command"): f"{prefix}pyright",
-        }.get((use.tool.name, category))
-        if command:
-            return convention(category, command, 0.7, *use.evidence[:2], example=command)
-    return None
-
-
-def _server(ground: Ground, java: str) -> tuple[str, str]:
-    """How the frameworks that bring their own server run a program while it is worked on, and what shows them."""
-    if spring := ground.dependency(
-        "org.springframework.boot", "spring-boot-maven-plugin", "spring-boot-starter-parent"
-    ):
-        return f"{java} {'bootRun' if 'gradle' in java else 'spring-boot:run'}", spring.path
-    if "bin/rails" in ground.names:
-        return "bin/rails server", "bin/rails"
-    if "manage.py" in ground.names and ground.dependency("django"):
-        return "python manage.py runserver", "manage.py"
-    return "", ""
-
-
-_C_BUILDS = (
-    ("CMakeLists.txt", "cmake -B build && cmake --build build"),
-    ("meson.build", "meson setup build && ninja -C build"),
-    ("configure.ac", "autoreconf -i && ./configure && make"),
-    ("Makefile", "make"),
-)
-
-
-def language_default(ground: Ground, category: str, managers: list[Convention]) -> Convention | None:
-    """What the tool chain of the main language runs when nobody has written it down."""
-    language = ground.leading
-    names = {next((found.pattern for found in managers if found.pattern in ("gradle", "maven")), "")}
-    folder, manifest = _module_root(ground, language)
-    inside = f" (in {folder}/)" if folder else ""
-    gradle = "./gradlew" if "gradlew" in ground.everything else "gradle"
-    maven = "./mvnw" if "mvnw" in ground.everything else "mvn"
-    table: dict[tuple[str, str], str] = {
-        ("go", "test_command"): "go test ./...",
-        ("go", "build_command"): "go build ./...",
-        ("rust", "test_command"): "cargo test",
-        ("rust", "build_command"): "cargo build",
-        ("java", "test_command"): f"{gradle} test" if "gradle" in names else f"{maven} test",
-        ("java", "build_command"): f"{gradle} build" if "gradle" in names else f"{maven} package",
-        ("elixir", "test_command"): "mix test",
-        ("swift", "test_command"): "swift test",
-        ("swift", "build_command"): "swift build",
-        ("csharp", "test_command"): "dotnet test",
-        ("csharp", "build_command"): "dotnet build",
-        ("dart", "test_command"): "dart test",
-        ("php", "test_command"): "vendor/bin/phpunit",
-    }
-    text = table.get(("java" if language == "kotlin" else language, category))
-    if language in ("c", "cpp") and category == "build_command":
-        for made_by, command in _C_BUILDS:
-            if made_by in ground.everything:
-                manifest, text = made_by, command
-                break
-    declared = ground.text("pom.xml") if manifest == "pom.xml" and category == "build_command" else ""
-    if goal := re.search(r"<defaultGoal>([^<]+)</defaultGoal>", declared):
-        text = f"{maven} (default goal: {goal.group(1).strip()})"
-    if category == "dev_command":
-        text, manifest = _server(ground, maven if "maven" in names else gradle)
-    if language == "ruby" and category == "test_command":
-        spec = any(name.endswith("_spec.rb") for name in ground.tests)
-        rails = "bin/rails" in ground.names
-        text = "bundle exec rspec" if spec else "bin/rails test" if rails else "bundle exec rake test"
-    if language == "python" and category == "test_command" and ground.dependency("pytest"):
-        text = (environment_prefix(ground) or run_prefix(managers, "python")) + "pytest"
-        manifest = (ground.dependency("pytest") or Evidence("")).path
-    if not text or not manifest or (category == "test_command" and not ground.tests):
-        return None
-    return convention(category, text + inside, 0.75, Evidence(manifest), example=text)
-
-
-def _module_root(ground: Ground, language: str) -> tuple[str, str]:
-    """The folder of the main language's first manifest, and the manifest."""
-    own = [manifest for manifest in ground.manifests if manifest.language == KIN.get(language, language)]
-    if not own:
-        return "", ""
-    at_root = [manifest for manifest in own if not manifest.folder]
-    sources = [name for name, said in ground.languages.items() if said == language]
-    best = max(
-        at_root or own, key=lambda manifest: sum(name.startswith(f"{manifest.folder}/") for name in sources)
-    )
-    return best.folder, best.path
-
 
 # What a task is called, the most usual first.
 _NAMES = {
@@ -153,24 +28,119 @@ _NAMES = {
     "benchmark_command": "bench benchmark benchmarks",
     "dev_command": "dev serve start watch run",
 }
+_TOOL_OF = {
+    "test_command": "test_runner",
+    "lint_command": "linter",
+    "format_command": "formatter",
+    "typecheck_command": "type_checker",
+}
+_NOT_FROM_GUIDES = ("dev_command", "docs_command", "benchmark_command")
 _NOT_A_COMMAND = lazy_regex(r"^(?:make|just|task|rake|script):")
+_BUILDS = lazy_regex(
+    r"^(?:\./)?(?:mvnw?|gradlew?) (?:[\w:-]+ )*(?:verify|package|install|build|assemble)(?: (?!-P)[\w:-]+)*$"
+)
+_THROUGH = (
+    r"(?:make|just|task|rake|bundle exec rake|npm run|pnpm(?: run)?|yarn(?: run)?|bun run|poe|nox -s|"
+    r"tox -e|mise run|mise r)"
+)
+_INSTALL = lazy_regex(
+    r"^(?!.*==)(?:uv (?:sync|pip install)|poetry install|pdm (?:install|sync)|pipenv install|pixi install"
+    r"|pip3? install (?:-e|-r|--editable|\.|\"\.)"
+    r"|pnpm (?:install|i)\b|npm (?:ci|install)$|yarn(?: install)?(?: --\S+)*$|bun (?:install|i)\b"
+    r"|bundle install|go mod download|composer install|mix deps\.get"
+    r"|(?:conda|mamba) env create)"
+)
+_USUAL_INSTALL = {
+    "uv": "uv sync", "poetry": "poetry install", "pdm": "pdm install", "pnpm": "pnpm install", "yarn": "yarn install",
+    "npm": "npm install", "bun": "bun install", "bundler": "bundle install", "composer": "composer install",
+}  # fmt: skip
+# How a tool is run where no file of the repository says so.
+_USUAL = {
+    ("Spotless", "format_command"): "{spotless}",
+    ("rustfmt", "format_command"): "cargo fmt",
+    ("gofmt", "format_command"): "gofmt -w .",
+    ("goimports", "format_command"): "goimports -w .",
+    ("ruff", "format_command"): "{prefix}ruff format",
+    ("black", "format_command"): "{prefix}black .",
+    ("prettier", "format_command"): "{prefix}prettier --write .",
+    ("ruff", "lint_command"): "{prefix}ruff check",
+    ("clippy", "lint_command"): "cargo clippy",
+    ("golangci-lint", "lint_command"): "golangci-lint run",
+    ("RuboCop", "lint_command"): "{prefix}rubocop",
+    ("eslint", "lint_command"): "{prefix}eslint .",
+    ("tsc", "typecheck_command"): "{prefix}tsc --noEmit",
+    ("pyright", "typecheck_command"): "{prefix}pyright",
+}
+# What the tool chain of a language runs.
+_DEFAULTS = {
+    ("go", "test_command"): "go test ./...",
+    ("go", "build_command"): "go build ./...",
+    ("rust", "test_command"): "cargo test",
+    ("rust", "build_command"): "cargo build",
+    ("java", "test_command"): "{java} test",
+    ("java", "build_command"): "{java} {package}",
+    ("elixir", "test_command"): "mix test",
+    ("swift", "test_command"): "swift test",
+    ("swift", "build_command"): "swift build",
+    ("csharp", "test_command"): "dotnet test",
+    ("csharp", "build_command"): "dotnet build",
+    ("dart", "test_command"): "dart test",
+    ("php", "test_command"): "vendor/bin/phpunit",
+}
+_C_BUILDS = {
+    "CMakeLists.txt": "cmake -B build && cmake --build build",
+    "meson.build": "meson setup build && ninja -C build",
+    "configure.ac": "autoreconf -i && ./configure && make",
+    "Makefile": "make",
+}
+_SINGLE_TESTS = {
+    "pytest": "{prefix}pytest path/to/test_file.py::test_name",
+    "unittest": "{prefix}python -m unittest path.to.test_module.TestClass.test_name",
+    "vitest": "{prefix}vitest run <path> -t <name>",
+    "jest": "{prefix}jest <path> -t <name>",
+    "mocha": "{prefix}mocha <path> --grep <name>",
+    "ava": "{prefix}ava <path> --match <name>",
+    "node --test": "node --test <path>",
+    "borp": "{prefix}borp <path>",
+    "tap": "{prefix}tap <path>",
+    "bun test": "bun test <path> -t <name>",
+    "deno test": "deno test <path> --filter <name>",
+    "go test": "go test ./path/to/package -run TestName",
+    "gotestsum": "go test ./path/to/package -run TestName",
+    "ginkgo": "ginkgo --focus <name> ./path/to/package",
+    "cargo test": "cargo test <name>",
+    "cargo nextest": "cargo nextest run <name>",
+    "RSpec": "{prefix}rspec path/to/file_spec.rb:LINE",
+    "minitest": "{prefix}ruby -Ilib -I{folder} {test}",
+    "minitest with Rails": "bin/rails test path/to/file_test.rb:LINE",
+    "JUnit": "{maven} test -Dtest=ClassName#method",
+    "JUnit with Gradle": "{gradle} test --tests ClassName.method",
+    "PHPUnit": "vendor/bin/phpunit --filter testName path/to/Test.php",
+    "ExUnit": "mix test path/to/file_test.exs:LINE",
+    "CTest": "ctest -R <name>",
+    "dotnet test": "dotnet test --filter FullyQualifiedName~Name",
+    "flutter test": "flutter test path/to/file_test.dart",
+    "dart test": "dart test path/to/file_test.dart",
+    "swift test": "swift test --filter Name",
+}
 
 
 def task_conventions(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
     found: list[Convention | None] = []
-    for category, names in ((category, tuple(names.split())) for category, names in _NAMES.items()):
+    for category, names in _NAMES.items():
         found.append(
-            _named_task(ground, names, category, uses)
-            or _told(ground, category, names)
-            or _from_ci(ground, uses, category)
-            or usual_command(ground, uses, managers, category)
-            or language_default(ground, category, managers)
+            _named_task(ground, names.split(), category, uses)
+            or _in_guides(ground, category, names.split())
+            or _of_tool(ground, uses, category)
+            or _usual_command(ground, uses, managers, category)
+            or _language_default(ground, category, managers)
         )
     found.append(_install(ground, managers))
-    return [*filter(None, found), *single_tests(ground, uses, managers)]
+    return [*filter(None, found), *_single_tests(ground, uses, managers)]
 
 
-def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: list[Use]) -> Convention | None:
+def _named_task(ground: Ground, names: list[str], category: str, uses: list[Use]) -> Convention | None:
+    """A task with one of these names."""
     tasks: dict[str, list[Command]] = {}
     for command in ground.commands:
         if command.task:
@@ -178,7 +148,9 @@ def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: lis
     for name in names:
         recipe = tasks.get(name)
         if not recipe or (
-            name == "check" and category == "test_command" and not _runs(recipe, uses, category)
+            name == "check"
+            and category == "test_command"
+            and not any(_is_of(command.text, uses, category) for command in recipe)
         ):
             continue
         first = recipe[0]
@@ -191,81 +163,10 @@ def _named_task(ground: Ground, names: tuple[str, ...], category: str, uses: lis
     return None
 
 
-def _of_command(category: str, told: Command, sure: float, count: int = 0) -> Convention:
-    where = Evidence(told.path, told.field)
-    return convention(category, told.text, sure, where, example=told.text, count=count)
-
-
-def _of_task(category: str, told: Command, sure: float, meant: str) -> Convention:
-    """A task by the name that people run it by, and what it runs."""
-    pattern = f"{told.task} ({meant})" if meant else told.task
-    return convention(category, pattern, sure, Evidence(told.path, told.field), example=told.task)
-
-
-def _runs(recipe: list[Command], uses: list[Use], category: str) -> bool:
-    return any(_is_of(command.text, uses, category) for command in recipe)
-
-
-def _is_of(text: str, uses: list[Use], category: str) -> bool:
-    wanted = CATEGORY_OF.get(category)
-    return any(
-        use.tool.category == wanted and use.tool.command and use.tool.command.search(text) for use in uses
-    )
-
-
-def _from_ci(ground: Ground, uses: list[Use], category: str) -> Convention | None:
-    """The command that CI or the guide gives most often for the surest tool of a kind."""
-    wanted = CATEGORY_OF.get(category)
-    own = [use for use in uses if use.tool.category == wanted and "any" not in use.tool.languages]
-    for use in sorted(own, key=lambda use: ground.leading not in use.tool.languages):
-        if not set(use.tool.languages).intersection(ground.main[:2]):
-            continue
-        every = [c for c in use.commands if _plain(c.text) and not _of_a_part(c.text, category)]
-        told = next(
-            (here for place in (GUIDE, CI, README, TASK) if (here := [c for c in every if c.place == place])),
-            [],
-        )
-        if told and told[0].place == TASK:
-            if made := _inside_a_task(ground, told, category):
-                return made
-            continue
-        if told:
-            texts = Counter(command.text for command in told)
-            text = min(texts, key=lambda one: (-texts[one], len(one)))
-            first = next(command for command in told if command.text == text)
-            return _of_command(category, first, 0.8, count=texts[text])
-    return None
-
-
-def _inside_a_task(ground: Ground, told: list[Command], category: str) -> Convention | None:
-    """A task that does this alone, under whatever name; or the command itself where it can be typed as it stands."""
-    for first in told:
-        whole = [c for c in ground.commands if c.task == first.task and not _NOT_A_COMMAND.match(c.text)]
-        if first.task and len(whole) == 1:
-            return _of_task(category, first, 0.85, first.text)
-    typed = [c for c in told if c.task and not c.path.endswith(".json")]
-    if not typed:
-        return None
-    first = min(typed, key=lambda command: len(command.text))
-    return _of_command(category, first, 0.8)
-
-
-_BUILDS = lazy_regex(
-    r"^(?:\./)?(?:mvnw?|gradlew?) (?:[\w:-]+ )*(?:verify|package|install|build|assemble)(?: (?!-P)[\w:-]+)*$"
-)
-_THROUGH = (
-    r"(?:make|just|task|rake|bundle exec rake|npm run|pnpm(?: run)?|yarn(?: run)?|bun run|poe|nox -s|"
-    r"tox -e|mise run|mise r)"
-)
-
-
-_NOT_TOLD = ("dev_command", "docs_command", "benchmark_command")
-
-
-def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention | None:
+def _in_guides(ground: Ground, category: str, names: list[str]) -> Convention | None:
     """A task that a guide or CI runs by its name, though no task file at the top declares it."""
-    for place in (GUIDE, README, CI) if category not in _NOT_TOLD else ():
-        told = [
+    for place in (GUIDE, README, CI) if category not in _NOT_FROM_GUIDES else ():
+        commands = [
             command for command in ground.commands if command.place == place and _is_for_all(ground, command)
         ]
         for name in names:
@@ -273,25 +174,226 @@ def _told(ground: Ground, category: str, names: tuple[str, ...]) -> Convention |
                 rf"^{_THROUGH} {re.escape(name)}$|^(?:\./)?(?:scripts?|bin)/{re.escape(name)}$"
             )
             if category == "check_command" and name == "check":
-                continue  # of a guide nobody knows what it checks
-            if found := next((command for command in told if exact.match(command.text)), None):
-                return _of_command(category, found, 0.85)
-        if category == "build_command" and (builds := [c for c in told if _BUILDS.match(c.text)]):
+                continue  # a guide does not say what it checks
+            if command := next((one for one in commands if exact.match(one.text)), None):
+                return _of_command(category, command, 0.85)
+        if category == "build_command" and (builds := [one for one in commands if _BUILDS.match(one.text)]):
             first = min(builds, key=lambda command: (" -" in command.text, len(command.text)))
             return _of_command(category, first, 0.85)
     return None
 
 
+def _of_tool(ground: Ground, uses: list[Use], category: str) -> Convention | None:
+    """The command that CI or the guide gives most often for the surest tool of a kind."""
+    own = [
+        use for use in uses if use.tool.category == _TOOL_OF.get(category) and "any" not in use.tool.languages
+    ]
+    for use in sorted(own, key=lambda use: ground.leading not in use.tool.languages):
+        if not set(use.tool.languages).intersection(ground.main[:2]):
+            continue
+        every = [one for one in use.commands if _is_plain(one.text) and not _is_partial(one.text, category)]
+        by_place = ([one for one in every if one.place == place] for place in (GUIDE, CI, README, TASK))
+        commands = next(filter(None, by_place), [])
+        if commands and commands[0].place != TASK:
+            return _most_frequent(category, commands)
+        if commands and (made := _inside_a_task(ground, commands, category)):
+            return made
+    return None
+
+
+def _inside_a_task(ground: Ground, commands: list[Command], category: str) -> Convention | None:
+    """A task that does this alone, under any name; or the command itself where it can be typed as it is."""
+    for first in commands:
+        whole = [
+            one for one in ground.commands if one.task == first.task and not _NOT_A_COMMAND.match(one.text)
+        ]
+        if first.task and len(whole) == 1:
+            return _of_task(category, first, 0.85, first.text)
+    typed = [one for one in commands if one.task and not one.path.endswith(".json")]
+    shortest = min(typed, key=lambda command: len(command.text), default=None)
+    return _of_command(category, shortest, 0.8) if shortest else None
+
+
+def _usual_command(
+    ground: Ground, uses: list[Use], managers: list[Convention], category: str
+) -> Convention | None:
+    """How the surest tool of a kind is run by its own documentation."""
+    hooks = next((use for use in uses if use.tool.name == "pre-commit" and use.score >= 0.75), None)
+    gradle = any(one.pattern == "gradle" for one in managers)
+    for use in uses:
+        if (
+            use.tool.category != _TOOL_OF.get(category)
+            or use.score < 0.75
+            or ground.leading not in use.tool.languages
+        ):
+            continue
+        if category == "lint_command" and hooks and any(command.place == HOOK for command in use.commands):
+            command = "pre-commit run --all-files"
+            return convention(category, command, 0.8, *hooks.evidence, example="pre-commit")
+        if usual := _USUAL.get((use.tool.name, category)):
+            command = usual.format(
+                prefix=run_prefix(ground, managers, ground.leading),
+                spotless="./gradlew spotlessApply" if gradle else "mvn spotless:apply",
+            )
+            return convention(category, command, 0.7, *use.evidence[:2], example=command)
+    return None
+
+
+def _language_default(ground: Ground, category: str, managers: list[Convention]) -> Convention | None:
+    """What the tool chain of the main language runs where no file says so."""
+    language = ground.leading
+    folder, manifest = _module_root(ground, language)
+    builder = next((one.pattern for one in managers if one.pattern in ("gradle", "maven")), "")
+    java, package = ("gradle", "build") if builder == "gradle" else ("mvn", "package")
+    text = _DEFAULTS.get((KIN.get(language, language), category), "")
+    text = text.format(java=ground.java_tool(java), package=package)
+    if category == "dev_command":
+        text, manifest = _server(ground, ground.java_tool("mvn" if builder == "maven" else "gradle"))
+    elif category == "build_command" and language in ("c", "cpp"):
+        made_by = next((name for name in _C_BUILDS if name in ground.everything), "")
+        manifest, text = made_by or manifest, _C_BUILDS.get(made_by, "")
+    elif category == "build_command" and manifest == "pom.xml":
+        if goal := re.search(r"<defaultGoal>([^<]+)</defaultGoal>", ground.text(manifest)):
+            text = f"{ground.java_tool('mvn')} (default goal: {goal.group(1).strip()})"
+    elif category == "test_command" and language == "ruby":
+        spec = any(name.endswith("_spec.rb") for name in ground.tests)
+        rails = "bin/rails" in ground.names
+        text = "bundle exec rspec" if spec else "bin/rails test" if rails else "bundle exec rake test"
+    elif category == "test_command" and language == "python" and (pytest := ground.dependency("pytest")):
+        text, manifest = run_prefix(ground, managers, language) + "pytest", pytest.path
+    if not text or not manifest or (category == "test_command" and not ground.tests):
+        return None
+    inside = f" (in {folder}/)" if folder else ""
+    return convention(category, text + inside, 0.75, Evidence(manifest), example=text)
+
+
+def _server(ground: Ground, java: str) -> tuple[str, str]:
+    """How a framework that brings its own server runs a program in development, and the file that shows it."""
+    spring = ("org.springframework.boot", "spring-boot-maven-plugin", "spring-boot-starter-parent")
+    if where := ground.dependency(*spring):
+        return f"{java} {'bootRun' if 'gradle' in java else 'spring-boot:run'}", where.path
+    if "bin/rails" in ground.names:
+        return "bin/rails server", "bin/rails"
+    if "manage.py" in ground.names and ground.dependency("django"):
+        return "python manage.py runserver", "manage.py"
+    return "", ""
+
+
+def _module_root(ground: Ground, language: str) -> tuple[str, str]:
+    """The folder of the main language's first manifest, and the manifest."""
+    own = [manifest for manifest in ground.manifests if manifest.language == KIN.get(language, language)]
+    at_root = [manifest for manifest in own if not manifest.folder]
+    sources = [name for name, of in ground.languages.items() if of == language]
+    best = max(
+        at_root or own,
+        key=lambda manifest: sum(name.startswith(f"{manifest.folder}/") for name in sources),
+        default=None,
+    )
+    return (best.folder, best.path) if best else ("", "")
+
+
+def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
+    for command in ground.commands:
+        if (
+            command.name in ("install", "setup", "bootstrap", "init", "sync")
+            and command.task
+            and not command.task.startswith(("npm", "pnpm", "yarn", "bun"))
+        ):
+            real = [
+                one.text for one in ground.commands if one.task == command.task and _INSTALL.match(one.text)
+            ]
+            if real or command.name in ("setup", "bootstrap"):  # `install` may put the program on the machine
+                return _of_task("install_command", command, 0.9, real[0] if real else "")
+    known = tuple(one.pattern.replace("bundler", "bundle") for one in managers)
+    own = [
+        one
+        for one in ground.commands
+        if _INSTALL.match(one.text)
+        and "$" not in one.text
+        and _is_plain(one.text)
+        and one.text.startswith(known)
+    ]
+    if own:
+        return _most_frequent("install_command", own, longest=4)
+    for manager in managers:
+        if usual := _USUAL_INSTALL.get(manager.pattern):
+            return convention("install_command", usual, 0.7, *manager.evidence[:1], example=usual)
+    return None
+
+
+def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
+    """The command that runs one test, for the surest test runner of each language."""
+    found: dict[str, Convention | None] = {}
+    gradle = any(one.pattern == "gradle" for one in managers)
+    variants = {
+        "minitest": "minitest with Rails" if "bin/rails" in ground.names else "minitest",
+        "JUnit": "JUnit with Gradle" if gradle else "JUnit",
+    }
+    for use in uses:
+        language = next((one for one in ground.main if one in use.tool.languages), "")
+        if use.tool.category != "test_runner" or not language or language in found:
+            continue
+        own = [name for name in ground.tests if ground.languages[name] == language]
+        test = min(own, key=_clearness, default="")
+        pattern = _SINGLE_TESTS.get(variants.get(use.tool.name, use.tool.name), "").format(
+            prefix=run_prefix(ground, managers, language),
+            gradle=ground.java_tool("gradle"),
+            maven=ground.java_tool("mvn"),
+            folder=test.partition("/")[0] or "test",
+            test=test or "path/to/file_test.rb",
+        )
+        evidence = [*use.evidence[:2], *([Evidence(test)] if test else [])]
+        sure, scope = use.score * 0.95, ground.scope(language)
+        found[language] = (
+            convention("run_single_test", pattern, sure, *evidence, example=test, scope=scope)
+            if pattern
+            else None
+        )
+    return [*filter(None, found.values())][:3]
+
+
+def _clearness(test: str) -> tuple[bool, bool, int]:
+    """Smaller for a test whose path shows where tests are and how they are named."""
+    named = re.search(r"(?i)test[_.]|[_.]test|tests?\.|spec", test.rpartition("/")[2])
+    return is_aside(test), not named, test.count("/")
+
+
+def _most_frequent(category: str, commands: list[Command], longest: int | None = None) -> Convention:
+    """The command given most often, the shorter one among equals; one of more than `longest` words comes last."""
+    texts = Counter(command.text for command in commands)
+    text = min(texts, key=lambda text: (longest and len(text.split()) > longest, -texts[text], len(text)))
+    first = next(command for command in commands if command.text == text)
+    return _of_command(category, first, 0.8, count=texts[text])
+
+
+def _of_command(category: str, command: Command, sure: float, count: int = 0) -> Convention:
+    where = Evidence(command.path, command.field)
+    return convention(category, command.text, sure, where, example=command.text, count=count)
+
+
+def _of_task(category: str, command: Command, sure: float, meant: str) -> Convention:
+    """A task by the name that people run it by, and what it runs."""
+    pattern = f"{command.task} ({meant})" if meant else command.task
+    return convention(category, pattern, sure, Evidence(command.path, command.field), example=command.task)
+
+
+def _is_of(text: str, uses: list[Use], category: str) -> bool:
+    wanted = _TOOL_OF.get(category)
+    return any(
+        use.tool.category == wanted and use.tool.command and use.tool.command.search(text) for use in uses
+    )
+
+
 def _is_for_all(ground: Ground, command: Command) -> bool:
-    """Whether a command is for the whole: not from the guide of a part, nor by a script of a part's package.json."""
+    """Whether a command is for the whole repository: not from a part's guide, nor a script of a part's package.json."""
     if command.path.count("/") and not command.path.startswith((".github/", ".circleci/", "doc")):
         return False
     by_script = re.match(r"(?:npm|pnpm|yarn|bun)\b", command.text)
-    return _plain(command.text) and (not by_script or "package.json" in ground.everything)
+    return _is_plain(command.text) and (not by_script or "package.json" in ground.everything)
 
 
-def _of_a_part(text: str, category: str) -> bool:
-    """Whether a command does less than its kind says: a part of the tests, or a look where a change is asked for."""
+def _is_partial(text: str, category: str) -> bool:
+    """Whether a command does less than its category says: some of the tests, or a check where a change is wanted."""
     if category == "format_command":
         return bool(re.search(r"--?(?:check|diff|verify|dry-run)\b|[: ]check\b|gofmt -[ld]\b", text))
     return category == "test_command" and bool(
@@ -299,7 +401,7 @@ def _of_a_part(text: str, category: str) -> bool:
     )
 
 
-def _plain(text: str) -> bool:
+def _is_plain(text: str) -> bool:
     return (
         not (text.count('"') % 2 or text.count("'") % 2)
         and not re.search(
@@ -309,44 +411,3 @@ def _plain(text: str) -> bool:
         )
         and len(text) <= 110
     )
-
-
-_INSTALL = lazy_regex(
-    r"^(?!.*==)(?:uv (?:sync|pip install)|poetry install|pdm (?:install|sync)|pipenv install|pixi install"
-    r"|pip3? install (?:-e|-r|--editable|\.|\"\.)"
-    r"|pnpm (?:install|i)\b|npm (?:ci|install)$|yarn(?: install)?(?: --\S+)*$|bun (?:install|i)\b"
-    r"|bundle install|go mod download|composer install|mix deps\.get"
-    r"|(?:conda|mamba) env create)"
-)
-
-
-_USUAL_INSTALL = {
-    "uv": "uv sync", "poetry": "poetry install", "pdm": "pdm install", "pnpm": "pnpm install", "yarn": "yarn install",
-    "npm": "npm install", "bun": "bun install", "bundler": "bundle install", "composer": "composer install",
-}  # fmt: skip
-
-
-def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
-    names = ("install", "setup", "bootstrap", "init", "sync")
-    for command in ground.commands:
-        if (
-            command.name in names
-            and command.task
-            and not command.task.startswith(("npm", "pnpm", "yarn", "bun"))
-        ):
-            real = [c.text for c in ground.commands if c.task == command.task and _INSTALL.match(c.text)]
-            if not real and command.name not in ("setup", "bootstrap"):
-                continue  # `install` may as well put the program on the machine
-            return _of_task("install_command", command, 0.9, real[0] if real else "")
-    known = {found.pattern for found in managers}
-    told = [c for c in ground.commands if _INSTALL.match(c.text) and "$" not in c.text and _plain(c.text)]
-    own = [c for c in told if any(c.text.startswith(name.replace("bundler", "bundle")) for name in known)]
-    texts = Counter(command.text for command in own)
-    if not texts:
-        for usual in managers:
-            if by_hand := _USUAL_INSTALL.get(usual.pattern):
-                return convention("install_command", by_hand, 0.7, *usual.evidence[:1], example=by_hand)
-        return None
-    text = min(texts, key=lambda one: (len(one.split()) > 4, -texts[one], len(one)))
-    first = next(command for command in own if command.text == text)
-    return _of_command("install_command", first, 0.8, count=texts[text])

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.ground import Ground, convention, of_counts
-from holdfast.knowledge.manifests import KIN, is_aside, is_test, shown
+from holdfast.knowledge.findings import convention, of_counts
+from holdfast.knowledge.ground import Ground
+from holdfast.knowledge.languages import KIN, is_aside, is_test
 from holdfast.knowledge.source import Seen
 from holdfast.model.knowledge import Convention, Evidence
 
@@ -31,10 +32,9 @@ def testing_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Conven
             for name in ground.tests
             if KIN.get(ground.languages[name], ground.languages[name]) == family and not is_aside(name)
         ]
-        scope = shown(language) if len(ground.main) > 1 else ""
+        scope = ground.scope(language)
         own = [one for one in seen.values() if KIN.get(one.language, one.language) == family]
-        layout = _layout(ground, family, tests, scope)
-        found += [*([layout] if layout else []), *_style(family, own, tests, scope)]
+        found += [*filter(None, [_layout(ground, family, tests, scope)]), *_style(family, own, tests, scope)]
     return found
 
 
@@ -56,16 +56,15 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
     apart = Counter(_test_folder(name) for name in named_tests if _test_folder(name))
     total = len(named_tests)
     if family == "go":
-        paired = sum(name.replace("_test.go", ".go") in sources for name in tests)
-        pattern = "co-located *_test.go beside the source (same package folder)"
-        if paired >= 0.6 * len(tests):
-            pattern = "co-located: one *_test.go beside its .go file"
+        paired = sum(name.replace("_test.go", ".go") in sources for name in tests) >= 0.6 * len(tests)
         return of_counts(
             "test_layout",
-            pattern,
+            "co-located: one *_test.go beside its .go file"
+            if paired
+            else "co-located *_test.go beside the source (same package folder)",
             len(beside),
             total - len(beside),
-            Evidence(beside[0] if beside else tests[0]),
+            Evidence([*beside, *tests][0]),
             example=tests[len(tests) // 2],
             scope=scope,
         )
@@ -84,11 +83,8 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
     if times < 0.5 * total:
         return None
     example = next(name for name in named_tests if _test_folder(name) == folder)
-    where = (
-        f"{folder}/ folders"
-        if folder in ("__tests__",) or _many_parents(named_tests, folder)
-        else f"{folder}/"
-    )
+    parents = {name.partition(f"{folder}/")[0] for name in named_tests if f"{folder}/" in name}
+    where = f"{folder}/ folders" if folder == "__tests__" or len(parents) > 1 else f"{folder}/"
     if family == "java" and folder == "src/test":
         where = "src/test/java, mirroring src/main/java" if "/java/" in example else "src/test"
     return of_counts(
@@ -110,19 +106,15 @@ def _in_another_language(ground: Ground, own: int) -> tuple[str, str, int] | Non
         if _test_folder(name) and name.endswith((".tcl", ".py", ".sh", ".t", ".lua"))
     ]
     kinds = Counter(name.rpartition(".")[2] for name in scripts)
-    if not kinds or kinds.most_common(1)[0][1] <= own:
+    ending, count = kinds.most_common(1)[0] if kinds else ("", 0)
+    if count <= own:
         return None
-    ending, count = kinds.most_common(1)[0]
     example = next(name for name in scripts if name.endswith(f".{ending}"))
     return f"*.{ending} scripts in {_test_folder(example)}/", example, count
 
 
 def _is_most_of_its_folder(ground: Ground, tests: list[str]) -> bool:
     return len(tests) >= sum(bool(_test_folder(name) and _SCRIPT.search(name)) for name in ground.names)
-
-
-def _many_parents(tests: list[str], folder: str) -> bool:
-    return len({name.partition(f"{folder}/")[0] for name in tests if f"{folder}/" in name}) > 1
 
 
 # What a test of a family is called, the first that fits; `{}` are the groups of the expression.
@@ -215,16 +207,12 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
         helper = ("testify assert" if check > 4 * require else both, require + check)
         either("assertion_style", helper, ("plain t.Errorf / t.Fatalf", times["plain_check"]), 20)
     if family == "rust":
-        inline, apart, outside = (
-            files["unit_tests"],
-            in_tests["test"],
-            sum(one.signs.get("test", 0) for one in test_files),
-        )
+        inline, apart = files["unit_tests"], in_tests["test"]
+        outside = sum(one.signs.get("test", 0) for one in test_files)
         if times["test"] >= 5:
-            if outside > times["test"] - outside:
-                example = tests[0] if tests else ""
+            if 2 * outside > times["test"]:
                 pattern = "integration tests in tests/ over unit tests"
-                add("test_style", pattern, outside, times["test"] - outside, example)
+                add("test_style", pattern, outside, times["test"] - outside, "".join(tests[:1]))
             if inline >= 2:
                 pattern = "unit tests in #[cfg(test)] modules beside the code"
                 pattern += ", integration tests in tests/" if apart >= 2 else ""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, Command
-from holdfast.knowledge.ground import Ground, convention
-from holdfast.knowledge.manifests import is_aside, is_test, language_of
+from holdfast.knowledge.findings import convention
+from holdfast.knowledge.ground import Ground, field_of
+from holdfast.knowledge.languages import is_aside, is_test, language_of
 from holdfast.model.knowledge import Convention, Evidence
 
 # Tools by what they are for, and what shows that one is in use: a command, a dependency, a configuration
@@ -260,9 +262,9 @@ def _tool(line: str) -> Tool:
         category,
         name,
         tuple(languages.split()),
-        None if command == "-" else re.compile(command),
+        None if command == "-" else lazy_regex(command),
         () if dependencies == "-" else tuple(dependencies.split()),
-        None if files == "-" else re.compile(files),
+        None if files == "-" else lazy_regex(files),
         () if tables == "-" else tuple(tables.split()),
     )
 
@@ -304,14 +306,14 @@ def tools_in_use(ground: Ground) -> list[Use]:
     """Every tool that enough speaks for, the surest first."""
     commands = [command for command in ground.commands if not _INSTALLING.search(command.text)]
     languages = _languages(ground)
-    uses = [_use(ground, tool, commands) for tool in TOOLS if _speaks(tool, languages)]
+    uses = [_use(ground, tool, commands) for tool in TOOLS if languages.intersection(tool.languages)]
     uses += _defaults(ground, uses)
     kept = [use for use in uses if use.score >= _LEAST and not _told_otherwise(ground, use.tool)]
-    best: dict[tuple[str, str], float] = {}
-    for use in kept:
-        for language in use.tool.languages:
-            key = (use.tool.category, language)
-            best[key] = max(best.get(key, 0.0), use.score)
+    best = {
+        (use.tool.category, language): use.score
+        for use in sorted(kept, key=lambda use: use.score)
+        for language in use.tool.languages
+    }
     kept = [
         use
         for use in kept
@@ -340,13 +342,8 @@ def _languages(ground: Ground) -> set[str]:
     enough = {language for language, count in ground.counts.items() if count >= max(2, 0.02 * total)}
     if "typescript" in enough:
         enough.add("javascript")
-    shell = sum(language_of(name) == "shell" for name in ground.names)
-    docs = sum(language_of(name) == "docs" for name in ground.names)
-    return enough | ({"shell"} if shell >= 3 else set()) | ({"docs"} if docs >= 3 else set()) | {"any"}
-
-
-def _speaks(tool: Tool, languages: set[str]) -> bool:
-    return bool(languages.intersection(tool.languages))
+    texts = Counter(map(language_of, ground.names))
+    return enough | {"any"} | {language for language in ("shell", "docs") if texts[language] >= 3}
 
 
 def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
@@ -363,7 +360,7 @@ def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
             evidence.append(Evidence(nearest))
     if tool.tables:
         for path, table in ground.tables("pyproject.toml"):
-            name = next((name for name in tool.tables if _inside(table.get("tool", {}), name)), None)
+            name = next((name for name in tool.tables if field_of(table, f"tool.{name}") is not None), None)
             if name:
                 doubt *= 0.3 if "/" not in path else 0.5
                 evidence.append(Evidence(path, f"tool.{name}"))
@@ -386,14 +383,6 @@ def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
                 evidence.extend(Evidence(c.path, c.field) for c in here[:1])
                 run.extend(here)
     return Use(tool, round(1 - doubt, 3), tuple(dict.fromkeys(evidence)), tuple(run))
-
-
-def _inside(table: object, dotted: str) -> bool:
-    for part in dotted.split("."):
-        if not isinstance(table, dict) or part not in table:
-            return False
-        table = table[part]
-    return True
 
 
 def _told_otherwise(ground: Ground, tool: Tool) -> bool:
@@ -446,7 +435,10 @@ def _defaults(ground: Ground, uses: list[Use]) -> list[Use]:
     if "rust" in main and cargo:
         if ("test_runner", "rust") not in sure:
             add("test_runner", "cargo test", 0.8, Evidence(cargo))
-        lints = next((p for p, t in ground.tables("Cargo.toml") if _clippy_lints(t)), "")
+        fields = ("lints.clippy", "workspace.lints.clippy")
+        lints = next(
+            (p for p, t in ground.tables("Cargo.toml") if any(field_of(t, f) is not None for f in fields)), ""
+        )
         if lints and ("linter", "rust") not in sure:
             add("linter", "clippy", 0.9, Evidence(lints, "lints.clippy"))
     if "ruby" in main and ("test_runner", "ruby") not in sure:
@@ -460,12 +452,3 @@ def _defaults(ground: Ground, uses: list[Use]) -> list[Use]:
         if named and config:
             add("type_checker", "tsc", 0.7, Evidence(config), named)
     return found
-
-
-def _clippy_lints(table: dict[str, object]) -> bool:
-    workspace = table.get("workspace")
-    for holder in (table, workspace if isinstance(workspace, dict) else {}):
-        lints = holder.get("lints")
-        if isinstance(lints, dict) and "clippy" in lints:
-            return True
-    return False

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from holdfast.ledger.similar import (
+    AMOUNTS,
     FEWEST_OF_MODEL,
     Alike,
     Believed,
@@ -105,27 +106,16 @@ def _missing(judged: Sequence[LedgerEntry], believed: Sequence[Believed], object
         return f"no model has {FEWEST_OF_MODEL} sessions or more."
     if len(believed) == 1:
         return f"only {believed[0].candidate.model} was used {FEWEST_OF_MODEL} times or more, so there is no choice."
-    if objective in ("cost", "time"):
-        known = [one for one in believed if one.per_success(_what(objective)) is not None]
-        if len(known) < 2:
-            of = f"{len(known)} model{'s' if len(known) != 1 else ''}"
-            return f"the {objective} is known of {of}, at least 2 are needed."
+    known = sum(one.per_success(objective) is not None for one in believed)
+    if objective in AMOUNTS and known < 2:
+        return f"the {objective} is known of {known} model{'s' if known != 1 else ''}, at least 2 are needed."
     return ""
-
-
-# --- the choice ------------------------------------------------------------------------------------------
-
-
-def _what(objective: Objective) -> Literal["cost", "time"]:
-    return "time" if objective == "time" else "cost"
 
 
 def _order(one: Believed, objective: Objective) -> tuple[float, float, int, str]:
     """The best first; of equal ones the safer, then the one used more, then by name."""
     own = one.candidate
-    value: float | None = own.failure_rate
-    if objective in ("cost", "time"):
-        value = one.per_success(_what(objective))
+    value = one.per_success(objective) if objective in AMOUNTS else own.failure_rate
     return (value if value is not None else float("inf"), own.failure_rate, -own.sessions, own.model)
 
 
@@ -133,10 +123,9 @@ def _choose(believed: Sequence[Believed], objective: Objective) -> _Choice:
     ordered = sorted(believed, key=lambda one: _order(one, objective))
     lead = _lead(ordered, objective)
     others = [one for one in ordered if one is not lead]
-    if objective in ("cost", "time"):
-        what = _what(objective)
-        others = [one for one in others if one.per_success(what) is not None]
-        beaten = [one for one in others if _clearly_cheaper(lead, one, what)]
+    if objective in AMOUNTS:
+        others = [one for one in others if one.per_success(objective) is not None]
+        beaten = [one for one in others if _clearly_cheaper(lead, one, objective)]
     else:
         beaten = [one for one in others if _clearly_safer(lead, one)]
     left = [one for one in others if one not in beaten]
@@ -147,7 +136,7 @@ def _choose(believed: Sequence[Believed], objective: Objective) -> _Choice:
 def _lead(ordered: Sequence[Believed], objective: Objective) -> Believed:
     """The best; where failures differ by less than anybody would notice, the one used most of those."""
     first = ordered[0]
-    if objective in ("cost", "time"):
+    if objective in AMOUNTS:
         return first
     alike = [
         one for one in ordered if one.candidate.failure_rate - first.candidate.failure_rate < WORTH_SAYING
@@ -160,7 +149,7 @@ def _clearly_safer(one: Believed, other: Believed) -> bool:
     return gain >= WORTH_SAYING and one.safer_than(other) >= SURE
 
 
-def _clearly_cheaper(one: Believed, other: Believed, what: Literal["cost", "time"]) -> bool:
+def _clearly_cheaper(one: Believed, other: Believed, what: str) -> bool:
     own, others = one.per_success(what), other.per_success(what)
     if own is None or others is None or not others:
         return False
@@ -188,16 +177,13 @@ def _cheapest_of_alike(lead: Believed, rivals: Sequence[Believed]) -> Believed |
 
 
 def _least_chance(choice: _Choice | None, objective: Objective) -> float | None:
-    """The chance that the one that leads is really better than whoever comes nearest."""
+    """The chance that the leading model is really better than the one that comes nearest."""
     if choice is None:
         return None
-    others = [*choice.beaten, *choice.open]
-    if objective in ("cost", "time"):
-        return min((choice.lead.takes_less_than(one, _what(objective)) for one in others), default=None)
-    return min((choice.lead.safer_than(one) for one in others), default=None)
-
-
-# --- in words --------------------------------------------------------------------------------------------
+    lead, others = choice.lead, [*choice.beaten, *choice.open]
+    if objective in AMOUNTS:
+        return min((lead.takes_less_than(one, objective) for one in others), default=None)
+    return min((lead.safer_than(one) for one in others), default=None)
 
 
 def _sentence(best: Believed, believed: Sequence[Believed]) -> str:

@@ -5,33 +5,49 @@ Every statement carries its n; what too few sessions say is left out or said to 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from math import sqrt
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from holdfast.ledger.stats import (
-    UNKNOWN,
-    Belief,
-    ModelStats,
-    Rate,
-    Topic,
-    grouped,
-    maturity,
-    ranked,
-    stats_of,
-    task_rate,
-    topics_of,
-)
-from holdfast.ledger.tally import month_of
+from holdfast.ledger.stats import Belief, Rate, at_least, columns_of, grouped, judged, task_rate
+from holdfast.ledger.tally import UNKNOWN, figures_of, maturity, month_of
 from holdfast.model.ledger import Complexity, FailureReason, LedgerEntry
 
-FEWEST = 5  # sessions, below which a group says nothing
+if TYPE_CHECKING:
+    from holdfast.ledger.tally import Figures
+
+FEWEST = 5  # sessions, below which a group or a topic says nothing
 DOUBT = 4.0  # sessions' worth of the overall rate that each group begins with
 Z_SURE = 1.2816  # 9 chances of 10
 MOST_GAP = 240  # months from the first to the last, beyond which a clock was wrong
+MOST_TOPICS = 12
+ODD = (
+    0.1  # the probability of so many failures by chance, from which on a topic counts as worse than the rest
+)
+ODDLY_WELL = 0.05  # the same for a topic that never failed
+# Words that occur in goals of every kind and so name no topic.
+_WORDS = """
+add added all also app bug change changes check clean code continue create current debug delete done error errors
+everything failing file files find finish fix fixed get help implement implementation improve issue issues keep list
+look main make move need new next old open pass please project read remove rename repo run set setup should show start
+still stuff support task tasks thing things try update use used using want way work working works write
+"""
+_GENERIC = frozenset(_WORDS.split())
+_ADVICE = {
+    FailureReason.TEST_FAILURE: "run the tests before calling it done",
+    FailureReason.SYNTAX_ERROR: "compile or lint after each edit",
+    FailureReason.TIMEOUT: "split it, or give it more time",
+    FailureReason.DEPENDENCY_ERROR: "check dependencies and versions first",
+    FailureReason.LLM_REFUSAL: "say what it is for, or take another model",
+    FailureReason.USER_REJECTED: "agree on the approach before it is built",
+    FailureReason.TOOL_ERROR: "look at the tool's message before trying again",
+    FailureReason.API_ERROR: "nothing to do with the work: try again later",
+    FailureReason.INTERRUPTED: "smaller steps: it was stopped half-way",
+}
 
 
 class BestModel(Struct, frozen=True, kw_only=True):
@@ -83,6 +99,13 @@ class Month(Struct, frozen=True, kw_only=True):
     failure: Rate
 
 
+class Topic(Struct, frozen=True, kw_only=True):
+    topic: str
+    sessions: int
+    failure: Rate
+    advice: str
+
+
 class Report(Struct, frozen=True, kw_only=True):
     sessions: int
     maturity: str
@@ -114,6 +137,66 @@ def report_of(entries: Sequence[LedgerEntry]) -> Report:
     )
 
 
+def topics_of(entries: Sequence[LedgerEntry]) -> tuple[tuple[Topic, ...], int]:
+    """Topics that fail oftener than the rest, or oddly never did, the worst first; and how many were looked at."""
+    known = [entry for entry in entries if entry.tasks and judged(entry)]
+    if not known:
+        return (), 0
+    share = sum((entry.failed or 0) > 0 for entry in known) / len(known)
+    subjects = _subjects(known)
+    bad, good = [], []
+    for topic, rows in subjects.items():
+        rate, lost = task_rate(rows), sum((entry.failed or 0) > 0 for entry in rows)
+        if lost > 1 and at_least(lost, len(rows), share) <= ODD:
+            bad.append(Topic(topic=topic, sessions=len(rows), failure=rate, advice=_advice(rows)))
+        elif not lost and (1 - share) ** len(rows) <= ODDLY_WELL:
+            good.append(Topic(topic=topic, sessions=len(rows), failure=rate, advice=_goes_well(rows)))
+    bad.sort(key=lambda one: (-(one.failure.value or 0.0), -one.failure.n, one.topic))
+    good.sort(key=lambda one: (-one.failure.n, one.topic))
+    return (*bad[:MOST_TOPICS], *good[: MOST_TOPICS // 3]), len(subjects)
+
+
+def _subjects(entries: Sequence[LedgerEntry]) -> dict[str, list[LedgerEntry]]:
+    """By keyword and by two that stand together; one that nearly always has the same neighbour is said with it."""
+    groups: defaultdict[str, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        pairs = [f"{one} {other}" for one, other in zip(entry.goal, entry.goal[1:], strict=False)]
+        for topic in dict.fromkeys((*entry.goal, *pairs)):
+            groups[topic].append(entry)
+    kept = {
+        topic: rows
+        for topic, rows in groups.items()
+        if len(rows) >= FEWEST and not _GENERIC.issuperset(topic.split(" "))
+    }
+    covered = {
+        word
+        for pair, rows in kept.items()
+        if " " in pair
+        for word in pair.split(" ")
+        if len(rows) >= 0.8 * len(kept.get(word, ()))
+    }
+    return {topic: rows for topic, rows in kept.items() if topic not in covered}
+
+
+def _advice(rows: Sequence[LedgerEntry]) -> str:
+    reasons = Counter(reason for entry in rows for reason in entry.failures)
+    for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        if reason in _ADVICE and 2 * n >= sum(reasons.values()):
+            return f"always verify: mostly {reason.replace('_', ' ')}, {_ADVICE[FailureReason(reason)]}"
+    return "always verify"
+
+
+def _goes_well(rows: Sequence[LedgerEntry]) -> str:
+    models = Counter(entry.model for entry in rows if entry.model)
+    model, n = models.most_common(1)[0] if models else ("", 0)
+    return f"goes well, mostly with {model}" if n and 2 * n >= len(rows) else "goes well"
+
+
+def _ranked(values: Iterable[str]) -> list[tuple[str, int]]:
+    """Most frequent first, ties by name: the same ledger always reads the same."""
+    return sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
+
+
 def _by(entries: Sequence[LedgerEntry], key: Callable[[LedgerEntry], str]) -> dict[str, list[LedgerEntry]]:
     groups: defaultdict[str, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
@@ -126,41 +209,41 @@ def _most_productive(entries: Sequence[LedgerEntry]) -> tuple[BestModel, ...]:
     found = []
     for name, rows in _by([e for e in entries if e.project_type], lambda e: e.project_type or "").items():
         models = {model: own for model, own in grouped(rows, "model").items() if model != UNKNOWN}
-        known = {model: own for model, own in models.items() if own.judged_sessions >= FEWEST}
+        known = {model: own for model, own in models.items() if own["judged_sessions"] >= FEWEST}
         if not known:
             note = f"no model has {FEWEST} judged sessions here yet"
             found.append(BestModel(project_type=name, model=None, sessions=len(rows), failure=task_rate(rows),
                                    avg_cost=None, note=note))  # fmt: skip
             continue
-        overall = stats_of(rows).session_failure_rate or 0.0
+        overall = figures_of(columns_of(rows))["session_failure_rate"] or 0.0
         ordered = sorted(known, key=lambda one: _productive_order(one, known[one], overall))
         model, own = ordered[0], known[ordered[0]]
         found.append(
             BestModel(
                 project_type=name,
                 model=model,
-                sessions=own.sessions,
+                sessions=own["sessions"],
                 failure=task_rate([entry for entry in rows if entry.model == model]),
-                avg_cost=own.avg_cost,
+                avg_cost=own["avg_cost"],
                 note=_lead_note(ordered, known, overall),
             )
         )
     return tuple(found)
 
 
-def _productive_order(model: str, own: ModelStats, overall: float) -> tuple[float, float, str]:
-    cost = own.avg_cost if own.avg_cost is not None else float("inf")
+def _productive_order(model: str, own: Figures, overall: float) -> tuple[float, float, str]:
+    cost = own["avg_cost"] if own["avg_cost"] is not None else float("inf")
     return round(_belief(own, overall).mean, 3), cost, model
 
 
-def _belief(own: ModelStats, overall: float) -> Belief:
+def _belief(own: Figures, overall: float) -> Belief:
     return Belief(
-        own.failed_sessions + DOUBT * overall + 0.01,
-        own.judged_sessions - own.failed_sessions + DOUBT * (1 - overall) + 0.01,
+        own["failed_sessions"] + DOUBT * overall + 0.01,
+        own["judged_sessions"] - own["failed_sessions"] + DOUBT * (1 - overall) + 0.01,
     )
 
 
-def _lead_note(ordered: Sequence[str], known: dict[str, ModelStats], overall: float) -> str:
+def _lead_note(ordered: Sequence[str], known: dict[str, Figures], overall: float) -> str:
     """A lead that the next one's sessions do not rule out is called what it is."""
     if len(ordered) == 1:
         return "the only one used often enough"
@@ -175,10 +258,10 @@ def _complexity(entries: Sequence[LedgerEntry]) -> tuple[Level, ...]:
     return tuple(
         Level(
             level=level,
-            sessions=own.sessions,
-            share=own.sessions / len(known),
-            avg_minutes=own.avg_duration,
-            avg_cost=own.avg_cost,
+            sessions=own["sessions"],
+            share=own["sessions"] / len(known),
+            avg_minutes=own["avg_duration"],
+            avg_cost=own["avg_cost"],
         )
         for level in [
             *map(str, Complexity),
@@ -191,7 +274,7 @@ def _complexity(entries: Sequence[LedgerEntry]) -> tuple[Level, ...]:
 def _reasons(entries: Sequence[LedgerEntry]) -> tuple[Reasons, ...]:
     found = []
     for name, rows in _by(entries, lambda entry: entry.project_type or UNKNOWN).items():
-        counts = ranked(reason for entry in rows for reason in entry.failures)
+        counts = _ranked(reason for entry in rows for reason in entry.failures)
         total = sum(n for _, n in counts)
         if total:
             shares = tuple((reason, n, n / total) for reason, n in counts)
@@ -214,9 +297,9 @@ def _pairings(entries: Sequence[LedgerEntry]) -> tuple[Pairing, ...]:
         Pairing(
             framework=framework,
             model=model,
-            sessions=own.sessions,
+            sessions=own["sessions"],
             failure=task_rate([entry for entry in rows if entry.model == model]),
-            avg_cost=own.avg_cost,
+            avg_cost=own["avg_cost"],
         )
         for framework, rows in _by(known, lambda entry: entry.framework or "").items()
         for model, own in grouped(rows, "model").items()
@@ -231,9 +314,9 @@ def _trend(entries: Sequence[LedgerEntry]) -> tuple[Month, ...]:
     return tuple(
         Month(
             month=month,
-            sessions=groups[month].sessions if month in groups else 0,
-            total_cost=groups[month].total_cost if month in groups else 0.0,
-            avg_cost=groups[month].avg_cost if month in groups else None,
+            sessions=groups[month]["sessions"] if month in groups else 0,
+            total_cost=groups[month]["total_cost"] if month in groups else 0.0,
+            avg_cost=groups[month]["avg_cost"] if month in groups else None,
             failure=task_rate(rows_of.get(month, ())),
         )
         for month in _months([entry.timestamp for entry in dated if entry.timestamp])

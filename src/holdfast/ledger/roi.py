@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from holdfast.ledger.stats import FEWEST_FOR_DIFFERENCE as FEWEST
 from holdfast.ledger.stats import (
     Difference,
-    Failures,
     Figure,
     Spread,
     rate_shift,
@@ -18,9 +18,17 @@ from holdfast.ledger.stats import (
     shift,
     spread,
 )
+from holdfast.ledger.tally import Clusters
 
-# What memory's worth is counted over: values only, handed in by whoever has read them.
-
+STAGES = ((1, 5), (6, 10), (11, None))
+OBSERVED = (
+    "This is an observation, not an experiment: sessions with and without memory differ in more than memory "
+    "(when they were, who worked on what)."
+)
+_WITH = "sessions with a line in why.jsonl that told them something"
+_WITHOUT = (
+    "all other sessions: before the hooks, with them switched off, of other agents, or with nothing to tell"
+)
 ENOUGH_WORDS = 2  # that a line and a session have in common, for the session to have gone on from it
 
 
@@ -78,14 +86,14 @@ class Asking(Struct, frozen=True):
     answered_at: float | None
 
 
-class Kept(Struct, frozen=True, kw_only=True):
-    """What the files of one category hold."""
+class Kept(Struct):
+    """How much the files of one category hold."""
 
     category: str
     named: str
-    files: int
-    lines: int
-    bytes: int
+    files: int = 0
+    lines: int = 0
+    bytes: int = 0
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -103,12 +111,6 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     def wanted(self, at: float | None) -> bool:
         return self.since is None or (at is not None and at >= self.since)
-
-
-# What came up again although it was known: questions, files, dead ends; and what was taken up where it was
-# left.
-
-STAGES = ((1, 5), (6, 10), (11, None))
 
 
 class Questions(Struct, frozen=True, kw_only=True):
@@ -153,57 +155,47 @@ def _was_answered(asking: Asking, group: Sequence[Asking]) -> bool:
     )
 
 
-class _Counts(Struct):
-    sessions: int = 0
-    files: int = 0
-    known_files: int = 0
-    dead_ends: int = 0
-    repeated: int = 0
-
-
 def re_explaining(evidence: Evidence) -> tuple[Stage, ...]:
-    """The first session has nothing before it, so nothing of it can be a repetition and it is not counted."""
-    counts: Mapping[int, _Counts] = {first: _Counts() for first, _ in STAGES}
+    """The first session cannot repeat anything, so its files and dead ends are not counted."""
+    counts: dict[int, Counter[str]] = {first: Counter() for first, _ in STAGES}
     touched: set[str] = set()
     resolved: set[str] = set()
     for number, session in enumerate(evidence.sessions, 1):
         if evidence.wanted(session.at):
             own = counts[next(first for first, last in STAGES if last is None or number <= last)]
-            own.sessions += 1
+            own["sessions"] += 1
             if number > 1:
-                own.files += len(session.opened)
-                own.known_files += len(session.opened & touched)
                 commands = {stumble.command for stumble in session.stumbles}
-                own.dead_ends += len(commands)
-                own.repeated += len(commands & resolved)
+                own["files"] += len(session.opened)
+                own["known files"] += len(session.opened & touched)
+                own["dead ends"] += len(commands)
+                own["repeated"] += len(commands & resolved)
         touched |= session.touched
         resolved |= {stumble.command for stumble in session.stumbles if stumble.resolved}
     return tuple(_stage(first, last, counts[first], len(evidence.sessions)) for first, last in STAGES)
 
 
-def _stage(first: int, last: int | None, own: _Counts, sessions: int) -> Stage:
-    name = f"{first}–{last}" if last else f"{first}+"
+def _stage(first: int, last: int | None, own: Counter[str], sessions: int) -> Stage:
     needed = last or first
-    nothing = f"not enough sessions yet: {sessions} of {needed}" if sessions < needed else "nothing to count"
-    complete = sessions >= needed
-    files = share(
-        own.known_files,
-        own.files,
-        "files opened that an earlier session had opened or changed / files opened",
-        nothing,
+    few = f"not enough sessions yet: {sessions} of {needed}" if sessions < needed else ""
+
+    def figure(part: str, whole: str, formula: str) -> Figure:
+        if few:
+            return Figure(value=None, n=own[whole], formula=formula, note=few)
+        return share(own[part], own[whole], formula, "nothing to count")
+
+    return Stage(
+        sessions=f"{first}–{last}" if last else f"{first}+",
+        n=own["sessions"],
+        files=figure(
+            "known files",
+            "files",
+            "files opened that an earlier session had opened or changed / files opened",
+        ),
+        dead_ends=figure(
+            "repeated", "dead ends", "dead ends whose command an earlier session had resolved / dead ends"
+        ),
     )
-    dead_ends = share(
-        own.repeated,
-        own.dead_ends,
-        "dead ends whose command an earlier session had resolved / dead ends",
-        nothing,
-    )
-    if not complete:
-        files, dead_ends = (
-            Figure(value=None, n=figure.n, formula=figure.formula, note=nothing)
-            for figure in (files, dead_ends)
-        )
-    return Stage(sessions=name, n=own.sessions, files=files, dead_ends=dead_ends)
 
 
 def continued(evidence: Evidence) -> Figure:
@@ -217,15 +209,6 @@ def continued(evidence: Evidence) -> Figure:
         "line they were told at their start / captured sessions that were told such a line",
         note="" if began else "no captured session was told at its start what to go on with",
     )
-
-
-OBSERVED = (
-    "This is an observation, not an experiment: sessions with and without memory differ in more than memory "
-    "(when they were, who worked on what)."
-)
-
-
-# --- what comes out ------------------------------------------------------------------------------------
 
 
 class Group(Struct, frozen=True, kw_only=True):
@@ -308,14 +291,6 @@ def roi_of(evidence: Evidence) -> Roi:
     )
 
 
-# --- sessions with and without -------------------------------------------------------------------------
-
-_WITH = "sessions with a line in why.jsonl that told them something"
-_WITHOUT = (
-    "all other sessions: before the hooks, with them switched off, of other agents, or with nothing to tell"
-)
-
-
 def _sessions(evidence: Evidence) -> Sessions:
     wanted = [session for session in evidence.sessions if evidence.wanted(session.at)]
     told = [session for session in wanted if session.told]
@@ -365,12 +340,12 @@ def _only_opened(session: SessionFacts) -> float | None:
     return len(session.opened - session.changed) if session.touched else None
 
 
-def _failures(sessions: Iterable[SessionFacts]) -> Failures:
-    judged = [session for session in sessions if session.tasks]
-    return Failures(sum(s.tasks for s in judged), sum(s.failed for s in judged), len(judged))
-
-
-# --- what it cost, what is kept ------------------------------------------------------------------------
+def _failures(sessions: Iterable[SessionFacts]) -> Clusters:
+    clusters = Clusters()
+    for session in sessions:
+        if session.tasks:
+            clusters.add(session.tasks, session.failed)
+    return clusters
 
 
 def _injected(evidence: Evidence) -> Injected:

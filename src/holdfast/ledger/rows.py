@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from holdfast.model.events import DistilledSession
 
 
-# What only one of these needs is loaded there: figures over many rows are to be had at once.
+SHARED_FILES = (".holdfast/ledger.md", ".holdfast/.gitignore", ".holdfast/.gitattributes")
+_NAMES = ("model", "provider", "agent", "framework", "project_type", "kind", "complexity", "outcome")
+_FIX = "Name a ledger.md, or a repository that has .holdfast/ledger.md"
 
 
 class Filter(Struct, frozen=True):
@@ -36,12 +38,8 @@ class Filter(Struct, frozen=True):
     goal: tuple[str, ...] = ()
 
 
-def open_ledger(project: Project) -> ProjectLedger:
-    return ProjectLedger(project)
-
-
 def read_ledger(project: Project) -> LedgerFile:
-    return open_ledger(project).read()
+    return ProjectLedger(project).read()
 
 
 def rows(ledger: LedgerFile, wanted: Filter | None = None) -> list[LedgerEntry]:
@@ -123,11 +121,8 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
         recorded=moment,
     )
     project.prepare()
-    open_ledger(project).append([written])
+    ProjectLedger(project).append([written])
     return written
-
-
-SHARED_FILES = (".holdfast/ledger.md", ".holdfast/.gitignore", ".holdfast/.gitattributes")
 
 
 def share(project: Project) -> list[str]:
@@ -136,7 +131,7 @@ def share(project: Project) -> list[str]:
         raise UsageError(
             "this project is not in a git repository", where=str(project.root), fix="Run git init first"
         )
-    open_ledger(project).share()
+    ProjectLedger(project).share()
     _git_or_fail(project, "add", "--force", *SHARED_FILES)
     return list(SHARED_FILES)
 
@@ -145,7 +140,7 @@ def unshare(project: Project) -> bool:
     """Whether git's history holds it: what was only staged leaves nothing behind."""
     committed = bool(git_text(project.root, "ls-tree", "--name-only", "HEAD", "--", SHARED_FILES[0]))
     _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *SHARED_FILES)
-    open_ledger(project).unshare()
+    ProjectLedger(project).unshare()
     return committed
 
 
@@ -192,13 +187,6 @@ def _git_or_fail(project: Project, *arguments: str) -> None:
         )
 
 
-# Several ledgers as one: those of other repositories for a team's view, and files of other clones to be taken
-# in.
-
-_NAMES = ("model", "provider", "agent", "framework", "project_type", "kind", "complexity", "outcome")
-_FIX = "Name a ledger.md, or a repository that has .holdfast/ledger.md"
-
-
 class Merged(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
     added: int
@@ -211,30 +199,18 @@ def read_all(
     machine: Machine, project: Project, places: Sequence[str], wanted: Filter
 ) -> tuple[list[LedgerEntry], list[str]]:
     """The rows that count of this project, or of the places named, each session once; and what could not be read."""
-    if not places:
-        ledger = read_ledger(project)
-        return select(current(ledger.entries), wanted), [problem.message for problem in ledger.problems]
-    entries: list[LedgerEntry] = []
-    problems: list[str] = []
-    for place in places:
-        ledger = _read(machine, place)
-        entries += ledger.entries
-        problems += [problem.message for problem in ledger.problems]
-    return select(current(entries), wanted), problems
+    ledgers = [_read(path_of(machine, place)) for place in places] or [read_ledger(project)]
+    entries = [entry for ledger in ledgers for entry in ledger.entries]
+    return select(current(entries), wanted), _problems(ledgers)
 
 
 def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
     """Takes in the rows that this project does not know yet. A row is told by its session and when it was recorded."""
     from holdfast.store.denied import Denied
 
-    entries: list[LedgerEntry] = []
-    problems: list[str] = []
-    paths = []
-    for place in places:
-        paths.append(str(path_of(machine, place)))
-        ledger = _read(machine, place)
-        entries += ledger.entries
-        problems += [problem.message for problem in ledger.problems]
+    paths = (path_of(machine, place) for place in places)
+    ledgers = [(str(path), _read(path)) for path in paths]
+    entries = [entry for _, ledger in ledgers for entry in ledger.entries]
     known = read_ledger(project).entries
     unseen = missing_rows(entries, known)
     gone = Denied(project.memory).sessions | {
@@ -245,13 +221,13 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
     new, refused = _cleaned(machine, kept)
     if new:
         project.prepare()
-        open_ledger(project).append(new)
+        ProjectLedger(project).append(new)
     return Merged(
-        files=tuple(paths),
+        files=tuple(path for path, _ in ledgers),
         added=len(new),
         known=len(missing_rows(entries, ())) - len(unseen),
         forgotten=len(unseen) - len(kept),
-        problems=(*problems, *refused),
+        problems=(*_problems(ledger for _, ledger in ledgers), *refused),
     )
 
 
@@ -288,8 +264,11 @@ def path_of(machine: Machine, place: str) -> Path:
     raise NotFound("no ledger here", where=str(named), fix=_FIX)
 
 
-def _read(machine: Machine, place: str) -> LedgerFile:
-    path = path_of(machine, place)
+def _problems(ledgers: Iterable[LedgerFile]) -> list[str]:
+    return [problem.message for ledger in ledgers for problem in ledger.problems]
+
+
+def _read(path: Path) -> LedgerFile:
     try:
         return parse_ledger(files.read(path) or b"", str(path))
     except LedgerError as error:  # a file of somebody else's, which is not to be moved away for us

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import erf, exp, log, sqrt
-from typing import Literal
 
 from msgspec import Struct
 
@@ -18,11 +17,24 @@ from holdfast.ledger.stats import Belief, cumulated
 from holdfast.model.ledger import Kind, LedgerEntry, Outcome
 from holdfast.sessions.keywords import singular
 
-SAME_KIND, SAME_FRAMEWORK, SAME_TYPE = 0.10, 0.08, 0.04
+SAME = {"kind": 0.10, "framework": 0.08, "project_type": 0.04}
+AMOUNTS = ("cost", "time")  # what a success takes, beside its risk
 LEAST = 0.15  # of words or meaning in common, below which two goals have nothing to do with each other
 MOST_OF_IT = (
     0.5  # of the goal's words, by their weight: a session that has so much is about it, whatever else it did
 )
+ROUNDS = 25
+PRIOR_FAILURES = 2.0  # expected failures' worth of doubt that a model, kind or level differs from the rest
+PRIOR_SESSIONS = 3.0  # the same for logarithms of cost and time
+LEAST_EFFECT_ROWS, MOST = 0.002, 0.95
+LEAST_SPREAD = 0.05  # no two sessions cost quite the same
+MODEL, KIND, LEVEL = range(3)
+
+Factors = tuple[str, str, str]  # model, kind of task, complexity
+FEWEST_OF_MODEL = 3
+STRONGEST_PRIOR = 12.0
+LIKE_WEIGHT = 2.0  # how much more a session counts that is quite like the goal
+OTHER_TYPE_WEIGHT = 0.5  # of a session in a project of another type
 
 
 class Goal(Struct, frozen=True, kw_only=True):
@@ -70,9 +82,9 @@ def similar(
         score = max(words, meaning[number] if meaning else 0.0, logged.score if logged else 0.0)
         if score < LEAST and covered < MOST_OF_IT:
             continue
-        score += SAME_KIND * (goal.kind is not None and goal.kind == entry.kind)
-        score += SAME_FRAMEWORK * (goal.framework is not None and goal.framework == entry.framework)
-        score += SAME_TYPE * (goal.project_type is not None and goal.project_type == entry.project_type)
+        for name, weight in SAME.items():
+            wanted_value = getattr(goal, name)
+            score += weight * (wanted_value is not None and wanted_value == getattr(entry, name))
         why = _why([own[word] for word in shared], logged)
         if goal.kind is not None and goal.kind == entry.kind and goal.kind != Kind.OTHER:
             why += f"; also {entry.kind}"
@@ -120,18 +132,6 @@ def _likeness(
     return shared / sqrt(weight(one) * weight(other)), shared / weight(one)
 
 
-# What a model does to failures, cost and time once the difficulty of its work is taken out.
-
-ROUNDS = 25
-PRIOR_FAILURES = 2.0  # expected failures' worth of doubt that a model, kind or level differs from the rest
-PRIOR_SESSIONS = 3.0  # the same for logarithms of cost and time
-LEAST_EFFECT_ROWS, MOST = 0.002, 0.95
-LEAST_SPREAD = 0.05  # no two sessions cost quite the same
-MODEL, KIND, LEVEL = range(3)
-
-Factors = tuple[str, str, str]  # model, kind of task, complexity
-
-
 class _Cell(Struct):
     """The sessions that share all three factors: how many, their values in sum, and the squares of them."""
 
@@ -150,7 +150,7 @@ def _cells(observed: Iterable[tuple[Factors, float, float]]) -> dict[Factors, _C
     return cells
 
 
-class Multiplied(Struct, frozen=True):
+class FailureModel(Struct, frozen=True):
     """A base rate and factors on it, for failures; `shapes` is how many failures each model's factor is worth."""
 
     base: float
@@ -177,7 +177,7 @@ def _shape(failed: float, n: float) -> float:
     return PRIOR_FAILURES + failed / max(1 - ((failed + 0.5) / (n + 1)), 0.25)
 
 
-def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multiplied:
+def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> FailureModel:
     """Observed over expected failures, in turn for each factor, until they agree. Each session has its weight."""
     cells = _cells(observed)
     sessions = sum(cell.n for cell in cells.values())
@@ -202,10 +202,10 @@ def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Multip
     for factors, cell in cells.items():
         sessions_of[factors[MODEL]] += cell.n
     shapes = {model: _shape(happened[model], n) for model, n in sessions_of.items()}
-    return Multiplied(base, tuple(effects), shapes)
+    return FailureModel(base, tuple(effects), shapes)
 
 
-class Added(Struct, frozen=True):
+class AmountModel(Struct, frozen=True):
     """A typical value and factors on it, for cost and time, which spread by factors and not by sums.
 
     What is free has no logarithm: `paid` is for each model the share of sessions that took anything at all.
@@ -230,7 +230,7 @@ class Added(Struct, frozen=True):
         return max(self.spread, LEAST_SPREAD) / (self.known.get(model, 0.0) + 1.0)
 
 
-def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> Added:
+def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> AmountModel:
     rows = [row for row in observed if row[1] >= 0]
     weights: defaultdict[str, float] = defaultdict(float)
     paying: defaultdict[str, float] = defaultdict(float)
@@ -256,15 +256,7 @@ def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> Added:
         expected = base + sum(effects[place].get(factors[place], 0.0) for place in range(3))
         unexplained += cell.squares - 2 * expected * cell.total + cell.n * expected * expected
     spread = min(max(unexplained, 0.0) / max(sessions - 1, 1), 4.0)
-    return Added(base, tuple(effects), spread, paid, weights)
-
-
-# What is believed of each model for a goal: its chance of failure, its cost and time, and how sure that is.
-
-FEWEST_OF_MODEL = 3
-STRONGEST_PRIOR = 12.0
-LIKE_WEIGHT = 2.0  # how much more a session counts that is quite like the goal
-OTHER_TYPE_WEIGHT = 0.5  # of a session in a project of another type
+    return AmountModel(base, tuple(effects), spread, paid, weights)
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -286,7 +278,7 @@ class Believed(Struct, frozen=True):
     """A candidate, and for comparisons how sure its failures, cost and time are."""
 
     candidate: Candidate
-    failures: Multiplied
+    failures: FailureModel
     cost_doubt: float
     time_doubt: float
 
@@ -294,7 +286,7 @@ class Believed(Struct, frozen=True):
         """The chance that it fails less: what the task itself adds to both is no difference between them."""
         return self.failures.lower(self.candidate.model, other.candidate.model)
 
-    def takes_less_than(self, other: Believed, what: Literal["cost", "time"]) -> float:
+    def takes_less_than(self, other: Believed, what: str) -> float:
         """The chance that a success of it takes less; what is free takes less than what is not."""
         own, others = self.per_success(what), other.per_success(what)
         if own is None or others is None:
@@ -302,14 +294,10 @@ class Believed(Struct, frozen=True):
         if not own or not others:
             return 0.5 if own == others else float(own < others)
         doubt = self.cost_doubt + other.cost_doubt if what == "cost" else self.time_doubt + other.time_doubt
-        return _chance((log(others) - log(own)) / sqrt(doubt))
+        return (1 + erf((log(others) - log(own)) / sqrt(doubt) / sqrt(2))) / 2
 
-    def per_success(self, what: Literal["cost", "time"]) -> float | None:
+    def per_success(self, what: str) -> float | None:
         return self.candidate.cost_per_success if what == "cost" else self.candidate.minutes_per_success
-
-
-def _chance(distance: float) -> float:
-    return (1 + erf(distance / sqrt(2))) / 2
 
 
 def failed(entry: LedgerEntry) -> bool | None:
@@ -344,9 +332,9 @@ def _of_model(
     model: str,
     sessions: int,
     factors: Factors,
-    failures: Multiplied,
-    costs: Added,
-    minutes: Added,
+    failures: FailureModel,
+    costs: AmountModel,
+    minutes: AmountModel,
     like: Sequence[Alike],
 ) -> Believed:
     expected = failures.predict(factors)
@@ -375,22 +363,21 @@ def _weighted(
 ) -> list[tuple[LedgerEntry, Factors, float]]:
     """Sessions like the goal count more, and all together for no more than uneven weights are worth."""
     more = {one.entry.session: 1 + LIKE_WEIGHT * one.score for one in like}
-    weights = [more.get(entry.session, 1.0) * _same_type(goal, entry) for entry in judged]
+    same = ("", None, goal.project_type)
+    weights = [
+        more.get(entry.session, 1.0)
+        * (1.0 if not goal.project_type or entry.project_type in same else OTHER_TYPE_WEIGHT)
+        for entry in judged
+    ]
     worth = sum(weights) / sum(weight * weight for weight in weights)
-    return [(entry, _factors(entry), weight * worth) for entry, weight in zip(judged, weights, strict=True)]
-
-
-def _same_type(goal: Goal, entry: LedgerEntry) -> float:
-    another = goal.project_type and entry.project_type and goal.project_type != entry.project_type
-    return OTHER_TYPE_WEIGHT if another else 1.0
-
-
-def _factors(entry: LedgerEntry) -> Factors:
-    return entry.model or "", entry.kind or "", entry.complexity or ""
+    return [
+        (entry, (entry.model or "", entry.kind or "", entry.complexity or ""), weight * worth)
+        for entry, weight in zip(judged, weights, strict=True)
+    ]
 
 
 def _usual_complexity(goal: Goal, judged: Sequence[LedgerEntry], like: Sequence[Alike]) -> str | None:
-    """Nobody knows beforehand how hard it will be: as hard as the like of it, or else as its kind of task."""
+    """How complex similar sessions were, or else sessions of the same kind."""
     weights: Counter[str] = Counter()
     for one in like:
         if one.entry.complexity:

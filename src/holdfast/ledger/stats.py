@@ -1,20 +1,33 @@
-"""Figures over ledger rows, as values with names: what `tally.py` counts over columns, for those who have entries."""
+"""Rates with their intervals, beliefs about rates, and figures that say over how many rows they were counted."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import ceil, exp, floor, lgamma, log, sqrt
 from operator import attrgetter
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from holdfast.ledger.tally import FIELD_OF, UNKNOWN, Z95, Clusters, figures_of, groups_of, maturity, wilson
-from holdfast.model.ledger import FailureReason, LedgerEntry, Tokens
+from holdfast.ledger.tally import FIELD_OF, Z95, Clusters, groups_of, wilson
+from holdfast.model.ledger import LedgerEntry, Tokens
 
-# Rates that carry what they rest on: how many, of how many, and the interval that holds the true rate 95
-# times of 100.
+if TYPE_CHECKING:
+    from holdfast.ledger.tally import Figures
+
+FEWEST_FOR_DIFFERENCE = 5  # sessions on each side, below which a difference is noise
+_MOST_PAIRS = 200_000
+_BEYOND_BELIEF = 1e15
+_NUMBERS = ("tasks", "failed", "cost_usd", "duration_s")
+_TEXTS = ("model", "framework", "failures", "skipped", "project_type", "agent", "kind", "outcome")
+SHIFT = (
+    "median of all pairwise differences (with − without) over the sessions that have the value; "
+    "the interval is that of the Mann–Whitney test, 95%"
+)
+RATE_SHIFT = (
+    "failure rate with − failure rate without; Newcombe's interval, 95%, in which a session counts once, "
+    "because tasks of one session fail together"
+)
 
 
 class Rate(Struct, frozen=True, kw_only=True):
@@ -27,25 +40,14 @@ class Rate(Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-def rate_of(failed: int, n: int) -> Rate:
-    """A rate over things that fail independently of each other: sessions."""
-    if n <= 0:
-        return Rate(failed=failed, n=n)
-    low, high = wilson(failed / n, n)
-    return Rate(failed=failed, n=n, value=failed / n, low=low, high=high)
-
-
 def rate_of_tasks(clusters: Clusters) -> Rate:
     """A rate over tasks, which fail together with the others of their session."""
-    known = clusters.interval()
-    if known is None:
-        return Rate(failed=clusters.failed, n=clusters.tasks)
-    value, low, high = known
+    value, low, high = clusters.interval() or (None, None, None)
     return Rate(failed=clusters.failed, n=clusters.tasks, value=value, low=low, high=high)
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:
-    """The value below which this share lies, between neighbours in proportion; None of nothing."""
+    """The value below which this share lies, interpolated; None without values."""
     ordered = sorted(values)
     if not ordered:
         return None
@@ -55,11 +57,8 @@ def quantile(values: Iterable[float], share: float) -> float | None:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-# --- a rate that is believed -----------------------------------------------------------------------------
-
-
 class Belief(Struct, frozen=True):
-    """What is believed of a rate: a Beta distribution, `failures` against `successes`, prior included."""
+    """A Beta distribution over a rate: `failures` against `successes`, prior included."""
 
     failures: float
     successes: float
@@ -119,90 +118,14 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 def at_least(failed: int, n: int, rate: float) -> float:
-    """The chance that so many or more of n fail where each does at this rate: how odd a group is."""
+    """The probability that `failed` or more of `n` fail at this rate: how unusual a group is."""
     if failed <= 0:
         return 1.0
     return cumulated(rate, failed, n - failed + 1) if failed <= n else 0.0
 
 
-__all__ = [
-    "GROUPINGS",
-    "UNKNOWN",
-    "LedgerStats",
-    "ModelStats",
-    "columns_of",
-    "grouped",
-    "maturity",
-    "stats_of",
-]
-
-Grouping = Literal["model", "framework", "type", "kind", "complexity", "topic", "agent", "month"]
-GROUPINGS: tuple[str, ...] = get_args(Grouping)
-
-
-class ModelStats(Struct, frozen=True, kw_only=True):
-    """One group's sessions. `failure_rate` is per task, `session_failure_rate` per session; None without a base."""
-
-    sessions: int
-    tasks: int
-    failed_tasks: int
-    failed_sessions: int
-    judged_sessions: int
-    avg_cost: float | None
-    known_costs: int
-    total_cost: float | None
-    avg_duration: float | None
-    failure_rate: float | None
-    failure_interval: tuple[float, float] | None
-    session_failure_rate: float | None
-    session_failure_interval: tuple[float, float] | None
-
-
-class LedgerStats(Struct, frozen=True, kw_only=True):
-    total_sessions: int
-    avg_task_count: float | None
-    avg_cost: float | None
-    known_costs: int
-    total_cost: float | None
-    avg_duration_minutes: float | None
-    total_tasks: int
-    total_failed_tasks: int
-    avg_failed_tasks: float | None
-    total_skipped_tasks: int
-    failure_rate: float | None
-    failure_interval: tuple[float, float] | None
-    failed_sessions: int
-    judged_sessions: int
-    session_failure_rate: float | None
-    session_failure_interval: tuple[float, float] | None
-    top_failures: list[tuple[str, int]]
-    top_frameworks: list[tuple[str, int]]
-    by_project_type: dict[str, int]
-    by_agent: dict[str, int]
-    by_kind: dict[str, int]
-    by_outcome: dict[str, int]
-    model_performance: dict[str, ModelStats]
-    tokens: Tokens
-    impossible_rows: int = 0
-
-
-def stats_of(entries: Sequence[LedgerEntry]) -> LedgerStats:
-    figures = figures_of(columns_of(entries))
-    models = {name: ModelStats(**own) for name, own in figures.pop("model_performance").items()}
-    return LedgerStats(**{**figures, "tokens": Tokens(**figures["tokens"])}, model_performance=models)
-
-
-def grouped(entries: Iterable[LedgerEntry], by: str) -> dict[str, ModelStats]:
-    """The same figures for each group. A session has several topics (its keywords) and counts for each of them."""
-    return {name: ModelStats(**own) for name, own in groups_of(columns_of(list(entries), by), by).items()}
-
-
-_NUMBERS = ("tasks", "failed", "cost_usd", "duration_s")
-_TEXTS = ("model", "framework", "failures", "skipped", "project_type", "agent", "kind", "outcome")
-
-
 def columns_of(entries: Sequence[LedgerEntry], by: str | None = None) -> dict[str, list[Any]]:
-    """The fields that figures are made of: all, or for groups their key alone."""
+    """The columns that figures need: all of them, or for groups the numbers and their key."""
     names = (*_NUMBERS, *_TEXTS) if by is None else (*_NUMBERS, FIELD_OF[by])
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), entries)) for name in names}
     if by is None:
@@ -212,122 +135,22 @@ def columns_of(entries: Sequence[LedgerEntry], by: str | None = None) -> dict[st
     return columns
 
 
+def grouped(entries: Sequence[LedgerEntry], by: str) -> dict[str, Figures]:
+    """The figures of each group. A session has several topics (its keywords) and counts for each of them."""
+    return groups_of(columns_of(entries, by), by)
+
+
 def judged(entry: LedgerEntry) -> bool:
-    """Whether a row knows its tasks and how many failed, and both can be."""
+    """Whether a row says how many tasks it had and how many failed, without contradicting itself."""
     return entry.tasks is not None and entry.failed is not None and 0 <= entry.failed <= entry.tasks
 
 
 def task_rate(entries: Sequence[LedgerEntry]) -> Rate:
-    """Failed tasks of all, over the rows that know both and do not contradict themselves."""
+    """Failed tasks of all tasks, over the rows that say both."""
     clusters = Clusters()
-    for entry in entries:
-        if judged(entry):
-            clusters.add(entry.tasks or 0, entry.failed or 0)
+    for entry in filter(judged, entries):
+        clusters.add(entry.tasks or 0, entry.failed or 0)
     return rate_of_tasks(clusters)
-
-
-def ranked(values: Iterable[str]) -> list[tuple[str, int]]:
-    """Most frequent first, ties by name: the same ledger always reads the same."""
-    return sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
-
-
-# What sessions are about that fail oftener than the rest, or oddly never did, and what to do about it.
-
-FEWEST = 5  # sessions, below which a topic says nothing
-MOST_TOPICS = 12
-ODD = 0.1  # so rarely would a topic fail so often, were it like the rest
-ODDLY_WELL = 0.05  # so rarely would it never have failed
-
-# Words that stand in goals of every sort, so that they are about nothing.
-_WORDS = """
-add added all also app bug change changes check clean code continue create current debug delete done error errors
-everything failing file files find finish fix fixed get help implement implementation improve issue issues keep list
-look main make move need new next old open pass please project read remove rename repo run set setup should show start
-still stuff support task tasks thing things try update use used using want way work working works write
-"""
-_GENERIC = frozenset(_WORDS.split())
-
-_ADVICE = {
-    FailureReason.TEST_FAILURE: "run the tests before calling it done",
-    FailureReason.SYNTAX_ERROR: "compile or lint after each edit",
-    FailureReason.TIMEOUT: "split it, or give it more time",
-    FailureReason.DEPENDENCY_ERROR: "check dependencies and versions first",
-    FailureReason.LLM_REFUSAL: "say what it is for, or take another model",
-    FailureReason.USER_REJECTED: "agree on the approach before it is built",
-    FailureReason.TOOL_ERROR: "look at the tool's message before trying again",
-    FailureReason.API_ERROR: "nothing to do with the work: try again later",
-    FailureReason.INTERRUPTED: "smaller steps: it was stopped half-way",
-}
-
-
-class Topic(Struct, frozen=True, kw_only=True):
-    topic: str
-    sessions: int
-    failure: Rate
-    advice: str
-
-
-def topics_of(entries: Sequence[LedgerEntry]) -> tuple[tuple[Topic, ...], int]:
-    """Topics that fail oftener than the rest, or oddly never did, the worst first; and how many were looked at."""
-    known = [entry for entry in entries if entry.tasks and judged(entry)]
-    if not known:
-        return (), 0
-    share = sum((entry.failed or 0) > 0 for entry in known) / len(known)
-    subjects = _subjects(known)
-    bad, good = [], []
-    for topic, rows in subjects.items():
-        rate, lost = task_rate(rows), sum((entry.failed or 0) > 0 for entry in rows)
-        if lost > 1 and at_least(lost, len(rows), share) <= ODD:
-            bad.append(Topic(topic=topic, sessions=len(rows), failure=rate, advice=_advice(rows)))
-        elif not lost and (1 - share) ** len(rows) <= ODDLY_WELL:
-            good.append(Topic(topic=topic, sessions=len(rows), failure=rate, advice=_goes_well(rows)))
-    bad.sort(key=lambda one: (-(one.failure.value or 0.0), -one.failure.n, one.topic))
-    good.sort(key=lambda one: (-one.failure.n, one.topic))
-    return (*bad[:MOST_TOPICS], *good[: MOST_TOPICS // 3]), len(subjects)
-
-
-def _subjects(entries: Sequence[LedgerEntry]) -> dict[str, list[LedgerEntry]]:
-    """By keyword and by two that stand together; one that nearly always has the same neighbour is said with it."""
-    groups: defaultdict[str, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        pairs = [f"{one} {other}" for one, other in zip(entry.goal, entry.goal[1:], strict=False)]
-        for topic in dict.fromkeys((*entry.goal, *pairs)):
-            groups[topic].append(entry)
-    kept = {
-        topic: rows
-        for topic, rows in groups.items()
-        if len(rows) >= FEWEST and not _GENERIC.issuperset(topic.split(" "))
-    }
-    covered = {
-        word
-        for pair, rows in kept.items()
-        if " " in pair
-        for word in pair.split(" ")
-        if len(rows) >= 0.8 * len(kept.get(word, ()))
-    }
-    return {topic: rows for topic, rows in kept.items() if topic not in covered}
-
-
-def _advice(rows: Sequence[LedgerEntry]) -> str:
-    reasons = Counter(reason for entry in rows for reason in entry.failures)
-    for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        if reason in _ADVICE and 2 * n >= sum(reasons.values()):
-            return f"always verify: mostly {reason.replace('_', ' ')}, {_ADVICE[FailureReason(reason)]}"
-    return "always verify"
-
-
-def _goes_well(rows: Sequence[LedgerEntry]) -> str:
-    models = Counter(entry.model for entry in rows if entry.model)
-    model, n = models.most_common(1)[0] if models else ("", 0)
-    return f"goes well, mostly with {model}" if n and 2 * n >= len(rows) else "goes well"
-
-
-# Figures that carry how they were counted: a value, over how many, by which formula; and differences with an
-# interval.
-
-FEWEST_FOR_DIFFERENCE = 5  # sessions on each side, below which a difference is noise
-_MOST_PAIRS = 200_000
-_BEYOND_BELIEF = 1e15
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -359,16 +182,6 @@ class Difference(Struct, frozen=True, kw_only=True):
     n_with: int
     n_without: int
     formula: str
-
-
-SHIFT = (
-    "median of all pairwise differences (with − without) over the sessions that have the value; "
-    "the interval is that of the Mann–Whitney test, 95%"
-)
-RATE_SHIFT = (
-    "failure rate with − failure rate without; Newcombe's interval, 95%, in which a session counts once, "
-    "because tasks of one session fail together"
-)
 
 
 def spread(values: Iterable[float | None], formula: str) -> Spread:
@@ -430,15 +243,7 @@ def _thinned(values: Sequence[float], others: int) -> Sequence[float]:
     return sorted(values)[step // 2 :: step]
 
 
-class Failures(Struct, frozen=True):
-    """Tasks of a group of sessions: all, failed, and how many sessions had any."""
-
-    tasks: int
-    failed: int
-    sessions: int
-
-
-def rate_shift(with_memory: Failures, without: Failures) -> Difference | None:
+def rate_shift(with_memory: Clusters, without: Clusters) -> Difference | None:
     if min(with_memory.sessions, without.sessions) < FEWEST_FOR_DIFFERENCE or not (
         with_memory.tasks and without.tasks
     ):

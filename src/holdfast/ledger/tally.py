@@ -180,7 +180,7 @@ def _possible(keys: Sequence[str], values: Sequence[Any]) -> dict[str, list[Any]
 
 
 def figures_of(columns: Columns) -> Figures:
-    """What `LedgerStats` holds, by its names and in its order."""
+    """All figures of a ledger, in the order in which they are shown."""
     with localcontext(Context(prec=_EXACT)):
         models = _tallies(_named(columns["model"]), columns)
         whole = _Tally()
@@ -218,7 +218,7 @@ def figures_of(columns: Columns) -> Figures:
 
 
 def groups_of(columns: Columns, by: str) -> dict[str, Figures]:
-    """What `ModelStats` holds for each group. A session has several topics and counts for each of them."""
+    """The figures of each group. A session has several topics and counts for each of them."""
     values = columns[FIELD_OF[by]]
     if by == "topic":
         rows = [
