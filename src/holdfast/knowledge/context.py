@@ -324,10 +324,8 @@ def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> 
 
 def _hashed(stamp: str) -> str:
     """Stamps are kept, and may hold what was not cleaned: names of branches and files."""
-    try:
-        from _blake2 import blake2b  # `hashlib` would load all of OpenSSL
-    except ImportError:
-        from holdfast.core.hashes import blake2b
+    from holdfast.core.hashes import blake2b
+
     return blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if stamp else ""
 
 
