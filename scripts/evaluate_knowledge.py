@@ -16,7 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from holdfast.knowledge.checkout import listed
-from holdfast.knowledge.scan import Remembered, scan
+from holdfast.knowledge.scan import ScanState, scan
 from holdfast.model.knowledge import Convention
 
 # Categories under which the same fact may stand.
@@ -80,7 +80,7 @@ def main() -> int:
         if not root.is_dir():
             print(f"{name}: no checkout, left out")
             continue
-        conventions = list(scan(root, listed(root), Remembered()).items.conventions)
+        conventions = list(scan(root, listed(root), ScanState()).items.conventions)
         for fact in facts:
             hit = is_found(fact["category"], fact["value"], conventions)
             total += 1

@@ -15,7 +15,7 @@ import pytest
 from tests.command import Holdfast
 from tests.patience import PATIENCE_S
 
-from holdfast.knowledge.context import Here, Registry, Source
+from holdfast.knowledge.context import ContextSource, Here, Registry
 from holdfast.knowledge.live_context import LiveContext
 from holdfast.store.machine import Machine
 from holdfast.store.project import FORMAT
@@ -352,7 +352,7 @@ def test_a_watch_ends_when_nobody_reads_it_any_more(known: Path) -> None:
         assert errors.read() == b""
 
 
-class Moody(Source):
+class Moody(ContextSource):
     key = "test/moody"
 
     def __init__(self) -> None:

@@ -15,13 +15,13 @@ from tests.patience import PATIENCE_S
 from holdfast.guard.hidden_text import has_hidden, visible
 from holdfast.knowledge.context import (
     REST_S,
-    Change,
-    Entry,
+    ContextChange,
+    ContextEntry,
+    ContextSource,
     Here,
     Loaded,
     Registry,
     Snapshot,
-    Source,
     decode,
     encode,
 )
@@ -38,7 +38,7 @@ texts = st.dictionaries(st.text(max_size=8), st.text(max_size=30), max_size=4)
 worlds = st.dictionaries(st.sampled_from(KEYS), texts, max_size=6)
 
 
-def apply(values: dict[str, dict[str, str]], changes: list[Change]) -> dict[str, dict[str, str]]:
+def apply(values: dict[str, dict[str, str]], changes: list[ContextChange]) -> dict[str, dict[str, str]]:
     """The values after the changes: with those of `reconcile`, what was loaded."""
     after = dict(values)
     for change in changes:
@@ -49,7 +49,7 @@ def apply(values: dict[str, dict[str, str]], changes: list[Change]) -> dict[str,
     return after
 
 
-class Saying(Source):
+class Saying(ContextSource):
     """Says what it is given, however often it is asked."""
 
     def __init__(self, key: str, says: Any, stamp: str = "", rest: float = 0.0) -> None:
@@ -69,7 +69,7 @@ class Saying(Source):
         return self.says  # type: ignore[no-any-return]
 
 
-class Hanging(Source):
+class Hanging(ContextSource):
     key = "a/hanging"
 
     def __init__(self) -> None:
@@ -83,11 +83,11 @@ class Hanging(Source):
 
 
 def snapshot(values: Mapping[str, dict[str, str]]) -> Snapshot:
-    return Snapshot("/w", 5.0, {key: Entry(value, "s", 5.0) for key, value in values.items()})
+    return Snapshot("/w", 5.0, {key: ContextEntry(value, "s", 5.0) for key, value in values.items()})
 
 
 def loaded(values: Mapping[str, dict[str, str]]) -> Loaded:
-    return Loaded({key: Entry(value, "t", 6.0) for key, value in values.items()}, {})
+    return Loaded({key: ContextEntry(value, "t", 6.0) for key, value in values.items()}, {})
 
 
 def said(values: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
@@ -159,7 +159,7 @@ def test_a_source_that_is_no_longer_registered_is_gone() -> None:
 
 @pytest.mark.promise("X1")
 def test_more_sources_can_be_registered_and_render_themselves() -> None:
-    class Ticket(Source):
+    class Ticket(ContextSource):
         key = "tracker/ticket"
 
         def load(self, here: Here) -> dict[str, str]:
@@ -328,7 +328,7 @@ def test_where_nobody_asks_costly_sources_are_loaded_every_five_minutes_at_most(
     """A clock that was set back delays nothing: the next look begins anew."""
     assert REST_S == 300
     source = Saying("a", {"x": "new"}, stamp="other", rest=REST_S)
-    before = Snapshot("/w", 500.0, {"a": Entry({"x": "old"}, "same", 500.0)})
+    before = Snapshot("/w", 500.0, {"a": ContextEntry({"x": "old"}, "same", 500.0)})
     Registry([source]).load_all(at(500.0 + later), before, patient=True)
     assert source.asked == (1 if loaded_again else 0)
 
@@ -348,7 +348,7 @@ def test_the_five_minutes_are_not_counted_by_a_clock_that_can_be_set(monkeypatch
 
 def test_who_asks_gets_what_is_true_now() -> None:
     source = Saying("a", {"x": "new"}, stamp="other", rest=REST_S)
-    before = Snapshot("/w", HERE.now, {"a": Entry({"x": "old"}, "same", HERE.now)})
+    before = Snapshot("/w", HERE.now, {"a": ContextEntry({"x": "old"}, "same", HERE.now)})
     assert Registry([source]).load_all(HERE, before).entries["a"].value == {"x": "new"}
 
 
@@ -366,7 +366,7 @@ def test_what_was_kept_is_not_cleaned_again() -> None:
     assert cleaned == ["count", "other", "new"]
 
 
-RENDERINGS: list[Callable[[Source, dict[str, str], dict[str, str]], str]] = [
+RENDERINGS: list[Callable[[ContextSource, dict[str, str], dict[str, str]], str]] = [
     lambda source, old, new: source.summary(new),
     lambda source, old, new: source.render(new),
     lambda source, old, new: source.render_update(old, new),
@@ -389,5 +389,6 @@ def test_every_source_renders_whatever_is_kept_of_it(
 
 def test_a_change_tells_its_value() -> None:
     assert apply(
-        {"a": {"x": "1"}}, [Change("removed", "a", "gone", None), Change("added", "b", "", {"y": "2"})]
+        {"a": {"x": "1"}},
+        [ContextChange("removed", "a", "gone", None), ContextChange("added", "b", "", {"y": "2"})],
     ) == {"b": {"y": "2"}}

@@ -13,9 +13,10 @@ from holdfast.core.errors import UsageError
 from holdfast.knowledge import scan as scanning
 from holdfast.knowledge.checkout import listed
 from holdfast.knowledge.languages import is_elsewhere, is_generated, is_test
-from holdfast.knowledge.naming import style_of, tree_reader
-from holdfast.knowledge.scan import Remembered, Scanned, scan
+from holdfast.knowledge.naming import style_of
+from holdfast.knowledge.scan import Scanned, ScanState, scan
 from holdfast.knowledge.source import SIGNS, look_at, needed_words
+from holdfast.knowledge.syntax_trees import tree_reader
 from holdfast.model.knowledge import Convention, Items
 
 Write = Callable[[Mapping[str, str]], None]
@@ -33,7 +34,7 @@ def git(root: Path, *words: str) -> None:
 
 
 def look(root: Path) -> Scanned:
-    return scan(root, listed(root), Remembered())
+    return scan(root, listed(root), ScanState())
 
 
 def commit(root: Path, message: str) -> None:

@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.ledger.roi import Asking, Evidence, Kept, SessionFacts, Stumble, Subject, ToldFacts, roi_of
+from holdfast.ledger.roi import (
+    Asking,
+    FailedCommand,
+    MemorySize,
+    RoiEvidence,
+    SessionFacts,
+    Subject,
+    ToldFacts,
+    roi_of,
+)
 
 
 def session(number: int, **facts: Any) -> SessionFacts:
@@ -33,7 +42,7 @@ def figures(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def test_nothing_at_all_gives_every_figure_and_no_number_that_was_not_counted() -> None:
-    found = roi_of(Evidence())
+    found = roi_of(RoiEvidence())
     assert found.sessions.difference is None
     assert found.sessions.with_memory.cost.value is None
     assert found.injected.share.value is None and found.injected.share.note
@@ -49,9 +58,9 @@ def test_nothing_at_all_gives_every_figure_and_no_number_that_was_not_counted() 
 def test_sessions_with_memory_are_set_against_those_without_from_five_of_each_on() -> None:
     told = [session(n, told=True, cost_usd=1.0 + n, tasks=2, failed=0) for n in range(4)]
     others = [session(n, cost_usd=10.0 + n, tasks=4, failed=1) for n in range(10, 18)]
-    assert roi_of(Evidence(sessions=told + others)).sessions.difference is None
+    assert roi_of(RoiEvidence(sessions=told + others)).sessions.difference is None
     told.append(session(4, told=True, cost_usd=5.0, tasks=2))
-    found = roi_of(Evidence(sessions=told + others)).sessions
+    found = roi_of(RoiEvidence(sessions=told + others)).sessions
     assert (found.with_memory.cost.value, found.without_memory.cost.value) == (3.0, 23.5)
     assert found.without_memory.failures.value == 0.25 and found.without_memory.failures.n == 32
     assert found.difference is not None and found.difference.cost is not None
@@ -60,41 +69,41 @@ def test_sessions_with_memory_are_set_against_those_without_from_five_of_each_on
 
 
 def test_a_session_of_which_nobody_knows_whether_it_was_told_is_in_neither_group() -> None:
-    found = roi_of(Evidence(sessions=[session(1, told=None), session(2)])).sessions
+    found = roi_of(RoiEvidence(sessions=[session(1, told=None), session(2)])).sessions
     assert (found.with_memory.sessions.n, found.without_memory.sessions.n) == (0, 1)
 
 
 def test_a_session_that_recorded_less_than_it_was_told_is_left_out_of_the_share() -> None:
     sessions = [session(1, told=True, new_input=10), session(2, told=True, new_input=1000)]
     told = [ToldFacts(session=f"s{n}", tokens=50, bytes=200) for n in (1, 2)]
-    found = roi_of(Evidence(sessions=sessions, told=told)).injected
+    found = roi_of(RoiEvidence(sessions=sessions, told=told)).injected
     assert (found.tokens.value, found.tokens.n) == (100, 2)
     assert (found.share.value, found.share.n) == (0.05, 1)
 
 
 @pytest.mark.promise("M12")
 def test_re_explaining_is_measured_after_five_and_ten_sessions() -> None:
-    again = Stumble("yarn test", resolved=True)
+    again = FailedCommand("yarn test", resolved=True)
     files = frozenset({"a.py", "b.py"})
     sessions = [session(n, opened=files, stumbles=(again,) if n in (1, 7) else ()) for n in range(1, 13)]
-    first, second, rest = roi_of(Evidence(sessions=sessions)).re_explaining
+    first, second, rest = roi_of(RoiEvidence(sessions=sessions)).re_explaining
     assert (first.files.value, first.files.n) == (1.0, 8), "the first session has nothing before it"
     assert first.dead_ends.value is None
     assert (second.dead_ends.value, second.dead_ends.n) == (1.0, 1)
     assert (rest.n, rest.files.n) == (2, 4)
-    too_few = roi_of(Evidence(sessions=sessions[:9])).re_explaining
+    too_few = roi_of(RoiEvidence(sessions=sessions[:9])).re_explaining
     assert too_few[1].files.value is None and too_few[1].files.note == "not enough sessions yet: 9 of 10"
 
 
 def test_a_dead_end_that_nobody_resolved_cannot_be_repeated() -> None:
-    sessions = [session(n, stumbles=(Stumble("make x", resolved=False),)) for n in range(1, 7)]
-    first = roi_of(Evidence(sessions=sessions)).re_explaining[0]
+    sessions = [session(n, stumbles=(FailedCommand("make x", resolved=False),)) for n in range(1, 7)]
+    first = roi_of(RoiEvidence(sessions=sessions)).re_explaining[0]
     assert (first.dead_ends.value, first.dead_ends.n) == (0.0, 4)
 
 
 def test_since_counts_later_sessions_only_and_still_knows_the_earlier_ones() -> None:
     sessions = [session(n, opened=frozenset({"a.py"})) for n in range(1, 13)]
-    found = roi_of(Evidence(sessions=sessions, since=11.5))
+    found = roi_of(RoiEvidence(sessions=sessions, since=11.5))
     assert found.sessions.without_memory.sessions.n == 1
     assert [stage.n for stage in found.re_explaining] == [0, 0, 1]
     assert found.re_explaining[2].files.value == 1.0
@@ -107,7 +116,7 @@ def test_a_question_is_asked_again_only_where_another_session_had_the_answer_bef
         [Asking("s1", 1.0, None), Asking("s2", 2.0, None)],  # never answered
         [Asking("s3", 9.0, 9.0), Asking("s2", 2.0, 2.0)],  # the later one repeats the earlier
     ]
-    found = roi_of(Evidence(questions=groups, offered=4)).questions
+    found = roi_of(RoiEvidence(questions=groups, offered=4)).questions
     assert (found.asked_again.value, found.asked_again.n) == (2, 7)
     assert (found.offered.value, found.offered.n) == (4, 6)
 
@@ -120,7 +129,7 @@ def test_a_session_continues_from_memory_by_a_path_or_two_words() -> None:
         session(3, subject=Subject(paths=frozenset({"api/refund.py"}))),
     ]
     told = [ToldFacts(session=f"s{n}", tokens=1, bytes=1, opening=(line,)) for n in range(1, 5)]
-    found = roi_of(Evidence(sessions=sessions, told=told)).continued
+    found = roi_of(RoiEvidence(sessions=sessions, told=told)).continued
     assert (found.value, found.n) == (2, 3), "the fourth is not captured yet"
 
 
@@ -153,7 +162,7 @@ def made_session(number: int, seed: int) -> tuple[SessionFacts, ToldFacts | None
         failed=chance.randint(0, tasks),
         opened=some("a.py", "b.py", "c/d.py", "e"),
         changed=some("a.py", "b.py", "c/d.py", "e"),
-        stumbles=tuple(Stumble(command, chance.random() < 0.5) for command in some("x", "y", "z")),
+        stumbles=tuple(FailedCommand(command, chance.random() < 0.5) for command in some("x", "y", "z")),
         subject=subject(),
     )
     if not told:
@@ -164,18 +173,18 @@ def made_session(number: int, seed: int) -> tuple[SessionFacts, ToldFacts | None
 
 
 @st.composite
-def evidence(draw: st.DrawFn) -> Evidence:
+def evidence(draw: st.DrawFn) -> RoiEvidence:
     made = [made_session(number, seed) for number, seed in enumerate(draw(st.lists(SEEDS, max_size=16)))]
     asking = st.builds(Asking, st.sampled_from(["s0", "s1", "s2"]), MOMENTS, MOMENTS)
     kept = st.builds(
-        Kept,
+        MemorySize,
         category=st.just("session state"),
         named=st.just("current.md"),
         files=st.integers(0, 9),
         lines=st.integers(0, 10**6),
         bytes=st.integers(0, 10**9),
     )
-    return Evidence(
+    return RoiEvidence(
         sessions=[one for one, _ in made],
         told=[told for _, told in made if told],
         questions=draw(st.lists(st.lists(asking, max_size=4), max_size=3)),
@@ -187,12 +196,12 @@ def evidence(draw: st.DrawFn) -> Evidence:
     )
 
 
-def as_json(evidence: Evidence) -> dict[str, dict[str, Any]]:
+def as_json(evidence: RoiEvidence) -> dict[str, dict[str, Any]]:
     return dict(figures(msgspec.to_builtins(roi_of(evidence))))
 
 
 @given(evidence())
-def test_no_figure_is_without_base_negative_or_over_all(made: Evidence) -> None:
+def test_no_figure_is_without_base_negative_or_over_all(made: RoiEvidence) -> None:
     for path, figure in as_json(made).items():
         assert {"value", "n", "formula"} <= set(figure) and figure["formula"] and figure["n"] >= 0, path
         numbers = [
@@ -208,7 +217,7 @@ def test_no_figure_is_without_base_negative_or_over_all(made: Evidence) -> None:
 
 
 @given(evidence(), SEEDS)
-def test_adding_a_session_never_lowers_an_n(made: Evidence, seed: int) -> None:
+def test_adding_a_session_never_lowers_an_n(made: RoiEvidence, seed: int) -> None:
     one, told = made_session(len(made.sessions), seed)
     more = replace(made, sessions=[*made.sessions, one], told=[*made.told, *([told] if told else [])])
     before, after = as_json(made), as_json(more)

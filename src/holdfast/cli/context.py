@@ -12,7 +12,7 @@ from holdfast.cli.context_quick import REST_S, look_again
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.knowledge import context_view
-from holdfast.knowledge.live_context import LiveContext, Look, News
+from holdfast.knowledge.live_context import ContextLook, LiveContext, News
 
 DESCRIPTION = """Shows what holds in this directory now: date, environment, git, the instructions that agents are given
 by files, what is known of the repository, what agents noted for themselves. A line for each source; then
@@ -62,7 +62,7 @@ def _look_again(machine: Machine) -> None:
     look_again(str(project.memory), str(project.root), machine.env, machine.now().timestamp())
 
 
-def _json(look: Look, only: str, indent: int | None = None) -> str:
+def _json(look: ContextLook, only: str, indent: int | None = None) -> str:
     loaded = look.loaded
     shown = context_view.as_json(
         look.registry, look.place, loaded.entries, loaded.errors, look.changes, look.since, only
@@ -70,7 +70,7 @@ def _json(look: Look, only: str, indent: int | None = None) -> str:
     return context_view.dumped(shown, indent)
 
 
-def _show(look: Look, only: str) -> None:
+def _show(look: ContextLook, only: str) -> None:
     if look.warning:
         output.warn(look.warning)
     width = shutil.get_terminal_size().columns if output.on_terminal() else None

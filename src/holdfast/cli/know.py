@@ -11,7 +11,7 @@ from holdfast.cli import output
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, option
 from holdfast.cli.output import Column, Table, counted, on_screen
 from holdfast.core.errors import UsageError
-from holdfast.flows.repo_scan import Look, look
+from holdfast.flows.repo_scan import RepositoryLook, look
 from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _iso(at: float) -> str | None:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at else None
 
 
-def _show_scan(found: Look) -> None:
+def _show_scan(found: RepositoryLook) -> None:
     known = found.knowledge
     if found.unchanged:
         output.line(f"Nothing changed since the last look ({counted(known.looked.listed, 'file')}).")

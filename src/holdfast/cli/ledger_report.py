@@ -8,7 +8,7 @@ from html import escape
 
 from holdfast.cli import output
 from holdfast.cli.output import counted, decimal, dollars, percent, plural, short_model
-from holdfast.ledger.report import FEWEST, Month, Pairing, Report, report_of
+from holdfast.ledger.report import FEWEST, Month, Pairing, LedgerReport, report_of
 from holdfast.ledger.stats import Rate
 from holdfast.ledger.tally import UNKNOWN
 from holdfast.model.ledger import LedgerEntry
@@ -52,7 +52,7 @@ def show_report(rows: Sequence[LedgerEntry], form: str, nothing: str, *, as_json
         _show(report)
 
 
-def _show(report: Report) -> None:
+def _show(report: LedgerReport) -> None:
     output.heading(f"Your usage patterns ({plural(report.sessions, 'session')})")
     for title, lines in sections(report):
         output.section(title)
@@ -62,7 +62,7 @@ def _show(report: Report) -> None:
     output.item(report.maturity, 0)
 
 
-def markdown(report: Report) -> Iterator[str]:
+def markdown(report: LedgerReport) -> Iterator[str]:
     yield f"# Usage patterns ({plural(report.sessions, 'session')})"
     for title, lines in sections(report):
         yield f"\n## {title}\n"
@@ -70,7 +70,7 @@ def markdown(report: Report) -> Iterator[str]:
     yield f"\n{report.maturity}"
 
 
-def page(report: Report) -> str:
+def page(report: LedgerReport) -> str:
     """One HTML page that needs nothing else: no script, no network, plots drawn as SVG."""
     parts = [f"<h1>Usage patterns ({plural(report.sessions, 'session')})</h1>"]
     for title, lines in sections(report):
@@ -85,7 +85,7 @@ def page(report: Report) -> str:
     )
 
 
-def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+def sections(report: LedgerReport) -> Iterator[tuple[str, list[str]]]:
     """Title and lines of each part that has any."""
     parts = (
         ("Most Productive Model", _productive(report)),
@@ -113,7 +113,7 @@ def bar(share: float, width: int = BAR) -> str:
     return _FULL * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
 
 
-def _productive(report: Report) -> list[str]:
+def _productive(report: LedgerReport) -> list[str]:
     lines = []
     for best in report.most_productive:
         if best.model is not None:
@@ -138,7 +138,7 @@ def _short_note(note: str) -> str:
     return f"{text}{of}{short_model(model)}" if of else note
 
 
-def _complexity(report: Report) -> list[str]:
+def _complexity(report: LedgerReport) -> list[str]:
     return [
         f"{level.level + ':':<10}{level.share:>4.0%}  {bar(level.share):<{BAR}}  "
         f"(avg {decimal(level.avg_minutes, 0)}min, {dollars(level.avg_cost)}, n={level.sessions})"
@@ -146,7 +146,7 @@ def _complexity(report: Report) -> list[str]:
     ]
 
 
-def _topics(report: Report) -> list[str]:
+def _topics(report: LedgerReport) -> list[str]:
     if report.topics:
         return [f"{topic.topic}: {rate(topic.failure)} failed: {topic.advice}" for topic in report.topics]
     if not report.topics_looked_at:
@@ -155,7 +155,7 @@ def _topics(report: Report) -> list[str]:
     return [f"none of {number} fails clearly more or less often than the rest"]
 
 
-def _reasons(report: Report) -> list[str]:
+def _reasons(report: LedgerReport) -> list[str]:
     return [
         f"{failing.project_type if failing.project_type != UNKNOWN else 'language unknown'}: "
         + ", ".join(
@@ -165,25 +165,25 @@ def _reasons(report: Report) -> list[str]:
     ]
 
 
-def _refusals(report: Report) -> list[str]:
+def _refusals(report: LedgerReport) -> list[str]:
     return [
         f"{short_model(refused.model)}: {refused.refusals} in {counted(refused.sessions, 'session')}"
         for refused in report.refusals
     ]
 
 
-def _pairings(report: Report) -> list[str]:
+def _pairings(report: LedgerReport) -> list[str]:
     named = [(output.cut(name, MOST_NAMED), pair) for name, pair in _shown_pairings(report)]
     width = max((len(name) for name, _ in named), default=0)
     return [f"{name:<{width}}  {pair.sessions:>3} sessions  {rate(pair.failure)}" for name, pair in named]
 
 
-def _shown_pairings(report: Report) -> list[tuple[str, Pairing]]:
+def _shown_pairings(report: LedgerReport) -> list[tuple[str, Pairing]]:
     pairs = [pair for pair in report.pairings if pair.sessions >= 2][:MOST_PAIRINGS]
     return [(f"{pair.framework} × {short_model(pair.model)}", pair) for pair in pairs]
 
 
-def _trend(report: Report) -> list[str]:
+def _trend(report: LedgerReport) -> list[str]:
     months, before = _shown_months(report)
     most = max((month.sessions for month in months), default=1)
     lines = [f"earlier  {plural(before, 'session')}"] if before else []
@@ -199,7 +199,7 @@ def _trend(report: Report) -> list[str]:
     return lines
 
 
-def _shown_months(report: Report) -> tuple[list[Month], int]:
+def _shown_months(report: LedgerReport) -> tuple[list[Month], int]:
     """The latest months, and how many sessions came before them."""
     earlier = report.trend[:-MOST_MONTHS]
     return list(report.trend[-MOST_MONTHS:]), sum(month.sessions for month in earlier)
@@ -212,7 +212,7 @@ def _month(month: Month) -> str:
     return f"{plural(month.sessions, 'session')}, {cost}, {failed}"
 
 
-def _plot(title: str, report: Report) -> str:
+def _plot(title: str, report: LedgerReport) -> str:
     """A part as a plot; '' where text is better."""
     if title == "Task Complexity Distribution":
         return _complexity_plot(report)
@@ -233,7 +233,7 @@ def _plot(title: str, report: Report) -> str:
     return _months_plot(report) if title == "Month by Month" else ""
 
 
-def _complexity_plot(report: Report) -> str:
+def _complexity_plot(report: LedgerReport) -> str:
     most = max((level.share for level in report.complexity), default=0) or 1
     rows = [
         _row(
@@ -261,7 +261,7 @@ def _rates(rows: Sequence[tuple[str, Rate, str]]) -> str:
     )
 
 
-def _months_plot(report: Report) -> str:
+def _months_plot(report: LedgerReport) -> str:
     months, before = _shown_months(report)
     while months and not months[0].sessions:  # there is nothing to report before the first session
         del months[0]

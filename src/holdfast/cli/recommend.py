@@ -17,7 +17,7 @@ from holdfast.flows.advise import advise
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.recommend import OBJECTIVES, Recommendation
 from holdfast.ledger.rows import Filter
-from holdfast.ledger.similar import Candidate
+from holdfast.ledger.similar import ModelEstimate
 from holdfast.model.ledger import LedgerEntry
 
 MOST_SHOWN = 5
@@ -103,7 +103,7 @@ def _rests_on(entries: Sequence[LedgerEntry]) -> Table:
     )
 
 
-def _candidates(candidates: tuple[Candidate, ...]) -> Table:
+def _candidates(candidates: tuple[ModelEstimate, ...]) -> Table:
     return Table(
         columns=(
             Column("Model", style="cyan"),

@@ -1,4 +1,4 @@
-"""What this repository shows of itself and what sessions learned of it: looked up, looked at anew, and kept."""
+"""Scans the repository where something changed, and keeps what the scan and the sessions show of it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from holdfast.core.errors import StoreError
 from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge import store
-from holdfast.knowledge.checkout import Listed, head_of, index_stamp, listed, printable
+from holdfast.knowledge.checkout import FileListing, head_of, index_stamp, listed, printable
 from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 if TYPE_CHECKING:
-    from holdfast.knowledge.scan import Progress, Remembered
+    from holdfast.knowledge.scan import Progress, ScanState
     from holdfast.model.events import DistilledSession
     from holdfast.model.memory import Fact
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 _CACHE_VERSION = 4
 _LONG_RUN = lazy_regex(r"[A-Za-z0-9_+=-]{20}")
-REST_S = 300.0  # between two looks that nobody asked for
+_LEFT_OUT = frozenset({"result", "id"})  # categories of facts that serve one moment or one query only
+_MOST_RECORDS = 2000
+REST_S = 300.0  # between two scans that no person asked for
 
 
 class Stamps(Struct, array_like=True):
@@ -46,13 +48,15 @@ class Stamps(Struct, array_like=True):
     kept: float = 0.0  # when the knowledge was kept that rests on this; 0 when it was only shown
 
 
-class Look(Struct, frozen=True):
+class RepositoryLook(Struct, frozen=True):
     knowledge: Knowledge
     unchanged: bool
     kept: bool
 
 
-def look(machine: Machine, project: Project, *, keep: bool, progress: Progress | None = None) -> Look:
+def look(
+    machine: Machine, project: Project, *, keep: bool, progress: Progress | None = None
+) -> RepositoryLook:
     """Knowledge as of now. Only what changed since the last look is read; `keep` writes it down.
 
     What a look leaves for the next is derived, and written where there is a memory even when nothing is kept.
@@ -65,17 +69,17 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
         if stamps.memory == _memory_stamps(project):
             if keep:
                 store.touch_cache(project)
-            return Look(known, True, keep)
+            return RepositoryLook(known, True, keep)
         return _with_new_facts(machine, project, stamps, rest, keep=keep)
     names = found or listed(project.root)
-    from holdfast.knowledge.scan import VERSION, Remembered, scan
+    from holdfast.knowledge.scan import VERSION, ScanState, scan
 
     try:
         before = (
-            msgspec.msgpack.decode(rest, type=Remembered) if rest and stamps.scan == VERSION else Remembered()
+            msgspec.msgpack.decode(rest, type=ScanState) if rest and stamps.scan == VERSION else ScanState()
         )
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        before = Remembered()
+        before = ScanState()
     memory = _memory_stamps(project)
     index = index_stamp(project.root)
     scanned = scan(project.root, names, before, progress or (lambda *_: None))
@@ -103,11 +107,11 @@ def look(machine: Machine, project: Project, *, keep: bool, progress: Progress |
                      os.fsencode("\n".join(writable)).decode("latin-1"), tuple(flat),
                      new.scanned_at if keep else 0.0)  # fmt: skip
         _write_cache(project, own, msgspec.msgpack.encode(_writable(scanned.remembered, clean)), needed=keep)
-    return Look(new, False, keep)
+    return RepositoryLook(new, False, keep)
 
 
 def keep_fresh(machine: Machine, project: Project) -> None:
-    """For work that nobody waits for: a look at what changed, unless there was one a short while ago."""
+    """Scans what changed, in the background, unless there was a scan a short while ago."""
     known = store.load(project)
     if not 0 <= machine.now().timestamp() - known.scanned_at < REST_S:
         look(machine, project, keep=True)
@@ -125,14 +129,18 @@ def learn_facts(machine: Machine, project: Project) -> None:
         _change_facts(machine, project, facts)
 
 
-def _with_new_facts(machine: Machine, project: Project, stamps: Stamps, rest: bytes, *, keep: bool) -> Look:
+def _with_new_facts(
+    machine: Machine, project: Project, stamps: Stamps, rest: bytes, *, keep: bool
+) -> RepositoryLook:
     stamps.memory = _memory_stamps(project)
     facts = _cleaned(machine, project, Items(facts=tuple(session_facts(machine, project)))).facts
     if not keep:
-        return Look(store.with_facts(store.load(project), facts, _caps(machine, project)), False, False)
+        return RepositoryLook(
+            store.with_facts(store.load(project), facts, _caps(machine, project)), False, False
+        )
     new = _change_facts(machine, project, facts)
     _write_cache(project, stamps, rest, needed=True)
-    return Look(new, False, True)
+    return RepositoryLook(new, False, True)
 
 
 def _change_facts(machine: Machine, project: Project, facts: tuple[LearnedFact, ...]) -> Knowledge:
@@ -140,7 +148,7 @@ def _change_facts(machine: Machine, project: Project, facts: tuple[LearnedFact, 
     return store.change(project, lambda known: store.with_facts(known, facts, caps))
 
 
-def _same_files(project: Project, stamps: Stamps) -> Listed | bool:
+def _same_files(project: Project, stamps: Stamps) -> FileListing | bool:
     """True when nothing that the last look rested on has changed; else the names, where they had to be asked for."""
     index = index_stamp(project.root)
     if index and index == stamps.index and head_of(project.root) == stamps.head:
@@ -164,7 +172,7 @@ def _may_be_kept(name: str, clean: Callable[[str], str]) -> bool:
     return "\n" not in name and (not _LONG_RUN.search(name) or clean(name) == name)
 
 
-def _writable(remembered: Remembered, clean: Callable[[str], str]) -> Remembered:
+def _writable(remembered: ScanState, clean: Callable[[str], str]) -> ScanState:
     """Without names that are not UTF-8 or hold a token: what cannot be written down is looked at again."""
     return replace(
         remembered,
@@ -217,9 +225,6 @@ def _caps(machine: Machine, project: Project) -> Caps:
     return Caps(settings.know_conventions, settings.know_patterns, settings.know_facts, settings.know_files)
 
 
-# --- what may be written down ----------------------------------------------------------------------------
-
-
 def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
     """Commands, commit messages and names of a repository can hold a secret like any other text, or what was forgotten.
 
@@ -253,13 +258,6 @@ def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
     )
     facts = tuple(replace(one, statement=clean(one.statement)) for one in items.facts)
     return replace(items, conventions=conventions, patterns=patterns, files=notes, facts=facts)
-
-
-# Facts that sessions showed or a person kept, for what is known of the repository: each once, with who says
-# so.
-
-_LEFT_OUT = frozenset({"result", "id"})  # of one moment, or of use to one query only
-_MOST_RECORDS = 2000
 
 
 def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:

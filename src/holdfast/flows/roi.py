@@ -1,4 +1,4 @@
-"""Gathers what the figures on memory's worth are counted over: records, the trace of what was told, and the files."""
+"""Gathers what `ledger/roi.py` counts over: session records, the trace of injected lines, and the memory's files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError
 from holdfast.core.names import inside
 from holdfast.core.patterns import lazy_regex
-from holdfast.ledger.roi import Asking, Evidence, Kept, Roi, SessionFacts, Stumble, Subject, ToldFacts, roi_of
+from holdfast.ledger.roi import (
+    Asking,
+    FailedCommand,
+    MemorySize,
+    Roi,
+    RoiEvidence,
+    SessionFacts,
+    Subject,
+    ToldFacts,
+    roi_of,
+)
 from holdfast.ledger.rows import read_ledger
 from holdfast.memory.merging import merge
 from holdfast.memory.store import answers_given
@@ -41,9 +51,9 @@ CATEGORIES = {
 }
 
 
-def _kept(project: Project) -> tuple[list[Kept], list[str]]:
+def _kept(project: Project) -> tuple[list[MemorySize], list[str]]:
     """How much the memory of all projects of the repository holds, and which files could not be counted and why."""
-    found = {category: Kept(category, named) for category, named in CATEGORIES.items()}
+    found = {category: MemorySize(category, named) for category, named in CATEGORIES.items()}
     problems: list[str] = []
     for category, path in _places(project.memory, problems):
         try:
@@ -119,7 +129,7 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
     ]
     offered = [answer for answer in answers_given(project) if start is None or answer.at >= start]
     return roi_of(
-        Evidence(
+        RoiEvidence(
             sessions=sessions,
             told=told,
             questions=_askings(records),
@@ -134,7 +144,7 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
 
 
 def _records(project: Project) -> list[DistilledSession]:
-    """In time order; those without a date first. What was forgotten is not counted, wherever it may still lie."""
+    """In time order, those without a date first. Forgotten sessions are not counted."""
     try:
         forgotten = {entry.session for entry in read_ledger(project).entries if entry.forgotten}
     except HoldfastError:
@@ -151,7 +161,7 @@ def _records(project: Project) -> list[DistilledSession]:
 
 def _facts(record: DistilledSession, told: bool | None, *, with_subject: bool) -> SessionFacts:
     used = [model.usage for model in record.models]
-    # What lies outside the project is not of the project, and other machines name it in another way.
+    # Files outside the project do not count, and other machines name them differently.
     files = [touch for touch in record.files if not os.path.isabs(touch.path) and ":" not in touch.path[:3]]
     return SessionFacts(
         session=record.session,
@@ -165,7 +175,9 @@ def _facts(record: DistilledSession, told: bool | None, *, with_subject: bool) -
         failed=sum(task.status == "failed" for task in record.tasks),
         opened=frozenset(touch.path for touch in files if touch.reads),
         changed=frozenset(touch.path for touch in files if touch.edits),
-        stumbles=tuple(Stumble(folded(end.tried), bool(end.instead)) for end in record.harvest.dead_ends),
+        stumbles=tuple(
+            FailedCommand(folded(end.tried), bool(end.instead)) for end in record.harvest.dead_ends
+        ),
         subject=_subject(record) if with_subject else Subject(),
     )
 
@@ -179,9 +191,6 @@ def _subject(record: DistilledSession) -> Subject:
     said = "\n".join([record.goal, *(task.title for task in record.tasks)])
     words = {*record.keywords, *keywords(said, MOST_WORDS)}
     return Subject(frozenset(words), frozenset(touch.path for touch in record.files))
-
-
-# --- what sessions were told ---------------------------------------------------------------------------
 
 
 def _told(trace: Iterable[Injection], since: float | None) -> list[ToldFacts]:
@@ -234,9 +243,6 @@ def _moment(time: str) -> float | None:
         return datetime.fromisoformat(time).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
-
-
-# --- the rest ------------------------------------------------------------------------------------------
 
 
 def _askings(records: Sequence[DistilledSession]) -> list[list[Asking]]:

@@ -25,7 +25,7 @@ _SECONDS = 60.0
 LARGEST = 400_000  # a longer file is data or made by a tool
 
 
-class Listed(Struct, frozen=True):
+class FileListing(Struct, frozen=True):
     """The names as they came, to be compared with those of last time before anything is made of them."""
 
     raw: bytes
@@ -41,7 +41,7 @@ class Listed(Struct, frozen=True):
         return [os.fsdecode(name) for name in self.raw.split(b"\0") if name][:MOST_NAMES]
 
 
-def listed(root: Path) -> Listed:
+def listed(root: Path) -> FileListing:
     """The names of all files; UsageError where there is no work tree to look at."""
     if (
         not os.path.lexists(root / ".git")
@@ -56,9 +56,11 @@ def listed(root: Path) -> Listed:
         for words in (("ls-files", "-z"), ("ls-files", "-z", "--others", "--exclude-standard")):
             answer = run_git(root, *words, seconds=_SECONDS, most_bytes=_MOST_BYTES)
             if raw := answer.data:
-                return Listed(raw[: raw.rfind(b"\0") + 1], "git", head_of(root), answer.whole)
+                return FileListing(raw[: raw.rfind(b"\0") + 1], "git", head_of(root), answer.whole)
     names = walked(root)
-    return Listed(b"\0".join(os.fsencode(name) for name in names) + b"\0", "walk", "", len(names) < 20_000)
+    return FileListing(
+        b"\0".join(os.fsencode(name) for name in names) + b"\0", "walk", "", len(names) < 20_000
+    )
 
 
 def head_of(root: Path) -> str:
@@ -87,20 +89,20 @@ def index_stamp(root: Path) -> str:
     return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}" if found else ""
 
 
-class Stamp(Struct, frozen=True, array_like=True):
+class FileStamp(Struct, frozen=True, array_like=True):
     """What changes when a file changes."""
 
     mtime: int
     size: int
 
 
-def stamp_of(root: str, name: str) -> Stamp | None:
+def stamp_of(root: str, name: str) -> FileStamp | None:
     """None for what is gone, is a link, or is no regular file: such things are not read."""
     try:
         found = os.lstat(f"{root}/{name}")
     except (OSError, ValueError):
         return None
-    return Stamp(found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
+    return FileStamp(found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
 
 def bytes_of(root: Path, name: str, most: int = LARGEST) -> bytes | None:

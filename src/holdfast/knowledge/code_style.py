@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from holdfast.knowledge.findings import convention, of_counts
 from holdfast.knowledge.ground import Ground, field_of
 from holdfast.knowledge.languages import FAMILY, shown
-from holdfast.knowledge.source import LENGTHS, Seen
+from holdfast.knowledge.source import LENGTHS, SourceSigns
 from holdfast.model.knowledge import Convention, Evidence
 
 _Setting = tuple[str, str, Evidence]  # category, value, where
@@ -120,7 +120,7 @@ _DEFAULTS = {
 
 
 def style_conventions(
-    ground: Ground, seen: Mapping[str, Seen], tools: Mapping[str, set[str]]
+    ground: Ground, seen: Mapping[str, SourceSigns], tools: Mapping[str, set[str]]
 ) -> list[Convention]:
     """`tools` names the formatters and linters in use, which decide whose defaults hold."""
     formatters = tools.get("formatter", set())
@@ -283,7 +283,7 @@ def _by_default(ground: Ground, language: str, formatters: set[str]) -> Iterator
         yield category, value, Evidence(manifest, said)
 
 
-def _indent(own: list[Seen]) -> _Observed | None:
+def _indent(own: list[SourceSigns]) -> _Observed | None:
     votes = Counter(one.indent for one in own if one.indent)
     if sum(votes.values()) < 3:
         return None
@@ -294,7 +294,7 @@ def _indent(own: list[Seen]) -> _Observed | None:
     return ("tabs" if winner == "tab" else f"{winner} spaces"), count, others, ""
 
 
-def _quotes(own: list[Seen]) -> _Observed | None:
+def _quotes(own: list[SourceSigns]) -> _Observed | None:
     single, double = sum(one.single for one in own), sum(one.double for one in own)
     if single + double < 30 or max(single, double) < 0.8 * (single + double):
         return None
@@ -302,7 +302,7 @@ def _quotes(own: list[Seen]) -> _Observed | None:
     return winner, max(single, double), min(single, double), example
 
 
-def _length(own: list[Seen]) -> _Observed | None:
+def _length(own: list[SourceSigns]) -> _Observed | None:
     """A limit shows as a cliff: many lines come close to it, hardly any goes over."""
     lines = sum(one.lines for one in own)
     if lines < 2000:
@@ -315,7 +315,7 @@ def _length(own: list[Seen]) -> _Observed | None:
     return None
 
 
-def _semicolons(own: list[Seen], paths: list[str]) -> Convention | None:
+def _semicolons(own: list[SourceSigns], paths: list[str]) -> Convention | None:
     with_one = sum(one.signs.get("semicolon", 0) > one.lines * 0.1 for one in own)
     without = sum(one.signs.get("semicolon", 0) <= one.lines * 0.02 and one.lines > 15 for one in own)
     if with_one + without < 5 or max(with_one, without) < 0.8 * (with_one + without):

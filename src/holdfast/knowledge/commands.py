@@ -42,7 +42,7 @@ _FENCED = lazy_regex(
     r"^[ \t]*```[ \t]*(?:bash|sh|shell|shell-session|console|zsh|text)?[ \t]*\n([\s\S]*?)```", re.MULTILINE
 )
 _ASCIIDOC = lazy_regex(r"^-{4}\n([\s\S]*?)^-{4}$", re.MULTILINE)
-# Of text that is indented only what is plainly typed: after a prompt, or beginning with a tool's name.
+# Of indented text only commands: after a prompt, or beginning with the name of a tool.
 _INDENTED = lazy_regex(
     r"^(?: {2,}|\t)(?:[$%>] +(?P<typed>\S.*)|(?P<told>(?:make|cargo|go|npm|npx|pnpm|yarn|bun|mvn|gradle|"
     r"bundle|rake|pytest|python3?|tox|nox|uv|poetry|hatch|pre-commit|cmake|ctest|meson|ninja|just|"
@@ -54,7 +54,7 @@ _INLINE = lazy_regex(r"[a-z.][\w./-]* \S.{0,80}|(?:scripts?|bin)/[\w./-]+")
 _Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
 
 
-class Command(Struct, frozen=True):
+class RepositoryCommand(Struct, frozen=True):
     """One shell command, where it stands, and the task it belongs to (`make test`), if any."""
 
     text: str
@@ -65,9 +65,9 @@ class Command(Struct, frozen=True):
     name: str = ""  # the task's own name
 
 
-def commands_of(root: Path, names: list[str], runner: str) -> list[Command]:
+def commands_of(root: Path, names: list[str], runner: str) -> list[RepositoryCommand]:
     """All commands of these files, in order. `runner` runs a script of package.json: `pnpm`, `npm run`."""
-    found: list[Command] = []
+    found: list[RepositoryCommand] = []
     for name in names:
         place, read = next((place, read) for pattern, place, read in _READERS if pattern.search(name))
         try:
@@ -76,7 +76,7 @@ def commands_of(root: Path, names: list[str], runner: str) -> list[Command]:
                     task, own = _task_of_script(name)
                 elif "/" in name:
                     task = ""  # a task of a part is not what is run for the whole
-                found += [Command(part, name, field, place, task, own) for part in _parts(line)]
+                found += [RepositoryCommand(part, name, field, place, task, own) for part in _parts(line)]
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             pass  # a broken file says nothing
         if len(found) > _MOST:
@@ -89,7 +89,7 @@ def holds_commands(name: str) -> bool:
 
 
 def _parts(line: str) -> Iterator[str]:
-    """The single commands of a line; `$(UV) run x` and `@x` as they would be run."""
+    """The single commands of a line, without `@` and the like."""
     line = line.replace("\\\n", " ")
     for part in re.split(r"&&|\|\||;|\n", line):
         plain = " ".join(re.sub(r"^\$\{?[A-Z_]+\}?(?=[a-z])", "", part.strip().lstrip("@-+> ")).split())
@@ -321,7 +321,7 @@ def _rakefile(text: str, _: str) -> _Lines:
             yield command, name, f"rake {name}", name
 
 
-# Scripts that stand for tasks, where projects keep such: `scripts/test`, `bin/lint`, `./runtests.sh`.
+# Scripts that are named like tasks: `scripts/test`, `bin/lint`, `./runtests.sh`.
 _SCRIPTS = (
     r"^(?:(?:scripts?|bin|dev|hack)/)?"
     r"(?:tests?|unit|lint|format|fmt|check|typecheck|build|setup|bootstrap|install|run[-_]?tests?)(?:\.sh)?"

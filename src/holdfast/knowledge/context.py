@@ -27,7 +27,7 @@ ADDED, UPDATED, REMOVED = "added", "updated", "removed"
 
 
 class Here:
-    """The place and the moment that sources are asked about; they read neither the clock nor the environment."""
+    """The place and time that sources report on; they read neither the clock nor the environment themselves."""
 
     __slots__ = ("cwd", "env", "home", "knowledge", "memory", "now", "root")
 
@@ -51,15 +51,15 @@ class Here:
         self.knowledge = knowledge  # what is kept as knowledge of the repository, read when it is asked for
 
 
-class Source:
-    """One kind of context. `key` and `load` are its own; the rest has a plain form that a source may better."""
+class ContextSource:
+    """One kind of context. A source defines `key` and `load`; the other methods have defaults."""
 
     key = ""
     rest = 0.0
     whole = True  # whether the last `load` was complete; else the next look loads again, whatever the stamp
 
     def stamp(self, here: Here) -> str:
-        """Cheap to get, and another one when `load` would give something else. '' is never the same."""
+        """Cheap to compute, and different when `load` would give something else. '' never counts as the same."""
         return ""
 
     def load(self, here: Here) -> Value:
@@ -101,8 +101,8 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-class Entry:
-    """What one source said, the stamp it was valid for, and when that was."""
+class ContextEntry:
+    """The value of one source, the stamp it is valid for, and when it was loaded."""
 
     __slots__ = ("at", "stamp", "value")
 
@@ -112,7 +112,7 @@ class Entry:
         self.at = at
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Entry) and (self.value, self.stamp) == (other.value, other.stamp)
+        return isinstance(other, ContextEntry) and (self.value, self.stamp) == (other.value, other.stamp)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -122,14 +122,14 @@ class Snapshot:
 
     __slots__ = ("at", "entries", "place")
 
-    def __init__(self, place: str, at: float, entries: dict[str, Entry]) -> None:
+    def __init__(self, place: str, at: float, entries: dict[str, ContextEntry]) -> None:
         self.place = place
         self.at = at
         self.entries = entries
 
 
 def file_name(place: str) -> str:
-    """Worktrees share a memory, and each directory has its own context; the file itself says which one it is of."""
+    """The file of a directory's context: worktrees share a memory, and each directory has its own."""
     from binascii import crc32
 
     return f"context-{crc32(place.encode('utf-8', 'surrogatepass')):08x}.json"
@@ -147,7 +147,7 @@ def encode(snapshot: Snapshot) -> bytes:
 
 
 def decode(data: bytes, place: str) -> Snapshot | None:
-    """None for anything that is not a snapshot of this place: it is derived, and made again."""
+    """None for anything that is not a snapshot of this place: it is derived and is made again."""
     import json
 
     try:
@@ -160,14 +160,14 @@ def decode(data: bytes, place: str) -> Snapshot | None:
         return None
 
 
-def _entry(kept: dict[str, object]) -> Entry:
+def _entry(kept: dict[str, object]) -> ContextEntry:
     value, at = kept["value"], kept["at"]
     if not isinstance(at, float | int) or not isinstance(value, dict) or {*map(type, value.values())} - {str}:
         raise TypeError("no entry")
-    return Entry(value, str(kept["stamp"]), float(at))
+    return ContextEntry(value, str(kept["stamp"]), float(at))
 
 
-class Change:
+class ContextChange:
     """One source's context is new, different or gone; `text` is the source's own line on it."""
 
     __slots__ = ("key", "kind", "text", "value")
@@ -176,40 +176,40 @@ class Change:
         self.kind = kind
         self.key = key
         self.text = text
-        self.value = value  # what it is from now on; None when it is gone
+        self.value = value  # the new value; None when it is gone
 
 
 class Loaded:
-    """What all sources say now, in their order; and the errors of those that could not be asked."""
+    """The current values of all sources, in their order, and the errors of those that failed."""
 
     __slots__ = ("entries", "errors")
 
-    def __init__(self, entries: dict[str, Entry], errors: dict[str, str]) -> None:
+    def __init__(self, entries: dict[str, ContextEntry], errors: dict[str, str]) -> None:
         self.entries = entries
         self.errors = errors
 
 
 class _Outcome:
-    """Where a thread leaves what it found. One that comes too late leaves it where nobody looks."""
+    """Where a thread leaves its result. The result of a thread that comes too late is not read."""
 
     __slots__ = ("entry", "error")
 
     def __init__(self) -> None:
-        self.entry: Entry | None = None
+        self.entry: ContextEntry | None = None
         self.error = ""
 
 
 class Registry:
     """Sources by key, in the order in which they were registered."""
 
-    def __init__(self, sources: Iterable[Source] = ()) -> None:
-        self._sources: dict[str, Source] = {}
+    def __init__(self, sources: Iterable[ContextSource] = ()) -> None:
+        self._sources: dict[str, ContextSource] = {}
         self._busy: dict[str, Thread] = {}
-        self._loaded_at: dict[str, float] = {}  # by a clock that nobody can set
+        self._loaded_at: dict[str, float] = {}  # by the monotonic clock
         for source in sources:
             self.register(source)
 
-    def register(self, source: Source) -> None:
+    def register(self, source: ContextSource) -> None:
         key = source.key
         if not key or not key.isascii() or not key.replace("/", "").replace("-", "").isalnum():
             raise ValueError(f"a source's key is letters, digits, - and /, not {key!r}")
@@ -221,7 +221,7 @@ class Registry:
     def keys(self) -> tuple[str, ...]:
         return tuple(self._sources)
 
-    def source(self, key: str) -> Source:
+    def source(self, key: str) -> ContextSource:
         return self._sources[key]
 
     def load_all(
@@ -233,7 +233,7 @@ class Registry:
         limit: float = LIMIT_S,
         patient: bool = False,
     ) -> Loaded:
-        """Every source at once. `patient`: nobody asked, so those that take work are given their rest."""
+        """Loads every source at once. `patient`: no person asked, so slow sources are given their rest."""
         from threading import Thread
 
         before = previous.entries if previous else {}
@@ -262,17 +262,17 @@ class Registry:
     def _gathered(
         self,
         outcomes: Mapping[str, _Outcome],
-        before: Mapping[str, Entry],
+        before: Mapping[str, ContextEntry],
         clean: Callable[[str], str] | None,
     ) -> Loaded:
-        entries: dict[str, Entry] = {}
+        entries: dict[str, ContextEntry] = {}
         errors: dict[str, str] = {}
         for key, outcome in outcomes.items():
             known, entry = before.get(key), outcome.entry
             if entry is not None and entry is not known:
                 self._loaded_at[key] = time.monotonic()
                 if clean is not None:
-                    entry = Entry(_cleaned(entry.value, clean, known), entry.stamp, entry.at)
+                    entry = ContextEntry(_cleaned(entry.value, clean, known), entry.stamp, entry.at)
             if entry is not None:
                 entries[key] = entry
                 continue
@@ -282,32 +282,32 @@ class Registry:
                 entries[key] = known
         return Loaded(entries, errors)
 
-    def _rests(self, source: Source, known: Entry, now: float) -> bool:
+    def _rests(self, source: ContextSource, known: ContextEntry, now: float) -> bool:
         if key_at := self._loaded_at.get(source.key):
             return time.monotonic() - key_at < source.rest
         return 0 <= now - known.at < source.rest  # a clock that was set back must not stop the refresh
 
-    def reconcile(self, previous: Snapshot | None, loaded: Loaded) -> list[Change]:
+    def reconcile(self, previous: Snapshot | None, loaded: Loaded) -> list[ContextChange]:
         """What is new, different or gone, in the order of the sources; unknown ones, which are gone, last."""
         known = previous.entries if previous else {}
         before = {key: entry.value for key, entry in known.items() if entry.value}
-        changes: list[Change] = []
+        changes: list[ContextChange] = []
         for key, source in self._sources.items():
             entry, old = loaded.entries.get(key), before.get(key)
             new = entry.value if entry else None
             if new and old is None:
-                changes.append(Change(ADDED, key, _said(source.summary, new), new))
+                changes.append(ContextChange(ADDED, key, _said(source.summary, new), new))
             elif new and old is not None and new != old:
-                changes.append(Change(UPDATED, key, _said(source.render_update, old, new), new))
+                changes.append(ContextChange(UPDATED, key, _said(source.render_update, old, new), new))
             elif not new and old is not None:
-                changes.append(Change(REMOVED, key, _said(source.render_removal, old), None))
+                changes.append(ContextChange(REMOVED, key, _said(source.render_removal, old), None))
         for key in sorted(set(before) - set(self._sources)):
-            changes.append(Change(REMOVED, key, "no longer a source", None))
+            changes.append(ContextChange(REMOVED, key, "no longer a source", None))
         return changes
 
 
-def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> None:
-    """Runs in a thread of its own; whatever a source does, the others do not notice."""
+def _ask(source: ContextSource, here: Here, known: ContextEntry | None, outcome: _Outcome) -> None:
+    """Runs in a thread of its own, so that a failing source does not affect the others."""
     try:
         stamp = source.stamp(here)
         if not isinstance(stamp, str):
@@ -316,7 +316,7 @@ def _ask(source: Source, here: Here, known: Entry | None, outcome: _Outcome) -> 
         if known is not None and stamp and stamp == known.stamp:
             outcome.entry = known
         else:
-            outcome.entry = Entry(_checked(source.load(here)), stamp if source.whole else "", here.now)
+            outcome.entry = ContextEntry(_checked(source.load(here)), stamp if source.whole else "", here.now)
     except BaseException as error:
         said = str(error) if isinstance(error, OSError | TypeError) else f"{type(error).__name__}: {error}"
         outcome.error = said or type(error).__name__
@@ -347,8 +347,8 @@ def _checked(value: object) -> Value:
     return kept
 
 
-def _cleaned(value: Value, clean: Callable[[str], str], known: Entry | None) -> Value:
-    """Each text as it may be kept. What was kept before has been cleaned; looking again takes a while to get ready."""
+def _cleaned(value: Value, clean: Callable[[str], str], known: ContextEntry | None) -> Value:
+    """Each text as it may be kept. What was kept before is clean already; loading the rules takes a while."""
     done = {*known.value, *known.value.values()} if known else set()
     return {
         name if name in done else clean(name): text if text in done or text.isdigit() else clean(text)

@@ -1,4 +1,4 @@
-"""Where the repository stands: branch, last commit, how many files are changed, what is half done."""
+"""The built-in sources of live context: date, environment, git, instructions, knowledge, agents' own notes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 from holdfast.core.git import MOST_BYTES, ask_git
 from holdfast.core.place import Checkout, find_checkout
 from holdfast.core.reading import first_line, is_file, is_inside, names_in, stamp_of
-from holdfast.knowledge.context import REST_S, Registry, Source, counted, differences, one_line
-from holdfast.knowledge.instructions import Found, InstructionsSource, TextFiles
+from holdfast.knowledge.context import REST_S, ContextSource, Registry, counted, differences, one_line
+from holdfast.knowledge.instructions import InstructionsSource, TextFile, TextFiles
 
 TYPE_CHECKING = False
 
@@ -40,9 +40,27 @@ _UNDER_WAY = (
 )
 _SHORT_ID = 9
 NOT_COUNTED = "not counted"
+FILE = "session.json"
+_MOST_CONVENTIONS = 12
+_LEAST_CONFIDENCE = 0.6
+_COUNTED = (("patterns", "pattern"), ("facts", "fact"), ("files", "file"))
+_MOST_NOTES = 20
+_LED_OUT = "a link that leads out of the agent's folder"
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_PARTS = ("night", "morning", "afternoon", "evening")  # six hours each
+_PINNED = (
+    ("python", ".python-version"),
+    ("node", ".nvmrc"),
+    ("node", ".node-version"),
+    ("ruby", ".ruby-version"),
+    ("rust", "rust-toolchain"),
+    ("java", ".java-version"),
+)
 
 
-class GitSource(Source):
+class GitSource(ContextSource):
+    """Branch, last commit, how many files are changed, and what is under way: a merge, a rebase."""
+
     key = "core/git"
 
     def __init__(self) -> None:
@@ -104,7 +122,7 @@ def _changed(value: Value) -> str:
 
 
 def _standing(here: Here, checkout: Checkout) -> Value:
-    """One call of git; what it cannot tell in time is had more cheaply, or left unknown."""
+    """One call of git; what it does not answer in time is read from cheaper sources or left unknown."""
     branch, commit = checkout.head()
     changed = NOT_COUNTED
     told = ask_git(here.root, _STATUS, here.env, _LIMIT_S)
@@ -129,15 +147,9 @@ def _standing(here: Here, checkout: Checkout) -> Value:
     }
 
 
-# What is known of the repository itself, in a few lines: conventions first, counts of the rest.
+class KnowledgeSource(ContextSource):
+    """Conventions of the repository, and how many patterns, facts and notes on files are known."""
 
-FILE = "session.json"
-_MOST_CONVENTIONS = 12
-_LEAST_CONFIDENCE = 0.6
-_COUNTED = (("patterns", "pattern"), ("facts", "fact"), ("files", "file"))
-
-
-class KnowledgeSource(Source):
     key = "knowledge"
     rest = REST_S
 
@@ -181,25 +193,19 @@ def _confidence(one: dict[str, object]) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-# What agents have noted for themselves about this project: read, never written.
-
-_MOST_NOTES = 20
-_LED_OUT = "a link that leads out of the agent's folder"
-
-
 class ClaudeMemory(TextFiles):
     """`<config>/projects/<directory>/memory/`: MEMORY.md, and a file for each topic."""
 
     key = "memory/claude-code"
     rest = REST_S
 
-    def files(self, here: Here) -> list[Found]:
+    def files(self, here: Here) -> list[TextFile]:
         config = here.env.get("CLAUDE_CONFIG_DIR") or os.path.join(here.home, ".claude")
         checkout = find_checkout(here.root)
         # All work trees of a repository share what is noted in the first one.
         roots = [checkout.first_tree] if checkout else []
         folders = dict.fromkeys(_slug(path) for path in [*roots, here.root, here.cwd] if path)
-        found: list[Found] = []
+        found: list[TextFile] = []
         for folder in folders:
             found += _notes(os.path.join(config, "projects", folder, "memory"), here.home)
         return found
@@ -211,24 +217,24 @@ class CodexMemory(TextFiles):
     key = "memory/codex"
     rest = REST_S
 
-    def files(self, here: Here) -> list[Found]:
+    def files(self, here: Here) -> list[TextFile]:
         home = here.env.get("CODEX_HOME") or os.path.join(here.home, ".codex")
         folder = os.path.join(home, "memories")
         names = [name for name in ("memory_summary.md", "MEMORY.md") if is_file(os.path.join(folder, name))]
         return [_found(folder, name, here.home) for name in names]
 
 
-def _notes(folder: str, home: str) -> list[Found]:
+def _notes(folder: str, home: str) -> list[TextFile]:
     names = names_in(folder, (".md",), _MOST_NOTES)
     names.sort(key=lambda name: name != "MEMORY.md")  # the one that Claude itself begins with
     return [_found(folder, name, home) for name in names]
 
 
-def _found(folder: str, name: str, home: str) -> Found:
+def _found(folder: str, name: str, home: str) -> TextFile:
     path = os.path.join(folder, name)
     prefix = home.rstrip(os.sep) + os.sep
     shown = f"~/{path[len(prefix) :]}" if path.startswith(prefix) else path
-    return Found(shown.replace(os.sep, "/"), path, "" if is_inside(path, folder) else _LED_OUT)
+    return TextFile(shown.replace(os.sep, "/"), path, "" if is_inside(path, folder) else _LED_OUT)
 
 
 def _slug(path: str) -> str:
@@ -236,21 +242,7 @@ def _slug(path: str) -> str:
     return "".join(char if char.isascii() and char.isalnum() else "-" for char in path)
 
 
-# The sources that come with holdfast, and the small ones among them.
-
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_PARTS = ("night", "morning", "afternoon", "evening")  # six hours each
-_PINNED = (
-    ("python", ".python-version"),
-    ("node", ".nvmrc"),
-    ("node", ".node-version"),
-    ("ruby", ".ruby-version"),
-    ("rust", "rust-toolchain"),
-    ("java", ".java-version"),
-)
-
-
-class DateTimeSource(Source):
+class DateTimeSource(ContextSource):
     """Coarse, so that it changes four times a day and not with every look."""
 
     key = "core/datetime"
@@ -279,7 +271,7 @@ class DateTimeSource(Source):
         return f"{value.get('part of day', '')} (UTC{value.get('zone', '')})"
 
 
-class EnvironmentSource(Source):
+class EnvironmentSource(ContextSource):
     key = "core/environment"
 
     def stamp(self, here: Here) -> str:

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holdfast.knowledge.context import Change, Entry, Loaded, Registry
+    from holdfast.knowledge.context import ContextChange, ContextEntry, Loaded, Registry
 
 
 _COLOUR = lazy_regex(r"\x1b\[[0-9;:?]*[A-Za-z]")
@@ -28,7 +28,7 @@ SIGNS = {"added": "+", "updated": "~", "removed": "-"}
 
 
 def rows(
-    registry: Registry, entries: Mapping[str, Entry], errors: Mapping[str, str]
+    registry: Registry, entries: Mapping[str, ContextEntry], errors: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Key and one line for each source that has something to say or has failed."""
     found = []
@@ -41,14 +41,14 @@ def rows(
     return [(key, text) for key, text in found if text]
 
 
-def _summary(registry: Registry, key: str, entry: Entry) -> str:
+def _summary(registry: Registry, key: str, entry: ContextEntry) -> str:
     try:
         return one_line(registry.source(key).summary(entry.value), 1000)
     except Exception as error:
         return f"error: it cannot be shown: {type(error).__name__}"
 
 
-def full_text(registry: Registry, key: str, entry: Entry | None) -> str:
+def full_text(registry: Registry, key: str, entry: ContextEntry | None) -> str:
     """All that one source has to say; '' when that is nothing."""
     if entry is None or not entry.value:
         return ""
@@ -61,9 +61,9 @@ def full_text(registry: Registry, key: str, entry: Entry | None) -> str:
 def as_json(
     registry: Registry,
     place: str,
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, ContextEntry],
     errors: Mapping[str, str],
-    changes: Sequence[Change],
+    changes: Sequence[ContextChange],
     since: float | None,
     only: str = "",
 ) -> dict[str, object]:
@@ -87,7 +87,7 @@ def as_json(
     }
 
 
-def change_as_json(change: Change) -> dict[str, object]:
+def change_as_json(change: ContextChange) -> dict[str, object]:
     return {"kind": change.kind, "key": change.key, "text": change.text, "value": change.value}
 
 
@@ -109,7 +109,7 @@ def moment(seconds: float) -> str:
 def report(
     registry: Registry,
     loaded: Loaded,
-    changes: Sequence[Change],
+    changes: Sequence[ContextChange],
     since: float | None,
     only: str = "",
     width: int | None = None,
@@ -125,7 +125,7 @@ def report(
     return f"{text}\nChanged since {clock(since, '%Y-%m-%d %H:%M')}\n{lines}"
 
 
-def change_line(change: Change) -> str:
+def change_line(change: ContextChange) -> str:
     return f"{SIGNS[change.kind]} {change.key}  {change.text}"
 
 

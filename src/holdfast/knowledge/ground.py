@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.checkout import printable, stamp_of, text_of
-from holdfast.knowledge.commands import Command, commands_of, holds_commands
+from holdfast.knowledge.commands import RepositoryCommand, commands_of, holds_commands
 from holdfast.knowledge.languages import (
     FAMILY,
     READ_LANGUAGES,
@@ -24,7 +24,7 @@ from holdfast.knowledge.languages import (
     language_of,
     shown,
 )
-from holdfast.knowledge.manifests import Manifest, manifest_language, read_manifest
+from holdfast.knowledge.manifests import PackageManifest, manifest_language, read_manifest
 from holdfast.knowledge.package_managers import LOCKS, script_runner
 from holdfast.model.knowledge import Evidence
 
@@ -142,7 +142,7 @@ class Ground:
         return [*sorted(self.everything), *below[:_MOST_MARKERS], *evenly(self.tests, 50)]
 
     @cached_property
-    def manifests(self) -> list[Manifest]:
+    def manifests(self) -> list[PackageManifest]:
         found = [read_manifest(self.root, name) for name in self.configs if manifest_language(name)]
         return [manifest for manifest in found if manifest][:120]
 
@@ -152,7 +152,7 @@ class Ground:
         return script_runner(self)
 
     @cached_property
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[RepositoryCommand]:
         return commands_of(self.root, [name for name in self.configs if holds_commands(name)], self.runner)
 
     @cached_property

@@ -36,7 +36,7 @@ _NOISE = lazy_regex(
     r"(?i)^(?:merge\b|revert \"|bump\b|v?\d+\.\d+|release\b|build\(deps|chore\(deps|\[pre-commit|update dependency"
     r"|update .* to v?\d|auto-|\[bot\])"
 )
-# What commits begin with when they say what to do; nouns and past forms are not among them.
+# Verbs that begin a subject line in the imperative mood.
 _VERBS = frozenset(
     """
     add allow adjust align apply assert avoid backport build bump bring bind cache call catch change
@@ -60,15 +60,15 @@ _VERBS = frozenset(
 )
 
 
-# What any change may touch says nothing about what belongs together.
+# Any change may touch these files, so they say nothing about which files belong together.
 _EVERYWHERE = lazy_regex(
     r"(?i)(?:^|/)(?:change(?:s|log)|news|history|release[-_ ]?notes)[\w.-]*$|\.lock$|(?:^|/)(?:package(?:-lock)?\.json|"
     r"pnpm-lock\.yaml|pyproject\.toml|go\.(?:mod|sum)|Cargo\.toml|setup\.(?:cfg|py))$"
 )
 
 
-class History(Struct, frozen=True):
-    """What the log showed. `whole` is False where the pass was cut off by its bounds."""
+class GitHistory(Struct, frozen=True):
+    """What git's log shows. `whole` is False where the pass was cut off by its bounds."""
 
     commits: int = 0
     subjects: tuple[str, ...] = ()
@@ -79,15 +79,15 @@ class History(Struct, frozen=True):
     whole: bool = True
 
     def hot(self, names: set[str], most: int = 40) -> list[str]:
-        """Files that are changed again and again, and lately; at most a tenth of all."""
+        """Files that change often and recently; at most a tenth of all."""
         ranked = sorted((name for name in self.heat if name in names), key=lambda name: -self.heat[name])
         changed = [name for name in ranked if self.changes[name] >= 3]
         return changed[: max(3, min(most, len(names) // 10))]
 
 
-def history_of(root: Path, head: str) -> History:
+def history_of(root: Path, head: str) -> GitHistory:
     if not head:
-        return History()
+        return GitHistory()
     answer = run_git(
         root,
         "log",
@@ -127,7 +127,7 @@ def history_of(root: Path, head: str) -> History:
         if len(names) <= 12:
             for name in names:
                 pairs.setdefault(name, Counter()).update(other for other in names if other != name)
-    return History(
+    return GitHistory(
         commits=len(subjects),
         subjects=tuple(subjects),
         signed=signed,
@@ -150,7 +150,7 @@ def _neighbours(found: Counter[str], changes: Counter[str], name: str) -> tuple[
     return tuple(close[:_MOST_NEIGHBOURS])
 
 
-def commit_conventions(history: History) -> list[Convention]:
+def commit_conventions(history: GitHistory) -> list[Convention]:
     subjects = [subject for subject in history.subjects[:400] if subject and not _NOISE.match(subject)]
     if len(subjects) < 5:
         return []

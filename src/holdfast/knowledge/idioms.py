@@ -1,4 +1,4 @@
-"""How code is written beyond its looks: imports, error handling, typing, documentation of functions."""
+"""How code is written: imports, error handling, typing, docstrings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from holdfast.knowledge.findings import of_counts
 from holdfast.knowledge.ground import Ground
 from holdfast.knowledge.languages import KIN
-from holdfast.knowledge.source import Seen
+from holdfast.knowledge.source import SourceSigns
 from holdfast.model.knowledge import Convention, Evidence
 
 
@@ -100,14 +100,14 @@ _LICENCE = Idiom(
     least=0.8,
     few=5,
 )
-# Of these a repository has one: `not:SIGN` is how many files show another of its group.
+# A repository uses one of each group: `not:SIGN` is how many files show another sign of the group.
 _GROUPS = (("google_doc", "numpy_doc", "sphinx_doc"), ("base_model", "dataclass", "struct"))
 _NODE = frozenset(
     "fs path os url util http https crypto events stream child_process assert buffer zlib net readline".split()  # noqa: SIM905
 )
 
 
-def idiom_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
+def idiom_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list[Convention]:
     found: list[Convention] = []
     for language in ground.main:
         own = {path: one for path, one in seen.items() if one.language == language}
@@ -116,7 +116,7 @@ def idiom_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Conventi
     return found
 
 
-def _shown(ground: Ground, language: str, own: Mapping[str, Seen]) -> Iterator[Convention]:
+def _shown(ground: Ground, language: str, own: Mapping[str, SourceSigns]) -> Iterator[Convention]:
     """The idioms of one language, as its files show them."""
     counts = _counted(own)
     special = {"python": _of_python, "javascript": _of_javascript}.get(KIN.get(language, language))
@@ -143,7 +143,7 @@ def _shown(ground: Ground, language: str, own: Mapping[str, Seen]) -> Iterator[C
         )
 
 
-def _counted(own: Mapping[str, Seen]) -> Counter[str]:
+def _counted(own: Mapping[str, SourceSigns]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for one in own.values():
         for sign, times in one.signs.items():
@@ -160,7 +160,7 @@ def _counted(own: Mapping[str, Seen]) -> Counter[str]:
     return counts
 
 
-def _of_python(_: str, own: Mapping[str, Seen], counts: Counter[str]) -> str:
+def _of_python(_: str, own: Mapping[str, SourceSigns], counts: Counter[str]) -> str:
     top = {path.split("/")[0] for path in own if path.count("/")} | {
         path.split("/")[1] for path in own if path.startswith("src/") and path.count("/") > 1
     }
@@ -175,7 +175,7 @@ def _of_python(_: str, own: Mapping[str, Seen], counts: Counter[str]) -> str:
     return ""
 
 
-def _of_javascript(language: str, own: Mapping[str, Seen], counts: Counter[str]) -> str:
+def _of_javascript(language: str, own: Mapping[str, SourceSigns], counts: Counter[str]) -> str:
     endings: Counter[str] = Counter()
     for name in (name for one in own.values() for name in one.imports):
         if name.startswith("."):

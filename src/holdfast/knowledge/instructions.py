@@ -1,4 +1,4 @@
-"""What agents are told by files: AGENTS.md and its kin, the nearest directory first, a person's own last."""
+"""Instruction files for agents: AGENTS.md and similar, the nearest directory first, the person's own last."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from holdfast.core.guides import GUIDES
 from holdfast.core.reading import is_file, is_inside, names_in, stamp_of, text_of
-from holdfast.knowledge.context import Source, counted, one_line
+from holdfast.knowledge.context import ContextSource, counted, one_line
 
 TYPE_CHECKING = False
 
@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from holdfast.knowledge.context import Here, Value
 
 
-# A source that is a list of text files: each named text of its value is one of them.
-
 MOST_FILES = 40
 _SHOWN_LINES = 3
 _NOT_READ = "(not read: "
 
 
-class Found:
+class TextFile:
     """A file to be read; `reason` says why it is not."""
 
     __slots__ = ("path", "reason", "shown")
@@ -34,8 +32,10 @@ class Found:
         self.reason = reason
 
 
-class TextFiles(Source):
-    def files(self, here: Here) -> list[Found]:
+class TextFiles(ContextSource):
+    """A source that is a list of text files; its value has a text for each."""
+
+    def files(self, here: Here) -> list[TextFile]:
         raise NotImplementedError
 
     def stamp(self, here: Here) -> str:
@@ -71,7 +71,7 @@ class TextFiles(Source):
         return f"gone: {', '.join(old)}"
 
 
-def _text(found: Found) -> str:
+def _text(found: TextFile) -> str:
     if found.reason:
         return f"{_NOT_READ}{found.reason})"
     text = text_of(found.path)
@@ -101,7 +101,7 @@ def _difference(old: str, new: str) -> str:
     return ", ".join(parts) or "the same lines in another order"
 
 
-# Folders whose files are all meant.
+# Folders all of whose files are instructions.
 FOLDERS = (
     (".cursor/rules", (".mdc", ".md")),
     (".windsurf/rules", (".md",)),
@@ -130,12 +130,12 @@ _MOST_LEVELS = 40
 class InstructionsSource(TextFiles):
     key = "core/instructions"
 
-    def files(self, here: Here) -> list[Found]:
-        found: dict[str, Found] = {}  # by the real path: CLAUDE.md is often a link to AGENTS.md
+    def files(self, here: Here) -> list[TextFile]:
+        found: dict[str, TextFile] = {}  # by the real path: CLAUDE.md is often a link to AGENTS.md
         for shown, path, inside in _places(here):
             if len(found) > MOST_FILES:
                 break
-            _take(found, Found(shown, path), inside, here.root, depth=0)
+            _take(found, TextFile(shown, path), inside, here.root, depth=0)
         return list(found.values())
 
     def render(self, value: Value) -> str:
@@ -180,26 +180,26 @@ def _upwards(cwd: str, root: str) -> list[str]:
     return found
 
 
-def _take(found: dict[str, Found], one: Found, inside: str, root: str, depth: int) -> None:
+def _take(found: dict[str, TextFile], one: TextFile, inside: str, root: str, depth: int) -> None:
     real = os.path.realpath(one.path)
     if len(found) > MOST_FILES:
         return
     if real in found:
         if depth == 0 and found[real].shown != one.shown:
-            found[one.path] = Found(one.shown, one.path, f"the same file as {found[real].shown}")
+            found[one.path] = TextFile(one.shown, one.path, f"the same file as {found[real].shown}")
         return
     if not is_inside(one.path, inside):
-        found[one.path] = Found(one.shown, one.path, LED_OUT)
+        found[one.path] = TextFile(one.shown, one.path, LED_OUT)
         return
     found[real] = one
     if depth == _DEEPEST_IMPORT or inside != root:
-        return  # what a person's own file names may lie anywhere: it is theirs to open
+        return  # a person's own file may import files from anywhere: these are not read
     text = text_of(real)
     for name in _imports(text) if text and "@" in text else ():
         path = os.path.normpath(os.path.join(os.path.dirname(one.path), *name.split("/")))
         # What leads out of the repository is left alone, whether by its name or by a link.
         if is_inside(path, root) and os.path.isfile(path):
-            _take(found, Found(_shown(path, root), path), root, root, depth + 1)
+            _take(found, TextFile(_shown(path, root), path), root, root, depth + 1)
 
 
 def _imports(text: str) -> list[str]:

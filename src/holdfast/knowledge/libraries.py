@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from holdfast.knowledge.findings import convention
 from holdfast.knowledge.ground import Ground
-from holdfast.knowledge.source import Seen
+from holdfast.knowledge.source import SourceSigns
 from holdfast.model.knowledge import Convention, Evidence
 
 # job: dependency[=name shown], by language. A colon gives the import where it is not the dependency's name.
@@ -121,7 +121,7 @@ _OF_TESTS = frozenset({"test_helpers", "mocking", "property_tests", "e2e_tool"})
 _SEVERAL = frozenset({"test_helpers", "mocking", "terminal", "error_library", "database", "serialization"})
 
 
-def library_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
+def library_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list[Convention]:
     found: dict[tuple[str, str], Convention] = {}
     for language in ground.main[:3]:
         files = {path: one.imports for path, one in seen.items() if one.language == language}

@@ -13,8 +13,8 @@ from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.reading import stamp_of
 from holdfast.knowledge.context import (
-    Change,
-    Entry,
+    ContextChange,
+    ContextEntry,
     Here,
     Loaded,
     Registry,
@@ -35,13 +35,13 @@ _DENIED = "denied.jsonl"
 _LARGEST_KNOWLEDGE = 20_000_000
 
 
-class Look(Struct, frozen=True):
+class ContextLook(Struct, frozen=True):
     """What is the case now, and what is different from the last time; `since` is None when there was none."""
 
     registry: Registry
     place: str
     loaded: Loaded
-    changes: list[Change]
+    changes: list[ContextChange]
     since: float | None
     warning: str = ""
 
@@ -50,7 +50,7 @@ class News(Struct, frozen=True):
     """What a watcher hears: a change, or that a source began or ceased to fail."""
 
     at: float
-    change: Change | None = None
+    change: ContextChange | None = None
     key: str = ""
     error: str = ""
 
@@ -70,7 +70,7 @@ class LiveContext:
         self._denied = stamp_of(str(project.memory / _DENIED))
         self.previous = self._read()
 
-    def look(self, *, patient: bool = False) -> Look:
+    def look(self, *, patient: bool = False) -> ContextLook:
         """Asks all sources. What they say now is what the next look is compared with."""
         self._stay_forgotten()
         before = self.previous
@@ -81,7 +81,7 @@ class LiveContext:
         if before is None or before.entries != loaded.entries:
             self.previous = Snapshot(self.place, here.now, loaded.entries)
             warning = self._keep(self.previous)
-        return Look(self.registry, self.place, loaded, changes, before.at if before else None, warning)
+        return ContextLook(self.registry, self.place, loaded, changes, before.at if before else None, warning)
 
     def watch(
         self, sleep: Callable[[float], None] = time.sleep, pause: float = POLL_S
@@ -139,7 +139,9 @@ class LiveContext:
             return
         self._denied = stamp
         if self.previous is not None:
-            entries = {key: Entry(entry.value, "", entry.at) for key, entry in self.previous.entries.items()}
+            entries = {
+                key: ContextEntry(entry.value, "", entry.at) for key, entry in self.previous.entries.items()
+            }
             clean = self._cleaner()
             for entry in entries.values():
                 entry.value = {clean(name): clean(text) for name, text in entry.value.items()}

@@ -27,7 +27,7 @@ _PYTHON_DEV = (
 )
 
 
-class Manifest(Struct, frozen=True):
+class PackageManifest(Struct, frozen=True):
     """The names in one manifest: its own and those of its dependencies, and what only developers need."""
 
     path: str
@@ -54,7 +54,7 @@ def manifest_language(path: str) -> str | None:
     return None
 
 
-def read_manifest(root: Path, path: str) -> Manifest | None:
+def read_manifest(root: Path, path: str) -> PackageManifest | None:
     """The manifest at `path`; None for other files. A broken manifest still tells its language."""
     for pattern, language, reader in _READERS:
         if pattern.search(path):
@@ -62,8 +62,8 @@ def read_manifest(root: Path, path: str) -> Manifest | None:
             try:
                 names, dev_names = map(_lowered, reader(text) if text and reader else ((), ()))
             except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-                return Manifest(path, language)
-            return Manifest(path, language, names, dev_names)
+                return PackageManifest(path, language)
+            return PackageManifest(path, language, names, dev_names)
     return None
 
 
@@ -236,7 +236,7 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[str], _Names] | None], ...
     )
 )
 
-# What manifests' names end with; all that most paths are asked.
+# Endings of manifests' names: a quick test that most paths fail.
 _ENDINGS = (
     ".json",
     ".jsonc",

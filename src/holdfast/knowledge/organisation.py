@@ -33,7 +33,7 @@ def organisation_conventions(ground: Ground) -> list[Convention]:
 
 
 def _sign_off(ground: Ground) -> list[Convention]:
-    """Where a guide asks for it in so many words, whatever the log shows: merging often drops it."""
+    """Whether a guide asks for sign-offs; the log may not show them, for merging often drops them."""
     for name in ground.configs:
         if _TOP_GUIDE.search(name) and re.search(
             r"(?i)signed[- ]off[- ]by|git commit (?:-s|--signoff)\b", ground.text(name)

@@ -13,17 +13,18 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast.knowledge.checkout import LARGEST, Listed, Stamp, bytes_of, printable, stamp_of
+from holdfast.knowledge.checkout import LARGEST, FileListing, FileStamp, bytes_of, printable, stamp_of
 from holdfast.knowledge.code_style import style_conventions
 from holdfast.knowledge.ground import Ground
-from holdfast.knowledge.history import History, commit_conventions, history_of
+from holdfast.knowledge.history import GitHistory, commit_conventions, history_of
 from holdfast.knowledge.idioms import idiom_conventions
 from holdfast.knowledge.languages import READ_LANGUAGES, evenly, is_aside, is_test, language_of
 from holdfast.knowledge.libraries import library_conventions
-from holdfast.knowledge.naming import naming_conventions, tree_reader
+from holdfast.knowledge.naming import naming_conventions
 from holdfast.knowledge.organisation import organisation_conventions
 from holdfast.knowledge.package_managers import package_managers
-from holdfast.knowledge.source import Seen, look_at
+from holdfast.knowledge.source import SourceSigns, look_at
+from holdfast.knowledge.syntax_trees import tree_reader
 from holdfast.knowledge.tasks import task_conventions
 from holdfast.knowledge.testing import testing_conventions
 from holdfast.knowledge.tools import tool_conventions, tools_in_use
@@ -40,7 +41,7 @@ _MOST_FILES = 12
 Progress = Callable[[str, int, int], None]
 
 
-class Shape(Struct, frozen=True):
+class PatternRule(Struct, frozen=True):
     """A structure and the signs that show it, in tests or in the program; one of `with_` is needed somewhere too."""
 
     name: str
@@ -54,43 +55,43 @@ class Shape(Struct, frozen=True):
 
 
 _SHAPES = (
-    Shape("handler-middleware", "HTTP handlers use middleware chains", ("middleware", "filter", "before_action"), ("handler", "route", "controller"), False, 2),
-    Shape("route-handlers", "Requests are routed to handlers that are declared beside their routes", ("route", "controller", "handler"), (), False, 2),
-    Shape("repository", "Storage is behind repositories or stores", ("repository",), (), False, 3, r"(?i)(?:repository|_repo|_store|Store)\.\w+$"),
-    Shape("service-layer", "Logic lives in services", ("service",), (), False, 3, r"(?:[a-z]Service|_service|[.-]service)s?\.\w+$", 0.03),
-    Shape("command-registration", "Each command is declared and registered with the command line's parser", ("command", "clap", "command_table"), (), False, 2),
-    Shape("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), ("registry_type",), False, 3, "", 0.02),
-    Shape("table-driven-tests", "Tests run a table of cases", ("table_test", "parametrize", "each", "rstest", "parameterized"), (), True, 3, "", 0.08),
-    Shape("fixtures", "Tests get what they need from shared fixtures", ("fixture", "let", "before", "factory"), (), True, 2, "", 0.1),
-    Shape("mocked-collaborators", "Tests replace collaborators by mocks", ("mock",), (), True, 3, "", 0.1),
-    Shape("snapshot-tests", "Results are compared with stored snapshots", ("snapshot",), (), True, 2),
-    Shape("dependency-injection", "Collaborators are handed in, by constructor or container", ("depends", "injectable", "injected_constructor", "autowired_field"), (), False, 3),
-    Shape("functional-options", "Constructors take functional options", ("options",), (), False, 2),
-    Shape("builder", "Values are put together by builders", ("builder",), (), False, 3),
-    Shape("state-machine", "States are an enumeration, and code switches on it", ("state", "reducer"), (), False, 3, "", 0.03),
-    Shape("interfaces", "Collaborators are described by interfaces or protocols", ("protocol", "interface", "trait_objects"), (), False, 3),
-    Shape("data-models", "Data is declared as typed models", ("base_model", "dataclass", "struct", "entity", "model"), (), False, 4),
-    Shape("custom-errors", "Errors are types of the project's own", ("own_errors", "sentinel", "error_derive"), (), False, 2),
-    Shape("hooks-and-components", "The interface is made of components, shared logic of hooks", ("hook",), ("component",), False, 2),
-    Shape("concerns", "Shared behaviour of models and controllers is in concerns", ("concern",), (), False, 2),
-    Shape("call-objects", "Operations are objects with one call method", ("callable",), (), False, 3, "", 0.05),
+    PatternRule("handler-middleware", "HTTP handlers use middleware chains", ("middleware", "filter", "before_action"), ("handler", "route", "controller"), False, 2),
+    PatternRule("route-handlers", "Requests are routed to handlers that are declared beside their routes", ("route", "controller", "handler"), (), False, 2),
+    PatternRule("repository", "Storage is behind repositories or stores", ("repository",), (), False, 3, r"(?i)(?:repository|_repo|_store|Store)\.\w+$"),
+    PatternRule("service-layer", "Logic lives in services", ("service",), (), False, 3, r"(?:[a-z]Service|_service|[.-]service)s?\.\w+$", 0.03),
+    PatternRule("command-registration", "Each command is declared and registered with the command line's parser", ("command", "clap", "command_table"), (), False, 2),
+    PatternRule("plugin-registry", "Parts register themselves in a registry and are looked up there", ("registry",), ("registry_type",), False, 3, "", 0.02),
+    PatternRule("table-driven-tests", "Tests run a table of cases", ("table_test", "parametrize", "each", "rstest", "parameterized"), (), True, 3, "", 0.08),
+    PatternRule("fixtures", "Tests get what they need from shared fixtures", ("fixture", "let", "before", "factory"), (), True, 2, "", 0.1),
+    PatternRule("mocked-collaborators", "Tests replace collaborators by mocks", ("mock",), (), True, 3, "", 0.1),
+    PatternRule("snapshot-tests", "Results are compared with stored snapshots", ("snapshot",), (), True, 2),
+    PatternRule("dependency-injection", "Collaborators are handed in, by constructor or container", ("depends", "injectable", "injected_constructor", "autowired_field"), (), False, 3),
+    PatternRule("functional-options", "Constructors take functional options", ("options",), (), False, 2),
+    PatternRule("builder", "Values are put together by builders", ("builder",), (), False, 3),
+    PatternRule("state-machine", "States are an enumeration, and code switches on it", ("state", "reducer"), (), False, 3, "", 0.03),
+    PatternRule("interfaces", "Collaborators are described by interfaces or protocols", ("protocol", "interface", "trait_objects"), (), False, 3),
+    PatternRule("data-models", "Data is declared as typed models", ("base_model", "dataclass", "struct", "entity", "model"), (), False, 4),
+    PatternRule("custom-errors", "Errors are types of the project's own", ("own_errors", "sentinel", "error_derive"), (), False, 2),
+    PatternRule("hooks-and-components", "The interface is made of components, shared logic of hooks", ("hook",), ("component",), False, 2),
+    PatternRule("concerns", "Shared behaviour of models and controllers is in concerns", ("concern",), (), False, 2),
+    PatternRule("call-objects", "Operations are objects with one call method", ("callable",), (), False, 3, "", 0.05),
 )  # fmt: skip
 
 
-class Known(Struct, array_like=True):
+class FileState(Struct, array_like=True):
     """What a file showed when it had this stamp."""
 
-    stamp: Stamp
-    seen: Seen | None
+    stamp: FileStamp
+    seen: SourceSigns | None
 
 
-class Remembered(Struct):
+class ScanState(Struct):
     """What a scan leaves for the next: where everything it rests on is unchanged, so is what it found."""
 
     listing: str = ""
     head: str = ""
     configs: dict[str, tuple[int, int] | None] = {}
-    files: dict[str, Known] = {}
+    files: dict[str, FileState] = {}
     looked: Looked = Looked()
     version: int = 0
 
@@ -98,10 +99,10 @@ class Remembered(Struct):
 class Scanned(Struct, frozen=True):
     items: Items
     looked: Looked
-    remembered: Remembered
+    remembered: ScanState
 
 
-def scan(root: Path, listed: Listed, before: Remembered, progress: Progress = lambda *_: None) -> Scanned:
+def scan(root: Path, listed: FileListing, before: ScanState, progress: Progress = lambda *_: None) -> Scanned:
     names = listed.names()
     ground = Ground(root, names)
     progress("history", 0, 0)
@@ -124,7 +125,7 @@ def scan(root: Path, listed: Listed, before: Remembered, progress: Progress = la
         trees=parsed,
         notes=tuple(_notes(listed, ground, chosen, history)),
     )
-    remembered = Remembered(listed.digest, listed.head, ground.present(), files, looked, VERSION)
+    remembered = ScanState(listed.digest, listed.head, ground.present(), files, looked, VERSION)
     items = Items(
         conventions=tuple(conventions),
         patterns=tuple(find_patterns(seen)),
@@ -149,10 +150,10 @@ def _chosen(ground: Ground, hot: set[str]) -> list[str]:
 
 
 def _read(
-    root: Path, ground: Ground, chosen: list[str], before: Remembered, progress: Progress
-) -> dict[str, Known]:
+    root: Path, ground: Ground, chosen: list[str], before: ScanState, progress: Progress
+) -> dict[str, FileState]:
     top = str(root)
-    files: dict[str, Known] = {}
+    files: dict[str, FileState] = {}
     stamps = {name: stamp for name in chosen if (stamp := stamp_of(top, name)) is not None}
     sizes = sum(min(stamp.size, LONGEST_LOOK) for stamp in stamps.values())
     longest = max(4000, LONGEST_LOOK * MOST_BYTES // max(sizes, MOST_BYTES))
@@ -166,11 +167,11 @@ def _read(
             continue
         data = bytes_of(root, name) if stamp.size <= LARGEST else None
         language = ground.languages.get(name) or language_of(name)
-        files[name] = Known(stamp, look_at(name, language, _head(data, longest)) if data else None)
+        files[name] = FileState(stamp, look_at(name, language, _head(data, longest)) if data else None)
     return files
 
 
-def _main_part_first(seen: dict[str, Seen]) -> dict[str, Seen]:
+def _main_part_first(seen: dict[str, SourceSigns]) -> dict[str, SourceSigns]:
     """What shows a convention is best seen where most of the program is, and not in a script beside it."""
     tops = Counter(name.partition("/")[0] for name, one in seen.items() if not one.is_test)
     home = tops.most_common(1)[0][0] if tops else ""
@@ -181,7 +182,7 @@ def _head(data: bytes, most: int) -> bytes:
     return data if len(data) <= most else data[: data.rfind(b"\n", 0, most) + 1] or data[:most]
 
 
-def _with_trees(root: Path, seen: dict[str, Seen], hot: set[str]) -> bool:
+def _with_trees(root: Path, seen: dict[str, SourceSigns], hot: set[str]) -> bool:
     """Declared names from the syntax tree for a share of the files, where the parser is installed."""
     reader = tree_reader()
     if reader is None:
@@ -199,7 +200,7 @@ def _with_trees(root: Path, seen: dict[str, Seen], hot: set[str]) -> bool:
     return True
 
 
-def _conventions(ground: Ground, seen: dict[str, Seen], history: History) -> list[Convention]:
+def _conventions(ground: Ground, seen: dict[str, SourceSigns], history: GitHistory) -> list[Convention]:
     managers = package_managers(ground)
     uses = tools_in_use(ground)
     tools: dict[str, set[str]] = {}
@@ -230,7 +231,7 @@ def _conventions(ground: Ground, seen: dict[str, Seen], history: History) -> lis
     ]
 
 
-def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) -> list[str]:
+def _notes(listed: FileListing, ground: Ground, chosen: list[str], history: GitHistory) -> list[str]:
     notes = []
     if not listed.whole:
         notes.append("the list of files was cut off at its bound")
@@ -247,7 +248,9 @@ def _notes(listed: Listed, ground: Ground, chosen: list[str], history: History) 
     return notes
 
 
-def _file_notes(root: Path, seen: dict[str, Seen], history: History, hot: set[str]) -> list[FileNote]:
+def _file_notes(
+    root: Path, seen: dict[str, SourceSigns], history: GitHistory, hot: set[str]
+) -> list[FileNote]:
     """Hot files first, then the most complex: what is worth a word before it is opened."""
     ranked = sorted(
         (name for name in seen if printable(name)),
@@ -276,7 +279,7 @@ def _file_notes(root: Path, seen: dict[str, Seen], history: History, hot: set[st
     return notes
 
 
-def find_patterns(seen: Mapping[str, Seen]) -> list[Pattern]:
+def find_patterns(seen: Mapping[str, SourceSigns]) -> list[Pattern]:
     """Structures that recur in the code, with the files whose signs show them."""
     present = {sign for one in seen.values() for sign in one.signs}
     tests = sum(one.is_test for one in seen.values())

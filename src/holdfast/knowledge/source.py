@@ -11,11 +11,8 @@ from msgspec import Struct
 from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.languages import MADE_BY_A_TOOL, is_test
 
-# What to look for in code, per language: declared names, imports, branches, and signs of idioms and
-# structures.
-
 _C_TEXT = r"//[^\n]*|/\*[\s\S]{0,20000}?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]){0,300}'"
-# Comments and texts of a language in one expression: what is left is code.
+# Comments and string literals of a language in one expression: the rest is code.
 TEXTS = {
     "python": lazy_regex(
         r"(?:\b[rbfuRBFU]{1,2})?(?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|#[^\n]*"
@@ -272,8 +269,8 @@ _QUOTED = frozenset({"python", "javascript", "typescript", "ruby", "php"})
 _MINIFIED = 350  # characters in a line, on average
 
 
-class Seen(Struct, frozen=True, array_like=True):
-    """What one file shows. Small: thousands of these are kept until the file changes."""
+class SourceSigns(Struct, frozen=True, array_like=True):
+    """Signs in one source file. Thousands of these are kept until the file changes, so they are small."""
 
     language: str = ""
     is_test: bool = False
@@ -290,8 +287,8 @@ class Seen(Struct, frozen=True, array_like=True):
     crlf: bool = False
 
 
-def look_at(name: str, language: str, data: bytes) -> Seen | None:
-    """What the file shows; None when a tool made it. A file that does not parse still has lines and names."""
+def look_at(name: str, language: str, data: bytes) -> SourceSigns | None:
+    """The signs in a file; None when a tool generated it. Code that does not parse still has lines and names."""
     if MADE_BY_A_TOOL.search(data[:1500]):
         return None
     text = data.decode("utf-8-sig", "replace")
@@ -313,7 +310,7 @@ def look_at(name: str, language: str, data: bytes) -> Seen | None:
             continue
         if count := len(expression.findall(there)):
             signs[sign] = count
-    return Seen(
+    return SourceSigns(
         language=language,
         is_test=is_test(name, language),
         lines=len(lines),
@@ -368,7 +365,7 @@ _GROUP = lazy_regex(r"\((\?(?:[:=!]|<[=!]))?([^()]*)\)([?*]|\{0)?")
 
 
 def needed_words(expression: str) -> tuple[str, ...]:
-    """Words of which one must be in a text that an expression finds anything in; none when that cannot be told."""
+    """Words: a text that matches the expression contains one of them. Empty when that cannot be derived."""
     plain = _CLASS_OR_ESCAPE.sub("\0", expression)
     while group := _GROUP.search(plain):
         kind, inside, optional = group.groups()
@@ -385,7 +382,7 @@ def needed_words(expression: str) -> tuple[str, ...]:
 
 
 def _blank(found: str, quotes: Counter[str]) -> str:
-    """A comment or text taken out; its quotes are counted where the writer had a choice."""
+    """What replaces a comment or a literal; quotes are counted where the writer had a choice."""
     opened = found.lstrip("rbfuRBFU")[:1]
     if opened in "\"'" and not found.endswith(('"""', "'''")):
         other = "'" if opened == '"' else '"'
@@ -407,7 +404,7 @@ def _imports(expression: re.Pattern[str] | None, text: str) -> tuple[str, ...]:
 
 
 def _indent(code: str) -> str:
-    """By how much lines are moved in from the line before: the most frequent step."""
+    """The most frequent step by which lines are indented from the line before."""
     steps: Counter[int] = Counter()
     tabs = spaces = before = 0
     for line in code.split("\n")[:3000]:

@@ -23,7 +23,7 @@ from holdfast.knowledge.frameworks import (
     TELLING_COMMANDS,
     TELLING_PATHS,
 )
-from holdfast.knowledge.manifests import Manifest, manifest_language, read_manifest
+from holdfast.knowledge.manifests import PackageManifest, manifest_language, read_manifest
 
 
 class Stack(Struct, frozen=True):
@@ -90,7 +90,7 @@ def stack_of(root: Path) -> Stack:
 def stack_from_evidence(
     paths: Sequence[str], commands: Sequence[str], cited_dependencies: Sequence[str] = ()
 ) -> Stack:
-    """The same judgement without a checkout: from files touched, commands run, dependencies named."""
+    """The stack without a checkout: from files touched, commands run and dependencies named."""
     touched = [path.replace("\\", "/") for path in dict.fromkeys(paths)]
     weights = _weights(touched, factor=_PATH_WEIGHT)
     spoken = _commands_said(commands)
@@ -120,7 +120,7 @@ def _is_below(name: str, folders: frozenset[str]) -> bool:
 
 
 def _weights(names: Iterable[str], factor: float = 1.0) -> defaultdict[str, float]:
-    """How much of each language there is; what lies beside the program counts less."""
+    """How much of each language there is; documentation, examples and tests count less."""
     weights: defaultdict[str, float] = defaultdict(float)
     headers = 0.0
     for name in names:
@@ -162,7 +162,7 @@ def _main_language(weights: dict[str, float], has_typescript: bool) -> str | Non
     return best
 
 
-def _has_typescript(names: Sequence[str], at_root: Sequence[Manifest]) -> bool:
+def _has_typescript(names: Sequence[str], at_root: Sequence[PackageManifest]) -> bool:
     asked = any("typescript" in manifest.names | manifest.dev_names for manifest in at_root)
     return asked or any(re.search(r"(?:^|/)tsconfig[\w.-]*\.json$", name) for name in names)
 
@@ -186,13 +186,13 @@ def _plain_projects(names: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield language, framework
 
 
-def _announced(at_root: Sequence[Manifest], weights: dict[str, float]) -> str | None:
-    """What the manifest says of a project whose code is still to come; beside many documents it is a tool."""
+def _announced(at_root: Sequence[PackageManifest], weights: dict[str, float]) -> str | None:
+    """The manifest's language, for a project without code yet; beside many documents a manifest is only a tool's."""
     many_documents = weights.get("docs", 0.0) > _FEW_DOCUMENTS * LIGHT_LANGUAGES["docs"]
     return at_root[0].language if at_root and not many_documents else None
 
 
-def _manifests(root: Path, names: Sequence[str]) -> list[Manifest]:
+def _manifests(root: Path, names: Sequence[str]) -> list[PackageManifest]:
     """The manifests of the root, then those of its parts; docs, examples and tests are skipped."""
     paths = [
         name
@@ -206,7 +206,7 @@ def _manifests(root: Path, names: Sequence[str]) -> list[Manifest]:
 
 
 def _framework_of_manifests(
-    language: str, manifests: Sequence[Manifest], names: Sequence[str]
+    language: str, manifests: Sequence[PackageManifest], names: Sequence[str]
 ) -> tuple[str, str] | None:
     """By the root's dependencies; else what most parts use; else what the root's developers use."""
     family = _family(language)
@@ -252,7 +252,7 @@ def _framework_of_paths(language: str, names: Sequence[str]) -> tuple[str, str] 
 
 
 def _commands_said(commands: Sequence[str]) -> Counter[tuple[str, str]]:
-    """What each command says of the stack; the first rule that fits speaks for it."""
+    """The language and framework that each command shows, by the first rule that matches."""
     said: Counter[tuple[str, str]] = Counter()
     for command in commands[:_MOST_COMMANDS]:
         parts = [part.strip() for part in re.split(r"[;&|\n]+", command[:_LONGEST_COMMAND])]

@@ -1,7 +1,7 @@
-"""`session.json` of a memory: the knowledge of a repository under the key `knowledge`, and whatever else stands there.
+"""`session.json` of a memory: the knowledge of a repository under the key `knowledge`, merged, stored and rendered.
 
-Written whole or not at all, under a lock, on what is there at that moment. Keys that are not ours stay; an item that
-cannot be read is kept as it is under `unreadable`. What is not seen again, or one too many, goes to the archive.
+The file is replaced as a whole, under a lock. Keys of other programs stay; an item that cannot be read is kept as it is
+under `unreadable`. Items that are not seen again, or exceed a cap, go to the archive.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def known(project: Project) -> bool:
 
 
 def load(project: Project) -> Knowledge:
-    """What is known; nothing where nothing was ever kept. StoreError when the file is no JSON object."""
+    """The stored knowledge; empty where there is none. StoreError when the file is no JSON object."""
     path = project.memory / FILE
     return _decoded(_document(files.read(path), str(path)))[0]
 
 
 def change(project: Project, decide: Callable[[Knowledge], Knowledge]) -> Knowledge:
-    """Puts what `decide` makes of the stored knowledge in its place; the new one."""
+    """Replaces the stored knowledge by what `decide` makes of it, and returns that."""
     path = project.memory / FILE
     with files.lock(project.lock("knowledge")) as held:
         before = files.read(path)
@@ -170,13 +170,13 @@ def write_cache(project: Project, data: bytes) -> None:
 
 
 def touch_cache(project: Project) -> None:
-    """Says that the checkout was looked at, and nothing had changed."""
+    """Records that the checkout was scanned and nothing had changed."""
     with contextlib.suppress(OSError):
         os.utime(project.memory / CACHE)
 
 
 def merged(known: Knowledge, seen: Items, looked: Looked, now: float, caps: Caps) -> Knowledge:
-    """`seen` is all that a whole look at the checkout found, and all facts that hold."""
+    """`seen` is everything that a whole scan found, and all facts that hold."""
     kept, archive = {}, {}
     for kind, _ in _KINDS:
         at = None if kind == "facts" else now
@@ -185,7 +185,7 @@ def merged(known: Knowledge, seen: Items, looked: Looked, now: float, caps: Caps
 
 
 def with_facts(known: Knowledge, seen: Sequence[LearnedFact], caps: Caps) -> Knowledge:
-    """`seen` is all facts that hold; the rest stays as the last look found it."""
+    """`seen` is all facts that hold; the rest stays as the last scan found it."""
     kept, archived = _merged_kind(known, "facts", seen, None, caps)
     return replace(known, now=replace(known.now, facts=kept), archive=replace(known.archive, facts=archived))
 
@@ -219,7 +219,7 @@ def _merged_kind(
 
 
 def _is_ours(item: Any) -> bool:
-    """Whether a look at the checkout, or the record of sessions, said it: then these can take it back."""
+    """Whether a scan or the sessions' records said it: then these can take it back."""
     return bool(item.sources) if isinstance(item, LearnedFact) else item.by == SCAN
 
 
@@ -243,7 +243,7 @@ def _again_fact(old: LearnedFact, new: LearnedFact) -> LearnedFact:
     return replace(new, sources=sources, timestamp=earliest, confirmed=max(old.confirmed, new.confirmed))
 
 
-# How an item becomes the one that was known, and which of each kind come first, kind by kind.
+# By kind: how a new item takes over from the known one, and which items come first.
 _AGAIN: dict[str, Callable[[Any, Any], Any]] = {
     "conventions": _again_convention,
     "patterns": _again_pattern,

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, Command
+from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, RepositoryCommand
 from holdfast.knowledge.findings import convention
 from holdfast.knowledge.ground import Ground
 from holdfast.knowledge.languages import KIN, is_aside
@@ -14,7 +14,7 @@ from holdfast.knowledge.package_managers import run_prefix
 from holdfast.knowledge.tools import Use
 from holdfast.model.knowledge import Convention, Evidence
 
-# What a task is called, the most usual first.
+# Names of tasks by category, the most usual first.
 _NAMES = {
     "test_command": "test tests test:unit unit unit-test test-unit unittest tests:unit test:all test:run test-all "
     "py-test spec check",
@@ -141,7 +141,7 @@ def task_conventions(ground: Ground, uses: list[Use], managers: list[Convention]
 
 def _named_task(ground: Ground, names: list[str], category: str, uses: list[Use]) -> Convention | None:
     """A task with one of these names."""
-    tasks: dict[str, list[Command]] = {}
+    tasks: dict[str, list[RepositoryCommand]] = {}
     for command in ground.commands:
         if command.task:
             tasks.setdefault(command.name, []).append(command)
@@ -201,7 +201,7 @@ def _of_tool(ground: Ground, uses: list[Use], category: str) -> Convention | Non
     return None
 
 
-def _inside_a_task(ground: Ground, commands: list[Command], category: str) -> Convention | None:
+def _inside_a_task(ground: Ground, commands: list[RepositoryCommand], category: str) -> Convention | None:
     """A task that does this alone, under any name; or the command itself where it can be typed as it is."""
     for first in commands:
         whole = [
@@ -358,7 +358,9 @@ def _clearness(test: str) -> tuple[bool, bool, int]:
     return is_aside(test), not named, test.count("/")
 
 
-def _most_frequent(category: str, commands: list[Command], longest: int | None = None) -> Convention:
+def _most_frequent(
+    category: str, commands: list[RepositoryCommand], longest: int | None = None
+) -> Convention:
     """The command given most often, the shorter one among equals; one of more than `longest` words comes last."""
     texts = Counter(command.text for command in commands)
     text = min(texts, key=lambda text: (longest and len(text.split()) > longest, -texts[text], len(text)))
@@ -366,12 +368,12 @@ def _most_frequent(category: str, commands: list[Command], longest: int | None =
     return _of_command(category, first, 0.8, count=texts[text])
 
 
-def _of_command(category: str, command: Command, sure: float, count: int = 0) -> Convention:
+def _of_command(category: str, command: RepositoryCommand, sure: float, count: int = 0) -> Convention:
     where = Evidence(command.path, command.field)
     return convention(category, command.text, sure, where, example=command.text, count=count)
 
 
-def _of_task(category: str, command: Command, sure: float, meant: str) -> Convention:
+def _of_task(category: str, command: RepositoryCommand, sure: float, meant: str) -> Convention:
     """A task by the name that people run it by, and what it runs."""
     pattern = f"{command.task} ({meant})" if meant else command.task
     return convention(category, pattern, sure, Evidence(command.path, command.field), example=command.task)
@@ -384,7 +386,7 @@ def _is_of(text: str, uses: list[Use], category: str) -> bool:
     )
 
 
-def _is_for_all(ground: Ground, command: Command) -> bool:
+def _is_for_all(ground: Ground, command: RepositoryCommand) -> bool:
     """Whether a command is for the whole repository: not from a part's guide, nor a script of a part's package.json."""
     if command.path.count("/") and not command.path.startswith((".github/", ".circleci/", "doc")):
         return False

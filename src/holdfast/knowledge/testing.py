@@ -1,4 +1,4 @@
-"""Where tests lie, what they are called and how they are written."""
+"""Where tests are, what they are called and how they are written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge.findings import convention, of_counts
 from holdfast.knowledge.ground import Ground
 from holdfast.knowledge.languages import KIN, is_aside, is_test
-from holdfast.knowledge.source import Seen
+from holdfast.knowledge.source import SourceSigns
 from holdfast.model.knowledge import Convention, Evidence
 
 _JAVA_RUNNERS = {"JUnit 5": "org.junit.jupiter", "JUnit 4": "org.junit.Test", "TestNG": "org.testng"}
@@ -21,7 +21,7 @@ _CPP_RUNNERS = (
 _SCRIPT = lazy_regex(r"(?:^|/)[\w-]+(?:\.(?:test|t|sh|py|tcl|lua|pl|rb|js))?$")
 
 
-def testing_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Convention]:
+def testing_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list[Convention]:
     found: list[Convention] = []
     families: dict[str, str] = {}
     for language in ground.main:
@@ -41,7 +41,7 @@ def testing_conventions(ground: Ground, seen: Mapping[str, Seen]) -> list[Conven
 def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Convention | None:
     named = Counter(filter(None, (_name_shape(name, family) for name in tests)))
     if family == "rust" or len(tests) < 2 or not named:
-        return None  # inline tests of Rust are told by their own signs
+        return None  # inline tests of Rust have signs of their own
     shape = named.most_common(1)[0][0]
     if family == "cpp" and (other := _in_another_language(ground, len(tests))):
         return convention(
@@ -117,7 +117,7 @@ def _is_most_of_its_folder(ground: Ground, tests: list[str]) -> bool:
     return len(tests) >= sum(bool(_test_folder(name) and _SCRIPT.search(name)) for name in ground.names)
 
 
-# What a test of a family is called, the first that fits; `{}` are the groups of the expression.
+# Names of test files by family; the first expression that matches counts, and `{}` are its groups.
 _NAME_SHAPES = {
     "python": ((r"^test_", "test_*.py"), (r"_test\.py$", "*_test.py")),
     "javascript": ((r"[.\-_](test|spec|e2e|cy)\.([cm]?[jt]sx?)$", "*.{}.{}"),),
@@ -147,7 +147,7 @@ def _test_folder(name: str) -> str:
     return found.group(1) if found else ""
 
 
-def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[Convention]:
+def _style(family: str, own: list[SourceSigns], tests: list[str], scope: str) -> list[Convention]:
     found: list[Convention] = []
     test_files = [one for one in own if one.is_test]
     n = len(test_files)
@@ -165,13 +165,13 @@ def _style(family: str, own: list[Seen], tests: list[str], scope: str) -> list[C
     def either(
         category: str, one: tuple[str, int], other: tuple[str, int], least: int, share: float = 0.75
     ) -> None:
-        """Two ways of doing the same, of which one is plainly preferred."""
+        """Two ways of doing the same, where one is plainly preferred."""
         first, second = sorted((other, one), key=lambda way: -way[1])
         if first[1] + second[1] >= least and first[1] >= share * (first[1] + second[1]):
             add(category, first[0], first[1], second[1])
 
     def practised(pattern: str, count: int, share: float, example: str) -> None:
-        """Something that many tests do and none has to."""
+        """What many tests do and no test has to do."""
         if count >= max(2, share * n):
             sure = min(0.95, 0.6 + 0.5 * count / max(n, 1))
             found.append(

@@ -8,17 +8,14 @@ from collections import Counter
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, Command
+from holdfast.knowledge.commands import CI, GUIDE, HOOK, README, TASK, RepositoryCommand
 from holdfast.knowledge.findings import convention
 from holdfast.knowledge.ground import Ground, field_of
 from holdfast.knowledge.languages import is_aside, is_test, language_of
 from holdfast.model.knowledge import Convention, Evidence
 
-# Tools by what they are for, and what shows that one is in use: a command, a dependency, a configuration
-# file.
 
-
-class Tool(Struct, frozen=True):
+class DevelopmentTool(Struct, frozen=True):
     category: str
     name: str
     languages: tuple[str, ...]
@@ -28,6 +25,8 @@ class Tool(Struct, frozen=True):
     tables: tuple[str, ...]
 
 
+# Category, name, languages, and what shows the tool: pattern of a command, dependencies, pattern of a file, tables of
+# pyproject.toml.
 _LINES = r"""
 test_runner | pytest | python | \b(?:pytest|py\.test)\b | pytest | (?:^|/)pytest\.ini$ | pytest
 test_runner | unittest | python | \bpython3? -m unittest\b|\bmanage\.py test\b | - | - | -
@@ -255,10 +254,10 @@ environment | direnv | any | - | - | ^\.envrc$ | -
 """
 
 
-def _tool(line: str) -> Tool:
+def _tool(line: str) -> DevelopmentTool:
     category, name, languages, rest = (part.strip() for part in line.split(" | ", 3))
     command, dependencies, files, tables = (part.strip() for part in rest.rsplit(" | ", 3))
-    return Tool(
+    return DevelopmentTool(
         category,
         name,
         tuple(languages.split()),
@@ -274,7 +273,7 @@ TOOLS = tuple(_tool(line) for line in _LINES.strip().splitlines())
 
 _LEAST = 0.55
 _PLACES = {TASK: 0.85, CI: 0.75, HOOK: 0.7, GUIDE: 0.6, README: 0.45}
-# Where one tool is chosen, a mere dependency beside one that is plainly in use says nothing.
+# Of these a repository chooses one: a mere dependency says nothing beside a tool that is plainly in use.
 _ONE = frozenset(
     {
         "test_runner",
@@ -294,21 +293,21 @@ _INSTALLING = lazy_regex(
 
 
 class Use(Struct, frozen=True):
-    """How sure it is that a tool is in use, and what shows it."""
+    """A tool, how certain it is that it is in use, and what shows it."""
 
-    tool: Tool
+    tool: DevelopmentTool
     score: float
     evidence: tuple[Evidence, ...]
-    commands: tuple[Command, ...]
+    commands: tuple[RepositoryCommand, ...]
 
 
 def tools_in_use(ground: Ground) -> list[Use]:
-    """Every tool that enough speaks for, the surest first."""
+    """Every tool with enough evidence, the surest first."""
     commands = [command for command in ground.commands if not _INSTALLING.search(command.text)]
     languages = _languages(ground)
     uses = [_use(ground, tool, commands) for tool in TOOLS if languages.intersection(tool.languages)]
     uses += _defaults(ground, uses)
-    kept = [use for use in uses if use.score >= _LEAST and not _told_otherwise(ground, use.tool)]
+    kept = [use for use in uses if use.score >= _LEAST and not _is_ruled_out(ground, use.tool)]
     best = {
         (use.tool.category, language): use.score
         for use in sorted(kept, key=lambda use: use.score)
@@ -346,10 +345,10 @@ def _languages(ground: Ground) -> set[str]:
     return enough | {"any"} | {language for language in ("shell", "docs") if texts[language] >= 3}
 
 
-def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
+def _use(ground: Ground, tool: DevelopmentTool, commands: list[RepositoryCommand]) -> Use:
     doubt = 1.0
     evidence: list[Evidence] = []
-    run: list[Command] = []
+    run: list[RepositoryCommand] = []
     if tool.files is not None:
         found = [name for name in ground.markers if tool.files.search(name)]
         own = [name for name in found if not is_aside(name) or tool.category == "docs_tool"]
@@ -385,8 +384,8 @@ def _use(ground: Ground, tool: Tool, commands: list[Command]) -> Use:
     return Use(tool, round(1 - doubt, 3), tuple(dict.fromkeys(evidence)), tuple(run))
 
 
-def _told_otherwise(ground: Ground, tool: Tool) -> bool:
-    """A configuration that switches a part off, or a name that means another thing here."""
+def _is_ruled_out(ground: Ground, tool: DevelopmentTool) -> bool:
+    """Whether a configuration switches the tool off, or its file means something else here."""
     if tool.name == "biome" and tool.category in ("linter", "formatter"):
         for name in ("biome.json", "biome.jsonc"):
             if name in ground.everything:
@@ -402,12 +401,12 @@ def _told_otherwise(ground: Ground, tool: Tool) -> bool:
     return False
 
 
-def _named(category: str, name: str) -> Tool:
+def _named(category: str, name: str) -> DevelopmentTool:
     return next(tool for tool in TOOLS if (tool.category, tool.name) == (category, name))
 
 
 def _defaults(ground: Ground, uses: list[Use]) -> list[Use]:
-    """What a language's own tool chain does when nothing else is said."""
+    """The tools of a language's own tool chain, where no other is configured."""
     sure = {
         (use.tool.category, language)
         for use in uses

@@ -1,4 +1,4 @@
-"""Sessions that cost or take more than their like, and budgets that are used up, with what that rests on."""
+"""Sessions that cost or take more than comparable ones, and budgets that are used up."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Running(Struct, frozen=True, kw_only=True):
 
 
 class Likes:
-    """What sessions took, in order of size, by kind and in all."""
+    """Costs and durations of sessions, sorted, by kind and in all."""
 
     def __init__(self, entries: Iterable[LedgerEntry]) -> None:
         self._sorted: dict[tuple[Amount, str | None], list[float]] = {}
@@ -77,7 +77,7 @@ class Likes:
         return Usual(of=f"{kind} sessions" if values is own else "sessions", n=len(values), p50=p50, p90=p90)
 
     def _others(self, session: str, kind: str | None, what: Amount) -> list[float]:
-        """A session is not its own like."""
+        """The values of the other sessions: a session is not compared with itself."""
         values = self._sorted.get((what, kind), [])
         known = self._own.get((what, session))
         if known is None or (kind is not None and known[0] != kind):
@@ -87,7 +87,7 @@ class Likes:
 
 
 def beyond_usual(one: Running, likes: Likes, *, live: bool) -> list[Alert]:
-    """An alert each for cost and for time that exceed nine of ten of its like."""
+    """An alert for cost and one for time, where these exceed those of nine in ten comparable sessions."""
     found = []
     for what, value in zip(AMOUNTS, (one.cost_usd, one.minutes), strict=True):
         like = likes.usual(one.session, one.kind, what) if value is not None else None
@@ -129,7 +129,7 @@ def _local(at: datetime, form: str) -> str:
 
 
 def amount_of(entry: LedgerEntry, what: Amount) -> float | None:
-    """Below zero is a slip of somebody's hand, and unknown."""
+    """Cost in dollars or time in minutes; a negative value is a slip and counts as unknown."""
     value = entry.cost_usd if what == "cost" else entry.duration_s
     if value is None or value < 0:
         return None

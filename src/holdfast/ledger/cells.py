@@ -17,8 +17,6 @@ from holdfast.core.patterns import lazy_regex
 TYPE_CHECKING = False
 
 
-# Money, durations and times as a person writes them in a ledger cell, exact in both directions.
-
 MOST_DIGITS = 24  # no count has so many; arithmetic on a longer one would have no end
 _UNKNOWN = frozenset({"", "?", "-", "unknown"})
 _COST = lazy_regex(r"(?a)(-?)\$? ?(\d+(?:,\d{3})*(?:\.\d*)?|\.\d+)")
@@ -34,7 +32,7 @@ _SECONDS = (86_400, 3_600, 60, 1)
 
 
 def is_unknown(cell: str) -> bool:
-    """Whether a number's cell says that nobody knows."""
+    """Whether a number's cell says that the value is unknown."""
     return cell in _UNKNOWN or cell.lower() in _UNKNOWN
 
 
@@ -148,7 +146,7 @@ _DIGITS = dict.fromkeys(range(48, 58))
 _UNITS = frozenset({_BLANK, " h ", " min ", " s ", " h min ", " h s ", " min s ", " h min s "})
 
 
-class Column:
+class LedgerColumn:
     """A column's two directions. Readers get the cell as it stands in the row, blanks and all."""
 
     __slots__ = ("field", "name", "reader", "repeats", "sure", "write")
@@ -161,7 +159,7 @@ class Column:
         reader: Callable[[Decode], Read],
         *,
         repeats: bool = True,  # few distinct cells: worth remembering what each means
-        sure: bool = False,  # whatever stands in a cell can be read
+        sure: bool = False,  # any cell can be read
     ) -> None:
         self.name = name
         self.field = field
@@ -223,19 +221,21 @@ def _parsed(parse: Read, decode: Decode) -> Read:
     return lambda cell: parse(decode(cell))
 
 
-_text = partial(Column, write=cell_of_text, reader=text_reader, sure=True)
-_number = partial(Column, write=render_number, reader=_number_reader)
-_time = partial(Column, write=render_time, reader=_time_reader, repeats=False)
-_words = partial(Column, write=markdown_table.encode_list, reader=partial(_list_reader, sep=" "), sure=True)
+_text = partial(LedgerColumn, write=cell_of_text, reader=text_reader, sure=True)
+_number = partial(LedgerColumn, write=render_number, reader=_number_reader)
+_time = partial(LedgerColumn, write=render_time, reader=_time_reader, repeats=False)
+_words = partial(
+    LedgerColumn, write=markdown_table.encode_list, reader=partial(_list_reader, sep=" "), sure=True
+)
 
 # The seed's eight come first, so that its readers find what they know.
 _COLUMNS = (
-    Column("Session", "session", cell_of_text, _session_reader, repeats=False),
+    LedgerColumn("Session", "session", cell_of_text, _session_reader, repeats=False),
     _text("Model", "model"),
     _number("Tasks", "tasks"),
     _number("Failed", "failed"),
-    Column("Cost", "cost_usd", render_cost, partial(_parsed, parse_cost), repeats=False),
-    Column(
+    LedgerColumn("Cost", "cost_usd", render_cost, partial(_parsed, parse_cost), repeats=False),
+    LedgerColumn(
         "Duration",
         "duration_s",
         render_duration,
@@ -250,7 +250,7 @@ _COLUMNS = (
     _text("Kind", "kind"),
     _number("Skipped", "skipped"),
     _text("Type", "project_type"),
-    Column(
+    LedgerColumn(
         "Failures",
         "failures",
         partial(markdown_table.encode_list, sep=", "),
@@ -270,14 +270,14 @@ COLUMNS = tuple(column.name for column in _COLUMNS)
 TOKEN_FIELDS = ("tokens.input", "tokens.output", "tokens.cache_read", "tokens.cache_write")
 
 
-def assign(columns: Iterable[str]) -> list[Column | None]:
+def assign(columns: Iterable[str]) -> list[LedgerColumn | None]:
     """Which of our columns each header cell is; a name that comes twice is ours the first time only."""
     left = {column.name.lower(): column for column in _COLUMNS}
     return [left.pop(name.lower(), None) for name in columns]
 
 
 class CellReader:
-    """Takes the raw cells under one header; what becomes of their values is for those who read them to say."""
+    """Parses the raw cells under one header; a subclass says what becomes of the values."""
 
     def __init__(self, header: Header) -> None:
         decode = markdown_table.decode_foreign_cell if header.foreign else markdown_table.decode_cell
@@ -312,11 +312,8 @@ def _complaint(name: str, cell: str) -> str:
     return f'{markdown_table.encode_cell(name)} "{shown}" cannot be read'
 
 
-# --- whole columns -------------------------------------------------------------------------------------
-
-
 class _Remembered(dict):  # type: ignore[type-arg]
-    """What a cell means, worked out once for each distinct cell and forgotten before it grows large."""
+    """Values by cell, parsed once for each distinct cell; cleared before it grows large."""
 
     def __init__(self, read: Read) -> None:
         super().__init__()
@@ -329,7 +326,7 @@ class _Remembered(dict):  # type: ignore[type-arg]
         return value
 
 
-def reader_of(column: Column | None, decode: Decode) -> ReadAll:
+def reader_of(column: LedgerColumn | None, decode: Decode) -> ReadAll:
     read = column.reader(decode) if column else text_reader(decode)
     if column and column.repeats:
         return partial(_repeated, _Remembered(read).__getitem__)
@@ -341,7 +338,7 @@ def reader_of(column: Column | None, decode: Decode) -> ReadAll:
 
 
 def _repeated(read: Read, cells: Sequence[str]) -> list[Any]:
-    """A column often says the same in a whole block, which is quicker to see than to look up cell by cell."""
+    """A column often has one value in a whole block, and comparing is quicker than a lookup for each cell."""
     first = cells[0]
     return [read(first)] * len(cells) if cells.count(first) == len(cells) else list(map(read, cells))
 
@@ -351,7 +348,7 @@ def _each(read: Read, cells: Iterable[str]) -> list[Any]:
 
 
 def _quickly(quick: ReadAll, read: Read, cells: Sequence[str]) -> list[Any]:
-    """The quick way understands what we write ourselves; whatever it does not is read with care."""
+    """The quick way reads what holdfast writes; other cells are read one by one."""
     try:
         return quick(cells)
     except ValueError:
@@ -382,7 +379,7 @@ def _quick_names(cells: Sequence[str]) -> list[Any]:
 
 
 def _quick_costs(cells: Sequence[str]) -> list[Any]:
-    """`$0.12` and the like, `?` for unknown; whatever else a person writes is not one of them."""
+    """`$0.12`, and `?` for unknown; ValueError for any other form."""
     if " ? " in cells:
         some = [cell for cell in cells if cell != " ? "]
         known = iter(_quick_costs(some) if some else ())
@@ -404,7 +401,7 @@ def _quick_costs(cells: Sequence[str]) -> list[Any]:
 
 
 def _quick_durations(cells: Sequence[str]) -> list[Any]:
-    """`8min 12s`, by its parts, of which there are few; an empty cell is unknown."""
+    """`8min 12s`, by its parts, whose number is small; an empty cell is unknown."""
     if not _UNITS.issuperset("|".join(cells).translate(_DIGITS).split("|")):
         raise ValueError("not plain")
     try:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import compress
 
 from holdfast.ledger.cells import TOKEN_FIELDS, CellReader
-from holdfast.ledger.tables import Problem, read_tables
+from holdfast.ledger.tables import RowProblem, read_tables
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
@@ -53,7 +53,7 @@ class _ColumnReader(CellReader):
             self._columns[field] += [_NOTHING.get(field)] * rows
 
 
-def read_columns(data: bytes, name: str, fields: Iterable[str] = FIGURES) -> tuple[Columns, list[Problem]]:
+def read_columns(data: bytes, name: str, fields: Iterable[str] = FIGURES) -> tuple[Columns, list[RowProblem]]:
     """The fields of every row that can be read, tombstones too. LedgerError when the file is no ledger."""
     columns: Columns = {field: [] for field in fields}
     found = read_tables(data, name, lambda header: _ColumnReader(header, columns))

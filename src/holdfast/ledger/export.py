@@ -1,4 +1,4 @@
-"""Ledger rows for other programs: csv, jsonl, OpenMetrics; with column names that do not change."""
+"""Ledger rows for other programs: csv, jsonl, OpenMetrics, Parquet; with column names that do not change."""
 
 from __future__ import annotations
 
@@ -131,8 +131,6 @@ def to_jsonl(entries: Iterable[LedgerEntry]) -> Iterator[str]:
         yield msgspec.json.encode(row).decode() + "\n"
 
 
-# --- OpenMetrics -----------------------------------------------------------------------------------------
-
 _LABELS = ("agent", "model", "kind", "project_type")
 _METRICS: tuple[tuple[str, str, str, Callable[[LedgerEntry], float | int | None]], ...] = (
     ("holdfast_sessions", "counter", "Sessions in the ledger", lambda entry: 1),
@@ -197,10 +195,6 @@ def to_openmetrics(entries: Sequence[LedgerEntry], project: str) -> Iterator[str
 def _escaped(text: str) -> str:
     text = _portable(text).replace("\0", "\ufffd")
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-# Writes ledger rows in the form that another program reads; Parquet needs an extra, which is asked for by
-# name.
 
 
 def exported(rows: Sequence[LedgerEntry], form: str, project: str) -> Iterator[bytes]:

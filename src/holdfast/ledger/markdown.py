@@ -1,4 +1,4 @@
-"""One ledger row: an entry to cells and back."""
+"""The ledger file: entries to rows of markdown and back, and which rows count."""
 
 from __future__ import annotations
 
@@ -13,10 +13,25 @@ from msgspec.structs import fields
 
 from holdfast.core import markdown_table
 from holdfast.core.errors import UsageError
-from holdfast.ledger.cells import COLUMNS, TOKEN_FIELDS, CellReader, Column, assign, cell_of_text
+from holdfast.ledger.cells import COLUMNS, TOKEN_FIELDS, CellReader, LedgerColumn, assign, cell_of_text
 from holdfast.ledger.columns import LONG_AGO
-from holdfast.ledger.tables import FORMAT, MARKER, Header, Problem, read_tables, survey
+from holdfast.ledger.tables import FORMAT, MARKER, Header, RowProblem, read_tables, survey
 from holdfast.model.ledger import LedgerEntry, Tokens
+
+__all__ = [
+    "COLUMNS",
+    "FORMAT",
+    "Header",
+    "LedgerFile",
+    "RowProblem",
+    "columns_for",
+    "current",
+    "parse_ledger",
+    "render_beginning",
+    "render_row",
+    "render_table",
+    "survey",
+]
 
 _NO_COUNTS = (None, None, None, None)
 _DEFAULTS = [(field.name, field.default) for field in fields(LedgerEntry)]
@@ -42,9 +57,6 @@ def _unclaimed(columns: Sequence[str]) -> list[str]:
     return [name for name, column in zip(columns, assign(columns), strict=True) if column is None]
 
 
-# --- writing -------------------------------------------------------------------------------------------
-
-
 def render_row(entry: LedgerEntry, columns: tuple[str, ...] = COLUMNS) -> str:
     """The entry as a table row, without a line end, cells in the order of `columns`."""
     extra = list(entry.extra)
@@ -68,14 +80,11 @@ def _writers(columns: tuple[str, ...]) -> list[tuple[str, Callable[[LedgerEntry]
     return [(name, _writer(column) if column else None) for name, column in assigned]
 
 
-def _writer(column: Column) -> Callable[[LedgerEntry], str]:
+def _writer(column: LedgerColumn) -> Callable[[LedgerEntry], str]:
     get, write = attrgetter(column.field), column.write
     if column.field in TOKEN_FIELDS:
         return lambda entry: write(get(entry)) if entry.tokens is not None else ""
     return lambda entry: write(get(entry))
-
-
-# --- reading -------------------------------------------------------------------------------------------
 
 
 class RowReader(CellReader):
@@ -123,30 +132,12 @@ def _join_tokens(counts: Sequence[Sequence[int | None]]) -> Iterable[Tokens | No
     ]
 
 
-# The ledger file: rows and problems out of markdown, headers and rows into it, and which rows count.
-
-__all__ = [
-    "COLUMNS",
-    "FORMAT",
-    "Header",
-    "LedgerFile",
-    "Problem",
-    "columns_for",
-    "current",
-    "parse_ledger",
-    "render_beginning",
-    "render_row",
-    "render_table",
-    "survey",
-]
-
-
 class LedgerFile(Struct):
     """A ledger as read. `lines[i]` is the line number of `entries[i]`."""
 
     entries: list[LedgerEntry] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[RowProblem] = field(default_factory=list)
     format: int | None = None
     header: Header | None = None
 
@@ -159,9 +150,6 @@ class LedgerFile(Struct):
     def read_only(self) -> bool:
         """A newer holdfast has written here: read it, do not append."""
         return self.format is not None and self.format > FORMAT
-
-
-# --- writing -------------------------------------------------------------------------------------------
 
 
 def render_beginning(columns: Sequence[str] = COLUMNS) -> str:
@@ -179,17 +167,11 @@ def _render_header(columns: Sequence[str]) -> str:
     return f"{names}\n{markdown_table.render_separator(len(columns))}\n"
 
 
-# --- reading -------------------------------------------------------------------------------------------
-
-
 def parse_ledger(data: bytes, name: str) -> LedgerFile:
     """Everything a ledger holds. LedgerError only when the file as a whole is no ledger."""
     entries: list[LedgerEntry] = []
     found = read_tables(data, name, lambda header: RowReader(header, entries))
     return LedgerFile(entries, found.lines, found.problems, found.format, found.header)
-
-
-# --- what counts ---------------------------------------------------------------------------------------
 
 
 def current(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:

@@ -15,8 +15,8 @@ from holdfast.ledger.similar import (
     FEWEST_OF_MODEL,
     Alike,
     Believed,
-    Candidate,
     Goal,
+    ModelEstimate,
     beliefs,
     failed,
     similar,
@@ -29,7 +29,7 @@ FEWEST_SESSIONS = (
     10  # judged ones in all, below which everything is noise; and of a model taken for its price
 )
 SURE = 0.9  # the chance of being the better one, from which on one model is preferred to another
-WORTH_SAYING = 0.02  # of a hundred sessions two fail less: below that nobody would notice
+WORTH_SAYING = 0.02  # two of a hundred sessions: a smaller difference goes unnoticed
 WORTH_PAYING = 0.9  # what a success must cost of another's, to be called cheaper
 MOST_NAMED = 3
 
@@ -46,7 +46,7 @@ class Recommendation(Struct, frozen=True, kw_only=True):
     chance: float | None
     better_than: tuple[str, ...]
     not_told_apart: tuple[str, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ModelEstimate, ...]
     like: tuple[Alike, ...]
     sessions: int
     left_out: int  # sessions whose model or result is not known
@@ -210,7 +210,7 @@ def _compared(own: float, other: float) -> str:
     return "lower" if own < other * 0.9 else "higher" if own > other * 1.1 else "the same"
 
 
-def _price(own: Candidate, rival: Candidate) -> str:
+def _price(own: ModelEstimate, rival: ModelEstimate) -> str:
     if own.cost_per_success is None or rival.cost_per_success is None:
         return ""
     return f", ${own.cost_per_success:,.2f} to ${rival.cost_per_success:,.2f} per success"
@@ -232,7 +232,7 @@ def _undecided(choice: _Choice, objective: Objective) -> str:
     )
 
 
-def _figure(own: Candidate, objective: Objective) -> str:
+def _figure(own: ModelEstimate, objective: Objective) -> str:
     if objective == "cost":
         return f"{own.model} costs ${own.cost_per_success or 0.0:,.2f} per success"
     if objective == "time":

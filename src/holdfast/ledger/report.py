@@ -69,7 +69,7 @@ class Level(Struct, frozen=True, kw_only=True):
     avg_cost: float | None
 
 
-class Reasons(Struct, frozen=True, kw_only=True):
+class FailureReasons(Struct, frozen=True, kw_only=True):
     """Why tasks fail in projects of one type: reason, how often, which share."""
 
     project_type: str
@@ -106,23 +106,23 @@ class Topic(Struct, frozen=True, kw_only=True):
     advice: str
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class LedgerReport(Struct, frozen=True, kw_only=True):
     sessions: int
     maturity: str
     failure: Rate
     most_productive: tuple[BestModel, ...]
     complexity: tuple[Level, ...]
     topics: tuple[Topic, ...]
-    reasons: tuple[Reasons, ...]
+    reasons: tuple[FailureReasons, ...]
     refusals: tuple[Refusals, ...]
     pairings: tuple[Pairing, ...]
     trend: tuple[Month, ...]
     topics_looked_at: int = 0
 
 
-def report_of(entries: Sequence[LedgerEntry]) -> Report:
+def report_of(entries: Sequence[LedgerEntry]) -> LedgerReport:
     topics, looked_at = topics_of(entries)
-    return Report(
+    return LedgerReport(
         sessions=len(entries),
         maturity=maturity(len(entries)),
         failure=task_rate(entries),
@@ -138,7 +138,7 @@ def report_of(entries: Sequence[LedgerEntry]) -> Report:
 
 
 def topics_of(entries: Sequence[LedgerEntry]) -> tuple[tuple[Topic, ...], int]:
-    """Topics that fail oftener than the rest, or oddly never did, the worst first; and how many were looked at."""
+    """Topics that fail more often than the rest or, unexpectedly, never; the worst first. And how many were tested."""
     known = [entry for entry in entries if entry.tasks and judged(entry)]
     if not known:
         return (), 0
@@ -157,7 +157,7 @@ def topics_of(entries: Sequence[LedgerEntry]) -> tuple[tuple[Topic, ...], int]:
 
 
 def _subjects(entries: Sequence[LedgerEntry]) -> dict[str, list[LedgerEntry]]:
-    """By keyword and by two that stand together; one that nearly always has the same neighbour is said with it."""
+    """Rows by keyword and by pair of neighbours; a keyword that nearly always has one neighbour counts as the pair."""
     groups: defaultdict[str, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         pairs = [f"{one} {other}" for one, other in zip(entry.goal, entry.goal[1:], strict=False)]
@@ -205,7 +205,7 @@ def _by(entries: Sequence[LedgerEntry], key: Callable[[LedgerEntry], str]) -> di
 
 
 def _most_productive(entries: Sequence[LedgerEntry]) -> tuple[BestModel, ...]:
-    """The lowest failure rate that is believed, the cheaper one where they are alike."""
+    """The model with the lowest estimated failure rate, the cheaper one among equals."""
     found = []
     for name, rows in _by([e for e in entries if e.project_type], lambda e: e.project_type or "").items():
         models = {model: own for model, own in grouped(rows, "model").items() if model != UNKNOWN}
@@ -244,7 +244,7 @@ def _belief(own: Figures, overall: float) -> Belief:
 
 
 def _lead_note(ordered: Sequence[str], known: dict[str, Figures], overall: float) -> str:
-    """A lead that the next one's sessions do not rule out is called what it is."""
+    """A note where the second model's sessions do not rule out that it is as good."""
     if len(ordered) == 1:
         return "the only one used often enough"
     first, second = (_belief(known[model], overall) for model in ordered[:2])
@@ -271,14 +271,14 @@ def _complexity(entries: Sequence[LedgerEntry]) -> tuple[Level, ...]:
     )
 
 
-def _reasons(entries: Sequence[LedgerEntry]) -> tuple[Reasons, ...]:
+def _reasons(entries: Sequence[LedgerEntry]) -> tuple[FailureReasons, ...]:
     found = []
     for name, rows in _by(entries, lambda entry: entry.project_type or UNKNOWN).items():
         counts = _ranked(reason for entry in rows for reason in entry.failures)
         total = sum(n for _, n in counts)
         if total:
             shares = tuple((reason, n, n / total) for reason, n in counts)
-            found.append(Reasons(project_type=name, failed=total, reasons=shares))
+            found.append(FailureReasons(project_type=name, failed=total, reasons=shares))
     return tuple(found)
 
 

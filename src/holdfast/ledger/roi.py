@@ -1,4 +1,4 @@
-"""What memory saved, counted from what it is handed: no figure without its formula and n, and no guesses."""
+"""What memory saved, counted over values that the caller gathered: every figure has its formula and its n."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Subject(Struct, frozen=True):
         return bool(self.paths & line.paths) or len(self.words & line.words) >= ENOUGH_WORDS
 
 
-class Stumble(Struct, frozen=True):
+class FailedCommand(Struct, frozen=True):
     command: str
     resolved: bool
 
@@ -61,7 +61,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     failed: int = 0
     opened: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()
-    stumbles: tuple[Stumble, ...] = ()
+    stumbles: tuple[FailedCommand, ...] = ()
     subject: Subject = Subject()
 
     @property
@@ -70,7 +70,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
 
 
 class ToldFacts(Struct, frozen=True, kw_only=True):
-    """What one session was told in all; `opening` is what it was told at its start to go on with, line by line."""
+    """What was injected into one session; `opening` is what its start named to continue with, line by line."""
 
     session: str
     tokens: int
@@ -86,7 +86,7 @@ class Asking(Struct, frozen=True):
     answered_at: float | None
 
 
-class Kept(Struct):
+class MemorySize(Struct):
     """How much the files of one category hold."""
 
     category: str
@@ -96,14 +96,14 @@ class Kept(Struct):
     bytes: int = 0
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class RoiEvidence(Struct, frozen=True, kw_only=True):
     """All that is counted over. `sessions` are in time order and `since` says which of them are asked about."""
 
     sessions: Sequence[SessionFacts] = ()
     told: Sequence[ToldFacts] = ()
     questions: Sequence[Sequence[Asking]] = ()
     offered: int = 0
-    kept: Sequence[Kept] = ()
+    kept: Sequence[MemorySize] = ()
     transcript_files: int = 0
     transcript_bytes: int = 0
     since: float | None = None
@@ -127,7 +127,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     dead_ends: Figure
 
 
-def repeated_questions(evidence: Evidence) -> Questions:
+def repeated_questions(evidence: RoiEvidence) -> Questions:
     again = asked = 0
     for group in evidence.questions:
         for asking in group:
@@ -155,7 +155,7 @@ def _was_answered(asking: Asking, group: Sequence[Asking]) -> bool:
     )
 
 
-def re_explaining(evidence: Evidence) -> tuple[Stage, ...]:
+def re_explaining(evidence: RoiEvidence) -> tuple[Stage, ...]:
     """The first session cannot repeat anything, so its files and dead ends are not counted."""
     counts: dict[int, Counter[str]] = {first: Counter() for first, _ in STAGES}
     touched: set[str] = set()
@@ -198,7 +198,7 @@ def _stage(first: int, last: int | None, own: Counter[str], sessions: int) -> St
     )
 
 
-def continued(evidence: Evidence) -> Figure:
+def continued(evidence: RoiEvidence) -> Figure:
     subjects = {session.session: session.subject for session in evidence.sessions}
     began = [told for told in evidence.told if told.opening and told.session in subjects]
     went_on = sum(any(subjects[told.session].continues(line) for line in told.opening) for told in began)
@@ -269,7 +269,7 @@ class Roi(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-def roi_of(evidence: Evidence) -> Roi:
+def roi_of(evidence: RoiEvidence) -> Roi:
     return Roi(
         sessions=_sessions(evidence),
         injected=_injected(evidence),
@@ -291,7 +291,7 @@ def roi_of(evidence: Evidence) -> Roi:
     )
 
 
-def _sessions(evidence: Evidence) -> Sessions:
+def _sessions(evidence: RoiEvidence) -> Sessions:
     wanted = [session for session in evidence.sessions if evidence.wanted(session.at)]
     told = [session for session in wanted if session.told]
     others = [session for session in wanted if session.told is False]
@@ -348,7 +348,7 @@ def _failures(sessions: Iterable[SessionFacts]) -> Clusters:
     return clusters
 
 
-def _injected(evidence: Evidence) -> Injected:
+def _injected(evidence: RoiEvidence) -> Injected:
     tokens = [told.tokens for told in evidence.told]
     by_session = {told.session: told.tokens for told in evidence.told}
     # Where less was recorded as read than was injected, the record of tokens is not whole.
@@ -372,7 +372,7 @@ def _injected(evidence: Evidence) -> Injected:
     )
 
 
-def _compression(evidence: Evidence) -> Compression:
+def _compression(evidence: RoiEvidence) -> Compression:
     kept_bytes = sum(kept.bytes for kept in evidence.kept)
     kept_files = sum(kept.files for kept in evidence.kept)
     told = spread([told.bytes for told in evidence.told], "")

@@ -187,7 +187,7 @@ def _git_or_fail(project: Project, *arguments: str) -> None:
         )
 
 
-class Merged(Struct, frozen=True, kw_only=True):
+class MergeResult(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
     added: int
     known: int
@@ -204,8 +204,8 @@ def read_all(
     return select(current(entries), wanted), _problems(ledgers)
 
 
-def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
-    """Takes in the rows that this project does not know yet. A row is told by its session and when it was recorded."""
+def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeResult:
+    """Adds the rows that this project does not know yet; session and time of recording identify a row."""
     from holdfast.store.denied import Denied
 
     paths = (path_of(machine, place) for place in places)
@@ -222,7 +222,7 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
     if new:
         project.prepare()
         ProjectLedger(project).append(new)
-    return Merged(
+    return MergeResult(
         files=tuple(path for path, _ in ledgers),
         added=len(new),
         known=len(missing_rows(entries, ())) - len(unseen),
@@ -232,7 +232,7 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> Merged:
 
 
 def _cleaned(machine: Machine, entries: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], list[str]]:
-    """Another clone may have been less careful than this one: what looks like a secret goes, or its whole row."""
+    """Another clone may redact less: what looks like a secret is removed, or its whole row."""
     clean = cache(machine.clean)
     kept, refused = [], []
     for entry in entries:
@@ -271,5 +271,5 @@ def _problems(ledgers: Iterable[LedgerFile]) -> list[str]:
 def _read(path: Path) -> LedgerFile:
     try:
         return parse_ledger(files.read(path) or b"", str(path))
-    except LedgerError as error:  # a file of somebody else's, which is not to be moved away for us
+    except LedgerError as error:  # it is not our file, so the advice to move it away is wrong
         raise LedgerError(error.problem, where=error.where, fix=_FIX) from error

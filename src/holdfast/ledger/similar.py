@@ -21,7 +21,7 @@ SAME = {"kind": 0.10, "framework": 0.08, "project_type": 0.04}
 AMOUNTS = ("cost", "time")  # what a success takes, beside its risk
 LEAST = 0.15  # of words or meaning in common, below which two goals have nothing to do with each other
 MOST_OF_IT = (
-    0.5  # of the goal's words, by their weight: a session that has so much is about it, whatever else it did
+    0.5  # of the goal's words, by weight: a session with that share is about the goal, among other things
 )
 ROUNDS = 25
 PRIOR_FAILURES = 2.0  # expected failures' worth of doubt that a model, kind or level differs from the rest
@@ -38,7 +38,7 @@ OTHER_TYPE_WEIGHT = 0.5  # of a session in a project of another type
 
 
 class Goal(Struct, frozen=True, kw_only=True):
-    """What somebody is about to do, in the terms in which the ledger keeps what was done."""
+    """What a person is about to do, in the terms of the ledger."""
 
     words: tuple[str, ...]
     kind: str | None = None
@@ -173,7 +173,7 @@ class FailureModel(Struct, frozen=True):
 
 
 def _shape(failed: float, n: float) -> float:
-    """Failures, of which n sessions have at most n: the more of them failed, the better their share is known."""
+    """The shape of a Gamma distribution for `failed` of `n`: the more sessions failed, the better the rate is known."""
     return PRIOR_FAILURES + failed / max(1 - ((failed + 0.5) / (n + 1)), 0.25)
 
 
@@ -218,7 +218,7 @@ class AmountModel(Struct, frozen=True):
     known: Mapping[str, float]
 
     def predict(self, factors: Factors) -> float | None:
-        """The mean, which lies above the typical value by as much as the spread says; None of what is not known."""
+        """The mean, which is above the typical value the more the values spread; None when unknown."""
         paid = self.paid.get(factors[MODEL])
         if not paid:
             return paid
@@ -259,7 +259,7 @@ def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> AmountM
     return AmountModel(base, tuple(effects), spread, paid, weights)
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class ModelEstimate(Struct, frozen=True, kw_only=True):
     """One model: what is believed of it for this goal, and what that rests on."""
 
     model: str
@@ -277,7 +277,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 class Believed(Struct, frozen=True):
     """A candidate, and for comparisons how sure its failures, cost and time are."""
 
-    candidate: Candidate
+    candidate: ModelEstimate
     failures: FailureModel
     cost_doubt: float
     time_doubt: float
@@ -343,7 +343,7 @@ def _of_model(
     own = [one for one in like if one.entry.model == model and failed(one.entry) is not None]
     success = 1 - belief.mean
     cost, took = costs.predict(factors), minutes.predict(factors)
-    candidate = Candidate(
+    candidate = ModelEstimate(
         model=model,
         sessions=sessions,
         like=len(own),

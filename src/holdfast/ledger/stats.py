@@ -212,7 +212,7 @@ def ratio(of: int, to: int, n: int, formula: str, nothing: str) -> Figure:
 
 
 def shift(with_memory: Iterable[float | None], without: Iterable[float | None]) -> Difference | None:
-    """How far one group lies from the other; None while either is too small to say."""
+    """How far one group is from the other; None while either is too small."""
     from statistics import median  # as above
 
     one, other = _known(with_memory), _known(without)

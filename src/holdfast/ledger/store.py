@@ -104,10 +104,9 @@ def refuse_newer(number: int | None, path: Path) -> None:
         )
 
 
-# A project's ledger: what this machine wrote, and what the repository shares, read as one.
-
-
 class ProjectLedger:
+    """The rows that this machine wrote and those that the repository shares, read as one ledger."""
+
     def __init__(self, project: Project) -> None:
         self.project = project
         self._own = LedgerStore(project.ledger, project.lock("ledger"))
@@ -167,7 +166,7 @@ class ProjectLedger:
 
 
 def missing_rows(entries: Iterable[LedgerEntry], known: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """Those that are not among the known ones, each once. A row is told by its session and when it was recorded."""
+    """The entries that are not known yet, each once. A row is identified by its session and when it was recorded."""
     there = {_key(entry) for entry in known}
     missing = {key: entry for entry in entries if (key := _key(entry)) not in there}
     return list(missing.values())

@@ -1,8 +1,8 @@
 """Which tables a ledger file has and which rows they hold: markdown to columns of cells, a problem for each bad line.
 
 Each header governs the rows below it up to the next. Tables that follow our marker are read by our escapes;
-others (the seed's, a person's) by markdown's own, where only `\\|` is one. What becomes of the cells is the reader's
-affair (`ledger_cells.CellReader`). Standard library only, so that figures need not wait for more to be loaded.
+others (the seed's, a person's) by markdown's own, where only `\\|` is one. A `CellReader` takes the cells. Standard
+library only, so that figures do not wait for more to be loaded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FIX_CONFLICT = "Keep the rows of both sides and delete this line"
 _FIX_FILE = "Move it away, and holdfast starts a new one, or restore it from git"
 
 
-class Problem(namedtuple("Problem", ("line", "code", "message"))):
+class RowProblem(namedtuple("RowProblem", ("line", "code", "message"))):
     """A line that could not be read. `message` is the whole sentence, place included."""
 
     __slots__ = ()
@@ -67,7 +67,7 @@ class Tables:
 
     def __init__(self) -> None:
         self.numbers: list[Sequence[int]] = []  # of the rows that were read, in runs
-        self.problems: list[Problem] = []
+        self.problems: list[RowProblem] = []
         self.format: int | None = None
         self.header: Header | None = None
 
@@ -75,9 +75,6 @@ class Tables:
     def lines(self) -> list[int]:
         """Of every row that was read, its number."""
         return [number for run in self.numbers for number in run]
-
-
-# --- which tables there are ----------------------------------------------------------------------------
 
 
 class _Region:
@@ -181,15 +178,12 @@ def _read_header(line: str, separator: str, found: Survey) -> Header | None:
     return header
 
 
-# --- bytes to lines ------------------------------------------------------------------------------------
-
-
 class _Decoder:
     """Lines of text out of lines of bytes; a spoilt line is a problem and reads as blank."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.problems: list[Problem] = []
+        self.problems: list[RowProblem] = []
         self._readable = 0
 
     def decode(self, raw_lines: Iterable[bytes]) -> Iterator[str]:
@@ -219,7 +213,7 @@ class _Decoder:
             raise LedgerError("not UTF-8 text", where=self.name, fix=_FIX_FILE)
 
 
-def _pieces(data: bytes, name: str, problems: list[Problem]) -> Iterator[str]:
+def _pieces(data: bytes, name: str, problems: list[RowProblem]) -> Iterator[str]:
     """The text in pieces of whole lines, without the last one's end; no piece begins with a separator.
 
     In pieces, because memory that is used again costs nothing, and new memory more than what is done in it.
@@ -255,9 +249,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-# --- reading -------------------------------------------------------------------------------------------
 
 
 def read_tables(data: bytes, name: str, reader_for: Callable[[Header], CellReader]) -> Tables:
@@ -310,7 +301,7 @@ class _RowsOf:
         return region.reader
 
     def read(self, lines: Sequence[str], region: _Region, before: int) -> None:
-        """Lines of one region, after so many others in the file."""
+        """Lines of one region; `before` is how many lines of the file precede them."""
         reader = self._reader(region)
         if reader is None or region.header is None:
             self._skip(lines, region, before)
@@ -411,5 +402,5 @@ class _RowsOf:
         self._tables.problems.append(_problem(self._name, number, code, what, fix))
 
 
-def _problem(name: str, number: int, code: str, what: str, fix: str = _FIX_ROW) -> Problem:
-    return Problem(number, code, HoldfastError(what, where=f"{name}:{number}", fix=fix).line())
+def _problem(name: str, number: int, code: str, what: str, fix: str = _FIX_ROW) -> RowProblem:
+    return RowProblem(number, code, HoldfastError(what, where=f"{name}:{number}", fix=fix).line())

@@ -13,9 +13,6 @@ from math import sqrt
 TYPE_CHECKING = False
 
 
-# The interval that holds a true rate 95 times of 100, from counts alone: standard library, nothing left to
-# chance.
-
 Z95 = 1.959964
 
 
@@ -94,7 +91,7 @@ if TYPE_CHECKING:
     Figures = dict[str, Any]
 
 UNKNOWN = "unknown"
-# By what rows are grouped, and the field that says it.
+# What rows are grouped by, and the field that holds it.
 FIELD_OF = {
     "model": "model",
     "framework": "framework",
@@ -107,7 +104,7 @@ FIELD_OF = {
 }
 _TOKENS = ("input", "output", "cache_read", "cache_write")
 _ORDERED = {"trivial": 0, "simple": 1, "moderate": 2, "complex": 3}
-_EXACT = 200  # digits: whatever cells can hold adds up without rounding, in whatever order
+_EXACT = 200  # digits: any cells add up without rounding, in any order
 
 
 class _Tally:
@@ -138,7 +135,7 @@ class _Tally:
         self.clusters = Clusters()
 
     def add(self, tasks: int | None, failed: int | None, times: int) -> None:
-        """So many sessions with these tasks; a rate needs one base, so it is over rows that know both."""
+        """`times` sessions with these tasks; rates are over rows that say both numbers."""
         self.sessions += times
         self.contradictions += times * _contradict(tasks, failed)
         if tasks is None or tasks < 0:
@@ -276,7 +273,7 @@ def _group(tally: _Tally) -> Figures:
 
 
 def _impossible(columns: Columns, whole: _Tally) -> int:
-    """Rows with more failures than tasks, or less than nothing of something: a slip of somebody's hand."""
+    """Rows with more failures than tasks or with a negative value: slips of the hand."""
     fields = ("tasks", "failed", "cost_usd", "duration_s")
     known_costs, known_durations = (whole.sessions - columns[name].count(None) for name in fields[2:])
     if (known_costs, known_durations) == (whole.costs, whole.durations):

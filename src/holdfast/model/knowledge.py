@@ -142,7 +142,3 @@ _RANK = {category: rank for rank, category in enumerate(USEFUL)}
 def usefulness(convention: Convention) -> tuple[int, float]:
     """Smaller is more useful."""
     return _RANK.get(convention.category, len(USEFUL)), -convention.confidence
-
-
-# The files by which a repository instructs every agent: AGENTS.md and its kin. What they say is known as it
-# is.
