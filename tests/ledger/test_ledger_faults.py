@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -25,26 +26,31 @@ from holdfast.model.ledger import LedgerEntry
 
 NOBODY = 65534
 
-# Appends rows of the sizes asked for, and names each on stdout once `append` has returned.
-WRITER = """
-import os, sys
-from itertools import count
-from pathlib import Path
-from holdfast.model.ledger import LedgerEntry
-from holdfast.ledger.store import LedgerStore
 
-path, lock, name, rows, *sizes = sys.argv[1:]
-store = LedgerStore(Path(path), Path(lock))
-for n in count() if rows == "forever" else range(int(rows)):
-    session = f"{name}-{n}"
-    store.append([LedgerEntry(session=session, model=(session + "|") * (int(sizes[n % len(sizes)]) // 10))])
-    os.write(1, f"{session}\\n".encode())
-"""
+class Writer:
+    """A process that appends rows of the given sizes, and names each once `append` has returned."""
 
+    def __init__(self, store: LedgerStore, name: str, rows: int | None, *sizes: int) -> None:
+        self.acknowledged, names = os.pipe()
+        self.pid = os.fork()  # a fork has all modules loaded; starting Python would take most of the time
+        if not self.pid:
+            code = 1
+            try:
+                for n in count() if rows is None else range(rows):
+                    session = f"{name}-{n}"
+                    model = (session + "|") * (sizes[n % len(sizes)] // 10)
+                    store.append([LedgerEntry(session=session, model=model)])
+                    os.write(names, f"{session}\n".encode())
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(names)
 
-def start_writer(store: LedgerStore, name: str, rows: str, *sizes: int) -> subprocess.Popen[bytes]:
-    arguments = [str(store.path), str(store.lock_path), name, rows, *map(str, sizes)]
-    return subprocess.Popen([sys.executable, "-c", WRITER, *arguments], stdout=subprocess.PIPE)
+    def finish(self) -> tuple[list[bytes], int]:
+        """The rows that it named, the last one perhaps in part, and how it ended."""
+        with open(self.acknowledged, "rb") as named:
+            lines = named.read().split(b"\n")
+        return lines, os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def assert_whole(entries: list[LedgerEntry]) -> None:
@@ -61,9 +67,9 @@ def store(tmp_path: Path) -> LedgerStore:
 @pytest.mark.promise("F1")
 @pytest.mark.slow
 def test_sixteen_processes_of_two_hundred_rows_lose_and_tear_nothing(store: LedgerStore) -> None:
-    writers = [start_writer(store, f"w{n}", "200", 40, 400) for n in range(16)]
-    acknowledged = [line for writer in writers for line in writer.communicate()[0].split()]
-    assert [writer.returncode for writer in writers] == [0] * 16
+    done = [writer.finish() for writer in [Writer(store, f"w{n}", 200, 40, 400) for n in range(16)]]
+    acknowledged = [line for lines, _ in done for line in lines[:-1]]
+    assert [code for _, code in done] == [0] * 16
     found = store.read()
     assert found.problems == []
     assert len(found.entries) == len(acknowledged) == 3200
@@ -81,14 +87,13 @@ def test_forty_killed_writers_lose_no_row_they_acknowledged(store: LedgerStore) 
     acknowledged: list[str] = []
     for round_ in range(10):
         # Four at a time, so that a kill also happens while others wait for the lock.
-        writers = [start_writer(store, f"k{round_}.{n}", "forever", 40, 60_000, 400) for n in range(4)]
+        writers = [Writer(store, f"k{round_}.{n}", None, 40, 60_000, 400) for n in range(4)]
         for writer in writers:
-            assert writer.stdout is not None
-            select.select([writer.stdout], [], [], chance.choice([0, PATIENCE_S]))
+            select.select([writer.acknowledged], [], [], chance.choice([0, PATIENCE_S]))
             time.sleep(chance.random() * 0.03)
-            writer.kill()
+            os.kill(writer.pid, signal.SIGKILL)
         for writer in writers:
-            lines = writer.communicate()[0].split(b"\n")
+            lines, _ = writer.finish()
             acknowledged += [line.decode() for line in lines[:-1]]
     store.append([LedgerEntry(session="after|", model="after||")])
     found = store.read()
@@ -102,49 +107,47 @@ def test_forty_killed_writers_lose_no_row_they_acknowledged(store: LedgerStore) 
     assert len(found.problems) <= 40
 
 
-# Kills itself, uncatchably, at one point of an append; the random kills above seldom hit inside a write.
-SUICIDE = """
-import os, signal, sys
-from pathlib import Path
-from holdfast.model.ledger import LedgerEntry
-from holdfast.core import files
-from holdfast.ledger.store import LedgerStore
-
-def die(*_):
+def die(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
-real_write = os.write
-def write_half(descriptor, data):
-    real_write(descriptor, data[: len(data) // 2])
-    die()
 
-path, lock, point = sys.argv[1:]
-if point == "before":
-    os.write = die
-elif point == "inside":
-    os.write = write_half
-elif point == "written":
-    os.fsync = die
-elif point == "synced":
-    files.Held.leave_note = die
-elif point == "noting":
-    files.Held.leave_note = lambda held, note: write_half(held._descriptor, note)
-LedgerStore(Path(path), Path(lock)).append([LedgerEntry(session="dying", model="m" * 60_000)])
-"""
+def die_at(point: str, patch: pytest.MonkeyPatch) -> None:
+    """This process kills itself, uncatchably, at one point of an append: random kills seldom hit inside a write."""
+    write = os.write
+
+    def write_half(descriptor: int, data: bytes) -> None:
+        write(descriptor, data[: len(data) // 2])
+        die()
+
+    if point == "before":
+        patch.setattr(os, "write", die)
+    elif point == "inside":
+        patch.setattr(os, "write", write_half)
+    elif point == "written":
+        patch.setattr(os, "fsync", die)
+    elif point == "synced":
+        patch.setattr(files.Held, "leave_note", die)
+    elif point == "noting":
+        patch.setattr(files.Held, "leave_note", lambda held, note: write_half(held._descriptor, note))
 
 
 @pytest.mark.promise("F2")
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("point", ["before", "inside", "written", "synced", "noting"])
 def test_a_writer_killed_at_any_point_leaves_a_ledger_that_goes_on(
-    store: LedgerStore, point: str, first: bool
+    store: LedgerStore, point: str, first: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not first:
         store.append([LedgerEntry(session="kept")])
     store.lock_path.parent.mkdir(exist_ok=True)
-    arguments = [str(store.path), str(store.lock_path), point]
-    child = subprocess.run([sys.executable, "-c", SUICIDE, *arguments], check=False)
-    assert child.returncode == -signal.SIGKILL
+    child = os.fork()
+    if not child:
+        try:
+            die_at(point, monkeypatch)
+            store.append([LedgerEntry(session="dying", model="m" * 60_000)])
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     store.append([LedgerEntry(session="next")])
     found = store.read()
     whole = [] if point in {"before", "inside"} else ["dying"]
@@ -313,8 +316,9 @@ def test_twenty_branches_of_ten_rows_merge_clean_and_read_right(tmp_path: Path, 
     for branch in range(20):
         git(place, "checkout", "-qb", f"b{branch}", "main")
         store.append([LedgerEntry(session=f"b{branch}-{row}", model="a|b\\") for row in range(10)])
-        git(place, "add", "-A")
-        git(place, "commit", "-qm", f"b{branch}")
+        if began_as == "nothing":
+            git(place, "add", "-A")
+        git(place, "commit", "-qam", f"b{branch}")
     git(place, "checkout", "-q", "main")
     for branch in range(20):
         git(place, "merge", "-q", "--no-edit", f"b{branch}")

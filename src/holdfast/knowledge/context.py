@@ -189,16 +189,6 @@ class Loaded:
         self.errors = errors
 
 
-class _Outcome:
-    """Where a thread leaves its result. The result of a thread that comes too late is not read."""
-
-    __slots__ = ("entry", "error")
-
-    def __init__(self) -> None:
-        self.entry: ContextEntry | None = None
-        self.error = ""
-
-
 class Registry:
     """Sources by key, in the order in which they were registered."""
 
@@ -237,49 +227,48 @@ class Registry:
         from threading import Thread
 
         before = previous.entries if previous else {}
-        outcomes = {key: _Outcome() for key in self._sources}
+        # An entry or an error. A thread that comes too late leaves its answer in a list that is no longer read.
+        answers: dict[str, list[ContextEntry | str]] = {key: [] for key in self._sources}
         threads: dict[str, Thread] = {}
         deadline = time.monotonic() + limit
         for key, source in self._sources.items():
             known = before.get(key)
             if patient and known is not None and self._rests(source, known, here.now):
-                outcomes[key].entry = known
+                answers[key] = [known]
             elif (busy := self._busy.get(key)) is not None and busy.is_alive():
-                outcomes[key].error = "is still busy from the last time"
+                answers[key] = ["is still busy from the last time"]
             else:
-                threads[key] = Thread(target=_ask, args=(source, here, known, outcomes[key]), daemon=True)
+                threads[key] = Thread(target=_ask, args=(source, here, known, answers[key]), daemon=True)
                 threads[key].start()
         for key, thread in threads.items():
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
                 self._busy[key] = thread
-                outcomes[key] = late = _Outcome()
-                late.error = f"took longer than {limit:g} s"
+                answers[key] = [f"took longer than {limit:g} s"]
             else:
                 self._busy.pop(key, None)
-        return self._gathered(outcomes, before, clean)
+        return self._gathered(answers, before, clean)
 
     def _gathered(
         self,
-        outcomes: Mapping[str, _Outcome],
+        answers: Mapping[str, list[ContextEntry | str]],
         before: Mapping[str, ContextEntry],
         clean: Callable[[str], str] | None,
     ) -> Loaded:
         entries: dict[str, ContextEntry] = {}
         errors: dict[str, str] = {}
-        for key, outcome in outcomes.items():
-            known, entry = before.get(key), outcome.entry
-            if entry is not None and entry is not known:
+        for key, found in answers.items():
+            known = before.get(key)
+            answer: ContextEntry | str | None = found[0] if found else "gave no answer"
+            if isinstance(answer, str):
+                errors[key] = clean(one_line(answer)) if clean is not None else one_line(answer)
+                answer = known
+            elif answer is not None and answer is not known:
                 self._loaded_at[key] = time.monotonic()
                 if clean is not None:
-                    entry = ContextEntry(_cleaned(entry.value, clean, known), entry.stamp, entry.at)
-            if entry is not None:
-                entries[key] = entry
-                continue
-            error = one_line(outcome.error or "gave no answer")
-            errors[key] = clean(error) if clean is not None else error
-            if known is not None:
-                entries[key] = known
+                    answer = ContextEntry(_cleaned(answer.value, clean, known), answer.stamp, answer.at)
+            if answer is not None:
+                entries[key] = answer
         return Loaded(entries, errors)
 
     def _rests(self, source: ContextSource, known: ContextEntry, now: float) -> bool:
@@ -306,7 +295,9 @@ class Registry:
         return changes
 
 
-def _ask(source: ContextSource, here: Here, known: ContextEntry | None, outcome: _Outcome) -> None:
+def _ask(
+    source: ContextSource, here: Here, known: ContextEntry | None, answer: list[ContextEntry | str]
+) -> None:
     """Runs in a thread of its own, so that a failing source does not affect the others."""
     try:
         stamp = source.stamp(here)
@@ -314,12 +305,13 @@ def _ask(source: ContextSource, here: Here, known: ContextEntry | None, outcome:
             raise TypeError(f"its stamp is of type {type(stamp).__name__}")
         stamp = _hashed(stamp)
         if known is not None and stamp and stamp == known.stamp:
-            outcome.entry = known
+            answer.append(known)
         else:
-            outcome.entry = ContextEntry(_checked(source.load(here)), stamp if source.whole else "", here.now)
+            value = _checked(source.load(here))
+            answer.append(ContextEntry(value, stamp if source.whole else "", here.now))
     except BaseException as error:
-        said = str(error) if isinstance(error, OSError | TypeError) else f"{type(error).__name__}: {error}"
-        outcome.error = said or type(error).__name__
+        text = str(error) if isinstance(error, OSError | TypeError) else f"{type(error).__name__}: {error}"
+        answer.append(text or type(error).__name__)
 
 
 def _hashed(stamp: str) -> str:
