@@ -8,7 +8,7 @@ from html import escape
 
 from holdfast.cli import output
 from holdfast.cli.output import counted, decimal, dollars, percent, plural, short_model
-from holdfast.ledger.report import FEWEST, Month, Pairing, LedgerReport, report_of
+from holdfast.ledger.report import FEWEST, LedgerReport, Month, Pairing, report_of
 from holdfast.ledger.stats import Rate
 from holdfast.ledger.tally import UNKNOWN
 from holdfast.model.ledger import LedgerEntry
