@@ -326,9 +326,7 @@ def test_knowledge_is_told_in_a_line_surest_first() -> None:
         {"category": "quotes", "pattern": "double", "confidence": 0.3},
         {"category": "tests", "pattern": "pytest in tests/", "confidence": 0.99},
     ]
-    value = KnowledgeSource().load(
-        knowing({"conventions": conventions, "facts": [{}, {}], "files": {"a": {}}})
-    )
+    value = KnowledgeSource().load(knowing({"conventions": conventions, "facts": [{}, {}], "files": [{}]}))
     assert (
         KnowledgeSource().summary(value)
         == "tests pytest in tests/; naming snake_case (python); 2 facts; 1 file"

@@ -284,7 +284,7 @@ def test_any_traces_give_a_stack(paths: list[str], commands: list[str]) -> None:
     "pattern", [pattern for pattern, _, _ in manifests._READERS], ids=lambda p: p.pattern
 )
 def test_every_manifest_has_one_of_the_endings_that_are_asked_first(pattern: re.Pattern[str]) -> None:
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=8, deadline=None)
     @given(st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True))
     def ends_so(path: str) -> None:
         assert manifests.manifest_language(path)

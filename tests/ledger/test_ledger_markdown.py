@@ -100,7 +100,7 @@ def test_entries_come_back_from_their_rows(written: list[LedgerEntry]) -> None:
     assert found.problems == []
     assert found.entries == written
     assert found.lines == list(range(6, 6 + len(written)))
-    assert (found.format, found.foreign, found.read_only) == (FORMAT, False, False)
+    assert (found.format, found.read_only) == (FORMAT, False)
 
 
 _HAND_MADE = """$0.12 $1 $.5 $1,234.50 ? -3 8min 8min_12s 8min_8min 1h_5min 12s_8min 100h 1m 45_s 0 007 1,000 +4 x
@@ -273,7 +273,7 @@ def test_a_value_without_a_column_is_refused_not_lost() -> None:
 def test_the_seeds_ledger_is_read() -> None:
     found = parse(SEED)
     assert found.problems == []
-    assert found.foreign
+    assert found.format is None and found.header is not None
     assert found.format is None
     assert found.entries[0] == LedgerEntry(
         session="a1b2c3d4",
@@ -322,7 +322,7 @@ def test_each_header_governs_what_follows_it() -> None:
     assert found.problems == []
     assert found.entries[3:] == [ours, ours, wide]
     assert found.header is not None and found.header.columns == columns
-    assert not found.foreign
+    assert found.format is not None
     assert [text.split("\n")[line - 1].split()[1] for line in found.lines] == [
         entry.session for entry in found.entries
     ]

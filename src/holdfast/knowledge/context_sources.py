@@ -183,8 +183,6 @@ class KnowledgeSource(ContextSource):
 def _listed(known: dict[object, object], name: str) -> list[dict[str, object]]:
     """What another part of holdfast, or another version of it, has written; only what has the expected shape."""
     listed = known.get(name)
-    if isinstance(listed, dict):  # by path
-        listed = list(listed.values())
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 

@@ -81,16 +81,22 @@ def _keys(columns: Columns) -> Iterable[tuple[str, datetime | None, str | None]]
 
 
 def counted(columns: Columns) -> Columns:
-    """One row per session: the latest recorded, later lines winning ties; forgotten is final."""
+    """One row per session, the one that counts."""
     sessions = columns["session"]
     if len(set(sessions)) == len(sessions) and FORGOTTEN not in columns["outcome"]:
         return columns
-    recorded = columns["recorded"]
+    kept = latest_rows(sessions, columns["recorded"], columns["outcome"])
+    return {field: [values[row] for row in kept] for field, values in columns.items()}
+
+
+def latest_rows(
+    sessions: Sequence[str], recorded: Sequence[datetime | None], outcomes: Sequence[str | None]
+) -> list[int]:
+    """The row that counts of each session: the latest recorded, later lines winning ties; forgotten is final."""
     rows: dict[str, int] = {}
     for row, session in enumerate(sessions):
         known = rows.get(session)
         if known is None or (recorded[row] or LONG_AGO) >= (recorded[known] or LONG_AGO):
             rows[session] = row
-    gone = set(compress(sessions, [outcome == FORGOTTEN for outcome in columns["outcome"]]))
-    kept = [row for session, row in rows.items() if session not in gone]
-    return {field: [values[row] for row in kept] for field, values in columns.items()}
+    gone = set(compress(sessions, [outcome == FORGOTTEN for outcome in outcomes]))
+    return [row for session, row in rows.items() if session not in gone]

@@ -14,7 +14,7 @@ from msgspec.structs import fields
 from holdfast.core import markdown_table
 from holdfast.core.errors import UsageError
 from holdfast.ledger.cells import COLUMNS, TOKEN_FIELDS, CellReader, LedgerColumn, assign, cell_of_text
-from holdfast.ledger.columns import LONG_AGO
+from holdfast.ledger.columns import LONG_AGO, latest_rows
 from holdfast.ledger.tables import FORMAT, MARKER, Header, RowProblem, read_tables, survey
 from holdfast.model.ledger import LedgerEntry, Tokens
 
@@ -142,11 +142,6 @@ class LedgerFile(Struct):
     header: Header | None = None
 
     @property
-    def foreign(self) -> bool:
-        """There are tables, and no holdfast has written any of them."""
-        return self.format is None and self.header is not None
-
-    @property
     def read_only(self) -> bool:
         """A newer holdfast has written here: read it, do not append."""
         return self.format is not None and self.format > FORMAT
@@ -176,13 +171,7 @@ def parse_ledger(data: bytes, name: str) -> LedgerFile:
 
 def current(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """One entry per session: the latest recorded, later lines winning ties; forgotten is final. By time."""
-    latest: dict[str, LedgerEntry] = {}
-    forgotten: set[str] = set()
-    for entry in entries:
-        if entry.forgotten:
-            forgotten.add(entry.session)
-        known = latest.get(entry.session)
-        if known is None or (entry.recorded or LONG_AGO) >= (known.recorded or LONG_AGO):
-            latest[entry.session] = entry
-    kept = [entry for session, entry in latest.items() if session not in forgotten]
+    every = list(entries)
+    keys = ([getattr(entry, name) for entry in every] for name in ("session", "recorded", "outcome"))
+    kept = [every[row] for row in latest_rows(*keys)]
     return sorted(kept, key=lambda entry: entry.timestamp or LONG_AGO)

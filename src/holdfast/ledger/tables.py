@@ -349,19 +349,13 @@ class _RowsOf:
         """All rows at once, column by column; one by one only where one of them is broken."""
         try:
             reader.take_rows(rows)
-        except ValueError:
-            for number, cells in zip(numbers, rows, strict=True):
-                self._read_row(reader, number, cells)
-        else:
             self._tables.numbers.append(numbers)
-
-    def _read_row(self, reader: CellReader, number: int, cells: list[str]) -> None:
-        try:
-            reader.take_rows([cells])
         except ValueError:
-            self._report(number, "value", reader.unreadable(cells))
-        else:
-            self._tables.numbers.append([number])
+            if len(rows) == 1:
+                self._report(numbers[0], "value", reader.unreadable(rows[0]))
+                return
+            for number, cells in zip(numbers, rows, strict=True):
+                self._read_block(reader, [cells], [number])
 
     def _skip(self, lines: Sequence[str], region: _Region, before: int) -> None:
         """Rows that no ledger header governs: stray ones are reported one by one, another table once."""
