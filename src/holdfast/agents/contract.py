@@ -94,11 +94,25 @@ def usual_folder(places: Places, variable: str, *usual: str) -> Path:
     return Path(moved) if moved else places.home.joinpath(*usual)
 
 
-class OneSessionPerFile(ABC):
+def editor_folders(places: Places) -> Iterator[Path]:
+    """Where editors made from VS Code keep their data, on each system."""
+    yield usual_folder(places, "XDG_CONFIG_HOME", ".config")
+    yield places.home / "Library" / "Application Support"
+    if roaming := places.env.get("APPDATA", "").strip():
+        yield Path(roaming)
+
+
+class BaseReader:
+    """What a reader may leave out."""
+
+    appends = False
+    copies = False
+
+
+class OneSessionPerFile(BaseReader, ABC):
     """For agents that append each session to a file of its own."""
 
     appends = True
-    copies = False
 
     @abstractmethod
     def glance(self, path: Path, head: bytes) -> Glance:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,6 @@ def command(interpreter: str, *words: str) -> str:
     return " ".join(shlex.quote(part) for part in parts) + " || true"
 
 
-def groups(
-    interpreter: str, agent: str, timeouts: Mapping[str, int], matchers: Mapping[str, str]
-) -> dict[str, dict[str, Any]]:
-    return {
-        event: {
-            **({"matcher": matchers[event]} if event in matchers else {}),
-            "hooks": [{"type": "command", "command": command(interpreter, agent, event), "timeout": timeout}],
-        }
-        for event, timeout in timeouts.items()
-    }
-
-
 def mentioned(data: bytes | None) -> bool:
     """Whether a file names our hook at all; it need not be one that can be read."""
     return data is not None and bool(OURS.search(data.decode("utf-8", "replace")))
@@ -58,19 +46,6 @@ def installed(file: JsonFile, data: bytes | None, wanted: Groups) -> Change:
     if not missing(file.value(data), wanted):
         return file.unchanged(data)
     return file.change(data, with_groups(file, without_groups(file, text), wanted))
-
-
-def uninstalled(file: JsonFile, data: bytes | None) -> Change:
-    if data is None or not mentioned(data):
-        return file.unchanged(data)
-    return file.change(data, without_groups(file, file.text(data)))
-
-
-def wired(agent: str, scope: Scope, file: JsonFile, wanted: Groups, also: Sequence[str] = ()) -> Wired:
-    """How a host stands; `also` is what else of ours is not as it should be."""
-    data = file.data()
-    lost = missing(file.value(data), wanted) if data is not None else list(wanted)
-    return Wired(agent=agent, scope=scope, path=file.path, installed=mentioned(data), missing=(*lost, *also))
 
 
 def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
@@ -142,9 +117,6 @@ def _with_one_less(file: JsonFile, text: str) -> str | None:
     return None
 
 
-# Keeps paths of one machine out of files that a repository shares.
-
-
 def refuse_tracked(where: Where, scope: Scope, path: Path) -> None:
     """Says so where a host's file for one repository is in git: what we write there names this machine."""
     if scope != "project" or not path.is_relative_to(where.project):
@@ -197,7 +169,19 @@ class HookHost(BaseHost):
 
     def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
         """One hook for each event, as the host wants it."""
-        return groups(interpreter, self.agent, self.timeouts, self.matchers)
+        return {
+            event: {
+                **({"matcher": self.matchers[event]} if event in self.matchers else {}),
+                "hooks": [
+                    {
+                        "type": "command",
+                        "command": command(interpreter, self.agent, event),
+                        "timeout": timeout,
+                    }
+                ],
+            }
+            for event, timeout in self.timeouts.items()
+        }
 
     def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         hooks = self.hooks(where, scope)
@@ -206,11 +190,22 @@ class HookHost(BaseHost):
         return (*changes, self.with_tools(where, scope)) if where.server else changes
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
-        hooks, tools = self.hooks(where, scope), self.without_tools(where, scope)
-        return uninstalled(hooks, hooks.data()), tools
+        file, tools = self.hooks(where, scope), self.without_tools(where, scope)
+        data = file.data()
+        if data is None or not mentioned(data):
+            return file.unchanged(data), tools
+        return file.change(data, without_groups(file, file.text(data))), tools
 
     def status(self, where: Where, scope: Scope) -> Wired:
-        return wired(self.agent, scope, self.hooks(where, scope), self.entries(where.interpreter))
+        file, wanted = self.hooks(where, scope), self.entries(where.interpreter)
+        data = file.data()
+        value = file.value(data) if data is not None else {}
+        absent = (*missing(value, wanted), *self.also_wrong(where, value))
+        return Wired(agent=self.agent, scope=scope, path=file.path, installed=mentioned(data), missing=absent)
+
+    def also_wrong(self, where: Where, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """What else of ours in the file is not as it should be."""
+        return ()
 
     def found(self, where: Where) -> bool:
         return self.folder(where).is_dir()

@@ -21,7 +21,7 @@ from msgspec import Raw, Struct
 
 from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, Reading, Warned
 from holdfast.core.errors import TranscriptError
-from holdfast.model.events import Event
+from holdfast.model.events import Event, Tick
 
 LONGEST_LINE = 96 * 1024 * 1024
 READ_AHEAD = 1024 * 1024  # lines are long: with the usual 8 kB, finding their ends takes three times as long
@@ -30,6 +30,8 @@ DEEPEST = 400  # JSON nested deeper than this is nobody's transcript, and would 
 T = TypeVar("T")
 _plain = json.JSONDecoder(strict=False)
 _texts = msgspec.json.Decoder(str)
+OBJECTS = msgspec.json.Decoder(dict[str, Any])
+ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 class JsonLines(Generic[T]):
@@ -214,13 +216,40 @@ def string_in(raw: Raw) -> str:
 
 def string_after(key: str, head: bytes) -> str:
     """The first string that stands under a key, wherever it is: for a glance at a file that is not parsed."""
-    found = re.search(rb'"%s":\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
+    found = re.search(rb'"%s"\s*:\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
     return string_in(Raw(found[1])) if found else ""
 
 
 def glance_at(head: bytes) -> Glance:
     """For lines that say themselves where and when they were written."""
     return Glance(cwd=string_after("cwd", head), started=seconds(string_after("timestamp", head)))
+
+
+class Block(Struct, gc=False):
+    """A part of a message, as Anthropic's interface and several agents after it have it."""
+
+    type: str | None = None
+    text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = Raw(b"")
+    arguments: Raw = Raw(b"")
+
+
+_blocks = msgspec.json.Decoder(list[Block])
+
+
+def blocks_in(raw: Raw) -> list[Block]:
+    """The blocks of a message; a message that is one text is one block."""
+    start = bytes(memoryview(raw)[:1])
+    if start == b'"':
+        return [Block(type="text", text=string_in(raw))]
+    return decoded(_blocks, raw, []) if start == b"[" else []
+
+
+def words_in(raw: Raw) -> str:
+    """The text blocks of a message, joined."""
+    return "\n".join(block.text for block in blocks_in(raw) if block.type == "text" and block.text)
 
 
 def text_in(value: Mapping[str, Any], *names: str) -> str:
@@ -282,6 +311,11 @@ def seconds(stamp: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return value if 0 < value < 1e11 else None
+
+
+def tick(at: float | None) -> tuple[Tick, ...]:
+    """For a line that matters for its time only; nothing where it has none."""
+    return (Tick(at),) if at is not None else ()
 
 
 LONGEST_OUTPUT = 4000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -19,6 +19,7 @@ from msgspec import Raw, field
 from holdfast.agents.contract import Warned
 from holdfast.agents.jsonl import (
     DEEPEST,
+    OBJECTS,
     JsonLinesReading,
     LineCount,
     clean_strings,
@@ -37,12 +38,55 @@ _LARGEST_COUNT = 2**53
 _plain = json.JSONDecoder()
 PATCHED = lazy_regex(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 TODO_STATUSES: dict[object, TodoStatus] = {
+    "pending": "pending",
     "in_progress": "in_progress",
     "in-progress": "in_progress",
     "completed": "completed",
     "done": "completed",
     "cancelled": "cancelled",
 }
+_CHECK_MARKS: dict[str, TodoStatus] = {
+    "x": "completed",
+    "X": "completed",
+    "-": "in_progress",
+    "~": "in_progress",
+}
+
+HEAD = 64 * 1024  # of a file: enough to recognise it
+LONGEST_WRITTEN = 800
+_WRITTEN = (
+    "old_string",
+    "new_string",
+    "oldString",
+    "newString",
+    "old_str",
+    "new_str",
+    "content",
+    "file_text",
+    "new_source",
+    "insert_text",
+)
+# The arguments that name the file of an edit or a read, the command line, and so on, as agents call them.
+_TARGETS: dict[Action, tuple[str, ...]] = {
+    "shell": ("command", "cmd"),
+    "plan": ("plan", "summary", "plan_path", "body"),
+    "ask": ("question", "prompt"),
+    **dict.fromkeys(
+        ("edit", "read"),
+        ("file_path", "path", "absolute_path", "target_file", "notebook_path", "filePath"),
+    ),
+}
+_OTHER_TARGETS = (
+    "pattern",
+    "query",
+    "search_term",
+    "url",
+    "prompt",
+    "objective",
+    "description",
+    "path",
+    "dir_path",
+)
 
 Record = dict[str, Any]
 
@@ -70,6 +114,11 @@ def count(value: object) -> int:
     return int(value) if 0 <= value < _LARGEST_COUNT else 0
 
 
+def whole_number(value: object) -> int | None:
+    """An exit code or the like; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def money(value: object) -> float | None:
     """A stated price. Agents write 0 for models whose price they do not know: that says nothing."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -84,14 +133,8 @@ def patched_paths(patch: str) -> tuple[str, ...]:
 
 def checklist(markdown: str) -> tuple[Todo, ...]:
     """A to-do list as some agents write it: `- [x] done`, `- [ ] open`, `- [-] under way`."""
-    states: dict[str, TodoStatus] = {
-        "x": "completed",
-        "X": "completed",
-        "-": "in_progress",
-        "~": "in_progress",
-    }
-    found = re.findall(r"^\s*[-*] \[([ xX~-])\] +(\S.*?)\s*$", markdown, re.MULTILINE)
-    return tuple(Todo(words, states.get(mark, "pending")) for mark, words in found)
+    items = re.findall(r"^\s*[-*] \[([ xX~-])\] +(\S.*?)\s*$", markdown, re.MULTILINE)
+    return tuple(Todo(words, _CHECK_MARKS.get(mark, "pending")) for mark, words in items)
 
 
 def object_in(source: Raw | str | bytes) -> Record:
@@ -99,7 +142,7 @@ def object_in(source: Raw | str | bytes) -> Record:
     if isinstance(source, Raw):  # a part of a line, which was found not to be too deep
         if bytes(memoryview(source)[:1]) == b'"':
             source = Raw(string_in(source).lstrip().encode("utf-8", "replace"))
-        return decoded(_objects, source, {}) if bytes(memoryview(source)[:1]) == b"{" else {}
+        return decoded(OBJECTS, source, {}) if bytes(memoryview(source)[:1]) == b"{" else {}
     raw = source.encode("utf-8", "replace") if isinstance(source, str) else source
     if too_deep(raw):
         return {}
@@ -151,6 +194,14 @@ class Document:
         self._warn("nested too deeply, left out")
         return None
 
+    def load_or_warn(self) -> Any:
+        """The value; None, with a warning, also when the file cannot be read."""
+        try:
+            return self.load()
+        except TranscriptError as error:
+            self.warnings.append(Warned(str(self.path), 0, "unreadable", error.problem))
+            return None
+
     def _repaired(self, source: str) -> Any:
         try:
             return clean_strings(_plain.decode(source.strip(" \t\r\n\x00")))
@@ -201,36 +252,13 @@ class Document:
         self.warnings.append(Warned(str(self.path), line, "bad-json", message[:200]))
 
 
-# What an edit puts into a file and takes out of it, as far as the arguments of its call say so.
-
-LONGEST_WRITTEN = 800
-_TEXTS = (
-    "old_string",
-    "new_string",
-    "oldString",
-    "newString",
-    "old_str",
-    "new_str",
-    "content",
-    "file_text",
-    "new_source",
-    "insert_text",
-)
-_PARTS = ("edits", "replacements")
-
-
 def written_by(action: Action, arguments: Mapping[str, Any], paths: tuple[str, ...]) -> tuple[str, ...]:
     """What a call writes into its one file; nothing of calls that do not edit."""
     if action != "edit" or len(paths) != 1:
         return ()
-    found = _texts(arguments)
-    for name in _PARTS:
-        parts = arguments.get(name)
-        if isinstance(parts, list):
-            for part in parts:
-                if isinstance(part, dict):
-                    found += _texts(part)
-    return (_beginning("\n".join(found)),)
+    parts = [arguments, *records(arguments.get("edits")), *records(arguments.get("replacements"))]
+    texts = (part.get(name) for part in parts for name in _WRITTEN)
+    return (_beginning("\n".join(text for text in texts if isinstance(text, str))),)
 
 
 def written_in_patch(patch: str, paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -242,22 +270,11 @@ def written_in_patch(patch: str, paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_beginning(under.get(path, "")) for path in paths)
 
 
-def _texts(arguments: Mapping[str, Any]) -> list[str]:
-    return [text for name in _TEXTS if isinstance(text := arguments.get(name), str)]
-
-
 def _beginning(text: str) -> str:
     """Whole words only: half a name is none."""
     if len(text) <= LONGEST_WRITTEN:
         return text
     return text[:LONGEST_WRITTEN].rpartition("\n")[0]
-
-
-# What readers of line-based transcripts share: the pass over the file, and how arguments are looked into.
-
-HEAD = 64 * 1024
-
-_objects = msgspec.json.Decoder(dict[str, Any])
 
 
 class PassState(LineCount):
@@ -291,47 +308,73 @@ class LineReading(JsonLinesReading[L, S]):
         """The events of the lines that are new."""
 
 
+def first_line(head: bytes) -> bytes:
+    """The first line that is not blank."""
+    return head.lstrip(b"\xef\xbb\xbf \r\n\t\x00").split(b"\n", 1)[0]
+
+
+def first_bytes(path: Path, size: int = -1) -> bytes:
+    """The beginning of a file; nothing where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
 def first_object(head: bytes) -> dict[str, Any]:
     """The object on the first line that is not blank; empty when there is none, or it is not whole."""
-    line = head.lstrip(b"\xef\xbb\xbf \r\n\t\x00").split(b"\n", 1)[0]
-    return decoded(_objects, Raw(line), {}) if line.startswith(b"{") else {}
+    line = first_line(head)
+    return decoded(OBJECTS, Raw(line), {}) if line.startswith(b"{") else {}
+
+
+def named_paths(found: Iterable[re.Match[bytes]]) -> Iterator[str]:
+    """The absolute paths among the matches, each followed by the folders above it, all of them once."""
+    seen: set[str] = set()
+    for match in found:
+        place = match[0].decode("utf-8", "replace").replace("\\\\", "\\").rstrip("/\\.")
+        while place not in seen and len(place) > 1:
+            seen.add(place)
+            yield place
+            place = place[: max(place.rfind("/"), place.rfind("\\"))]
 
 
 def target_of(action: Action, arguments: Mapping[str, Any]) -> str:
     """The command line, the path or the query, under the names that agents give them."""
-    if action == "shell":
-        return text_in(arguments, "command", "cmd")
-    if action in ("edit", "read"):
-        return text_in(
-            arguments, "file_path", "path", "absolute_path", "target_file", "notebook_path", "filePath"
-        )
-    if action == "plan":
-        return text_in(arguments, "plan", "summary", "plan_path", "body")
-    if action == "ask":
-        return text_in(arguments, "question", "prompt")
-    return text_in(
-        arguments,
-        "pattern",
-        "query",
-        "search_term",
-        "url",
-        "prompt",
-        "objective",
-        "description",
-        "path",
-        "dir_path",
-    )
+    return text_in(arguments, *_TARGETS.get(action, _OTHER_TARGETS))
 
 
-def called(
-    at: float | None, call: str, name: str, action: Action, arguments: Mapping[str, Any]
-) -> Iterator[ToolCall | TodoList]:
-    """A call with what its arguments say: what it aims at, what it writes, and a to-do list in `todos`."""
-    target = target_of(action, arguments)
-    paths = (target,) if action in ("edit", "read") and target else ()
-    yield ToolCall(at, call, name, action, target, paths, written_by(action, arguments, paths))
-    if action == "todo" and (items := todo_items(arguments.get("todos"))):
-        yield TodoList(at, items)
+def paths_of(action: Action, target: str) -> tuple[str, ...]:
+    """The files of a call that works on one file at most."""
+    return (target,) if action in ("edit", "read") and target else ()
+
+
+def tool_call(
+    at: float | None,
+    call: str,
+    name: str,
+    action: Action,
+    arguments: Mapping[str, Any],
+    target: str | None = None,
+    paths: tuple[str, ...] | None = None,
+) -> ToolCall:
+    """A call with what its arguments say: what it aims at, and what it writes."""
+    target = target_of(action, arguments) if target is None else target
+    paths = paths_of(action, target) if paths is None else paths
+    return ToolCall(at, call, name, action, target, paths, written_by(action, arguments, paths))
+
+
+def patch_call(at: float | None, call: str, name: str, patch: str) -> ToolCall:
+    """A call that edits the files which a patch names."""
+    paths = patched_paths(patch)
+    return ToolCall(at, call, name, "edit", paths[0] if paths else "", paths, written_in_patch(patch, paths))
+
+
+def with_todos(call: ToolCall, arguments: Mapping[str, Any]) -> Iterator[ToolCall | TodoList]:
+    """A call, and the to-do list that it writes in `todos`."""
+    yield call
+    if call.action == "todo" and (items := todo_items(arguments.get("todos"))):
+        yield TodoList(call.at, items)
 
 
 def todo_items(value: object) -> tuple[Todo, ...]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned
+from holdfast.agents.contract import BaseReader, Claims, Glance, ReadAnew, Reading, Warned
 from holdfast.agents.loose import Record
 from holdfast.core.errors import TranscriptError
 from holdfast.model.events import Event
@@ -132,6 +132,19 @@ def _idle_in_wal_mode(path: Path) -> bool:
         return True
 
 
+class StoredSession:
+    """One session of a database."""
+
+    def __init__(self, path: Path, session: str) -> None:
+        self.path = path
+        self.session = session
+        self.size = 0
+        self.warnings: list[Warned] = []
+
+    def warn(self, problem: str) -> None:
+        self.warnings.append(Warned(f"{self.path}#{self.session}", 0, "bad-row", problem[:200]))
+
+
 class Store(Protocol[M_co]):
     """One session, wherever it is kept: what is known of it, and its messages, oldest first."""
 
@@ -167,14 +180,6 @@ class StoreReading(ReadAnew, Generic[M]):
         """What the store tells."""
 
 
-def sessions_of(path: Path, look: Callable[[Path], Iterable[Glance]]) -> Iterable[Glance]:
-    """The sessions that a look into a database finds; `Unreadable` is for when it cannot be read now."""
-    try:
-        return list(look(path))
-    except TranscriptError:
-        return (Glance(size=0, changed=0),)  # differs from every stamp once it can be read again
-
-
 class Unreadable:
     """A database that cannot be read now: one warning, and another try with the next import."""
 
@@ -194,6 +199,54 @@ class Unreadable:
 
     def events(self) -> Iterator[Event]:
         return iter(())
+
+
+class DatabaseAgent(BaseReader, ABC):
+    """An agent that keeps its sessions in a database and, in some versions, in files of their own.
+
+    `tables` are those by which its database is known.
+    """
+
+    tables: dict[str, set[str]]
+
+    @abstractmethod
+    def stored_sessions(self, path: Path) -> Iterable[Glance]:
+        """The sessions of a database."""
+
+    @abstractmethod
+    def stored(self, path: Path, part: str, claims: Claims) -> Reading:
+        """A pass over one session of a database."""
+
+    @abstractmethod
+    def is_own_file(self, path: Path, head: bytes) -> bool:
+        """Whether a file that is no database is this agent's."""
+
+    @abstractmethod
+    def glance(self, path: Path, head: bytes) -> Glance:
+        """The session of a file that is no database."""
+
+    @abstractmethod
+    def file(self, path: Path, claims: Claims) -> Reading:
+        """A pass over a file that is no database."""
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        return has_tables(path, head, self.tables) if is_sqlite(head) else self.is_own_file(path, head)
+
+    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
+        return self._listed(path) if is_sqlite(head) else (self.glance(path, head),)
+
+    def _listed(self, path: Path) -> Iterable[Glance]:
+        try:
+            return list(self.stored_sessions(path))
+        except TranscriptError:
+            return (Glance(size=0, changed=0),)  # differs from every stamp once it can be read again
+
+    def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> Reading:
+        if part:
+            return self.stored(path, part, claims)
+        with open(path, "rb") as file:
+            head = file.read(len(MAGIC))
+        return Unreadable(path, self.stored_sessions) if is_sqlite(head) else self.file(path, claims)
 
 
 def refused(path: Path, error: Exception) -> TranscriptError:

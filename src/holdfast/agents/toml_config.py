@@ -35,10 +35,16 @@ class Section(Struct, frozen=True):
 
 def sections(text: str) -> Iterator[Section]:
     """The tables of a text that is valid TOML, in order. Remarks after the last statement are not a table's own."""
-    headers = [start for start, is_header in _statements(text) if is_header]
-    for start, following in zip(headers, [*headers[1:], len(text)], strict=False):
-        path = _path(text[start : _line_end(text, start)].rstrip("\r"))
-        yield Section(path, start, _last_statement(text, start, following))
+    section: Section | None = None
+    for start, end in _statements(text):
+        if text[start] == "[":
+            if section is not None:
+                yield section
+            section = Section(_path(text[start : _line_end(text, start)].rstrip("\r")), start, end)
+        elif section is not None:
+            section = Section(section.path, section.start, end)
+    if section is not None:
+        yield section
 
 
 def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
@@ -67,45 +73,26 @@ def without_table(text: str, path: Sequence[str], *, below: bool = True) -> str:
     return text
 
 
-def _statements(text: str) -> Iterator[tuple[int, bool]]:
-    """Where each statement begins, and whether it is the header of a table."""
-    position, depth, fresh = 0, 0, True
+def _statements(text: str) -> Iterator[tuple[int, int]]:
+    """Where each statement begins, and where the line on which it ends ends, its line break included."""
+    position = 0
     while position < len(text):
-        if fresh and depth == 0:
-            position = _past_blanks(text, position)
-            sign = text[position : position + 1]
-            if sign and sign not in "\r\n#":
-                yield position, sign == "["
-            fresh = False
-            if sign == "[":  # brackets of a header are balanced on its line
-                position = _line_end(text, position)
-                continue
-        part = _PART.search(text, position)
-        if part is None:
-            return
-        position = part.end()
-        sign = part[0]
-        if sign in ("[", "{"):
-            depth += 1
-        elif sign in ("]", "}"):
-            depth -= 1
-        elif sign == "\n":
-            fresh = True
-
-
-def _last_statement(text: str, start: int, end: int) -> int:
-    """The end of the line on which the last statement of a section ends, its line break included."""
-    begins = [at for at, _ in _statements(text[start:end])]
-    position, depth = start + begins[-1], 0
-    while (part := _PART.search(text, position, end)) is not None:
-        position = part.end()
-        if part[0] in ("[", "{"):
-            depth += 1
-        elif part[0] in ("]", "}"):
-            depth -= 1
-        elif part[0] == "\n" and depth == 0:
-            return position
-    return end
+        start = position = _past_blanks(text, position)
+        depth = 0
+        if text[start : start + 1] == "[":  # brackets of a header are balanced on its line
+            position = _line_end(text, start)
+        while (part := _PART.search(text, position)) is not None:
+            position = part.end()
+            if part[0] in ("[", "{"):
+                depth += 1
+            elif part[0] in ("]", "}"):
+                depth -= 1
+            elif part[0] == "\n" and depth == 0:
+                break
+        else:
+            position = len(text)
+        if text[start : start + 1] not in ("", "\r", "\n", "#"):
+            yield start, position
 
 
 def _path(header: str) -> tuple[str, ...]:

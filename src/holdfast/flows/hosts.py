@@ -33,7 +33,6 @@ class Record(Struct, frozen=True, kw_only=True):
     path: str
     before: bytes | None
     after: str
-    made_directory: bool = False  # as written before several could be made at once
     made: tuple[str, ...] = ()  # directories, the innermost first
 
 
@@ -51,7 +50,7 @@ class HostFiles:
             first = known.before
         made = tuple(str(folder) for folder in _missing(path.parent))
         if known is not None:
-            made += known.made or ((str(path.parent),) if known.made_directory else ())
+            made += known.made
         entry = Record(path=str(path), before=first, after=files.digest(after) or "", made=made)
         # The record comes first: should we be killed in between, its hash does not fit and nothing is undone blindly.
         self._keep(path, entry)
@@ -116,7 +115,7 @@ class HostFiles:
         with files.lock(self._lock(path)):
             if files.digest(files.read(path)) == known.after:
                 path.unlink()
-        _leave(known.made or ((str(path.parent),) if known.made_directory else ()))
+        _leave(known.made)
 
     def _keep(self, path: Path, entry: Record) -> None:
         files.replace(self._record(path), msgspec.json.encode(entry), self._lock(path), files.ANYTHING)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.agents.contract import Claims, Glance, ReadAnew
+from holdfast.agents.contract import BaseReader, Claims, Glance, ReadAnew
 from holdfast.agents.jsonl import excerpt, unreadable
 from holdfast.core.errors import TranscriptError
 from holdfast.core.hashes import blake2b
@@ -276,11 +276,9 @@ class ChatReading(ReadAnew):
         )
 
 
-class Aider:
+class Aider(BaseReader):
     agent = "aider"
     title = "aider"
-    appends = False
-    copies = False
 
     def roots(self, places: Places) -> Iterable[Path]:
         if places.project is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.agents import json_hooks
-from holdfast.agents.host_contract import SERVER, Change, Commands, Host, Scope, Where, Wired
+from holdfast.agents.host_contract import SERVER, Change, Commands, Host, Scope, Where
 from holdfast.agents.json_config import JsonFile, followed, host_file, leads_elsewhere
 from holdfast.agents.slash_commands import NAME, Plugin, as_commands, claude_markdown, marketplace, quoted
 
@@ -60,13 +60,9 @@ class ClaudeCode(json_hooks.HookHost):
         hooks, tools = super().uninstall(where, scope)
         return _without_line(self.hooks(where, scope), hooks), tools
 
-    def status(self, where: Where, scope: Scope) -> Wired:
-        settings = self.hooks(where, scope)
-        data = settings.data()
-        line = settings.value(data).get(LINE) if data is not None else None
-        changed = is_our_line(line) and line != status_line(where.interpreter)
-        also = (LINE,) if changed else ()
-        return json_hooks.wired(self.agent, scope, settings, self.entries(where.interpreter), also)
+    def also_wrong(self, where: Where, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        line = settings.get(LINE)
+        return (LINE,) if is_our_line(line) and line != status_line(where.interpreter) else ()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         if where.status_line and (other := self._another_line(where, scope)):

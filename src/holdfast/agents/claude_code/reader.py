@@ -14,28 +14,23 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.claude_code.tools import (
-    LONGEST_PLAN,
-    OpenQuestion,
-    answered,
-    planned,
-    questions_in,
-    todo_items,
-    todo_status,
-)
+from holdfast.agents.claude_code.tools import answered, planned
 from holdfast.agents.jsonl import (
     LONGEST_GUIDE,
     LONGEST_OUTPUT,
+    OBJECTS,
     JsonLinesReading,
     LineAgent,
     LineCount,
     decoded,
     excerpt,
     seconds,
-    string_in,
     text_in,
+    tick,
+    words_in,
 )
-from holdfast.agents.loose import actions, written_by
+from holdfast.agents.loose import TODO_STATUSES, actions, tool_call, with_todos
+from holdfast.agents.questions import LONGEST_PLAN, OpenQuestion, questions_in
 from holdfast.core.guides import may_be_guide
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
@@ -167,10 +162,6 @@ class _State(LineCount):
     copied: bool = False  # within a history that another file has counted
 
 
-_blocks = msgspec.json.Decoder(list[_Block])
-_inputs = msgspec.json.Decoder(dict[str, Any])
-
-
 class ClaudeReading(JsonLinesReading[_Line, _State]):
     line = msgspec.json.Decoder(_Line)
     carried = _State
@@ -180,8 +171,8 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         for line in self._lines:
             kind = line.type
             if kind not in ("assistant", "user", "system", "attachment"):
-                if kind == "progress" and not state.copied and (at := seconds(line.timestamp)) is not None:
-                    yield ev.Tick(at)
+                if kind == "progress" and not state.copied:
+                    yield from tick(seconds(line.timestamp))
                 continue
             if line.uuid and repeated(line.uuid):
                 state.copied = self._claims.foreign(line.uuid)
@@ -196,8 +187,8 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
                 yield from self._user(line, at)
             elif kind == "attachment":
                 yield from self._queued(line, at)
-            elif at is not None:
-                yield ev.Tick(at)
+            else:
+                yield from tick(at)
 
     def _began(self, line: _Line, at: float | None) -> ev.Began | None:
         known = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
@@ -244,7 +235,7 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
 
     def _call(self, block: _Block, at: float | None) -> list[ev.Event]:
         name = block.name or ""
-        arguments = decoded(_inputs, block.input, {})
+        arguments = decoded(OBJECTS, block.input, {})
         call = block.id or ""
         action: ev.Action = ACTIONS.get(name, "other")
         opened = self._state.open_calls[call] = _OpenCall(action, name)
@@ -257,27 +248,20 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         target = _target(action, arguments)
         if action == "read" and may_be_guide(target):
             opened.subject = target
-        paths = (target,) if action in ("edit", "read") and target else ()
-        written = written_by(action, arguments, paths)
-        events: list[ev.Event] = [ev.ToolCall(at, call, name, action, target, paths, written)]
-        if name == "TodoWrite":
-            if items := todo_items(arguments.get("todos")):
-                events.append(ev.TodoList(at, items))
-        elif name == "TaskUpdate":
-            events += self._task_update(arguments, at)
-        return events
+        called = tool_call(at, call, name, action, arguments, target)
+        if name == "TaskUpdate":
+            return [called, *self._task_update(arguments, at)]
+        return list(with_todos(called, arguments)) if action == "todo" else [called]
 
     def _task_update(self, arguments: dict[str, Any], at: float | None) -> Iterator[ev.Event]:
-        task = str(arguments.get("taskId", ""))
-        if task in self._state.tasks:
-            subject, status = self._state.tasks[task]
-            self._state.tasks[task] = (
-                text_in(arguments, "subject") or subject,
-                todo_status(arguments.get("status"), status),
-            )
-            if arguments.get("status") == "deleted":
-                del self._state.tasks[task]
-            yield self._task_list(at)
+        tasks, task = self._state.tasks, str(arguments.get("taskId", ""))
+        if task not in tasks:
+            return
+        subject, status = tasks.pop(task) if arguments.get("status") == "deleted" else tasks[task]
+        if task in tasks:
+            stated = TODO_STATUSES.get(str(arguments.get("status")), status)
+            tasks[task] = (text_in(arguments, "subject") or subject, stated)
+        yield self._task_list(at)
 
     def _task_list(self, at: float | None) -> ev.TodoList:
         return ev.TodoList(at, tuple(ev.Todo(text, status) for text, status in self._state.tasks.values()))
@@ -304,17 +288,15 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             or (line.origin and line.origin.kind not in (None, "human"))
         )
         if human and text:
-            events += _human(text, at)
-        elif at is not None and not events:
-            events.append(ev.Tick(at))
-        return events
+            return [*events, *_human(text, at)]
+        return events or list(tick(at))
 
     def _queued(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         """Words typed while the agent worked reach it as an attachment, not as a user line."""
         attachment = line.attachment
         if attachment is None or attachment.type != "queued_command" or line.isSidechain:
             return
-        yield from _human(_text_of(attachment.prompt), at)
+        yield from _human(words_in(attachment.prompt), at)
 
     def _result(self, block: _Block, at: float | None, events: list[ev.Event]) -> None:
         call = block.tool_use_id or ""
@@ -323,7 +305,7 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         speaks = opened is not None and opened.action in _SPEAKING
         guide = opened is not None and opened.action == "read" and bool(opened.subject)
         wanted = failed or speaks or guide
-        text = excerpt(_text_of(block.content), LONGEST_GUIDE if guide else LONGEST_OUTPUT) if wanted else ""
+        text = excerpt(words_in(block.content), LONGEST_GUIDE if guide else LONGEST_OUTPUT) if wanted else ""
         rejected = failed and text.startswith(_REJECTED)
         code = _EXIT_CODE.match(text) if failed else None
         events.append(
@@ -440,13 +422,6 @@ def _joined(content: str | list[_Block] | None) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(block.text for block in content or () if block.type == "text" and block.text)
-
-
-def _text_of(raw: Raw) -> str:
-    """A tool's answer: a string, or blocks of which the text ones count."""
-    if bytes(memoryview(raw)[:1]) == b"[":
-        return "\n".join(block.text or "" for block in decoded(_blocks, raw, []) if block.type == "text")
-    return string_in(raw)
 
 
 def _target(action: ev.Action, arguments: dict[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""Cline's and Roo's messages on screen (`ui_messages.json`) as events, with results from the conversation."""
+"""Cline and Roo: VS Code's global storage, one folder `tasks/<id>/` for each session.
+
+The messages on screen (`ui_messages.json`) become events, with results from the conversation.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from holdfast.agents.cline.history import ACTIONS, History, asked, blocks_of, denial_feedback, spoken, verdict
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, usual_folder
-from holdfast.agents.jsonl import excerpt, seconds, text_in
+from holdfast.agents.contract import BaseReader, Claims, Glance, ReadAnew, editor_folders, usual_folder
+from holdfast.agents.jsonl import excerpt, seconds, text_in, tick
 from holdfast.agents.loose import (
     Document,
     Record,
     actions,
     checklist,
     count,
+    first_bytes,
     money,
     object_in,
+    paths_of,
     record,
     records,
     todo_items,
 )
-from holdfast.core.errors import TranscriptError
-from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -34,6 +37,24 @@ SCREEN_TOOLS = actions(
     agent="newTask",
 )
 _APPROVAL_MARK = "REQ_APP"  # follows a command that asked for leave
+SCREEN = "ui_messages.json"
+CONVERSATION = "api_conversation_history.json"
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_SERVERS = (
+    ".vscode-server",
+    ".vscode-server-insiders",
+    ".vscodium-server",
+    ".cursor-server",
+    ".windsurf-server",
+)
+_SCREEN_START = re.compile(rb'\A[\xef\xbb\xbf\s]*\[\s*\{[^{}]{0,400}?"(?:ts|type|say|ask)"\s*:')
+_SCREEN_WORD = re.compile(rb'"type"\s*:\s*"(?:say|ask)"')
+_CONVERSATION_START = re.compile(rb'\A[\xef\xbb\xbf\s]*\[\s*\{\s*"(?:role|ts|id)"\s*:')
+_TALK = re.compile(rb'"role"\s*:\s*"(?:user|assistant)"')
+_CWD = re.compile(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+_ROO_WORDS = (b'\\"apiProtocol\\"', b"# Current Workspace Directory", b"<slug>")
+_STAMP = re.compile(rb'"ts"\s*:\s*(\d{10,14})')
+_GLANCED = 256 * 1024
 _SPENT = ("api_req_started", "subagent_usage", "deleted_api_reqs")
 
 
@@ -79,8 +100,7 @@ class Screen:
                 yield ev.AgentTurn(at, words)
         else:
             yield from self._notice(kind, message, at)
-        if at is not None:
-            yield ev.Tick(at)
+        yield from tick(at)
 
     def _notice(self, kind: str, message: Record, at: float | None) -> Iterator[ev.Event]:
         words = text_in(message, "text")
@@ -138,8 +158,7 @@ class Screen:
         if kind == "browser_action_launch":
             action = "web"
         target = text_in(shown, "path", "regex", "query", "uri", "content") if shown else words
-        paths = (target,) if action in ("edit", "read") and target else ()
-        yield ev.ToolCall(at, self._name(), name, action, target, paths)
+        yield ev.ToolCall(at, self._name(), name, action, target, paths_of(action, target))
         if name == "updateTodoList" and (items := todo_items(shown.get("todos"))):
             yield ev.TodoList(at, items)
         yield from self._ended(at, self._name(), action, target)
@@ -182,7 +201,7 @@ def conversation_events(task: str, history: History, subtask: bool) -> Iterator[
         for call in ended:
             number += 1
             action = ACTIONS.get(call.name, "other")
-            paths = (call.subject,) if action in ("edit", "read") and call.subject else ()
+            paths = paths_of(action, call.subject)
             yield ev.ToolCall(at, f"{task}:{number}", call.name, action, call.subject, paths)
             yield verdict(at, f"{task}:{number}", action, call.result)
         said = "\n".join(
@@ -194,28 +213,6 @@ def conversation_events(task: str, history: History, subtask: bool) -> Iterator[
             yield from (ev.UserTurn(at, words) for words in asked(said))
         elif words := spoken(said):
             yield ev.AgentTurn(at, words)
-
-
-# Cline and Roo: VS Code's global storage, one folder `tasks/<id>/` per session, three JSON files in it.
-
-SCREEN = "ui_messages.json"
-CONVERSATION = "api_conversation_history.json"
-_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-_SERVERS = (
-    ".vscode-server",
-    ".vscode-server-insiders",
-    ".vscodium-server",
-    ".cursor-server",
-    ".windsurf-server",
-)
-_SCREEN_START = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\[\s*\{[^{}]{0,400}?"(?:ts|type|say|ask)"\s*:')
-_SCREEN_WORD = lazy_regex(rb'"type"\s*:\s*"(?:say|ask)"')
-_CONVERSATION_START = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\[\s*\{\s*"(?:role|ts|id)"\s*:')
-_TALK = lazy_regex(rb'"role"\s*:\s*"(?:user|assistant)"')
-_CWD = lazy_regex(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
-_ROO_WORDS = (b'\\"apiProtocol\\"', b"# Current Workspace Directory", b"<slug>")
-_STAMP = lazy_regex(rb'"ts"\s*:\s*(\d{10,14})')
-_GLANCED = 256 * 1024
 
 
 class TaskReading(ReadAnew):
@@ -243,8 +240,8 @@ class TaskReading(ReadAnew):
                 session=task,
                 parent=text_in(item, "parentTaskId"),
                 cwd=text_in(item, "workspace") or history.cwd,
-                version=_version(metadata),
-                provider=_provider(metadata),
+                version=_last(metadata, "environment_history", "cline_version"),
+                provider=_last(metadata, "model_usage", "model_provider_id"),
             )
         walk = Screen(task, history, models, subtask)
         for message in screen:
@@ -263,28 +260,18 @@ class TaskReading(ReadAnew):
         if not path.is_file() or self._blank(name):
             return []
         document = Document(path)
-        try:
-            value = document.load()
-        except TranscriptError as error:
-            self.warnings.append(Warned(str(path), 0, "unreadable", error.problem))
-            return []
+        value = document.load_or_warn()
         self._size += document.size
         self.warnings += document.warnings
         return value
 
     def _side(self, name: str) -> Record:
         """A file that only adds to the picture; where it is missing or broken, the rest stands."""
-        try:
-            return object_in((self._folder / name).read_bytes())
-        except OSError:
-            return {}
+        return object_in(first_bytes(self._folder / name))
 
 
-class Cline:
+class Cline(BaseReader):
     """One class for both: Roo is a fork that kept the files. `extension` is the folder of the extension."""
-
-    appends = False
-    copies = False
 
     def __init__(
         self, agent: str = "cline", title: str = "Cline", extension: str = "saoudrizwan.claude-dev"
@@ -359,45 +346,28 @@ def _is_roo(path: Path, head: bytes) -> bool:
 
 
 def _global_storages(places: Places) -> Iterator[Path]:
-    home, env = places.home, places.env
-    bases = [usual_folder(places, "XDG_CONFIG_HOME", ".config"), home / "Library" / "Application Support"]
-    if roaming := env.get("APPDATA"):
-        bases.append(Path(roaming))
-    for base in bases:
+    for base in editor_folders(places):
         for editor in _EDITORS:
             yield base / editor / "User" / "globalStorage"
     for server in _SERVERS:
-        yield home / server / "data" / "User" / "globalStorage"
+        yield places.home / server / "data" / "User" / "globalStorage"
 
 
 def _cwd_of(folder: Path, head: bytes) -> str:
-    try:
-        if workspace := text_in(object_in((folder / "history_item.json").read_bytes()), "workspace"):
-            return workspace
-    except OSError:
-        pass
-    if found := _CWD.search(head):
-        return found[1].decode("utf-8", "replace")
-    try:
-        with open(folder / CONVERSATION, "rb") as file:
-            found = _CWD.search(file.read(_GLANCED))
-    except OSError:
-        return ""
-    return found[1].decode("utf-8", "replace") if found else ""
+    if workspace := text_in(object_in(first_bytes(folder / "history_item.json")), "workspace"):
+        return workspace
+    stated = _CWD.search(head) or _CWD.search(first_bytes(folder / CONVERSATION, _GLANCED))
+    return stated[1].decode("utf-8", "replace") if stated else ""
 
 
 def _number(name: str) -> int | None:
     return int(name) if name.isascii() and name.isdigit() and len(name) < 15 else None
 
 
-def _version(metadata: Record) -> str:
-    seen = records(metadata.get("environment_history"))
-    return text_in(seen[-1], "cline_version") if seen else ""
-
-
-def _provider(metadata: Record) -> str:
-    used = records(metadata.get("model_usage"))
-    return text_in(record(used[-1]), "model_provider_id") if used else ""
+def _last(metadata: Record, history: str, name: str) -> str:
+    """What the last entry of one of the histories says."""
+    entries = records(metadata.get(history))
+    return text_in(entries[-1], name) if entries else ""
 
 
 CLINE = Cline()

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.jsonl import decoded
-from holdfast.core.patterns import lazy_regex
+from holdfast.agents.jsonl import ANYTHING, decoded
+from holdfast.agents.loose import object_in, record, whole_number
+from holdfast.agents.questions import LONGEST_PLAN, OpenQuestion
 from holdfast.model.events import Asked
 
 _EXIT = lazy_regex(r"(?:Process exited with code|^Exit code:) (-?\d+)", re.MULTILINE)
@@ -24,10 +24,7 @@ _REFUSED = lazy_regex(
 _SCRIPT_FAILED = lazy_regex(r"\AScript (?:failed|error)", re.IGNORECASE)
 _HEADERS = ("Chunk ID:", "Exit code:", "Wall time", "Command:", "Script ")
 _HEAD = 600  # verdicts stand before the program's own output, which must not be mistaken for one
-
-
-_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-_objects = msgspec.json.Decoder(dict[str, Any])
+GO_AHEAD = "implement the plan"  # what the client says for a person who accepts the plan
 
 
 class Output(Struct, frozen=True):
@@ -62,7 +59,7 @@ def _program_output(text: str) -> str:
 
 
 def _text_and_code(raw: Raw) -> tuple[str, int | None]:
-    value = decoded(_anything, raw, None)
+    value = decoded(ANYTHING, raw, None)
     if isinstance(value, str):
         return _unwrapped(value)
     if isinstance(value, list):
@@ -82,7 +79,7 @@ def _scripted_code(texts: list[str]) -> int | None:
 def _unwrapped(text: str) -> tuple[str, int | None]:
     """Older versions print a JSON object with the output and its metadata."""
     if text.startswith("{") and '"exit_code"' in text:
-        value = decoded(_objects, Raw(text.encode()), {})
+        value = object_in(text)
         if (code := _code_in(value)) is not None:
             return str(value.get("output", "")), code
     return text, None
@@ -90,51 +87,17 @@ def _unwrapped(text: str) -> tuple[str, int | None]:
 
 def _code_in(value: dict[str, Any]) -> int | None:
     metadata = value.get("metadata")
-    code = metadata.get("exit_code") if isinstance(metadata, dict) else value.get("exit_code")
-    return code if isinstance(code, int) and not isinstance(code, bool) else None
-
-
-# What Codex asks a person and shows for approval: `request_user_input`, and the plans of plan mode.
-
-LONGEST_PLAN = 12_000
-GO_AHEAD = "implement the plan"  # what the client says for a person who accepts the plan
-_question_objects = msgspec.json.Decoder(dict[str, Any])
-
-
-class OpenQuestion(Struct):
-    id: str
-    text: str
-    options: tuple[tuple[str, str], ...] = ()
-
-
-def questions_in(arguments: dict[str, Any]) -> list[OpenQuestion]:
-    value = arguments.get("questions")
-    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    return [
-        OpenQuestion(str(item.get("id", "")), item["question"], _options(item.get("options")))
-        for item in items
-        if isinstance(item.get("question"), str) and item["question"].strip()
-    ]
-
-
-def _options(value: object) -> tuple[tuple[str, str], ...]:
-    items = value if isinstance(value, list) else []
-    return tuple(
-        (item["label"], str(item.get("description") or ""))
-        for item in items
-        if isinstance(item, dict) and isinstance(item.get("label"), str)
-    )
+    return whole_number((metadata if isinstance(metadata, dict) else value).get("exit_code"))
 
 
 def answered(at: float | None, questions: Sequence[OpenQuestion], output: str) -> Iterator[Asked]:
     """Each question with its answer: the tool answers `{"answers": {id: {"answers": [words]}}}`."""
-    answers = decoded(_question_objects, Raw(output.encode("utf-8", "replace")), {}).get("answers")
+    answers = record(object_in(output), "answers")
     for question in questions:
-        given = answers.get(question.id) if isinstance(answers, dict) else None
+        given = answers.get(question.id)
         words = given.get("answers") if isinstance(given, dict) else given
         spoken = words if isinstance(words, list) else [words]
-        answer = ", ".join(word for word in spoken if isinstance(word, str))
-        yield Asked(at, question.text, tuple(question.options), answer, by="user")
+        yield question.asked(at, ", ".join(word for word in spoken if isinstance(word, str)))
 
 
 def proposed_plan(text: str) -> str:

@@ -16,11 +16,9 @@ from msgspec import Raw, Struct, field
 
 from holdfast.agents.codex.output import (
     GO_AHEAD,
-    OpenQuestion,
     Output,
     answered,
     proposed_plan,
-    questions_in,
     read_output,
 )
 from holdfast.agents.contract import usual_folder
@@ -33,16 +31,39 @@ from holdfast.agents.jsonl import (
     excerpt,
     seconds,
     string_in,
+    text_in,
+    tick,
 )
-from holdfast.agents.loose import PATCHED, todo_items, written_in_patch
-from holdfast.core.patterns import lazy_regex
+from holdfast.agents.loose import (
+    actions,
+    first_line,
+    object_in,
+    patched_paths,
+    paths_of,
+    todo_items,
+    written_in_patch,
+)
+from holdfast.agents.questions import OpenQuestion, questions_in
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 LONGEST_WORDS = 20_000
 REPLAY_SECONDS = 1.0  # how long after the first line a fork without dated turn ids may still be replaying
-_SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
-_SCRIPTED_COMMAND = lazy_regex(
+ACTIONS = actions(
+    shell="exec_command shell shell_command local_shell container.exec unified_exec",
+    edit="apply_patch",
+    read="view_image read_file",
+    search="grep_files list_dir",
+    ask="request_user_input",
+    todo="update_plan",
+    agent="spawn_agent send_input",
+)
+_TARGETS: dict[ev.Action, tuple[str, ...]] = {
+    "read": ("path", "file_path"),
+    "search": ("pattern", "dir_path"),
+    "agent": ("message",),
+}
+_SCRIPTED_COMMAND = re.compile(
     r"\bcmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)"
 )
 _IMAGE = lazy_regex(r"<image\b[^>]*>|</image>")
@@ -116,7 +137,6 @@ class _State(LineCount):
     parent: str = ""
     first_at: float | None = None
     model: str = ""
-    forked: bool = False
     replaying: bool = False
     total: tuple[int, int, int, int] = (0, 0, 0, 0)
     reports: int = 0
@@ -124,7 +144,7 @@ class _State(LineCount):
     exit_codes: dict[str, int] = field(default_factory=dict)
     running: dict[str, str] = field(default_factory=dict)  # background process -> the call that started it
     waiting: dict[str, str] = field(default_factory=dict)  # call that polls -> background process
-    questions: dict[str, list[OpenQuestion]] = field(default_factory=dict)
+    questions: dict[str, tuple[OpenQuestion, ...]] = field(default_factory=dict)
     plan: str = ""  # proposed and not answered yet
     words: tuple[str, str] = ("", "")  # the agent's last two messages since a person spoke
     # A person's words -> which of the two copies of them was seen.
@@ -132,7 +152,6 @@ class _State(LineCount):
 
 
 _contents = msgspec.json.Decoder(list[_Content])
-_objects = msgspec.json.Decoder(dict[str, Any])
 
 
 class CodexReading(JsonLinesReading[_Line, _State]):
@@ -167,7 +186,7 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             return  # repeated meta lines, and those of the replayed parent, are no boundary
         state.session, state.first_at = payload.id, at
         state.parent = payload.parent_thread_id or _spawned_by(payload.source)
-        state.forked = state.replaying = bool(payload.forked_from_id)
+        state.replaying = bool(payload.forked_from_id)
         yield ev.Began(
             at,
             session=payload.id,
@@ -232,8 +251,8 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             yield ev.ApiFailure(at, string_in(payload.message))
         elif kind == "task_started":
             state.said.clear()
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _item(self, payload: _Payload, at: float | None) -> Iterator[ev.Event]:
         kind = payload.type
@@ -245,16 +264,16 @@ class CodexReading(JsonLinesReading[_Line, _State]):
                 yield ev.AgentTurn(at, text)
                 yield from self._proposed(text, at)
         elif kind == "function_call":
-            yield from self._call(payload, _json_in_string(payload.arguments), "", at)
+            yield from self._call(payload, object_in(payload.arguments), "", at)
         elif kind == "custom_tool_call":
             yield from self._call(payload, {}, string_in(payload.input), at)
         elif kind == "local_shell_call":
             payload.name = "local_shell"
-            yield from self._call(payload, decoded(_objects, payload.action, {}), "", at)
+            yield from self._call(payload, object_in(payload.action), "", at)
         elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
             yield from self._result(payload, at)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _person(self, text: str, copy: str, at: float | None) -> Iterator[ev.Event]:
         """Each prompt is written twice, as an item and as an event; either may be missing."""
@@ -316,9 +335,7 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             self._state.waiting[call] = str(arguments.get("session_id", arguments.get("cell_id", "")))
         if name == "request_user_input":
             self._state.questions[call] = questions_in(arguments)
-        action, target, paths = _describe(name, arguments, script)
-        patch = _patch_in(name, arguments, script) if action == "edit" else ""
-        yield ev.ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths))
+        yield _tool_call(at, call, name, arguments, script)
         if name == "update_plan" and (items := todo_items(arguments.get("plan"))):
             yield ev.TodoList(at, items)
 
@@ -353,7 +370,7 @@ class Codex(LineAgent):
         return (base / "sessions", base / "archived_sessions")
 
     def recognise(self, path: Path, head: bytes) -> bool:
-        first = head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
+        first = first_line(head)
         return first.startswith(b"{") and b'"type":"session_meta"' in first[:400].replace(b'": ', b'":')
 
 
@@ -372,38 +389,21 @@ def _verdict(at: float | None, call: str, tool: str, output: Output, code: int |
     )
 
 
-def _describe(name: str, arguments: dict[str, Any], script: str) -> tuple[ev.Action, str, tuple[str, ...]]:
-    if name in _SHELLS:
-        command = _command_line(arguments)
-        if paths := _patched(command):
-            return "edit", paths[0], paths
-        return "shell", command, ()
-    if name == "apply_patch":
-        paths = _patched(script or str(arguments.get("input", "")))
-        return "edit", paths[0] if paths else "", paths
-    if name == "exec":  # a script that calls tools: what it runs is what counts
-        if paths := _patched(script.replace("\\n", "\n")):
-            return "edit", paths[0], paths
-        commands = [_script_string(literal) for literal in _SCRIPTED_COMMAND.findall(script)]
-        return ("shell", "\n".join(commands), ()) if commands else ("other", "", ())
-    if name == "update_plan":
-        return "todo", "", ()
-    if name in ("view_image", "read_file"):
-        path = str(arguments.get("path", arguments.get("file_path", "")))
-        return "read", path, (path,) if path else ()
-    if name in ("grep_files", "list_dir"):
-        return "search", str(arguments.get("pattern", arguments.get("dir_path", ""))), ()
-    if name == "request_user_input":
-        return "ask", "", ()
-    if name in ("spawn_agent", "send_input"):
-        return "agent", str(arguments.get("message", "")), ()
-    return "other", "", ()
-
-
-def _patch_in(name: str, arguments: dict[str, Any], script: str) -> str:
-    if name in _SHELLS:
-        return _command_line(arguments)
-    return script.replace("\\n", "\n") if name == "exec" else script or str(arguments.get("input", ""))
+def _tool_call(at: float | None, call: str, name: str, arguments: dict[str, Any], script: str) -> ev.ToolCall:
+    """A call. A command line or a script that applies a patch is an edit."""
+    action, patch = ACTIONS.get(name, "other"), ""
+    target = text_in(arguments, *_TARGETS.get(action, ()))
+    if action == "shell":
+        target = patch = _command_line(arguments)
+    elif name == "exec":  # a script that calls tools: what it runs is what counts
+        target = "\n".join(_script_string(literal) for literal in _SCRIPTED_COMMAND.findall(script))
+        action, patch = "shell" if target else "other", script.replace("\\n", "\n")
+    elif action == "edit":
+        patch = script or text_in(arguments, "input")
+    paths = patched_paths(patch) if "*** Begin Patch" in patch else paths_of(action, target)
+    if action == "edit" or (patch and paths):
+        action, target = "edit", paths[0] if paths else ""
+    return ev.ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths))
 
 
 def _script_string(literal: str) -> str:
@@ -419,10 +419,6 @@ def _command_line(arguments: dict[str, Any]) -> str:
             return words[2]
         return " ".join(words)
     return command if isinstance(command, str) else ""
-
-
-def _patched(patch: str) -> tuple[str, ...]:
-    return tuple(PATCHED.findall(patch)) if "*** Begin Patch" in patch else ()
 
 
 def _totals(usage: _Tokens) -> tuple[int, int, int, int]:
@@ -451,8 +447,3 @@ def _message_text(raw: Raw) -> str:
     return "\n".join(
         part.text for part in decoded(_contents, raw, []) if part.text and not _IMAGE.fullmatch(part.text)
     )
-
-
-def _json_in_string(raw: Raw) -> dict[str, Any]:
-    text = string_in(raw)
-    return decoded(_objects, Raw(text.encode()), {}) if text else decoded(_objects, raw, {})

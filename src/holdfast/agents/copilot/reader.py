@@ -7,7 +7,7 @@ that was killed leaves none: its usage is unknown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +23,25 @@ from holdfast.agents.jsonl import (
     string_after,
     string_in,
     text_in,
+    tick,
 )
 from holdfast.agents.loose import (
     LineReading,
     PassState,
     actions,
+    first_line,
     first_object,
     object_in,
-    patched_paths,
-    target_of,
-    todo_items,
-    written_by,
-    written_in_patch,
+    patch_call,
+    record,
+    records,
+    tool_call,
+    whole_number,
+    with_todos,
 )
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
-
-# What Copilot CLI's lines hold, as far as it is used here, and what its tools do.
 
 ACTIONS = actions(
     shell="bash powershell local_shell",
@@ -53,6 +54,23 @@ ACTIONS = actions(
     todo="update_todo",
     agent="task",
 )
+_ANSWERED = re.compile(r"User (?:responded|selected|answered)[^:\n]{0,40}:\s*(\S.*)", re.DOTALL)
+_ENDED = re.compile(r"\s*<(?:shellId: (\S+) )?(?:completed|exited) with exit code (-?\d+)>\s*\Z")
+_RUNNING = re.compile(r"<[^<>]*\bshellId: (\S+?)[,>\s][^<>]*\b(?:still running|read_bash)\b[^<>]*>\s*\Z")
+_INJECTED = ("<skill-context", "<system_reminder>", "<system_notification>", "<reminder>")
+_LOOK_AFTER = (
+    "read_bash",
+    "stop_bash",
+    "write_bash",
+    "read_powershell",
+    "stop_powershell",
+    "write_powershell",
+)
+_BEGINNINGS = ("session.start", "session.resume")
+_REFUSED = ("rejected", "denied")
+_FEEDBACK = re.compile(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
+# What hooks say to a result stands below it.
+_GUIDANCE = re.compile(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
 
 
 class Tokens(Struct):
@@ -106,126 +124,21 @@ class Line(Struct):
     timestamp: str | None = None
 
 
-def usage_of(tokens: Tokens) -> ev.Usage:
-    """Input is stated with what was read from and written to the cache."""
-    prompt, read, written = (
-        round(count or 0) for count in (tokens.inputTokens, tokens.cacheReadTokens, tokens.cacheWriteTokens)
-    )
-    return ev.Usage(max(prompt - read - written, 0), round(tokens.outputTokens or 0), read, written)
-
-
-# What Copilot CLI asks a person with `ask_user`: a form with fields or, in first versions, a question with
-# choices.
-
-_ANSWERED = lazy_regex(r"User (?:responded|selected|answered)[^:\n]{0,40}:\s*(\S.*)", re.DOTALL)
-
-
 class Field(Struct):
-    """One thing that is asked for. `shown` is how each choice is shown, by the value it stands for."""
+    """A field of a form that `ask_user` shows; in first versions, its one question.
+
+    `shown` is how each choice is shown, by the value it stands for.
+    """
 
     name: str
     text: str
     shown: dict[str, str] = {}
 
 
-def fields_in(arguments: Mapping[str, Any]) -> list[Field]:
-    message, question = arguments.get("message"), arguments.get("question")
-    if isinstance(question, str) and question.strip():
-        choices = arguments.get("choices")
-        values = choices if isinstance(choices, list) else []
-        return [Field("", question, {one: one for one in values if isinstance(one, str)})]
-    schema = arguments.get("requestedSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(message, str) or not isinstance(properties, dict):
-        return []
-    fields = {name: value for name, value in properties.items() if isinstance(value, dict)}
-    return [
-        Field(name, message if len(fields) == 1 else _text(message, name, field), _shown(field))
-        for name, field in fields.items()
-    ]
-
-
-def _text(message: str, name: str, field: Mapping[str, Any]) -> str:
-    """A field among several asks with its own words where these are a question."""
-    described, title = field.get("description"), field.get("title")
-    if isinstance(described, str) and described.rstrip().endswith("?"):
-        return described
-    return f"{message} ({title if isinstance(title, str) and title else name})"
-
-
-def _shown(field: Mapping[str, Any]) -> dict[str, str]:
-    named, values, names = field.get("oneOf"), field.get("enum"), field.get("enumNames")
-    if isinstance(named, list):
-        pairs = [(one.get("const"), one.get("title")) for one in named if isinstance(one, dict)]
-    elif isinstance(values, list):
-        shown = names if isinstance(names, list) and len(names) == len(values) else values
-        pairs = list(zip(values, shown, strict=True))
-    else:
-        pairs = []
-    return {value: name for value, name in pairs if isinstance(value, str) and isinstance(name, str)}
-
-
-def answered(at: float | None, fields: Sequence[Field], content: object) -> Iterator[ev.Asked]:
-    """Each field with what the person chose, as it was shown to them."""
-    for asked in fields:
-        value = content.get(asked.name) if isinstance(content, dict) else None
-        yield ev.Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
-
-
-def told(at: float | None, fields: Sequence[Field], text: str) -> Iterator[ev.Asked]:
-    """The same, read from what the tool told the model; of several fields only that they were asked."""
-    found = _ANSWERED.search(text)
-    value = found[1].strip() if found and len(fields) == 1 else None
-    for asked in fields:
-        yield ev.Asked(at, asked.text, _options(asked), _answer(asked, value), by="user")
-
-
-def _options(field: Field) -> tuple[tuple[str, str], ...]:
-    return tuple((name, "") for name in field.shown.values())
-
-
-def _answer(field: Field, value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    chosen = value if isinstance(value, list) else [value]
-    return ", ".join(
-        field.shown.get(str(one), str(one)) for one in chosen if isinstance(one, str | int | float)
-    )
-
-
-# How a Copilot CLI shell command ended: the client's last line below the output says so, or that it runs on.
-
-_ENDED = lazy_regex(r"\s*<(?:shellId: (\S+) )?(?:completed|exited) with exit code (-?\d+)>\s*\Z")
-_RUNNING = lazy_regex(r"<[^<>]*\bshellId: (\S+?)[,>\s][^<>]*\b(?:still running|read_bash)\b[^<>]*>\s*\Z")
-
-
 class ShellOutput(Struct, frozen=True):
     text: str
     exit_code: int | None = None
     running: str = ""  # the shell in which the command runs on
-
-
-def read_shell(text: str) -> ShellOutput:
-    if ended := _ENDED.search(text):
-        return ShellOutput(text[: ended.start()], int(ended[2]))
-    running = _RUNNING.search(text)
-    return ShellOutput(text, running=running[1] if running else "")
-
-
-_INJECTED = ("<skill-context", "<system_reminder>", "<system_notification>", "<reminder>")
-_LOOK_AFTER = (
-    "read_bash",
-    "stop_bash",
-    "write_bash",
-    "read_powershell",
-    "stop_powershell",
-    "write_powershell",
-)
-_BEGINNINGS = ("session.start", "session.resume")
-_REFUSED = ("rejected", "denied")
-_FEEDBACK = lazy_regex(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
-# What hooks say to a result stands below it.
-_GUIDANCE = lazy_regex(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
 
 
 class _State(PassState):
@@ -247,7 +160,7 @@ class CopilotReading(LineReading[Line, _State]):
     carried = _State
 
     def _events(self) -> Iterator[ev.Event]:
-        takers = {
+        takers: dict[str, Callable[[Line, Data, float | None], Iterable[ev.Event]]] = {
             "session.start": self._began,
             "session.resume": self._began,
             "system.message": self._told,
@@ -261,8 +174,8 @@ class CopilotReading(LineReading[Line, _State]):
             "session.usage_record": self._response,
             "session.shutdown": self._shutdown,
             "session.compaction_complete": self._compaction,
-            "session.error": self._error,
-            "abort": self._abort,
+            "session.error": lambda line, data, at: (ev.ApiFailure(at, string_in(data.message)),),
+            "abort": lambda line, data, at: (ev.Interruption(at),),
         }
         for line in self._lines:
             if line.id and self._claims.repeated(line.id) and line.type not in _BEGINNINGS:
@@ -271,8 +184,8 @@ class CopilotReading(LineReading[Line, _State]):
             taker = takers.get(line.type or "")
             if taker is not None and line.data is not None:
                 yield from taker(line, line.data, at)
-            elif at is not None:
-                yield ev.Tick(at)
+            else:
+                yield from tick(at)
 
     def _began(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         state, context = self._state, decoded(_contexts, data.context, Context())
@@ -289,58 +202,53 @@ class CopilotReading(LineReading[Line, _State]):
     def _told(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         if b"running in non-interactive mode" in bytes(memoryview(data.content)[:400]):
             yield ev.Began(at, headless=True)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _person(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         words = string_in(data.content).strip()
         injected = (data.source or "user") != "user" or words.startswith(_INJECTED)
         if words and not (injected or line.agentId or data.parentToolCallId):
             yield ev.UserTurn(at, words)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _model(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         text = string_in(data.content).strip()
         if text and not (line.agentId or data.parentToolCallId):
             yield ev.AgentTurn(at, text)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _call(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         name, call, arguments = data.toolName or "", data.toolCallId or "", object_in(data.arguments)
         action = ACTIONS.get(name, "other")
         if name == "str_replace_editor" and arguments.get("command") == "view":
             action = "read"
-        target = target_of(action, arguments)
-        paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
-        written = written_by(action, arguments, paths)
         if name == "apply_patch":
-            patch = text_in(arguments, "patch", "input") or string_in(data.arguments)
-            paths = patched_paths(patch)
-            target = paths[0] if paths else ""
-            written = written_in_patch(patch, paths)
+            made = patch_call(
+                at, call, name, text_in(arguments, "patch", "input") or string_in(data.arguments)
+            )
+        else:
+            made = tool_call(at, call, name, action, arguments)
         self._state.open_calls[call] = action
         if action == "ask" and (asked := fields_in(arguments)):
             self._state.questions[call] = asked
         if name in _LOOK_AFTER:
             self._state.polling[call] = text_in(arguments, "shellId")
-        yield ev.ToolCall(at, call, name, action, target, paths, written)
-        if action == "todo" and (items := todo_items(arguments.get("todos"))):
-            yield ev.TodoList(at, items)
+        yield from with_todos(made, arguments)
 
     def _decided(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         kind = text_in(object_in(data.result), "kind")
         if kind.startswith("denied") and kind.endswith("by-user") and data.toolCallId:
             self._state.declined.append(data.toolCallId)
-        if at is not None:
-            yield ev.Tick(at)
+        yield from tick(at)
 
     def _answered(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         if asked := self._state.questions.pop(data.toolCallId or "", None):
             yield from answered(at, asked, object_in(data.response).get("content"))
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _result(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         state, call, error = self._state, data.toolCallId or "", object_in(data.error)
@@ -358,7 +266,7 @@ class CopilotReading(LineReading[Line, _State]):
             yield from self._ended(shell, output, at)
             output = ShellOutput("")
         if (asked := state.questions.pop(call, None)) and data.success:
-            yield from told(at, asked, text)
+            yield from answered(at, asked, answers_in(asked, text))
         code = data.shellExecution.exitCode if data.shellExecution else output.exit_code
         ok = code == 0 if data.success and code is not None else data.success
         rejected = call in state.declined or text_in(error, "code") in _REFUSED
@@ -384,11 +292,10 @@ class CopilotReading(LineReading[Line, _State]):
 
     def _notified(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         kind = object_in(data.kind)
-        code = kind.get("exitCode")
-        if kind.get("type") == "shell_completed" and isinstance(code, int):
+        code = whole_number(kind.get("exitCode"))
+        if kind.get("type") == "shell_completed" and code is not None:
             yield from self._ended(text_in(kind, "shellId"), ShellOutput("", code), at)
-        if at is not None:
-            yield ev.Tick(at)
+        yield from tick(at)
 
     def _response(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         tokens = decoded(_tokens, data.usage, Tokens())
@@ -401,8 +308,7 @@ class CopilotReading(LineReading[Line, _State]):
             for model, metrics in sorted((data.modelMetrics or {}).items()):
                 yield from self._counted(line, model, metrics.usage or Tokens(), at)
         self._state.recorded = False
-        if at is not None:
-            yield ev.Tick(at)
+        yield from tick(at)
 
     def _counted(self, line: Line, model: str, tokens: Tokens, at: float | None) -> Iterator[ev.Event]:
         usage = usage_of(tokens)
@@ -412,12 +318,6 @@ class CopilotReading(LineReading[Line, _State]):
     def _compaction(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         if data.success is not False:
             yield ev.Compaction(at, data.summaryContent or "")
-
-    def _error(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
-        yield ev.ApiFailure(at, string_in(data.message))
-
-    def _abort(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
-        yield ev.Interruption(at)
 
 
 class Copilot(LineAgent):
@@ -433,9 +333,82 @@ class Copilot(LineAgent):
         yield from root.glob("*.jsonl")  # as first versions kept them
 
     def recognise(self, path: Path, head: bytes) -> bool:
-        first = head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
+        first = first_line(head)
         kind = first_object(head).get("type") or string_after("type", first[:200])
         own = isinstance(kind, str) and kind.startswith(
             ("session.", "user.message", "hook.", "system.message")
         )
         return own and b'"data":' in first.replace(b'": ', b'":') and b'"format":"holdfast' not in first
+
+
+def usage_of(tokens: Tokens) -> ev.Usage:
+    """Input is stated with what was read from and written to the cache."""
+    prompt, read, written = (
+        round(count or 0) for count in (tokens.inputTokens, tokens.cacheReadTokens, tokens.cacheWriteTokens)
+    )
+    return ev.Usage(max(prompt - read - written, 0), round(tokens.outputTokens or 0), read, written)
+
+
+def fields_in(arguments: Mapping[str, Any]) -> list[Field]:
+    message, question = arguments.get("message"), arguments.get("question")
+    if isinstance(question, str) and question.strip():
+        choices = arguments.get("choices")
+        values = choices if isinstance(choices, list) else []
+        return [Field("", question, {one: one for one in values if isinstance(one, str)})]
+    properties = record(arguments.get("requestedSchema"), "properties")
+    if not isinstance(message, str):
+        return []
+    fields = {name: value for name, value in properties.items() if isinstance(value, dict)}
+    return [
+        Field(name, message if len(fields) == 1 else _text(message, name, field), _shown(field))
+        for name, field in fields.items()
+    ]
+
+
+def _text(message: str, name: str, field: Mapping[str, Any]) -> str:
+    """A field among several asks with its own words where these are a question."""
+    described, title = field.get("description"), field.get("title")
+    if isinstance(described, str) and described.rstrip().endswith("?"):
+        return described
+    return f"{message} ({title if isinstance(title, str) and title else name})"
+
+
+def _shown(field: Mapping[str, Any]) -> dict[str, str]:
+    named, values, names = field.get("oneOf"), field.get("enum"), field.get("enumNames")
+    if isinstance(named, list):
+        pairs = [(choice.get("const"), choice.get("title")) for choice in records(named)]
+    elif isinstance(values, list):
+        shown = names if isinstance(names, list) and len(names) == len(values) else values
+        pairs = list(zip(values, shown, strict=True))
+    else:
+        pairs = []
+    return {value: name for value, name in pairs if isinstance(value, str) and isinstance(name, str)}
+
+
+def answered(at: float | None, fields: Sequence[Field], content: object) -> Iterator[ev.Asked]:
+    """Each field with what the person chose, as it was shown to them."""
+    for asked in fields:
+        options = tuple((name, "") for name in asked.shown.values())
+        yield ev.Asked(at, asked.text, options, _answer(asked, record(content).get(asked.name)), by="user")
+
+
+def answers_in(fields: Sequence[Field], text: str) -> dict[str, str]:
+    """The answers in the tool's report to the model; of several fields it names none."""
+    answer = _ANSWERED.search(text)
+    return {fields[0].name: answer[1].strip()} if answer and len(fields) == 1 else {}
+
+
+def _answer(field: Field, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    chosen = value if isinstance(value, list) else [value]
+    return ", ".join(
+        field.shown.get(str(one), str(one)) for one in chosen if isinstance(one, str | int | float)
+    )
+
+
+def read_shell(text: str) -> ShellOutput:
+    if ended := _ENDED.search(text):
+        return ShellOutput(text[: ended.start()], int(ended[2]))
+    running = _RUNNING.search(text)
+    return ShellOutput(text, running=running[1] if running else "")

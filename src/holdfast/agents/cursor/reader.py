@@ -15,94 +15,31 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, usual_folder
+from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, editor_folders
 from holdfast.agents.cursor.store import TABLES, Bubble, Composer, conversation, conversations, moment
-from holdfast.agents.jsonl import JsonLines, decoded, excerpt, string_in, text_in
+from holdfast.agents.jsonl import ANYTHING, Block, JsonLines, blocks_in, decoded, excerpt, text_in
 from holdfast.agents.loose import (
     HEAD,
+    first_bytes,
     first_object,
+    named_paths,
     object_in,
-    patched_paths,
+    patch_call,
+    record,
     target_of,
     todo_items,
-    written_by,
-    written_in_patch,
+    tool_call,
+    whole_number,
+    with_todos,
 )
-from holdfast.agents.sqlite_source import Unreadable, has_tables, is_sqlite, sessions_of
+from holdfast.agents.sqlite_source import DatabaseAgent
 from holdfast.core.errors import TranscriptError
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-# Which folder a Cursor transcript belongs to: its project directory is the folder's path with dashes for the
-# rest.
-
-_ABSOLUTE = lazy_regex(rb'(?<![\w.~/])/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}')
+_ABSOLUTE = re.compile(rb'(?<![\w.~/])/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}')
 _MOST_LISTINGS = 200
-
-
-def folder_of(path: Path, head: bytes | None = None) -> str:
-    """The folder, or '' where it cannot be told."""
-    spelling = _project_name(path)
-    if not spelling:
-        return ""
-    for place in _named(_head(path) if head is None else head):
-        if spelt(place) == spelling:
-            return place
-    budget = [_MOST_LISTINGS]
-    found = list(_on_disk(Path(path.anchor or "/"), spelling, budget)) if spelling else []
-    return str(found[0]) if len(found) == 1 else ""
-
-
-def spelt(place: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", place).strip("-").lower()
-
-
-def _project_name(path: Path) -> str:
-    for parent in path.parents:
-        if parent.name == "agent-transcripts":
-            return parent.parent.name.strip("-").lower()
-    return ""
-
-
-def _named(head: bytes) -> Iterator[str]:
-    seen: set[str] = set()
-    for found in _ABSOLUTE.finditer(head):
-        place = found[0].decode("utf-8", "replace").rstrip("/.")
-        while len(place) > 1 and place not in seen:
-            seen.add(place)
-            yield place
-            place = place.rpartition("/")[0]
-
-
-def _on_disk(folder: Path, rest: str, budget: list[int]) -> Iterator[Path]:
-    """Folders below this one whose path is spelt like the rest; the budget keeps the search short."""
-    if budget[0] <= 0:
-        return
-    budget[0] -= 1
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return
-    for name in names:
-        spelling = spelt(name)
-        if spelling and spelling == rest:
-            yield folder / name
-        elif spelling and rest.startswith(f"{spelling}-"):
-            yield from _on_disk(folder / name, rest[len(spelling) + 1 :], budget)
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(HEAD)
-    except OSError:
-        return b""
-
-
-# Cursor's tools: what each does under the names it has had, and how the database tells how a call ended.
-
 _NAMES: tuple[tuple[str, ev.Action], ...] = (
     (r"shell|bash|terminal|run_terminal_(?:cmd|command)\w*", "shell"),
     (r"str_?replace|search_replace|multi_?edit|edit(?:_file\w*|_notebook)?|reapply", "edit"),
@@ -116,76 +53,11 @@ _NAMES: tuple[tuple[str, ev.Action], ...] = (
     (r"todo_?write|update_?todos", "todo"),
     (r"task\w*|subagent", "agent"),
 )
-
-
-def action_of(name: str) -> ev.Action:
-    """Tools have changed their spelling over the years: `Read`, `read_file`, `read_file_v2`."""
-    for pattern, action in _NAMES:
-        if re.fullmatch(pattern, name, re.IGNORECASE):
-            return action
-    return "other"
-
-
-def called(name: str, arguments: dict[str, Any], call: str, at: float | None) -> Iterator[ev.Event]:
-    action = action_of(name)
-    target = target_of(action, arguments) or text_in(arguments, "relativeWorkspacePath", "targetFile")
-    paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
-    written = written_by(action, arguments, paths)
-    if action == "edit" and not paths:
-        patch = text_in(arguments, "patch", "input")
-        paths = patched_paths(patch)
-        target = paths[0] if paths else ""
-        written = written_in_patch(patch, paths)
-    yield ev.ToolCall(at, call, name, action, target, paths, written)
-    if action == "todo" and (items := todo_items(arguments.get("todos"))):
-        yield ev.TodoList(at, items)
-
-
-def used(tool: dict[str, Any], key: str, at: float | None) -> Iterator[ev.Event]:
-    call = text_in(tool, "toolCallId") or key
-    arguments = _arguments(tool.get("rawArgs")) or _arguments(tool.get("params"))
-    name = text_in(tool, "name")
-    yield from called(name, arguments, call, at)
-    status, decision = text_in(tool, "status"), text_in(tool, "userDecision")
-    if status not in ("completed", "success", "error", "failed", "cancelled", "rejected") and not decision:
-        return
-    result = _arguments(tool.get("result"))
-    code = result.get("exitCodeV2", result.get("exitCode"))
-    code = code if isinstance(code, int) and not isinstance(code, bool) else None
-    rejected = decision == "rejected" or status in ("cancelled", "rejected") or result.get("rejected") is True
-    ok = status in ("completed", "success") and not rejected and code in (None, 0)
-    shown = text_in(result, "output", "contents", "error") or str(tool.get("error") or "")
-    action = action_of(name)
-    yield ev.ToolResult(
-        at,
-        call,
-        ok=ok,
-        text=excerpt(shown) if not ok or action == "shell" else "",
-        exit_code=code,
-        rejected=rejected,
-        own_fault=not ok and not rejected and action == "edit",
-    )
-
-
-def _arguments(value: object) -> dict[str, Any]:
-    if isinstance(value, str):
-        return object_in(Raw(value.strip().encode("utf-8", "replace")))
-    return value if isinstance(value, dict) else {}
-
-
-_QUERY = lazy_regex(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-_INJECTED = lazy_regex(
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_INJECTED = re.compile(
     r"<(\w*(?:context|reminder|rules|info|files|selection|attached_\w+|timestamp|skills?|instructions))\b[^>]*>.*?</\1>",
     re.DOTALL,
 )
-
-
-class _Block(Struct):
-    type: str | None = None
-    text: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: Raw = Raw(b"")
 
 
 class _Message(Struct):
@@ -198,7 +70,6 @@ class _Line(Struct):
 
 
 _lines = msgspec.json.Decoder(_Line)
-_blocks = msgspec.json.Decoder(list[_Block])
 
 
 class TranscriptReading:
@@ -226,13 +97,13 @@ class TranscriptReading:
         at = _file_time(self._path)
         yield ev.Began(at, session=session, parent=parent, cwd=folder_of(self._path))
         for line in self._lines:
-            blocks = _blocks_of(line.message.content) if line.message else []
+            blocks = blocks_in(line.message.content) if line.message else []
             if line.role == "user" and not parent:
                 yield from _person("\n".join(block.text for block in blocks if block.text), at)
             elif line.role == "assistant":
                 yield from self._model(blocks, bool(parent), at)
 
-    def _model(self, blocks: list[_Block], subagent: bool, at: float | None) -> Iterator[ev.Event]:
+    def _model(self, blocks: list[Block], subagent: bool, at: float | None) -> Iterator[ev.Event]:
         for block in blocks:
             if block.type == "tool_use":
                 self._calls += 1
@@ -291,27 +162,20 @@ class ConversationReading(ReadAnew):
             yield ev.ApiFailure(at, failure)
 
 
-class Cursor:
+class Cursor(DatabaseAgent):
     agent = "cursor"
     title = "Cursor"
-    appends = False  # a database does not grow at its end
-    copies = False
+    tables = TABLES
 
     def roots(self, places: Places) -> Iterable[Path]:
         yield places.home / ".cursor" / "projects"
-        bases = [usual_folder(places, "XDG_CONFIG_HOME", ".config")]
-        bases.append(places.home / "Library" / "Application Support")
-        if roaming := places.env.get("APPDATA", "").strip():
-            bases.append(Path(roaming))
-        yield from (base / "Cursor" / "User" / "globalStorage" for base in bases)
+        yield from (base / "Cursor" / "User" / "globalStorage" for base in editor_folders(places))
 
     def candidates(self, root: Path) -> Iterable[Path]:
         yield from root.glob("state.vscdb")
         yield from sorted(root.glob("*/agent-transcripts/**/*.jsonl"))
 
-    def recognise(self, path: Path, head: bytes) -> bool:
-        if is_sqlite(head):
-            return has_tables(path, head, TABLES)
+    def is_own_file(self, path: Path, head: bytes) -> bool:
         line = first_object(head)
         message = line.get("message")
         return (
@@ -321,19 +185,17 @@ class Cursor:
             and not line.keys() & {"type", "uuid", "sessionId"}
         )
 
-    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
-        if not is_sqlite(head):
-            return (Glance(folder_of(path, head), _file_time(path)),)
-        return sessions_of(path, conversations)
+    def glance(self, path: Path, head: bytes) -> Glance:
+        return Glance(folder_of(path, head), _file_time(path))
 
-    def open(
-        self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
-    ) -> TranscriptReading | ConversationReading | Unreadable:
-        if part:
-            return ConversationReading(path, part, claims)
-        with open(path, "rb") as file:
-            database = is_sqlite(file.read(16))
-        return Unreadable(path, conversations) if database else TranscriptReading(path, claims)
+    def stored(self, path: Path, part: str, claims: Claims) -> ConversationReading:
+        return ConversationReading(path, part, claims)
+
+    def file(self, path: Path, claims: Claims) -> TranscriptReading:
+        return TranscriptReading(path, claims)
+
+    def stored_sessions(self, path: Path) -> Iterable[Glance]:
+        return conversations(path)
 
 
 def _person(text: str, at: float | None) -> Iterator[ev.Event]:
@@ -346,16 +208,10 @@ def _person(text: str, at: float | None) -> Iterator[ev.Event]:
 
 def _ending(composer: Composer) -> Iterator[ev.Event]:
     at = composer.changed
-    if items := todo_items(decoded(msgspec.json.Decoder(list[Any]), composer.todos, [])):
+    if items := todo_items(decoded(ANYTHING, composer.todos, None)):
         yield ev.TodoList(at, items)
     if composer.status == "aborted":
         yield ev.Interruption(at)
-
-
-def _blocks_of(raw: Raw) -> list[_Block]:
-    if bytes(memoryview(raw)[:1]) == b'"':
-        return [_Block(type="text", text=string_in(raw))]
-    return decoded(_blocks, raw, []) if bytes(memoryview(raw)[:1]) == b"[" else []
 
 
 def _sent(bubble: Bubble) -> float | None:
@@ -368,3 +224,93 @@ def _file_time(path: Path) -> float | None:
         return path.stat().st_mtime
     except OSError:
         return None
+
+
+def folder_of(path: Path, head: bytes | None = None) -> str:
+    """The folder, or '' where it cannot be told."""
+    spelling = _project_name(path)
+    if not spelling:
+        return ""
+    for place in named_paths(_ABSOLUTE.finditer(first_bytes(path, HEAD) if head is None else head)):
+        if spelt(place) == spelling:
+            return place
+    found = list(_on_disk(Path(path.anchor or "/"), spelling, [_MOST_LISTINGS]))
+    return str(found[0]) if len(found) == 1 else ""
+
+
+def spelt(place: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", place).strip("-").lower()
+
+
+def _project_name(path: Path) -> str:
+    for parent in path.parents:
+        if parent.name == "agent-transcripts":
+            return parent.parent.name.strip("-").lower()
+    return ""
+
+
+def _on_disk(folder: Path, rest: str, budget: list[int]) -> Iterator[Path]:
+    """Folders below this one whose path is spelt like the rest; the budget keeps the search short."""
+    if budget[0] <= 0:
+        return
+    budget[0] -= 1
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for name in names:
+        spelling = spelt(name)
+        if spelling and spelling == rest:
+            yield folder / name
+        elif spelling and rest.startswith(f"{spelling}-"):
+            yield from _on_disk(folder / name, rest[len(spelling) + 1 :], budget)
+
+
+def action_of(name: str) -> ev.Action:
+    """Tools have changed their spelling over the years: `Read`, `read_file`, `read_file_v2`."""
+    for pattern, action in _NAMES:
+        if re.fullmatch(pattern, name, re.IGNORECASE):
+            return action
+    return "other"
+
+
+def called(name: str, arguments: dict[str, Any], call: str, at: float | None) -> Iterator[ev.Event]:
+    action = action_of(name)
+    target = target_of(action, arguments) or text_in(arguments, "relativeWorkspacePath", "targetFile")
+    if action == "edit" and not target:
+        made = patch_call(at, call, name, text_in(arguments, "patch", "input"))
+    else:
+        made = tool_call(at, call, name, action, arguments, target)
+    return with_todos(made, arguments)
+
+
+def used(tool: dict[str, Any], key: str, at: float | None) -> Iterator[ev.Event]:
+    call = text_in(tool, "toolCallId") or key
+    arguments = _arguments(tool.get("rawArgs")) or _arguments(tool.get("params"))
+    name = text_in(tool, "name")
+    yield from called(name, arguments, call, at)
+    status, decision = text_in(tool, "status"), text_in(tool, "userDecision")
+    if status not in ("completed", "success", "error", "failed", "cancelled", "rejected") and not decision:
+        return
+    result = _arguments(tool.get("result"))
+    code = whole_number(result.get("exitCodeV2", result.get("exitCode")))
+    rejected = decision == "rejected" or status in ("cancelled", "rejected") or result.get("rejected") is True
+    ok = status in ("completed", "success") and not rejected and code in (None, 0)
+    shown = text_in(result, "output", "contents", "error") or str(tool.get("error") or "")
+    action = action_of(name)
+    yield ev.ToolResult(
+        at,
+        call,
+        ok=ok,
+        text=excerpt(shown) if not ok or action == "shell" else "",
+        exit_code=code,
+        rejected=rejected,
+        own_fault=not ok and not rejected and action == "edit",
+    )
+
+
+def _arguments(value: object) -> dict[str, Any]:
+    if isinstance(value, str):
+        return object_in(Raw(value.strip().encode("utf-8", "replace")))
+    return record(value)

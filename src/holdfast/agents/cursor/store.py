@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Raw, Struct
 
 from holdfast.agents.contract import Glance
-from holdfast.agents.jsonl import decoded, seconds, text_in
+from holdfast.agents.jsonl import ANYTHING, decoded, seconds, text_in
 from holdfast.agents.loose import object_in, record, records
 from holdfast.agents.sqlite_source import Database, opened
 from holdfast.core.errors import TranscriptError
@@ -71,12 +70,11 @@ class Composer(Struct):
 
 _composers = msgspec.json.Decoder(Composer)
 _bubbles = msgspec.json.Decoder(Bubble)
-_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 def moment(raw: Raw) -> float | None:
     """A time as Cursor writes it: milliseconds or ISO text."""
-    return seconds(decoded(_anything, raw, None)) if bytes(raw) else None
+    return seconds(decoded(ANYTHING, raw, None)) if bytes(raw) else None
 
 
 def conversations(path: Path) -> Iterator[Glance]:

@@ -20,7 +20,7 @@ from typing import IO, BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.agents.contract import Claims, Glance, Importer, ReadAnew, Warned
+from holdfast.agents.contract import BaseReader, Claims, Glance, Importer, ReadAnew, Warned
 from holdfast.agents.jsonl import seconds, text_in
 from holdfast.agents.loose import Record, object_in
 from holdfast.core.errors import TranscriptError
@@ -264,13 +264,11 @@ def _unwritten_file() -> Iterator[tuple[BinaryIO, Path]]:
             yield file, path
 
 
-class Entire:
+class Entire(BaseReader):
     """`importers` are those to which transcripts are offered, in this order."""
 
     agent = "entire"
     title = "Entire"
-    appends = False
-    copies = False
 
     def __init__(self, importers: Sequence[Importer]) -> None:
         self._importers = importers

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.claude_code.tools import questions_in
 from holdfast.agents.contract import Glance, Warned, usual_folder
 from holdfast.agents.gemini.shape import (
     API_ERROR,
@@ -29,94 +29,29 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import (
-    LONGEST_LINE,
-    LineAgent,
-    decoded,
-    seconds,
-    string_after,
-    too_deep,
-    unreadable,
+from holdfast.agents.jsonl import LONGEST_LINE, LineAgent, decoded, seconds, string_after, tick, too_deep
+from holdfast.agents.loose import (
+    HEAD,
+    LineReading,
+    PassState,
+    first_bytes,
+    named_paths,
+    object_in,
+    record,
+    with_todos,
 )
-from holdfast.agents.loose import HEAD, LineReading, PassState, object_in, todo_items
-from holdfast.core.hashes import sha256
-from holdfast.core.patterns import lazy_regex
+from holdfast.agents.questions import questions_in
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-# Which directory a Gemini CLI session ran in: its file knows a hash or a nickname of the directory only.
-
-_ABSOLUTE = lazy_regex(
+_ABSOLUTE = re.compile(
     rb'(?<![\w.~/])(/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}|[A-Za-z]:(?:\\\\|/)[^\s"<>|*?,;()\[\]{}\']{2,300})'
 )
 _WORKSPACE = lazy_regex(rb"Workspace Directories:\*\*\\n\s+- ([^\\\"]+)")
 _LARGEST_MARKER = 4 * 1024 * 1024
 _MOST_PATHS = 2000
-
-_objects = msgspec.json.Decoder(dict[str, Any])
-
-
-def project_root(path: Path, head: bytes) -> str:
-    """The session's directory, or '' where nothing proves one."""
-    home = _project_folder(path)
-    if home is not None and (marked := _read(home / ".project_root").decode("utf-8", "replace").strip()):
-        return marked
-    registered = _registered(home) if home is not None else {}
-    if home is not None:
-        for root, nickname in registered.items():
-            if nickname == home.name:
-                return root
-    wanted = string_after("projectHash", head[:4096])
-    if wanted:
-        for candidate in _candidates(head, registered):
-            if sha256(candidate.encode("utf-8", "replace")).hexdigest() == wanted:
-                return candidate
-    stated = _WORKSPACE.search(head)  # the context a session begins with names the directory itself
-    return stated[1].decode("utf-8", "replace").strip() if stated else ""
-
-
-def _project_folder(path: Path) -> Path | None:
-    """`tmp/<hash or nickname>`, above `chats/`."""
-    for parent in list(path.parents)[:3]:
-        if parent.name == "chats":
-            return parent.parent
-    return None
-
-
-def _registered(home: Path) -> dict[str, str]:
-    """Directories the client knows, with their nicknames ('' when it only trusts them)."""
-    base = home.parent.parent
-    trusted = decoded(_objects, Raw(_read(base / "trustedFolders.json")), {})
-    projects = decoded(_objects, Raw(_read(base / "projects.json")), {}).get("projects")
-    known = dict.fromkeys(trusted, "")
-    if isinstance(projects, dict):
-        known.update({root: str(nickname) for root, nickname in projects.items()})
-    return known
-
-
-def _candidates(head: bytes, registered: dict[str, str]) -> Iterator[str]:
-    yield from registered
-    seen: set[str] = set()
-    for number, found in enumerate(_ABSOLUTE.finditer(head)):
-        if number > _MOST_PATHS:
-            return
-        place = found[1].decode("utf-8", "replace").replace("\\\\", "\\").rstrip("/\\.")
-        while place not in seen and len(place) > 1:
-            seen.add(place)
-            yield place
-            place = place[: max(place.rfind("/"), place.rfind("\\"))]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_LARGEST_MARKER)
-    except OSError:
-        return b""
-
-
-_DOCUMENT = lazy_regex(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
-_OLDER = lazy_regex(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
+_DOCUMENT = re.compile(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
+_OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
 _CANCELLED = ("Request cancelled.", "User cancelled the request.")
 _GO_ON = "System: Please continue."  # what the client itself says when the model fell silent
 _CLIENT_COMMAND = lazy_regex(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")
@@ -141,7 +76,9 @@ class _Call(Struct):
     timestamp: str | None = None
 
 
-class _Message(Struct):
+class _Record(Struct):
+    """A header, a message, an update of the header or a rewind. The older form has one header with all messages."""
+
     id: str | None = None
     timestamp: str | None = None
     type: str | None = None
@@ -150,25 +87,12 @@ class _Message(Struct):
     toolCalls: list[_Call] | None = None
     tokens: _Tokens | None = None
     model: str | None = None
-
-
-class _Header(Struct):
     sessionId: str | None = None
     startTime: str | None = None
     kind: str | None = None
     directories: list[str] | None = None
     messages: list[Raw] | None = None
-
-
-class _Line(_Message):
-    """Any record of the newer form: the header, an update of it, a rewind, or a message."""
-
-    sessionId: str | None = None
-    startTime: str | None = None
-    kind: str | None = None
-    directories: list[str] | None = None
-    messages: list[Raw] | None = None
-    update: _Header | None = field(default=None, name="$set")
+    update: _Record | None = field(default=None, name="$set")
     rewind: str | None = field(default=None, name="$rewindTo")
 
 
@@ -177,16 +101,14 @@ class _State(PassState):
     subagent: bool = False
 
 
-_headers = msgspec.json.Decoder(_Header)
-_messages = msgspec.json.Decoder(_Message)
-_UNREADABLE = _Header()
-_NO_MESSAGE = _Message()
+_records = msgspec.json.Decoder(_Record)
+_UNREADABLE = _Record()
 
 
-class GeminiReading(LineReading[_Line, _State]):
+class GeminiReading(LineReading[_Record, _State]):
     """One pass over either form. A document is read whole each time; what was counted before is claimed."""
 
-    line = msgspec.json.Decoder(_Line)
+    line = _records
     carried = _State
 
     _consumed: int | None = None
@@ -195,7 +117,7 @@ class GeminiReading(LineReading[_Line, _State]):
         return self._lines.position if self._consumed is None else self._consumed
 
     def _events(self) -> Iterator[ev.Event]:
-        if _OLDER.match(_first_bytes(self._path, 256)):
+        if _OLDER.match(first_bytes(self._path, 256)):
             yield from self._document()
             return
         for line in self._lines:
@@ -207,12 +129,11 @@ class GeminiReading(LineReading[_Line, _State]):
             elif line.id is not None:
                 yield from self._message(line)
             elif line.sessionId is not None:
-                known = (line.sessionId, line.startTime, line.kind, line.directories, line.messages)
-                yield from self._header(_Header(*known))
+                yield from self._header(line)
 
     def _document(self) -> Iterator[ev.Event]:
-        data = _first_bytes(self._path, LONGEST_LINE)
-        header = _UNREADABLE if too_deep(data) else decoded(_headers, Raw(data), _UNREADABLE)
+        data = first_bytes(self._path, LONGEST_LINE)
+        header = _UNREADABLE if too_deep(data) else decoded(_records, Raw(data), _UNREADABLE)
         if header is _UNREADABLE:
             self._consumed = 0  # it may be written just now: the next pass reads it from the start
             self._warn("bad-document", "not a whole JSON document, left out")
@@ -220,13 +141,13 @@ class GeminiReading(LineReading[_Line, _State]):
         yield from self._header(header)
         self._consumed = len(data)
 
-    def _header(self, header: _Header) -> Iterator[ev.Event]:
+    def _header(self, header: _Record) -> Iterator[ev.Event]:
         state, at = self._state, seconds(header.startTime)
         if header.sessionId and not state.session:
             state.subagent = header.kind == "subagent"
             parent = self._path.parent.name if state.subagent else ""
             state.session = f"{parent}/{header.sessionId}" if parent else header.sessionId
-            cwd = project_root(self._path, _first_bytes(self._path, HEAD))
+            cwd = project_root(self._path, first_bytes(self._path, HEAD))
             yield ev.Began(
                 at,
                 session=state.session,
@@ -235,8 +156,8 @@ class GeminiReading(LineReading[_Line, _State]):
                 provider="google",
             )
         for number, raw in enumerate(header.messages or (), start=1):
-            message = decoded(_messages, raw, _NO_MESSAGE)
-            if message is _NO_MESSAGE:
+            message = decoded(_records, raw, _UNREADABLE)
+            if message is _UNREADABLE:
                 self._warn("bad-line", f"message {number} has an unexpected shape, left out")
             else:
                 yield from self._message(message)
@@ -247,14 +168,14 @@ class GeminiReading(LineReading[_Line, _State]):
     def _new(self, *names: str | None) -> bool:
         return not self._claims.repeated("gemini:" + ":".join([self._state.session, *map(str, names)]))
 
-    def _message(self, message: _Message) -> Iterator[ev.Event]:
+    def _message(self, message: _Record) -> Iterator[ev.Event]:
         at = seconds(message.timestamp)
         if message.type == "gemini":
             yield from self._model(message, at)
         elif self._new(message.id):
             yield from self._other(message, at)
 
-    def _other(self, message: _Message, at: float | None) -> Iterator[ev.Event]:
+    def _other(self, message: _Record, at: float | None) -> Iterator[ev.Event]:
         text = spoken(parts_of(message.content)).strip()
         if message.type == "user":
             shown = spoken(parts_of(message.displayContent))
@@ -263,20 +184,20 @@ class GeminiReading(LineReading[_Line, _State]):
             yield ev.Interruption(at)
         elif message.type == "error" and API_ERROR.search(text):
             yield ev.ApiFailure(at, text)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _person(self, words: str, at: float | None) -> Iterator[ev.Event]:
         if summary := _SNAPSHOT.match(words):
             yield ev.Compaction(at, words[summary.start(1) :])
         elif words and words != _GO_ON and not _CLIENT_COMMAND.match(words) and not self._state.subagent:
             yield ev.UserTurn(at, words)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
-    def _model(self, message: _Message, at: float | None) -> Iterator[ev.Event]:
-        if self._new(message.id) and at is not None:
-            yield ev.Tick(at)
+    def _model(self, message: _Record, at: float | None) -> Iterator[ev.Event]:
+        if self._new(message.id):
+            yield from tick(at)
         text = spoken(parts_of(message.content)).strip()
         if text and self._new(message.id, "said") and not self._state.subagent:
             yield ev.AgentTurn(at, text)
@@ -285,7 +206,7 @@ class GeminiReading(LineReading[_Line, _State]):
         for call in message.toolCalls or ():
             yield from self._call(call, at)
 
-    def _usage(self, message: _Message, tokens: _Tokens, at: float | None) -> Iterator[ev.Event]:
+    def _usage(self, message: _Record, tokens: _Tokens, at: float | None) -> Iterator[ev.Event]:
         """Counted when first stated and when corrected; another file's copy of the message has counted it already."""
         cached = tokens.cached or 0
         usage = ev.Usage(
@@ -304,9 +225,7 @@ class GeminiReading(LineReading[_Line, _State]):
         arguments = object_in(call.args)
         made = described(name, arguments, identity, at)
         if self._new(identity, "called"):
-            yield made
-            if made.action == "todo" and (items := todo_items(arguments.get("todos"))):
-                yield ev.TodoList(at, items)
+            yield from with_todos(made, arguments)
         status = call.status or ""
         if status in ("success", "error", "cancelled") and self._new(identity, "answered"):
             text = answer_of(call.result)
@@ -339,9 +258,34 @@ class Gemini(LineAgent):
         return Glance(cwd=project_root(path, head), started=seconds(string_after("startTime", head[:4096])))
 
 
-def _first_bytes(path: Path, size: int) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(size)
-    except OSError as error:
-        raise unreadable(path, error) from error
+def project_root(path: Path, head: bytes) -> str:
+    """The session's directory, or '' where nothing proves one."""
+    registered: dict[str, str] = {}
+    # `tmp/<hash or nickname>`, above `chats/`
+    home = next((parent.parent for parent in list(path.parents)[:3] if parent.name == "chats"), None)
+    if home is not None:
+        marker = first_bytes(home / ".project_root", _LARGEST_MARKER)
+        if marked := marker.decode("utf-8", "replace").strip():
+            return marked
+        registered = _registered(home.parent.parent)
+        for root, nickname in registered.items():
+            if nickname == home.name:
+                return root
+    if wanted := string_after("projectHash", head[:4096]):
+        for candidate in _candidates(head, registered):
+            if sha256(candidate.encode("utf-8", "replace")).hexdigest() == wanted:
+                return candidate
+    stated = _WORKSPACE.search(head)  # the context a session begins with names the directory itself
+    return stated[1].decode("utf-8", "replace").strip() if stated else ""
+
+
+def _registered(base: Path) -> dict[str, str]:
+    """Directories the client knows, with their nicknames ('' when it only trusts them)."""
+    trusted = object_in(first_bytes(base / "trustedFolders.json", _LARGEST_MARKER))
+    projects = record(object_in(first_bytes(base / "projects.json", _LARGEST_MARKER)), "projects")
+    return {**dict.fromkeys(trusted, ""), **{root: str(nickname) for root, nickname in projects.items()}}
+
+
+def _candidates(head: bytes, registered: dict[str, str]) -> Iterator[str]:
+    yield from registered
+    yield from named_paths(islice(_ABSOLUTE.finditer(head), _MOST_PATHS))

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.claude_code.tools import OpenQuestion
-from holdfast.agents.jsonl import decoded, excerpt, string_in
-from holdfast.agents.loose import actions, target_of, written_by
+from holdfast.agents.jsonl import ANYTHING, decoded, excerpt, string_in
+from holdfast.agents.loose import actions, record, records, target_of, tool_call
+from holdfast.agents.questions import OpenQuestion
 from holdfast.core.fence import strip_ours
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Action, Asked, ToolCall, ToolResult
@@ -68,7 +68,7 @@ class ContentPart(Struct):
 
 _parts = msgspec.json.Decoder(list[str | ContentPart])
 _part = msgspec.json.Decoder(ContentPart)
-_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_decoder = json.JSONDecoder()
 
 
 def parts_of(raw: Raw) -> list[ContentPart]:
@@ -105,7 +105,7 @@ def _not_ours(text: str) -> str:
 
 def answer_of(raw: Raw) -> str:
     """What a tool answered: the text under `output` or `error`, or the parts of a list of responses."""
-    value = decoded(_anything, raw, None) if bytes(raw) else None
+    value = decoded(ANYTHING, raw, None) if bytes(raw) else None
     return _not_ours(_INJECTED.sub("", _answer(value))).strip()
 
 
@@ -124,13 +124,11 @@ def _answer(value: Any) -> str:
 
 def described(name: str, arguments: dict[str, Any], call: str, at: float | None) -> ToolCall:
     action: Action = ACTIONS.get(name, "other")
-    target = target_of(action, arguments)
-    paths: tuple[str, ...] = (target,) if action in ("edit", "read") and target else ()
-    if name == "read_many_files":
-        listed = arguments.get("include", arguments.get("paths"))
-        paths = tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
-    written = written_by(action, arguments, paths)
-    return ToolCall(at, call, name, action, target, paths, written)
+    if name != "read_many_files":
+        return tool_call(at, call, name, action, arguments)
+    listed = arguments.get("include", arguments.get("paths"))
+    paths = tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
+    return ToolCall(at, call, name, action, target_of(action, arguments), paths)
 
 
 def judged(
@@ -161,30 +159,17 @@ def stopped(text: str) -> bool:
     return bool(_STOPPED.search(text))
 
 
-# What Gemini CLI and Qwen Code ask a person: the questions of a call, each with the answer that was given.
-
-_DECODER = json.JSONDecoder()
-
-
 def by_number(at: float | None, questions: Sequence[OpenQuestion], answer: str) -> list[Asked]:
     """Gemini CLI answers `{"answers": {"0": "words"}}`, and adds a remark where a hook changed the question."""
     try:
-        value, _ = _DECODER.raw_decode(answer)
+        value, _ = _decoder.raw_decode(answer)
     except (ValueError, RecursionError):
         value = None
-    found = value.get("answers") if isinstance(value, dict) else None
-    answers = found if isinstance(found, dict) else {}
-    return [_asked(at, question, answers.get(str(number))) for number, question in enumerate(questions)]
+    answers = record(value, "answers")
+    return [question.asked(at, answers.get(str(number))) for number, question in enumerate(questions)]
 
 
 def by_words(at: float | None, questions: Sequence[OpenQuestion], shown: dict[str, Any]) -> list[Asked]:
     """Qwen Code shows `{"answers": [{"question": "…", "answer": "words"}]}`."""
-    found = shown.get("answers")
-    pairs = [pair for pair in found if isinstance(pair, dict)] if isinstance(found, list) else []
-    answers = {str(pair.get("question")): pair.get("answer") for pair in pairs}
-    return [_asked(at, question, answers.get(question.text)) for question in questions]
-
-
-def _asked(at: float | None, question: OpenQuestion, answer: object) -> Asked:
-    words = answer if isinstance(answer, str) else ""
-    return Asked(at, question.text, tuple(question.options), words, by="user")
+    answers = {str(pair.get("question")): pair.get("answer") for pair in records(shown.get("answers"))}
+    return [question.asked(at, answers.get(question.text)) for question in questions]

@@ -7,7 +7,7 @@ schema beside this module is made from those types, and reading is one function 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -129,18 +129,17 @@ class ApiError(Struct, tag="api_error", tag_field="type", kw_only=True):
     text: str = ""
 
 
-Line = (
-    Session
-    | User
-    | Agent
-    | ToolCall
-    | ToolResult
-    | UsageLine
-    | TodoLine
-    | Compaction
-    | Interrupted
-    | ApiError
-)
+EventLine = User | Agent | ToolCall | ToolResult | UsageLine | TodoLine | Compaction | Interrupted | ApiError
+Line = Session | EventLine
+_EVENTS: dict[type, Callable[..., model.Event]] = {
+    User: model.UserTurn,
+    Agent: model.AgentTurn,
+    ToolCall: model.ToolCall,
+    ToolResult: model.ToolResult,
+    Compaction: model.Compaction,
+    Interrupted: model.Interruption,
+    ApiError: model.ApiFailure,
+}
 
 
 class _State(PassState):
@@ -204,32 +203,17 @@ def _identity(agent: str, name: str) -> str:
     return name if len(name) >= 16 else f"{agent}-{name}"
 
 
-def event_of(
-    line: User | Agent | ToolCall | ToolResult | UsageLine | TodoLine | Compaction | Interrupted | ApiError,
-) -> model.Event:
+def event_of(line: EventLine) -> model.Event:
     """One line is one event: the fields have the same names."""
     at = seconds(line.at)
-    match line:
-        case User():
-            return model.UserTurn(at, line.text, line.command, line.feedback)
-        case Agent():
-            return model.AgentTurn(at, line.text)
-        case ToolCall():
-            return model.ToolCall(at, line.call, line.tool, line.action, line.target, line.paths)
-        case ToolResult():
-            ending = (excerpt(line.text), line.exit_code, line.rejected, line.own_fault)
-            return model.ToolResult(at, line.call, line.ok, *ending)
-        case UsageLine():
-            usage = model.Usage(line.input, line.output, line.cache_read, line.cache_write)
-            return model.UsageReport(at, line.key, line.model, usage, line.cost_usd)
-        case TodoLine():
-            return model.TodoList(at, tuple(model.Todo(item.text, item.status) for item in line.items))
-        case Compaction():
-            return model.Compaction(at, line.summary)
-        case Interrupted():
-            return model.Interruption(at)
-        case ApiError():
-            return model.ApiFailure(at, line.text)
+    if isinstance(line, UsageLine):
+        usage = model.Usage(line.input, line.output, line.cache_read, line.cache_write)
+        return model.UsageReport(at, line.key, line.model, usage, line.cost_usd)
+    if isinstance(line, TodoLine):
+        return model.TodoList(at, tuple(model.Todo(item.text, item.status) for item in line.items))
+    if isinstance(line, ToolResult):
+        line.text = excerpt(line.text)
+    return _EVENTS[type(line)](**{**msgspec.structs.asdict(line), "at": at})
 
 
 def schema() -> dict[str, object]:

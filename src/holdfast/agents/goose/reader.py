@@ -9,23 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from holdfast.agents.contract import Claims, Glance, Warned, usual_folder
-from holdfast.agents.jsonl import JsonLines, excerpt, seconds, text_in
-from holdfast.agents.loose import Record, actions, checklist, count, object_in, record, records
-from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, opened, sessions_of
-from holdfast.core.hashes import blake2b
-from holdfast.core.patterns import lazy_regex
+from holdfast.agents.contract import Claims, Glance, usual_folder
+from holdfast.agents.jsonl import OBJECTS, JsonLines, excerpt, seconds, text_in, tick
+from holdfast.agents.loose import (
+    Record,
+    actions,
+    checklist,
+    count,
+    first_object,
+    object_in,
+    paths_of,
+    record,
+    records,
+    whole_number,
+)
+from holdfast.agents.sqlite_source import DatabaseAgent, StoredSession, StoreReading, opened
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-# Goose's messages as events: content items of camel-cased types, tools named `extension__tool`.
-
 ACTIONS = actions(
-    shell="shell bash",
+    shell="shell bash",  # named `extension__tool`
     edit="write edit text_editor",
     read="read_file read read_image",
     search="tree analyze glob grep search",
@@ -33,6 +37,12 @@ ACTIONS = actions(
     todo="todo_write todo_read",
     agent="delegate subagent create_task execute_task",
 )
+_TARGETS: dict[ev.Action, tuple[str, ...]] = {
+    "shell": ("command",),
+    "edit": ("path", "file_path"),
+    "read": ("path", "file_path"),
+}
+_OTHER_TARGETS = ("pattern", "query", "url", "path", "instructions", "description")
 _DECLINED = "The user has declined to run this tool"
 _INTERRUPTED = "Interrupted by the user"
 _COMPACTED = "Your context was compacted"
@@ -40,6 +50,9 @@ _INJECTED = ("<info-msg>", "<system-reminder>")
 _EXIT = lazy_regex(r"Command exited with code (-?\d+)\s*\Z")
 _CODE = lazy_regex(r"\A-?\d+: ")  # an error is written with its number
 _TRY_AGAIN = "Please resend your message to try again"
+TABLES = {"sessions": {"id", "working_dir"}, "messages": {"session_id", "role", "content_json"}}
+_SPAWN_SECONDS = 120  # how long after the call a subagent's session may begin
+_SPAWNING = ("%delegate%", "%subagent%", "%create_task%")
 
 
 def message_events(message: Record, at: float | None, *, human: bool) -> Iterator[ev.Event]:
@@ -59,8 +72,7 @@ def message_events(message: Record, at: float | None, *, human: bool) -> Iterato
             yield from _result(item, at)
         elif kind == "conversationCompacted":
             yield ev.Compaction(at, text_in(item, "msg"))
-    if at is not None:
-        yield ev.Tick(at)
+    yield from tick(at)
 
 
 def _person(words: str, at: float | None, *, human: bool) -> Iterator[ev.Event]:
@@ -75,8 +87,7 @@ def _call(item: Record, at: float | None) -> Iterator[ev.Event]:
     name, arguments = text_in(request, "name"), record(request, "arguments")
     action = _action(name, arguments)
     target = _target(action, arguments)
-    paths = (target,) if action in ("edit", "read") and target else ()
-    yield ev.ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths)
+    yield ev.ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths_of(action, target))
     if action == "todo" and (todos := checklist(text_in(arguments, "content"))):
         yield ev.TodoList(at, todos)
 
@@ -89,11 +100,7 @@ def _action(name: str, arguments: Record) -> ev.Action:
 
 
 def _target(action: ev.Action, arguments: Record) -> str:
-    if action == "shell":
-        return text_in(arguments, "command")
-    if action in ("edit", "read"):
-        return text_in(arguments, "path", "file_path")
-    return text_in(arguments, "pattern", "query", "url", "path", "instructions", "description")
+    return text_in(arguments, *_TARGETS.get(action, _OTHER_TARGETS))
 
 
 def _result(item: Record, at: float | None) -> Iterator[ev.Event]:
@@ -103,8 +110,7 @@ def _result(item: Record, at: float | None) -> Iterator[ev.Event]:
     failed = result.get("status") == "error" or record(value).get("isError") is True
     interrupted = output.startswith(_INTERRUPTED)
     declined = output.startswith(_DECLINED)
-    stated = record(value, "structuredContent").get("exit_code")
-    code = stated if isinstance(stated, int) and not isinstance(stated, bool) else None
+    code = whole_number(record(value, "structuredContent").get("exit_code"))
     if code is None and (match := _EXIT.search(output[-200:])):
         code = int(match[1])
     yield ev.ToolResult(
@@ -126,19 +132,7 @@ def _text_of(value: object) -> str:
     return "\n".join(text_in(item, "text") for item in records(items) if item.get("type", "text") == "text")
 
 
-TABLES = {"sessions": {"id", "working_dir"}, "messages": {"session_id", "role", "content_json"}}
-_SPAWN_SECONDS = 120  # how long after the call a subagent's session may begin
-_SPAWNING = ("%delegate%", "%subagent%", "%create_task%")
-_objects = msgspec.json.Decoder(dict[str, Any])
-
-
-class StoredSession:
-    def __init__(self, path: Path, session: str) -> None:
-        self.path = path
-        self.session = session
-        self.size = 0
-        self.warnings: list[Warned] = []
-
+class GooseSession(StoredSession):
     def info(self) -> Record:
         with opened(self.path) as database:
             rows = database.rows("SELECT * FROM sessions WHERE id = ?", self.session)
@@ -170,8 +164,7 @@ class StoredSession:
             content = row["content_json"]
             value = object_in(f'{{"content":{content}}}') if isinstance(content, str) else {}
             if not isinstance(value.get("content"), list):
-                problem = f"message {row['id']}: its content is no list, left out"
-                self.warnings.append(Warned(f"{self.path}#{self.session}", 0, "bad-row", problem))
+                self.warn(f"message {row['id']}: its content is no list, left out")
                 continue
             self.size += len(content)
             metadata = object_in(str(row.get("metadata_json") or "{}"))
@@ -188,7 +181,7 @@ class SessionFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines = JsonLines(path, 0, 0, _objects)
+        self._lines = JsonLines(path, 0, 0, OBJECTS)
         self.warnings = self._lines.warnings
 
     @property
@@ -196,7 +189,7 @@ class SessionFile:
         return self._lines.position
 
     def info(self) -> Record:
-        first = next(iter(JsonLines(self._path, 0, 0, _objects)), {})
+        first = next(iter(JsonLines(self._path, 0, 0, OBJECTS)), {})
         return {**first, "id": self._path.stem} if "role" not in first else {"id": self._path.stem}
 
     def messages(self) -> Iterator[Record]:
@@ -238,21 +231,19 @@ class GooseReading(StoreReading[Record]):
             yield ev.UsageReport(at, f"goose:{session}:{number}", model, ev.Usage(prompt, output))
 
 
-class Goose:
+class Goose(DatabaseAgent):
     agent = "goose"
     title = "Goose"
-    appends = False
-    copies = False
+    tables = TABLES
 
     def roots(self, places: Places) -> Iterable[Path]:
-        env = places.env
-        if base := env.get("GOOSE_PATH_ROOT"):
-            return (Path(base) / "data" / "sessions",)
-        found = [usual_folder(places, "XDG_DATA_HOME", ".local", "share") / "goose" / "sessions"]
-        found.append(places.home / "Library" / "Application Support" / "Block.goose" / "sessions")
-        if roaming := env.get("APPDATA"):
-            found.append(Path(roaming) / "Block" / "goose" / "data" / "sessions")
-        return found
+        if base := places.env.get("GOOSE_PATH_ROOT"):
+            yield Path(base) / "data" / "sessions"
+            return
+        yield usual_folder(places, "XDG_DATA_HOME", ".local", "share") / "goose" / "sessions"
+        yield places.home / "Library" / "Application Support" / "Block.goose" / "sessions"
+        if roaming := places.env.get("APPDATA"):
+            yield Path(roaming) / "Block" / "goose" / "data" / "sessions"
 
     def candidates(self, root: Path) -> Iterable[Path]:
         database = root / "sessions.db"
@@ -261,29 +252,25 @@ class Goose:
         else:
             yield from sorted(root.glob("*.jsonl"))
 
-    def recognise(self, path: Path, head: bytes) -> bool:
-        if is_sqlite(head):
-            return has_tables(path, head, TABLES)
-        first = object_in(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])
+    def is_own_file(self, path: Path, head: bytes) -> bool:
+        first = first_object(head)
         if "role" in first:
             return "created" in first and _is_content(first.get("content"))
         return "description" in first and ("working_dir" in first or "message_count" in first)
 
-    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
-        if is_sqlite(head):
-            return sessions_of(path, _stored_sessions)
-        first = object_in(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])
+    def glance(self, path: Path, head: bytes) -> Glance:
+        first = first_object(head)
         created = re.search(rb'"created"\s*:\s*(\d{10,13})', head)
-        return (Glance(text_in(first, "working_dir"), seconds(int(created[1])) if created else None),)
+        return Glance(text_in(first, "working_dir"), seconds(int(created[1])) if created else None)
 
-    def open(
-        self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
-    ) -> GooseReading | Unreadable:
-        with open(path, "rb") as file:
-            head = file.read(64)
-        if not is_sqlite(head):
-            return GooseReading(SessionFile(path), claims)
-        return GooseReading(StoredSession(path, part), claims) if part else Unreadable(path, _stored_sessions)
+    def stored(self, path: Path, part: str, claims: Claims) -> GooseReading:
+        return GooseReading(GooseSession(path, part), claims)
+
+    def file(self, path: Path, claims: Claims) -> GooseReading:
+        return GooseReading(SessionFile(path), claims)
+
+    def stored_sessions(self, path: Path) -> Iterator[Glance]:
+        return _stored_sessions(path)
 
 
 def _began(info: Record, kind: str, at: float | None) -> ev.Began:

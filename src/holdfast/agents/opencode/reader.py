@@ -7,30 +7,32 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast.agents.contract import Claims, Glance, usual_folder
-from holdfast.agents.jsonl import excerpt, seconds, text_in
+from holdfast.agents.jsonl import excerpt, seconds, string_after, text_in, tick
 from holdfast.agents.loose import (
     Record,
     actions,
     count,
+    first_bytes,
     money,
     object_in,
     patched_paths,
     record,
     records,
-    todo_items,
-    written_by,
+    tool_call,
+    whole_number,
+    with_todos,
 )
 from holdfast.agents.opencode.stores import (
     TABLES,
+    DatabaseSession,
     ExportedSession,
     Message,
     SessionTree,
-    StoredSession,
     forbids_questions,
     stored_sessions,
     tree_stamp,
 )
-from holdfast.agents.sqlite_source import StoreReading, Unreadable, has_tables, is_sqlite, sessions_of
+from holdfast.agents.sqlite_source import DatabaseAgent, StoreReading
 from holdfast.core.fence import MARK, strip_ours
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
@@ -50,6 +52,9 @@ ACTIONS = actions(
 _REJECTED = ("The user rejected permission", "The user dismissed this question")
 _FEEDBACK = "with the following feedback: "
 _ABORTED = "Tool execution aborted"
+_SESSION_ID = re.compile(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
+_EXPORT = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
+_INFO = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
 
 
 def message_events(
@@ -59,8 +64,8 @@ def message_events(
     if info.get("role") == "user":
         if not subagent:
             yield from _person(parts, at, quoted=headless)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
     elif info.get("role") == "assistant":
         yield from _assistant(info, parts, at, subagent)
 
@@ -102,8 +107,7 @@ def _assistant(info: Record, parts: list[Record], at: float | None, subagent: bo
         elif kind == "retry":
             yield ev.ApiFailure(at, _problem(record(part, "error")))
     yield from _ending(record(info, "error"), ended or at)
-    if ended is not None:
-        yield ev.Tick(ended)
+    yield from tick(ended)
 
 
 def _ending(error: Record, at: float | None) -> Iterator[ev.Event]:
@@ -137,23 +141,18 @@ def _tool(part: Record, at: float | None) -> Iterator[ev.Event]:
     arguments = record(state, "input")
     started = seconds(record(state, "time").get("start")) or at
     paths = _paths(action, arguments)
-    written = written_by(action, arguments, paths)
-    yield ev.ToolCall(started, call, name, action, _target(action, arguments, paths), paths, written)
-    if name == "todowrite" and (items := todo_items(arguments.get("todos"))):
-        yield ev.TodoList(started, items)
+    target = _target(action, arguments, paths)
+    yield from with_todos(
+        tool_call(started, call, name, action, arguments, target, paths),
+        arguments if name == "todowrite" else {},
+    )
     ended = seconds(record(state, "time").get("end")) or started
     if state.get("status") == "error":
         yield from _failed(call, action, text_in(state, "error"), ended)
     elif state.get("status") == "completed":
-        code = record(state, "metadata").get("exit")
-        known = isinstance(code, int) and not isinstance(code, bool)
-        yield ev.ToolResult(
-            ended,
-            call,
-            ok=not (known and code),
-            text=excerpt(_result(state)) if action in ("shell", "ask") else "",
-            exit_code=code if known else None,
-        )
+        code = whole_number(record(state, "metadata").get("exit"))
+        text = excerpt(_result(state)) if action in ("shell", "ask") else ""
+        yield ev.ToolResult(ended, call, ok=not code, text=text, exit_code=code)
 
 
 def _result(state: Record) -> str:
@@ -197,13 +196,6 @@ def _target(action: ev.Action, arguments: Record, paths: tuple[str, ...]) -> str
     return text_in(arguments, "pattern", "url", "query", "description", "path", "name")
 
 
-# OpenCode: `opencode.db`, the older `storage/` tree, and the files that `opencode export` writes.
-
-_SESSION_ID = lazy_regex(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
-_EXPORT = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
-_INFO = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
-
-
 class OpenCodeReading(StoreReading[Message]):
     def _events(self) -> Iterator[ev.Event]:
         info = self._store.info()
@@ -241,11 +233,10 @@ class OpenCodeReading(StoreReading[Message]):
         return False
 
 
-class OpenCode:
+class OpenCode(DatabaseAgent):
     agent = "opencode"
     title = "OpenCode"
-    appends = False
-    copies = False
+    tables = TABLES
 
     def roots(self, places: Places) -> Iterable[Path]:
         yield usual_folder(places, "XDG_DATA_HOME", ".local", "share") / "opencode"
@@ -255,9 +246,7 @@ class OpenCode:
         yield from sorted(root.glob("storage/session/*/*.json"))
         yield from sorted(root.glob("project/*/storage/session/info/*.json"))
 
-    def recognise(self, path: Path, head: bytes) -> bool:
-        if is_sqlite(head):
-            return has_tables(path, head, TABLES)
+    def is_own_file(self, path: Path, head: bytes) -> bool:
         if _EXPORT.match(head):
             return bool(_SESSION_ID.search(head[:4096]))
         if not _INFO.match(head):
@@ -265,32 +254,22 @@ class OpenCode:
         info = object_in(head)
         return not info or (isinstance(info.get("time"), dict) and "messages" not in info)
 
-    def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
-        if is_sqlite(head):
-            return sessions_of(path, stored_sessions)
-        cwd = re.search(rb'"directory"\s*:\s*("(?:[^"\\]|\\.)*")', head)
+    def glance(self, path: Path, head: bytes) -> Glance:
         stamp = re.search(rb'"created"\s*:\s*(\d{10,14})', head)
-        directory = _json_string(cwd[1]) if cwd else ""
+        directory = string_after("directory", head)
         started = seconds(int(stamp[1])) if stamp else None
         if _EXPORT.match(head):
-            return (Glance(directory, started),)
+            return Glance(directory, started)
         size, changed = tree_stamp(path, path.stem)
         own = path.stat()
-        return (Glance(directory, started, size=own.st_size + size, changed=max(own.st_mtime_ns, changed)),)
+        return Glance(directory, started, size=own.st_size + size, changed=max(own.st_mtime_ns, changed))
 
-    def open(
-        self, path: Path, offset: int, state: bytes, claims: Claims, part: str = ""
-    ) -> OpenCodeReading | Unreadable:
-        with open(path, "rb") as file:
-            head = file.read(4096)
-        if is_sqlite(head):
-            if part:
-                return OpenCodeReading(StoredSession(path, part), claims)
-            return Unreadable(path, stored_sessions)
-        if _EXPORT.match(head):
-            return OpenCodeReading(ExportedSession(path), claims)
-        return OpenCodeReading(SessionTree(path), claims)
+    def stored(self, path: Path, part: str, claims: Claims) -> OpenCodeReading:
+        return OpenCodeReading(DatabaseSession(path, part), claims)
 
+    def file(self, path: Path, claims: Claims) -> OpenCodeReading:
+        is_export = _EXPORT.match(first_bytes(path, 4096))
+        return OpenCodeReading(ExportedSession(path) if is_export else SessionTree(path), claims)
 
-def _json_string(raw: bytes) -> str:
-    return text_in(object_in(b'{"value":' + raw + b"}"), "value")
+    def stored_sessions(self, path: Path) -> Iterable[Glance]:
+        return stored_sessions(path)

@@ -12,23 +12,15 @@ from pathlib import Path
 from holdfast.agents.contract import Glance, Warned
 from holdfast.agents.jsonl import seconds, text_in
 from holdfast.agents.loose import Document, Record, count, object_in, record, records
-from holdfast.agents.sqlite_source import Database, Row, opened
-from holdfast.core.errors import TranscriptError
-from holdfast.core.patterns import lazy_regex
+from holdfast.agents.sqlite_source import Database, Row, StoredSession, opened
 
 TABLES = {"session": {"id", "directory"}, "message": {"session_id", "data"}, "part": {"message_id", "data"}}
 _IDENTITY = lazy_regex(r"[A-Za-z]{2,4}_[A-Za-z0-9]+")
 Message = tuple[Record, list[Record]]
 
 
-class StoredSession:
+class DatabaseSession(StoredSession):
     """A session in `opencode.db`: rows of `message` and `part`, each with its JSON in `data`."""
-
-    def __init__(self, path: Path, session: str) -> None:
-        self.path = path
-        self.session = session
-        self.size = 0
-        self.warnings: list[Warned] = []
 
     def info(self) -> Record:
         with opened(self.path) as database:
@@ -52,8 +44,7 @@ class StoredSession:
         data = row["data"]
         value = object_in(data) if isinstance(data, str | bytes) else {}
         if not value:
-            warning = f"{kind} {row['id']}: not a JSON object, left out"
-            self.warnings.append(Warned(f"{self.path}#{self.session}", 0, "bad-row", warning[:200]))
+            self.warn(f"{kind} {row['id']}: not a JSON object, left out")
             return {}
         self.size += len(data)
         value["id"] = row["id"]
@@ -80,11 +71,7 @@ class SessionTree:
 
     def _object(self, path: Path) -> Record:
         document = Document(path)
-        try:
-            value = document.load()
-        except TranscriptError as error:
-            self.warnings.append(Warned(str(path), 0, "unreadable", error.problem))
-            return {}
+        value = document.load_or_warn()
         self.size += document.size
         if isinstance(value, dict):
             return value

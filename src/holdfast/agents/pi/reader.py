@@ -13,14 +13,15 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from holdfast.agents.contract import Glance, usual_folder
-from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, string_in, text_in
+from holdfast.agents.jsonl import Block, LineAgent, blocks_in, excerpt, seconds, text_in, tick, words_in
 from holdfast.agents.loose import (
     LineReading,
     PassState,
     actions,
-    called,
     first_object,
     object_in,
+    tool_call,
+    with_todos,
 )
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
@@ -52,14 +53,6 @@ class _Tokens(Struct):
     cost: _Cost | None = None
 
 
-class _Block(Struct):
-    type: str | None = None
-    text: str | None = None
-    id: str | None = None
-    name: str | None = None
-    arguments: Raw = Raw(b"")
-
-
 class _Message(Struct):
     role: str | None = None
     content: Raw = Raw(b"")
@@ -87,9 +80,6 @@ class _State(PassState):
     open_calls: dict[str, ev.Action] = field(default_factory=dict)
 
 
-_blocks = msgspec.json.Decoder(list[_Block])
-
-
 class PiReading(LineReading[_Line, _State]):
     line = msgspec.json.Decoder(_Line)
     carried = _State
@@ -111,24 +101,24 @@ class PiReading(LineReading[_Line, _State]):
                 yield ev.Compaction(at, line.summary or "")
             elif line.type == "model_change" and line.provider:
                 yield ev.Began(at, provider=line.provider)
-            elif at is not None:
-                yield ev.Tick(at)
+            else:
+                yield from tick(at)
 
     def _message(self, message: _Message, key: str, at: float | None) -> Iterator[ev.Event]:
         if message.role == "assistant":
             yield from self._model(message, key, at)
         elif message.role == "toolResult":
             yield from self._result(message, at)
-        elif message.role == "user" and (words := _text(message.content).strip()):
+        elif message.role == "user" and (words := words_in(message.content).strip()):
             yield ev.UserTurn(at, words)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _model(self, message: _Message, key: str, at: float | None) -> Iterator[ev.Event]:
         if message.usage is not None and (usage := _usage(message.usage)) != ev.Usage():
             stated = message.usage.cost.total if message.usage.cost else None
             yield ev.UsageReport(at, key, message.model or "", usage, stated or None)
-        for block in _blocks_of(message.content):
+        for block in blocks_in(message.content):
             if block.type == "text" and block.text and block.text.strip():
                 yield ev.AgentTurn(at, block.text)
             elif block.type == "toolCall":
@@ -137,19 +127,20 @@ class PiReading(LineReading[_Line, _State]):
             yield ev.Interruption(at)
         elif message.stopReason == "error":
             yield ev.ApiFailure(at, message.errorMessage or "the model's service failed")
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
-    def _call(self, block: _Block, at: float | None) -> Iterator[ev.Event]:
+    def _call(self, block: Block, at: float | None) -> Iterator[ev.Event]:
         name, call = block.name or "", block.id or ""
         action = self._state.open_calls[call] = ACTIONS.get(name, "other")
-        return called(at, call, name, action, object_in(block.arguments))
+        arguments = object_in(block.arguments)
+        return with_todos(tool_call(at, call, name, action, arguments), arguments)
 
     def _result(self, message: _Message, at: float | None) -> Iterator[ev.Event]:
         call = message.toolCallId or ""
         action = self._state.open_calls.pop(call, "other")
         failed = bool(message.isError)
-        text = _text(message.content) if failed or action == "shell" else ""
+        text = words_in(message.content) if failed or action == "shell" else ""
         code = _EXIT_CODE.search(text) if failed else None
         aborted = failed and bool(_STOPPED.search(text))
         yield ev.ToolResult(
@@ -190,14 +181,3 @@ class Pi(LineAgent):
 
 def _usage(tokens: _Tokens) -> ev.Usage:
     return ev.Usage(tokens.input or 0, tokens.output or 0, tokens.cacheRead or 0, tokens.cacheWrite or 0)
-
-
-def _blocks_of(raw: Raw) -> list[_Block]:
-    return decoded(_blocks, raw, []) if bytes(memoryview(raw)[:1]) == b"[" else []
-
-
-def _text(raw: Raw) -> str:
-    """A message's words: one text, or the text blocks."""
-    return string_in(raw) or "\n".join(
-        block.text for block in _blocks_of(raw) if block.type == "text" and block.text
-    )

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.claude_code.tools import OpenQuestion, questions_in
 from holdfast.agents.contract import usual_folder
 from holdfast.agents.gemini.shape import (
     answer_of,
@@ -25,15 +24,25 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import LineAgent, seconds, text_in
-from holdfast.agents.loose import LineReading, PassState, first_object, object_in, todo_items
-from holdfast.core.patterns import lazy_regex
+from holdfast.agents.jsonl import LineAgent, seconds, text_in, tick
+from holdfast.agents.loose import (
+    LineReading,
+    PassState,
+    first_object,
+    object_in,
+    record,
+    records,
+    whole_number,
+    with_todos,
+)
+from holdfast.agents.questions import OpenQuestion, questions_in
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 _HUMAN = (None, "mid_turn_user_message")
-_OWN_LINE = lazy_regex(rb'"type":\s*"(?:user|assistant|tool_result|system)"')
-_OWN_MESSAGE = lazy_regex(rb'"(?:parts|systemPayload|usageMetadata|toolCallResult)":')
+_ENVELOPE = 2048  # of a long line: what stands before the content
+_OWN_LINE = re.compile(rb'"type":\s*"(?:user|assistant|tool_result|system)"')
+_OWN_MESSAGE = re.compile(rb'"(?:parts|systemPayload|usageMetadata|toolCallResult)":')
 
 
 class _Message(Struct):
@@ -125,8 +134,8 @@ class QwenReading(LineReading[_Line, _State]):
         human = line.provenance in (None, "real_user") and line.subtype in _HUMAN and not self._state.subagent
         if human and words:
             yield ev.UserTurn(at, words)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _model(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         if line.usageMetadata is not None and (usage := _usage(line.usageMetadata)) != ev.Usage():
@@ -139,11 +148,9 @@ class QwenReading(LineReading[_Line, _State]):
                 name, arguments = part.functionCall.name or "", object_in(part.functionCall.args)
                 call = described(name, arguments, part.functionCall.id or "", at)
                 self._state.open_calls[call.call] = call.action
-                yield call
                 if call.action == "ask":
                     self._state.asked[call.call] = questions_in(arguments)
-                if call.action == "todo" and (items := todo_items(arguments.get("todos"))):
-                    yield ev.TodoList(at, items)
+                yield from with_todos(call, arguments)
 
     def _result(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         result = line.toolCallResult or _Result()
@@ -157,9 +164,8 @@ class QwenReading(LineReading[_Line, _State]):
         text = text or answer_of(result.error)
         action = self._state.open_calls.pop(call, "other")
         shown = object_in(result.resultDisplay)
-        code = shown.get("exitCode")
         status = result.status or ""
-        yield judged(call, action, status, text, at, code if isinstance(code, int) else None)
+        yield judged(call, action, status, text, at, whole_number(shown.get("exitCode")))
         yield from by_words(at, self._state.asked.pop(call, ()), shown)
         if status == "cancelled" and stopped(text):
             yield ev.Interruption(at)
@@ -176,8 +182,8 @@ class QwenReading(LineReading[_Line, _State]):
             yield ev.Began(at, parent=parent)
         elif failure := _failure(line.subtype, payload):
             yield ev.ApiFailure(at, failure)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
 
 class Qwen(LineAgent):
@@ -197,17 +203,13 @@ class Qwen(LineAgent):
         """Claude Code's envelope with Gemini's contents in it."""
         line = first_object(head)
         if line:
-            own = "message" in line and isinstance(line["message"], dict) and "parts" in line["message"]
             return (
                 "sessionId" in line
                 and "uuid" in line
-                and (own or "systemPayload" in line or "provenance" in line)
+                and ("parts" in record(line, "message") or "systemPayload" in line or "provenance" in line)
             )
-        start = head.lstrip(b"\xef\xbb\xbf \r\n\t")[:HEAD_OF_A_LONG_LINE]
+        start = head.lstrip(b"\xef\xbb\xbf \r\n\t")[:_ENVELOPE]
         return start.startswith(b'{"uuid":') and bool(_OWN_LINE.search(start) and _OWN_MESSAGE.search(start))
-
-
-HEAD_OF_A_LONG_LINE = 2048  # the envelope stands before the content
 
 
 def _usage(tokens: _Tokens) -> ev.Usage:
@@ -224,20 +226,15 @@ def _usage(tokens: _Tokens) -> ev.Usage:
 
 
 def _summary(payload: dict[str, Any]) -> str:
-    history = payload.get("compressedHistory")
-    turns = [turn for turn in history if isinstance(turn, dict)] if isinstance(history, list) else []
+    turns = records(payload.get("compressedHistory"))
     return spoken(parts_of(Raw(msgspec.json.encode(turns[0].get("parts"))))) if turns else ""
 
 
 def _failure(subtype: str | None, payload: dict[str, Any]) -> str:
     """What the model's service answered when it failed, where a line reports that; '' elsewhere."""
-    event, error = payload.get("uiEvent"), payload.get("error")
-    if (
-        subtype == "ui_telemetry"
-        and isinstance(event, dict)
-        and str(event.get("event.name", "")).endswith(".api_error")
-    ):
+    event = record(payload, "uiEvent")
+    if subtype == "ui_telemetry" and str(event.get("event.name", "")).endswith(".api_error"):
         return text_in(event, "error_message", "error", "error_type") or "the model's service failed"
     if subtype == "turn_result" and payload.get("state") == "error":
-        return (text_in(error, "message") if isinstance(error, dict) else "") or "the turn failed"
+        return text_in(record(payload, "error"), "message") or "the turn failed"
     return ""

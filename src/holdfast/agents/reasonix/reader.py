@@ -15,9 +15,17 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from holdfast.agents.contract import Glance
-from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, text_in
-from holdfast.agents.loose import LineReading, PassState, actions, first_object, object_in, target_of
-from holdfast.core.patterns import lazy_regex
+from holdfast.agents.jsonl import LineAgent, excerpt, seconds, text_in, tick
+from holdfast.agents.loose import (
+    LineReading,
+    PassState,
+    actions,
+    first_bytes,
+    first_object,
+    object_in,
+    paths_of,
+    target_of,
+)
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -45,8 +53,6 @@ _TYPES = (
 )
 _EXIT_CODE = lazy_regex(r"\A\$ .*\n\[exit (-?\d+)\]")
 _LARGEST_META = 1024 * 1024
-
-_objects = msgspec.json.Decoder(dict[str, Any])
 
 
 class _Tokens(Struct):
@@ -137,8 +143,8 @@ class ReasonixReading(LineReading[_Line, _State]):
             yield ev.Compaction(at)
         elif kind == "error" and not line.recoverable:
             yield ev.ApiFailure(at, line.message or "")
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _model(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         usage = _usage(line.usage) if line.usage is not None else ev.Usage()
@@ -147,17 +153,15 @@ class ReasonixReading(LineReading[_Line, _State]):
             yield ev.UsageReport(at, key, self._state.model, usage, line.costUsd or None)
         if line.content and line.content.strip():
             yield ev.AgentTurn(at, line.content)
-        elif at is not None:
-            yield ev.Tick(at)
+        else:
+            yield from tick(at)
 
     def _call(self, line: _Line, at: float | None) -> ev.Event:
         name, call, arguments = line.name or "", f"{self._state.run}:{line.callId}", object_in(line.args)
         action = ACTIONS.get(name, "other")
         target = target_of(action, arguments)
         self._state.open_calls[call] = action
-        return ev.ToolCall(
-            at, call, name, action, target, (target,) if action in ("edit", "read") and target else ()
-        )
+        return ev.ToolCall(at, call, name, action, target, paths_of(action, target))
 
     def _result(self, line: _Line, denied: bool, at: float | None) -> ev.Event:
         call = f"{self._state.run}:{line.callId}"
@@ -225,8 +229,4 @@ def _usage(tokens: _Tokens) -> ev.Usage:
 
 
 def _meta(path: Path) -> dict[str, Any]:
-    try:
-        with open(path.with_name(f"{session_name(path)}.meta.json"), "rb") as file:
-            return decoded(_objects, Raw(file.read(_LARGEST_META)), {})
-    except OSError:
-        return {}
+    return object_in(first_bytes(path.with_name(f"{session_name(path)}.meta.json"), _LARGEST_META))

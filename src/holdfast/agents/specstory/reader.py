@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from holdfast.agents.claude_code.reader import ACTIONS, COMMAND_NAME, INTERRUPTED, commanded
 from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, ReadAnew, Warned
-from holdfast.agents.jsonl import excerpt, seconds, unreadable
+from holdfast.agents.jsonl import excerpt, seconds, tick, unreadable
 from holdfast.agents.loose import patched_paths
 from holdfast.core.errors import TranscriptError
 from holdfast.core.hashes import blake2b
@@ -286,8 +286,7 @@ def _events(entry: Entry, session: str, agent: str, *, expanded: bool) -> Iterat
         yield ev.AgentTurn(entry.at, words)
     for number, block in enumerate(entry.tools):
         yield from tool_events(block, f"{session}:{entry.number}:{number}", entry.at, agent)
-    if entry.at is not None:
-        yield ev.Tick(entry.at)
+    yield from tick(entry.at)
 
 
 def _person(words: str, at: float | None, *, expanded: bool) -> Iterator[ev.Event]:
