@@ -30,6 +30,12 @@ def package(site: Path, name: str, files: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
+def holdfast(holdfast_process: Holdfast) -> Holdfast:
+    """A process for each command: another package is on the path of a new one only."""
+    return holdfast_process
+
+
+@pytest.fixture
 def robin(tmp_path: Path) -> dict[str, str]:
     page = (ROOT / "docs" / "add-an-agent.md").read_text(encoding="utf-8")
     reader, host = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

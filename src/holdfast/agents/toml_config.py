@@ -112,8 +112,9 @@ def _line_end(text: str, position: int) -> int:
 
 
 def _past_blanks(text: str, position: int) -> int:
-    match = re.compile(r"[ \t]*").match(text, position)
-    return match.end() if match else position
+    while text[position : position + 1] in (" ", "\t"):
+        position += 1
+    return position
 
 
 def _key(name: str) -> str:

@@ -25,6 +25,7 @@ from holdfast.agents.loose import (
     records,
     todo_items,
 )
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -47,13 +48,13 @@ _SERVERS = (
     ".cursor-server",
     ".windsurf-server",
 )
-_SCREEN_START = re.compile(rb'\A[\xef\xbb\xbf\s]*\[\s*\{[^{}]{0,400}?"(?:ts|type|say|ask)"\s*:')
-_SCREEN_WORD = re.compile(rb'"type"\s*:\s*"(?:say|ask)"')
-_CONVERSATION_START = re.compile(rb'\A[\xef\xbb\xbf\s]*\[\s*\{\s*"(?:role|ts|id)"\s*:')
-_TALK = re.compile(rb'"role"\s*:\s*"(?:user|assistant)"')
-_CWD = re.compile(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+_SCREEN_START = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\[\s*\{[^{}]{0,400}?"(?:ts|type|say|ask)"\s*:')
+_SCREEN_WORD = lazy_regex(rb'"type"\s*:\s*"(?:say|ask)"')
+_CONVERSATION_START = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\[\s*\{\s*"(?:role|ts|id)"\s*:')
+_TALK = lazy_regex(rb'"role"\s*:\s*"(?:user|assistant)"')
+_CWD = lazy_regex(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 _ROO_WORDS = (b'\\"apiProtocol\\"', b"# Current Workspace Directory", b"<slug>")
-_STAMP = re.compile(rb'"ts"\s*:\s*(\d{10,14})')
+_STAMP = lazy_regex(rb'"ts"\s*:\s*(\d{10,14})')
 _GLANCED = 256 * 1024
 _SPENT = ("api_req_started", "subagent_usage", "deleted_api_reqs")
 

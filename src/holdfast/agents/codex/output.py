@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 from holdfast.agents.jsonl import ANYTHING, decoded
 from holdfast.agents.loose import object_in, record, whole_number
 from holdfast.agents.questions import LONGEST_PLAN, OpenQuestion
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Asked
 
 _EXIT = lazy_regex(r"(?:Process exited with code|^Exit code:) (-?\d+)", re.MULTILINE)

@@ -44,6 +44,7 @@ from holdfast.agents.loose import (
     written_in_patch,
 )
 from holdfast.agents.questions import OpenQuestion, questions_in
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
@@ -63,7 +64,7 @@ _TARGETS: dict[ev.Action, tuple[str, ...]] = {
     "search": ("pattern", "dir_path"),
     "agent": ("message",),
 }
-_SCRIPTED_COMMAND = re.compile(
+_SCRIPTED_COMMAND = lazy_regex(
     r"\bcmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)"
 )
 _IMAGE = lazy_regex(r"<image\b[^>]*>|</image>")

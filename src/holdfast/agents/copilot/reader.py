@@ -54,9 +54,9 @@ ACTIONS = actions(
     todo="update_todo",
     agent="task",
 )
-_ANSWERED = re.compile(r"User (?:responded|selected|answered)[^:\n]{0,40}:\s*(\S.*)", re.DOTALL)
-_ENDED = re.compile(r"\s*<(?:shellId: (\S+) )?(?:completed|exited) with exit code (-?\d+)>\s*\Z")
-_RUNNING = re.compile(r"<[^<>]*\bshellId: (\S+?)[,>\s][^<>]*\b(?:still running|read_bash)\b[^<>]*>\s*\Z")
+_ANSWERED = lazy_regex(r"User (?:responded|selected|answered)[^:\n]{0,40}:\s*(\S.*)", re.DOTALL)
+_ENDED = lazy_regex(r"\s*<(?:shellId: (\S+) )?(?:completed|exited) with exit code (-?\d+)>\s*\Z")
+_RUNNING = lazy_regex(r"<[^<>]*\bshellId: (\S+?)[,>\s][^<>]*\b(?:still running|read_bash)\b[^<>]*>\s*\Z")
 _INJECTED = ("<skill-context", "<system_reminder>", "<system_notification>", "<reminder>")
 _LOOK_AFTER = (
     "read_bash",
@@ -68,9 +68,9 @@ _LOOK_AFTER = (
 )
 _BEGINNINGS = ("session.start", "session.resume")
 _REFUSED = ("rejected", "denied")
-_FEEDBACK = re.compile(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
+_FEEDBACK = lazy_regex(r"(?:feedback|the user said):\s*(\S.*)\Z", re.DOTALL | re.IGNORECASE)
 # What hooks say to a result stands below it.
-_GUIDANCE = re.compile(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
+_GUIDANCE = lazy_regex(r'\n\nTool "[^"\n]+" \w+\. Additional guidance from \w+ hooks:\n.*\Z', re.DOTALL)
 
 
 class Tokens(Struct):

@@ -38,7 +38,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-_ABSOLUTE = re.compile(rb'(?<![\w.~/])/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}')
+_ABSOLUTE = lazy_regex(rb'(?<![\w.~/])/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}')
 _MOST_LISTINGS = 200
 _NAMES: tuple[tuple[str, ev.Action], ...] = (
     (r"shell|bash|terminal|run_terminal_(?:cmd|command)\w*", "shell"),
@@ -53,8 +53,8 @@ _NAMES: tuple[tuple[str, ev.Action], ...] = (
     (r"todo_?write|update_?todos", "todo"),
     (r"task\w*|subagent", "agent"),
 )
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-_INJECTED = re.compile(
+_QUERY = lazy_regex(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_INJECTED = lazy_regex(
     r"<(\w*(?:context|reminder|rules|info|files|selection|attached_\w+|timestamp|skills?|instructions))\b[^>]*>.*?</\1>",
     re.DOTALL,
 )

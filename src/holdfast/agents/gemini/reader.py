@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
@@ -41,17 +40,19 @@ from holdfast.agents.loose import (
     with_todos,
 )
 from holdfast.agents.questions import questions_in
+from holdfast.core.hashes import sha256
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-_ABSOLUTE = re.compile(
+_ABSOLUTE = lazy_regex(
     rb'(?<![\w.~/])(/[^\s"\\<>|*?:,;()\[\]{}\']{2,300}|[A-Za-z]:(?:\\\\|/)[^\s"<>|*?,;()\[\]{}\']{2,300})'
 )
 _WORKSPACE = lazy_regex(rb"Workspace Directories:\*\*\\n\s+- ([^\\\"]+)")
 _LARGEST_MARKER = 4 * 1024 * 1024
 _MOST_PATHS = 2000
-_DOCUMENT = re.compile(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
-_OLDER = re.compile(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
+_DOCUMENT = lazy_regex(rb'\A[\s\xef\xbb\xbf]*\{\s*"(?:sessionId|projectHash|startTime|messages)"')
+_OLDER = lazy_regex(rb"\A[\s\xef\xbb\xbf]*\{[ \t]*\r?\n")  # indented: a document, not a line
 _CANCELLED = ("Request cancelled.", "User cancelled the request.")
 _GO_ON = "System: Please continue."  # what the client itself says when the model fell silent
 _CLIENT_COMMAND = lazy_regex(r"[/?][a-z][\w:-]*(?:\s|\Z)|\?\Z")

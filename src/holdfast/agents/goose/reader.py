@@ -25,6 +25,8 @@ from holdfast.agents.loose import (
     whole_number,
 )
 from holdfast.agents.sqlite_source import DatabaseAgent, StoredSession, StoreReading, opened
+from holdfast.core.hashes import blake2b
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 

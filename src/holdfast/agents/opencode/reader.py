@@ -52,9 +52,9 @@ ACTIONS = actions(
 _REJECTED = ("The user rejected permission", "The user dismissed this question")
 _FEEDBACK = "with the following feedback: "
 _ABORTED = "Tool execution aborted"
-_SESSION_ID = re.compile(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
-_EXPORT = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
-_INFO = re.compile(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
+_SESSION_ID = lazy_regex(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
+_EXPORT = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
+_INFO = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\{\s*"id"\s*:\s*"ses_[A-Za-z0-9]+"\s*,')
 
 
 def message_events(

@@ -13,6 +13,7 @@ from holdfast.agents.contract import Glance, Warned
 from holdfast.agents.jsonl import seconds, text_in
 from holdfast.agents.loose import Document, Record, count, object_in, record, records
 from holdfast.agents.sqlite_source import Database, Row, StoredSession, opened
+from holdfast.core.patterns import lazy_regex
 
 TABLES = {"session": {"id", "directory"}, "message": {"session_id", "data"}, "part": {"message_id", "data"}}
 _IDENTITY = lazy_regex(r"[A-Za-z]{2,4}_[A-Za-z0-9]+")

@@ -36,13 +36,14 @@ from holdfast.agents.loose import (
     with_todos,
 )
 from holdfast.agents.questions import OpenQuestion, questions_in
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
 _HUMAN = (None, "mid_turn_user_message")
 _ENVELOPE = 2048  # of a long line: what stands before the content
-_OWN_LINE = re.compile(rb'"type":\s*"(?:user|assistant|tool_result|system)"')
-_OWN_MESSAGE = re.compile(rb'"(?:parts|systemPayload|usageMetadata|toolCallResult)":')
+_OWN_LINE = lazy_regex(rb'"type":\s*"(?:user|assistant|tool_result|system)"')
+_OWN_MESSAGE = lazy_regex(rb'"(?:parts|systemPayload|usageMetadata|toolCallResult)":')
 
 
 class _Message(Struct):

@@ -26,6 +26,7 @@ from holdfast.agents.loose import (
     paths_of,
     target_of,
 )
+from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
