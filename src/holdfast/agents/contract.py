@@ -1,4 +1,4 @@
-"""What an importer is: how one agent's session files are found, recognised and read.
+"""The contract of a reader: how one agent's session files are found, recognised and read.
 
 `docs/add-an-agent.md` shows how one is written.
 """
@@ -17,7 +17,7 @@ from holdfast.store.machine import Places
 
 
 class Warned(Struct, frozen=True):
-    """One thing that could not be read; the rest was."""
+    """Something that could not be read. The rest was."""
 
     path: str
     line: int
@@ -26,7 +26,7 @@ class Warned(Struct, frozen=True):
 
 
 class Glance(Struct, frozen=True):
-    """What can be told of a session cheaply: enough to sort and to choose.
+    """What is known of a session without reading it: enough to sort and to choose.
 
     A file that holds several sessions names them in `part`, each with its own `size` and `changed` (any
     numbers that differ when the session differs); for one session per file the file's own are taken. `parent` is
@@ -42,7 +42,7 @@ class Glance(Struct, frozen=True):
 
 
 class Claims(Protocol):
-    """Who counts a line: histories are copied between files, and each line is counted once."""
+    """Histories are copied between files: claims make sure that each line is counted once."""
 
     def repeated(self, key: str) -> bool:
         """Whether the key was met before, in any source; claims it for this one when it was not."""
@@ -69,9 +69,9 @@ class Importer(Protocol):
     agent: str
     title: str
     appends: bool
-    """Whether a session only ever grows at its end: then the next pass reads on, else it reads anew."""
+    """Whether a session only grows at its end: the next pass then continues, otherwise it starts from the beginning."""
     copies: bool
-    """Whether these are other agents' sessions written down again: they count where the original is missing."""
+    """Whether these are copies of other agents' sessions, which count only where the original is missing."""
 
     def roots(self, places: Places) -> Iterable[Path]:
         """The folders in which this agent keeps its sessions, existing or not."""
@@ -123,7 +123,7 @@ class OneSessionPerFile(BaseReader, ABC):
 
 
 class ReadAnew(ABC):
-    """For sources that are read whole each time: nothing is carried to the next pass."""
+    """For sources that are read whole each time: the next pass needs no state."""
 
     def __init__(self, claims: Claims) -> None:
         self._claims = claims
@@ -132,7 +132,7 @@ class ReadAnew(ABC):
 
     @abstractmethod
     def events(self) -> Iterator[Event]:
-        """What the source tells."""
+        """The events of the source."""
 
     def position(self) -> int:
         return self._size

@@ -55,7 +55,7 @@ class Wired(Struct, frozen=True, kw_only=True):
 class Where(Struct, frozen=True):
     """What a host needs to know of the machine. `server` starts our tools, () where they are not wanted.
 
-    `status_line`: a line of ours is wanted where the host has room for one and nobody else's is there.
+    `status_line`: whether to add our status line where the host has room for one and no other is set.
     """
 
     home: Path
@@ -92,7 +92,7 @@ class Host(Protocol):
     def status(self, where: Where, scope: Scope) -> Wired: ...
 
     def found(self, where: Where) -> bool:
-        """Whether somebody uses this agent here."""
+        """Whether this agent is used on this machine."""
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         """What the person still has to do in the host itself."""

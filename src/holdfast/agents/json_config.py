@@ -143,7 +143,7 @@ def remove(text: str, container: Span, number: int) -> str:
         before = before.removesuffix("\n").removesuffix("\r")
     if not last:
         return (before if whole else text[: gone.start]) + rest.lstrip(" \t")
-    if number and comma == end:  # nobody ended with a comma, so the one before must not either
+    if number and comma == end:  # the list has no trailing comma, so the member before must not get one
         at, past = _past_comma(text, members[number - 1].span.end)
         before = before[:at] + before[past:]
     return before + rest

@@ -20,7 +20,7 @@ from holdfast.core.patterns import lazy_regex
 Groups = Mapping[str, dict[str, Any]]
 """For each event the one group that is ours."""
 
-# The address that hosts are given: it stays, for it stands in files of people whom we cannot reach.
+# Installed hosts name this path, so it must not move.
 SCRIPT = str(Path(__file__).absolute().parents[1] / "hot" / "hook_entry.py")
 OURS = lazy_regex(r"holdfast[/\\]+hot[/\\]+hook_entry\.py\b")
 
@@ -106,7 +106,7 @@ def _with_one_less(file: JsonFile, text: str) -> str | None:
             if not isinstance(found.span.value, list) or not _is_ours(group.span.value):
                 continue
             inner = member(group.span, "hooks")
-            if inner is not None and len(inner.span.members) > 1:  # somebody put a hook of theirs beside ours
+            if inner is not None and len(inner.span.members) > 1:  # a person put another hook beside ours
                 ours = next(n for n, hook in enumerate(inner.span.members) if _is_our_hook(hook.span.value))
                 return remove(text, inner.span, ours)
             if len(found.span.members) > 1:

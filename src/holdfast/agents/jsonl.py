@@ -25,7 +25,7 @@ from holdfast.model.events import Event, Tick
 
 LONGEST_LINE = 96 * 1024 * 1024
 READ_AHEAD = 1024 * 1024  # lines are long: with the usual 8 kB, finding their ends takes three times as long
-DEEPEST = 400  # JSON nested deeper than this is nobody's transcript, and would exhaust the stack
+DEEPEST = 400  # no transcript nests JSON deeper than this, and deeper nesting would exhaust the stack
 
 T = TypeVar("T")
 _plain = json.JSONDecoder(strict=False)

@@ -179,7 +179,7 @@ def added(host: Host, where: Where, *, wanted: bool) -> tuple[Change, ...]:
 
 
 def removed(host: Host, where: Where) -> tuple[Change, ...]:
-    """Without the commands; one that somebody has made their own stays."""
+    """Removes the commands; a file that a person has changed into their own stays."""
     found = [(path, where.read(path)) for path in _files(host, where)]
     return tuple(
         Change(path=path, before=data, after=None if _is_ours(data) else data)

@@ -1,9 +1,9 @@
 """Other programs' SQLite files, read while they are being written: never changed, never locked for long.
 
-A database in write-ahead mode with nobody at it has no `-wal` beside it; opening it the usual way would
+A database in write-ahead mode that no process has open has no `-wal` beside it; opening it the usual way would
 create one. Such a file is opened as immutable instead. Beside a writer the shared index of its log is mapped
 read-only: a reader that may write there takes part in laying it out and in recovering it, and a writer that
-comes just then is told that the database is locked. Statements are finished before anything is done with
+comes just then gets an error that the database is locked. Statements are finished before anything is done with
 their rows, so that no lock outlives a query.
 """
 
@@ -26,7 +26,7 @@ from holdfast.model.events import Event
 MAGIC = b"SQLite format 3\x00"
 WAIT_SECONDS = 2.0
 # How a database that is in use is opened, and the seconds before each try. The index of a log that was begun
-# a moment ago cannot be read yet; nor can one with a single entry, for as long as nobody adds another: only
+# a moment ago cannot be read yet; nor can one with a single entry, until another is added: only
 # then is it opened as one that may write there.
 _WAYS = (
     ("mode=ro&readonly_shm=1", 0.0),
@@ -49,7 +49,7 @@ def has_tables(path: Path, head: bytes, wanted: dict[str, set[str]]) -> bool:
     """Whether it is a database with these tables and columns.
 
     One that cannot be read now is judged by the definitions in its first bytes, so that it is reported as
-    unreadable and not as somebody else's.
+    unreadable and not as another program's.
     """
     if not is_sqlite(head):
         return False
@@ -251,7 +251,7 @@ class DatabaseAgent(BaseReader, ABC):
 
 def refused(path: Path, error: Exception) -> TranscriptError:
     message = str(error)
-    if "locked" in message or "busy" in message or "readonly" in message:  # its log is being laid out anew
+    if "locked" in message or "busy" in message or "readonly" in message:  # its log is being reset
         return TranscriptError(
             "another program holds the database just now",
             where=str(path),

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Tried:
-    """Calls of somebody else's code. A failure is told once."""
+    """Calls of another package's code. A failure is reported once."""
 
     def __init__(self, agent: str, problems: list[str]) -> None:
         self.agent = agent

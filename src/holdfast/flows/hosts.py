@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,8 +23,6 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project, find_git
 from holdfast.store.switches import enable
 
-# Changes hosts' own configuration files so that they can be undone to the byte.
-
 
 class Record(Struct, frozen=True, kw_only=True):
     """`before` is None where there was no file."""
@@ -37,7 +34,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 class HostFiles:
-    """The host files changed by this user, under `~/.holdfast/hosts/`."""
+    """Changes hosts' own files so that `undo` restores them to the byte. Records are under `~/.holdfast/hosts/`."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -65,7 +62,7 @@ class HostFiles:
         if known.before is not None:
             files.replace(path, known.before, self._lock(path), known.after)
         else:
-            self._remove(path, known)
+            self.remove(path, current)
         self.forget(path)
         return True
 
@@ -110,12 +107,6 @@ class HostFiles:
     def forget(self, path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._record(path).unlink()
-
-    def _remove(self, path: Path, known: Record) -> None:
-        with files.lock(self._lock(path)):
-            if files.digest(files.read(path)) == known.after:
-                path.unlink()
-        _leave(known.made)
 
     def _keep(self, path: Path, entry: Record) -> None:
         files.replace(self._record(path), msgspec.json.encode(entry), self._lock(path), files.ANYTHING)
@@ -171,7 +162,7 @@ def host_for(agent: str) -> Host:
 
 
 def meant(agent: str, known: Collection[str]) -> str:
-    """The agent that somebody may have meant, as a question: `claude` is what people call claude-code."""
+    """The agent that was probably meant, as a question: `claude` is what people call claude-code."""
     from difflib import get_close_matches
 
     likely = [one for one in known if one.startswith(agent.lower()) or agent.lower().startswith(one)]
@@ -180,7 +171,7 @@ def meant(agent: str, known: Collection[str]) -> str:
 
 
 def agents_here(machine: Machine, project: Project) -> list[str]:
-    """The agents that somebody uses on this machine, of those that can be wired."""
+    """The agents in use on this machine, of those that can be wired."""
     where = where_of(machine, project)
     return [agent for agent in hosts() if host_for(agent).found(where)]
 
@@ -299,7 +290,7 @@ def hooked(machine: Machine, project: Project) -> list[str]:
     """The agents that our hooks are in, here or for the person; one whose file is broken has none that work."""
     where, found = where_of(machine, project), []
     for agent in hosts():
-        with suppress(HoldfastError):
+        with contextlib.suppress(HoldfastError):
             if any(host_for(agent).status(where, scope).installed for scope in SCOPES):
                 found.append(agent)
     return found

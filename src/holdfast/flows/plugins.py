@@ -17,8 +17,6 @@ from holdfast.flows.hosts import host_for, interpreter_warnings, meant, where_of
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-# Writes a plugin's folder: made anew as a whole where it differs, and never where somebody else's files are.
-
 
 def written(folder: Path) -> dict[str, bytes]:
     """What is in a folder, by its path there; nothing where there is none."""
@@ -33,7 +31,10 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 def write(folder: Path, wanted: Mapping[str, bytes], mark: str, lock: Path) -> bool:
-    """Whether anything was changed. `mark` is the file by which a folder of ours is known."""
+    """Writes a plugin's folder, and says whether anything changed.
+
+    `mark` is the file by which a folder of ours is known; a folder with other files is refused.
+    """
     before = written(folder)
     if before == dict(wanted):
         return False
@@ -48,7 +49,7 @@ def write(folder: Path, wanted: Mapping[str, bytes], mark: str, lock: Path) -> b
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """A plugin's folder as it is now. `commands` are for the person; `changed` says whether it was made anew."""
+    """A plugin's folder as it is now. `commands` are for the person; `changed` says whether it was written."""
 
     agent: str
     title: str

@@ -242,7 +242,7 @@ class ChatReading(ReadAnew):
                 failing = True
 
     def _ran(self, chat: Chat, command: str, line: str, printed: tuple[str, ...]) -> Iterator[ev.Event]:
-        """Linters are mentioned when they complain; of other commands nobody says how they ended."""
+        """aider prints a linter only when it complains; how other commands ended is unknown."""
         yield self._call(chat, "lint" if line.startswith("##") else "shell", "shell", command)
         complained = line.startswith("##")
         output = "\n".join(printed) if complained else ""

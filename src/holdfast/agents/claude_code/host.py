@@ -1,6 +1,6 @@
 """Claude Code: hooks in `settings.json`, for the user or, in `settings.local.json`, for one repository.
 
-Tools stand in `~/.claude.json`: for the user, or in the entry of one project, which nobody else gets to see.
+Tools stand in `~/.claude.json`: for the user, or in the entry of one project, which only this user sees.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ClaudeCode(json_hooks.HookHost):
         )
 
     def _with_line(self, where: Where, scope: Scope, hooks: Change) -> Change:
-        """With our status line, where it is wanted and nobody else's is there, or where an old one of ours is."""
+        """Adds our status line where it is wanted and no other exists, or updates an old one of ours."""
         settings = self.hooks(where, scope)
         text = settings.text(hooks.after)
         found = settings.at(text, (LINE,))
@@ -95,7 +95,7 @@ class ClaudeCode(json_hooks.HookHost):
         return settings.change(hooks.before, settings.with_member(text, (LINE,), wanted))
 
     def _another_line(self, where: Where, scope: Scope) -> Path | None:
-        """The file that has somebody else's status line, which ours would replace there or hide from here."""
+        """The file with a status line that is not ours, which ours would replace or hide."""
         places: list[Path] = [followed(self.folder(where) / "settings.json")]
         if scope == "project":
             places += [where.project / ".claude" / name for name in ("settings.json", LOCAL)]

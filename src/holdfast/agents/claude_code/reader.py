@@ -48,7 +48,7 @@ ACTIONS = actions(
     agent="Task Agent",
 )
 
-# Commands that the client answers itself: nobody's work, and no turn of the conversation.
+# Commands that the client answers itself: no work, and no turn of the conversation.
 _LOCAL = """
     add-dir agents bashes bug clear color compact config context copy cost desktop doctor effort exit export
     extra-usage fast feedback fork help hooks ide install-github-app keybindings login logout mcp memory mobile

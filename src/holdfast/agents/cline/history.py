@@ -135,7 +135,7 @@ def spoken(words: str) -> str:
 
 
 def verdict(at: float | None, call: str, action: Action, result: str | None) -> ToolResult:
-    """How a call ended. Without a result, or without an exit code, nobody says."""
+    """How a call ended. Unknown without a result, or without an exit code."""
     if result is None:
         return ToolResult(at, call, ok=None)
     stated = object_in(result) if result.startswith("{") else {}

@@ -195,7 +195,7 @@ class Screen:
 
 
 def conversation_events(task: str, history: History, subtask: bool) -> Iterator[ev.Event]:
-    """A task of which only the conversation is left: what was asked, called and answered, without usage."""
+    """A task with nothing left but the conversation: requests, calls and answers, without usage."""
     number = 0
     for message, ended in history.steps():
         at = seconds(message.get("ts"))
@@ -252,7 +252,7 @@ class TaskReading(ReadAnew):
             yield from conversation_events(task, history, subtask)
 
     def _blank(self, name: str) -> bool:
-        """Whether there is a file with nothing in it: a task that has not begun, not one of which half is lost."""
+        """Whether the file exists and is empty: the task has not begun, so nothing is lost."""
         path = self._folder / name
         return path.is_file() and not path.stat().st_size
 

@@ -77,7 +77,7 @@ class Codex(HookHost):
         data = None if leads_elsewhere(where, tools, scope) else where.read(tools)
         if data is not None and b"holdfast" in data:
             less = toml_config.without_table(_text(tools, data), KEYS)
-            if _at(_parsed(tools, less)) is None:  # whoever wrote it otherwise takes it out as well
+            if _at(_parsed(tools, less)) is None:  # an entry in another notation is its author's to remove
                 return _change(tools, data, less)
         return Change(path=tools, before=data, after=data)
 

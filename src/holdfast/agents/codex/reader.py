@@ -310,7 +310,7 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             yield ev.Planned(at, plan)
 
     def _usage(self, usage: _Tokens, last: _Tokens | None, at: float | None) -> Iterator[ev.Event]:
-        """Counts changes of the running total; a total that fell started anew, so the last request is the change."""
+        """Counts changes of the running total. A total that fell was reset: the last request is the change."""
         state, total = self._state, _totals(usage)
         if total == state.total:
             return

@@ -312,7 +312,7 @@ class CopilotReading(LineReading[Line, _State]):
 
     def _counted(self, line: Line, model: str, tokens: Tokens, at: float | None) -> Iterator[ev.Event]:
         usage = usage_of(tokens)
-        if usage != ev.Usage():  # requests without any token are requests whose tokens nobody counted
+        if usage != ev.Usage():  # no tokens at all means that they were not counted
             yield ev.UsageReport(at, f"{self._state.session}:{line.id}:{model}", model, usage)
 
     def _compaction(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:

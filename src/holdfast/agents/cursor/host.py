@@ -1,6 +1,6 @@
 """Cursor: hooks in `hooks.json`, tools in `mcp.json`, both in `~/.cursor` or, for one repository, in its `.cursor`.
 
-Made from its documentation: nobody has seen this run yet. What a hook for prompts says does not reach the model by
+Made from its documentation and never run against Cursor. What a hook for prompts says does not reach the model by
 that documentation, so there is none. How long a hook may take is left to Cursor: ours end after 3 seconds.
 """
 

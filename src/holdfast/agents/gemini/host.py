@@ -23,7 +23,7 @@ TRUSTED = ("TRUST_FOLDER", "TRUST_PARENT")
 
 class Gemini(json_hooks.HookHost):
     """`own` is the folder in a repository, `beside` what the entry of our tools needs besides the command, `asks`
-    whether the client asks about folders unless it is told not to.
+    whether the client asks about folders by default.
     """
 
     agent = "gemini"
@@ -132,7 +132,7 @@ def _command(where: Where) -> dict[str, Any]:
 
 
 def _switched_on(settings: dict[str, Any]) -> tuple[str, ...]:
-    """What somebody has to change who switched off all hooks, or named the servers that may run."""
+    """What to change where all hooks are switched off, or only some servers may run."""
     needs = []
     if _at(settings, "hooksConfig", "enabled") is False:
         needs.append("Hooks are switched off in your settings: take out hooksConfig.enabled.")

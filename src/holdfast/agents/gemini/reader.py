@@ -1,6 +1,6 @@
 """Gemini CLI: `~/.gemini/tmp/<hash or nickname>/chats/session-*.json` and, today, `.jsonl`.
 
-The older form is one document that is written anew; the newer appends records, among them whole messages
+The older form is one document that is rewritten; the newer appends records, among them whole messages
 under the id of an earlier one, lists of messages that replace the history, and rewinds. So every message, text,
 answer and count is claimed under the message's id: whatever is written again counts once, in whichever pass or
 file it comes. What a rewind takes back was still said, done and paid for.

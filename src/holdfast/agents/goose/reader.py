@@ -1,7 +1,7 @@
 """Goose: `sessions/sessions.db`, and before it one `*.jsonl` per session with the session's data on line one.
 
-Tokens are known for a session as a whole only; which session started a subagent's is not stored, and is told
-by the call that was made just before.
+Tokens are known for a session as a whole only; which session started a subagent's is not stored, and is
+derived from the call made just before.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class OpenCode(BaseHost):
             yield JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
 
     def _chosen(self, where: Where, scope: Scope) -> JsonFile:
-        """The file that is there; in a repository, of the two that are read, the one that is nobody else's."""
+        """The existing file; in a repository, of the two that OpenCode reads, one that git does not track."""
         known = {file.path.name: file for file in self._files(where, scope)}
         there = [file for file in known.values() if file.linked or file.data() is not None]
         mine = [file for file in there if scope == "user" or not _is_tracked(where, file)]

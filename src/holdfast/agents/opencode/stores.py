@@ -179,7 +179,7 @@ def _session_of(row: Row) -> Record:
 
 
 def forbids_questions(info: Record) -> bool:
-    """`opencode run` has nobody to ask: it denies questions and plan mode for the whole session."""
+    """`opencode run` cannot ask: it denies questions and plan mode for the whole session."""
     rules = info.get("permission")
     if isinstance(rules, str):
         rules = record(object_in(f'{{"rules":{rules or "[]"}}}')).get("rules")

@@ -24,7 +24,7 @@ class Qwen(Gemini):
         "PreCompact": 5,
         "SessionEnd": 10,
     }
-    # What a hook says before a tool runs reaches nobody, so it is said when a command has failed, or a person answered.
+    # Output of a hook that runs before a tool is dropped, so ours runs after a command failed or a person answered.
     matchers: Mapping[str, str] = {
         "PostToolUse": "^ask_user_question$",
         "PostToolUseFailure": "^run_shell_command$",

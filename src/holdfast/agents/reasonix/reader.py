@@ -1,6 +1,6 @@
 """Reasonix: `~/.reasonix/sessions/<name>.events.jsonl`, the log of typed events beside each session's messages.
 
-Ids of calls start anew with every run; the directory and branch stand in `<name>.meta.json`; a cost of zero
+Ids of calls restart with every run; the directory and branch stand in `<name>.meta.json`; a cost of zero
 means that the client knew no usage.
 """
 
