@@ -16,6 +16,9 @@ from holdfast.core.patterns import lazy_regex
 
 _SPACE = lazy_regex(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+FIX = "Correct the file and run the command again; nothing was changed"
+_NOT_VALUE = lazy_regex(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = lazy_regex(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
 
 
 class Span(Struct, frozen=True):
@@ -40,16 +43,11 @@ def parse(text: str, *, comments: bool = False) -> Span:
 
     With `comments`, also text as people write it for hosts that allow it: `//`, `/* */`, a comma after the last.
     """
-    if (
-        comments
-    ):  # spaces in the place of comments and needless commas, so that every value stands where it stood
+    if comments:
+        # Spaces replace comments and trailing commas, so that every value keeps its position.
         text = _LAST_COMMA.sub(_blank, _without_comments(text))
     json.loads(text)
     return _span(text, _skip(text, 0))
-
-
-_NOT_VALUE = lazy_regex(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = lazy_regex(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
 
 
 def _without_comments(text: str) -> str:
@@ -178,13 +176,11 @@ def _indentation_of(text: str, position: int) -> str:
     return match.group() if match else ""
 
 
-# A host's configuration that is one JSON object: read with clear errors, one member set or taken out as text.
-
-FIX = "Correct the file and run the command again; nothing was changed"
-
-
 class JsonFile(Struct, frozen=True, kw_only=True):
-    """`title` is the host's name for messages, `comments` whether it reads a file with comments itself."""
+    """A host's configuration that is one JSON object, edited as text.
+
+    `title` is the host's name for messages, `comments` whether it reads a file with comments itself.
+    """
 
     where: Where
     path: Path

@@ -20,6 +20,11 @@ from holdfast.agents.host_contract import PROGRAM, SERVER, Change, Host, Where
 
 Runs = Callable[[str], str]
 """How a host's command says that a line of shell is to be run and its output read."""
+NAME = "holdfast"
+ABOUT = "Memory that every coding agent shares: what earlier sessions did, decided and learned."
+PLUGGED = "plugin"  # the last word of a plugin's hooks: they are silent where the settings have ours as well
+ALWAYS = " || true"
+FOLDER = f"plugins/{NAME}"
 
 
 class SlashCommand(Struct, frozen=True):
@@ -163,9 +168,6 @@ def _markdown(head: dict[str, str], body: str) -> str:
     return "\n".join(("---", *lines, "---", "", body))
 
 
-# The slash commands as files of a person's own: `install --commands`.
-
-
 def added(host: Host, where: Where, *, wanted: bool) -> tuple[Change, ...]:
     """The commands, where they are wanted or have been before; a file of that name that is not ours stays."""
     files = _files(host, where)
@@ -206,15 +208,6 @@ def _is_ours(data: bytes | None) -> bool:
         return False
     text = data.decode("utf-8", "replace")
     return " -m holdfast" in text and any(one.about in text for one in COMMANDS)
-
-
-# Plugins.
-
-NAME = "holdfast"
-ABOUT = "Memory that every coding agent shares: what earlier sessions did, decided and learned."
-PLUGGED = "plugin"  # the last word of a plugin's hooks: they are silent where the settings have ours as well
-ALWAYS = " || true"
-FOLDER = f"plugins/{NAME}"
 
 
 class Plugin(Struct, frozen=True, kw_only=True):

@@ -22,8 +22,6 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-# aider's chat history, taken apart: chats, and in each what was typed, what aider said, what was answered.
-
 START = lazy_regex(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*\r?$", re.MULTILINE)
 _FENCE = lazy_regex(r"(`{3,}|~{3,})")
 _NOT_HUMAN = (
@@ -39,6 +37,22 @@ LOCAL_COMMANDS = frozenset((
     "quit", "read-only", "reasoning-effort", "report", "reset", "save", "settings", "think-tokens",
     "thinking-tokens", "tokens", "undo", "voice", "weak-model", "web",
 ))  # fmt: skip
+HISTORY = ".aider.chat.history.md"
+LARGEST = 256 * 1024 * 1024
+_AMOUNT = r"([\d.,]+)\s?([kM]?)"
+_TOKENS = lazy_regex(
+    rf"Tokens: {_AMOUNT} sent(?:, {_AMOUNT} cache write)?(?:, {_AMOUNT} cache hit)?, {_AMOUNT} received"
+)
+_COST = lazy_regex(r"Cost: \$([\d.,]+) (?:message|request|send)")
+_MODEL = lazy_regex(r"(?:Models?|Main model): (\S+) with ")
+_VERSION = lazy_regex(r"Aider v(\S+)")
+_APPLIED = lazy_regex(r"Applied edit to (.+)")
+_REFUSED = lazy_regex(r"## \w*NoExactMatch: .* match lines in (.+)")
+_SKIPPED = lazy_regex(r"Skipping edits to (.+)")
+_COMMIT = lazy_regex(r"Commit ([0-9a-f]{5,40}) (.*)")
+_RUNNING = lazy_regex(r"(?:## )?Running:? (.+)")
+_TEST_RUN = lazy_regex(r"^={3,} .+ ={3,}$", re.MULTILINE)
+_FAULT = lazy_regex(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
 
 
 class Block(Struct, frozen=True):
@@ -140,24 +154,6 @@ def command_line(block: Block) -> str:
         return words[1:].strip()
     name, _, rest = words.partition(" ")
     return rest.strip() if name in ("/run", "/test") else ""
-
-
-HISTORY = ".aider.chat.history.md"
-LARGEST = 256 * 1024 * 1024
-_AMOUNT = r"([\d.,]+)\s?([kM]?)"
-_TOKENS = lazy_regex(
-    rf"Tokens: {_AMOUNT} sent(?:, {_AMOUNT} cache write)?(?:, {_AMOUNT} cache hit)?, {_AMOUNT} received"
-)
-_COST = lazy_regex(r"Cost: \$([\d.,]+) (?:message|request|send)")
-_MODEL = lazy_regex(r"(?:Models?|Main model): (\S+) with ")
-_VERSION = lazy_regex(r"Aider v(\S+)")
-_APPLIED = lazy_regex(r"Applied edit to (.+)")
-_REFUSED = lazy_regex(r"## \w*NoExactMatch: .* match lines in (.+)")
-_SKIPPED = lazy_regex(r"Skipping edits to (.+)")
-_COMMIT = lazy_regex(r"Commit ([0-9a-f]{5,40}) (.*)")
-_RUNNING = lazy_regex(r"(?:## )?Running:? (.+)")
-_TEST_RUN = lazy_regex(r"^={3,} .+ ={3,}$", re.MULTILINE)
-_FAULT = lazy_regex(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
 
 
 class ChatReading(ReadAnew):

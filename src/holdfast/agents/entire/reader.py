@@ -30,11 +30,14 @@ from holdfast.core.place import checkout_at
 from holdfast.model.events import Began, Event
 from holdfast.store.machine import Places
 
-# Objects of a git repository, read by git itself: refs, trees, blobs. Nothing is written, fetched or run.
-
 _TREE_LINE = lazy_regex(rb"\d{6} blob ([0-9a-f]{40,64}) +(\d+|-)\t(.+)", re.DOTALL)
 WAIT_SECONDS = 120
 MOST_LISTED_BYTES = 500_000_000
+HEAD = 64 * 1024
+_PLACES = ("refs/heads/entire/checkpoints", "refs/entire/checkpoints", "refs/remotes")
+_REF = lazy_regex(r"refs/(?:heads/|remotes/[^/]+/)?entire/checkpoints(?:/.+)?")
+_TRANSCRIPT = lazy_regex(r"(?:(.*)/)?full\.jsonl(?:\.(\d+))?")
+_HEAD_FILE = lazy_regex(rb"(?:ref: \S+|[0-9a-f]{40,64})\s*")
 
 
 class Ref(Struct, frozen=True):
@@ -143,13 +146,6 @@ def _refused(git: Path, why: str) -> TranscriptError:
         where=str(git),
         fix="Check that git is installed and that the repository is whole",
     )
-
-
-HEAD = 64 * 1024
-_PLACES = ("refs/heads/entire/checkpoints", "refs/entire/checkpoints", "refs/remotes")
-_REF = lazy_regex(r"refs/(?:heads/|remotes/[^/]+/)?entire/checkpoints(?:/.+)?")
-_TRANSCRIPT = lazy_regex(r"(?:(.*)/)?full\.jsonl(?:\.(\d+))?")
-_HEAD_FILE = lazy_regex(rb"(?:ref: \S+|[0-9a-f]{40,64})\s*")
 
 
 class Checkpoint(Struct, frozen=True):

@@ -22,8 +22,6 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
 
-# Tool uses as SpecStory writes them down: a kind, a name, a summary, and what the tool answered.
-
 _OPENING = lazy_regex(r'<tool-use(?: data-tool-type="([^"]*)")?(?: data-tool-name="([^"]*)")?')
 _SUMMARY = lazy_regex(r"<summary>(.*?)</summary>", re.DOTALL)
 _FENCED = lazy_regex(r"^(`{3,}|~{3,})([\w+-]*)[^\n]*\n(.*?)(?:\n\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -42,6 +40,31 @@ _NAMES: dict[str, ev.Action] = {
     "apply_patch": "edit",
 }
 _MARKS: dict[str, ev.TodoStatus] = {"X": "completed", "x": "completed", "⚡": "in_progress"}
+LARGEST = 256 * 1024 * 1024
+_SESSION = lazy_regex(
+    r"^<!-- (.{1,60}?) Session ([0-9A-Za-z_-]{8,80})(?: \(([^)]*)\))? -->\s*$", re.MULTILINE
+)
+_HEADER = lazy_regex(r"_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*)\))?\*\*_\s*")
+_STAMP = lazy_regex(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\Z")
+_THOUGHT = lazy_regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_FENCE = lazy_regex(r"(`{3,}|~{3,})")
+_TOOL_START, _TOOL_END = "<tool-use data-tool-", "</tool-use>"
+_CLIENT_BLOCK = lazy_regex(
+    r"<(system-reminder|ide_\w+|local-command-caveat|task-notification)\b.*?(?:</\1>|\Z)", re.DOTALL
+)
+_NOT_HUMAN = (
+    "<local-command-",
+    "<bash-",
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+)
+_AGENTS = {
+    "claude code": "claude-code",
+    "gemini cli": "gemini",
+    "codex cli": "codex",
+    "github copilot": "copilot",
+}
 
 
 def tool_events(block: str, call: str, at: float | None, agent: str) -> Iterator[ev.Event]:
@@ -110,33 +133,6 @@ def _todos(body: str) -> tuple[ev.Todo, ...]:
     return tuple(
         ev.Todo(words, _MARKS.get(mark.rstrip("\ufe0f"), "pending")) for mark, words in _TODO.findall(body)
     )
-
-
-LARGEST = 256 * 1024 * 1024
-_SESSION = lazy_regex(
-    r"^<!-- (.{1,60}?) Session ([0-9A-Za-z_-]{8,80})(?: \(([^)]*)\))? -->\s*$", re.MULTILINE
-)
-_HEADER = lazy_regex(r"_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*)\))?\*\*_\s*")
-_STAMP = lazy_regex(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\Z")
-_THOUGHT = lazy_regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_FENCE = lazy_regex(r"(`{3,}|~{3,})")
-_TOOL_START, _TOOL_END = "<tool-use data-tool-", "</tool-use>"
-_CLIENT_BLOCK = lazy_regex(
-    r"<(system-reminder|ide_\w+|local-command-caveat|task-notification)\b.*?(?:</\1>|\Z)", re.DOTALL
-)
-_NOT_HUMAN = (
-    "<local-command-",
-    "<bash-",
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-)
-_AGENTS = {
-    "claude code": "claude-code",
-    "gemini cli": "gemini",
-    "codex cli": "codex",
-    "github copilot": "copilot",
-}
 
 
 class Entry(Struct):
