@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -65,6 +65,12 @@ class Where(Struct, frozen=True):
     server: tuple[str, ...] = ()
     planned: dict[Path, bytes | None] = {}
     status_line: bool = False
+
+    @property
+    def server_entry(self) -> dict[str, Any]:
+        """How most hosts write down a server that they start."""
+        program, *words = self.server
+        return {"command": program, "args": words}
 
     def read(self, path: Path) -> bytes | None:
         """A file as it will be when what was planned so far is done."""

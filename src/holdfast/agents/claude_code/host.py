@@ -45,8 +45,7 @@ class ClaudeCode(json_hooks.HookHost):
 
     def server(self, where: Where) -> dict[str, Any]:
         """Without `alwaysLoad` the tools are hidden behind a search for tools."""
-        program, *words = where.server
-        return {"type": "stdio", "command": program, "args": words, "alwaysLoad": True}
+        return {"type": "stdio", **where.server_entry, "alwaysLoad": True}
 
     def keys(self, where: Where, scope: Scope) -> tuple[str, ...]:
         own = ("projects", str(where.project)) if scope == "project" else ()

@@ -57,11 +57,8 @@ class Codex(HookHost):
 
         It hands on a few variables only, so ours has to be named.
         """
-        program, *words = where.server
-        values: dict[str, Any] = {"command": program, "args": words}
-        if where.env.get("HOLDFAST_HOME"):
-            values["env_vars"] = ["HOLDFAST_HOME"]
-        return values
+        moved = {"env_vars": ["HOLDFAST_HOME"]} if where.env.get("HOLDFAST_HOME") else {}
+        return {**where.server_entry, **moved}
 
     def plugin(self, where: Where, folder: Path) -> Plugin:
         server = self.server(where) if where.server else {}
@@ -115,12 +112,12 @@ class Codex(HookHost):
         kept = _kept(_at(before), wanted)
         simple = {name: value for name, value in kept.items() if not isinstance(value, dict)}
         # With what a person set there, and the tables below it; where that cannot be said as text, ours alone.
-        for added, said in (
+        for added, entry in (
             (toml_config.with_table(toml_config.without_table(text, KEYS, below=False), KEYS, simple), kept),
             (toml_config.with_table(toml_config.without_table(text, KEYS), KEYS, wanted), wanted),
         ):
             try:
-                if tomllib.loads(added) == _with(before, said):
+                if tomllib.loads(added) == _with(before, entry):
                     return _change(path, data, added)
             except tomllib.TOMLDecodeError:
                 continue

@@ -47,8 +47,7 @@ class Copilot(HookHost):
 
     def server(self, where: Where) -> dict[str, Any]:
         """All tools, and none hidden behind a search for tools."""
-        program, *words = where.server
-        return {"type": "local", "command": program, "args": words, "tools": ["*"], "deferTools": "never"}
+        return {"type": "local", **where.server_entry, "tools": ["*"], "deferTools": "never"}
 
     def with_hooks(self, file: JsonFile, wanted: Groups) -> Change:
         """Settings of a repository need not say which version they are."""

@@ -39,8 +39,7 @@ class Cursor(HookHost):
         return self.file(where, scope, "mcp.json", ".cursor/mcp.json")
 
     def server(self, where: Where) -> dict[str, Any]:
-        program, *words = where.server
-        return {"type": "stdio", "command": program, "args": words}
+        return {"type": "stdio", **where.server_entry}
 
     def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
         """No groups, and no times."""

@@ -60,7 +60,7 @@ class Gemini(json_hooks.HookHost):
         text = file.text(hooks.after)
         known = file.at(text, KEYS)
         # Whether our tools run unasked (`trust`) is a person's to say.
-        wanted = {**self.server(where), **(known if isinstance(known, dict) else {}), **_command(where)}
+        wanted = {**self.server(where), **(known if isinstance(known, dict) else {}), **where.server_entry}
         return (
             hooks if known == wanted else file.change(hooks.before, file.with_member(text, KEYS, wanted)),
         )
@@ -86,7 +86,7 @@ class Gemini(json_hooks.HookHost):
         return found
 
     def server(self, where: Where) -> dict[str, Any]:
-        return {**_command(where), **self.beside}
+        return {**where.server_entry, **self.beside}
 
     def commands(self, where: Where) -> Commands:
         return self.folder(where), "toml", slash.gemini_toml
@@ -124,11 +124,6 @@ class Gemini(json_hooks.HookHost):
 
 
 HOST: Host = Gemini()
-
-
-def _command(where: Where) -> dict[str, Any]:
-    program, *words = where.server
-    return {"command": program, "args": words}
 
 
 def _switched_on(settings: dict[str, Any]) -> tuple[str, ...]:
